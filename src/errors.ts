@@ -1,0 +1,62 @@
+/**
+ * The catalogue of errors. Domain code throws a `ServiceError` with a code from here; one function at the edge
+ * (`http/error-answer.ts`) turns it into a status and a body. Nothing is imported, so that every room may import it.
+ */
+export const catalogue = {
+  bad_request: { status: 400, text: 'The request cannot be understood' },
+  invalid_json: { status: 400, text: 'The body is not valid JSON' },
+  invalid_name: { status: 400, text: 'The name is not allowed' },
+  invalid_value: { status: 400, text: 'The value is not allowed' },
+  invalid_index: { status: 400, text: 'The index is not allowed' },
+  invalid_input: { status: 400, text: 'The input does not fit the declared schema' },
+  rejected: { status: 400, text: 'The application rejected the value' },
+  no_result: { status: 400, text: 'Nothing handled the call' },
+  unauthorized: { status: 401, text: 'Authentication required' },
+  forbidden: { status: 403, text: 'Not allowed' },
+  not_found: { status: 404, text: 'Not found' },
+  actor_not_found: { status: 404, text: 'Actor not found' },
+  method_not_allowed: { status: 405, text: 'Method not allowed' },
+  conflict: { status: 409, text: 'The change collides with what is stored' },
+  creator_exists: { status: 403, text: 'The creator already has an actor' },
+  list_corrupted: { status: 409, text: 'The stored list is damaged' },
+  payload_too_large: { status: 413, text: 'The body is too large' },
+  uri_too_long: { status: 414, text: 'The address is too long' },
+  unsupported_media_type: { status: 415, text: 'The content type is not supported' },
+  headers_too_large: { status: 431, text: 'The header fields are too large' },
+  request_timeout: { status: 408, text: 'The request took too long to arrive' },
+  too_many_requests: { status: 429, text: 'Too many requests' },
+  server_error: { status: 500, text: 'The service failed' },
+  not_implemented: { status: 501, text: 'The method is not known' },
+  store_unavailable: { status: 503, text: 'Storage cannot be used right now' },
+  shutting_down: { status: 503, text: 'The service is shutting down' },
+} as const satisfies Record<string, { status: number; text: string }>
+
+export type ErrorCode = keyof typeof catalogue
+
+export interface ErrorDetail {
+  /** For the log only: why, in the operator's words. */
+  readonly reason?: string
+  readonly cause?: unknown
+  /** Further members of the JSON error body. */
+  readonly members?: Readonly<Record<string, unknown>>
+  /** Seconds after which a repetition makes sense (`Retry-After`). */
+  readonly retryAfterSeconds?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What could not be done, in words for the caller; the reason and cause stay in the log. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+  readonly code: ErrorCode
+  readonly detail: ErrorDetail
+
+  constructor(code: ErrorCode, message?: string, detail: ErrorDetail = {}) {
+    super(message ?? catalogue[code].text, detail.cause === undefined ? undefined : { cause: detail.cause })
+    this.code = code
+    this.detail = detail
+  }
+
+  get status(): number {
+    return catalogue[this.code].status
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The store port: what the domain needs of a database, in one text of SQL for both drivers.
+ *
+ * SQL is written once. Parameters are `$1 … $n`. Two notations are translated when a statement is first prepared
+ * (`store/portable.ts`):
+ * - `rows($3, item BIGINT, value TEXT)` is a table made of parameter 3, the JSON text of an array of arrays;
+ * - `/*sqlite: … *\/` and `/*postgres: … *\/` stand for their content on that database and for nothing on the other.
+ */
+export type Param = string | number | null
+
+export interface Queries {
+  all<R extends object>(sql: string, ...params: Param[]): Promise<R[]>
+  get<R extends object>(sql: string, ...params: Param[]): Promise<R | undefined>
+}
+
+export interface Transaction extends Queries {
+  /** Runs a change and returns the number of rows it touched. */
+  run(sql: string, ...params: Param[]): Promise<number>
+}
+
+/** The actor's row as it is when its turn begins. */
+export interface LockedActor {
+  readonly id: string
+  readonly creator: string
+}
+
+export interface Store {
+  readonly dialect: 'sqlite' | 'postgres'
+  /** Each statement sees what was committed before it. */
+  read<T>(work: (q: Queries) => Promise<T>): Promise<T>
+  /** All statements see one moment. */
+  snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T>
+  /**
+   * Atomic, and durable before it resolves. Runs again on a serialization conflict, so `work` touches nothing but `tx`
+   * and waits for nothing else.
+   *
+   * @throws ServiceError `store_unavailable` when the database cannot take the change now; nothing was changed, except
+   *   when the connection broke during the commit, where the outcome is unknown and the message says so.
+   */
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * As `write`, with the actor's row locked first: the changes of one actor happen one after another.
+   *
+   * @throws ServiceError `actor_not_found` when there is no such actor (any more).
+   */
+  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T>
+  /** Resolves when a statement can be answered now; throws `store_unavailable` otherwise. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Told of every statement of the domain, once per execution (not of BEGIN, SAVEPOINT and the like). */
+export type QueryObserver = (sql: string) => void
