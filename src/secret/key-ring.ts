@@ -1,0 +1,79 @@
+/** The keys that secrets are sealed with: the first one seals, all of them open. */
+import { createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
+
+export interface KeyRing {
+  /** Id of the key that new values are sealed with. */
+  readonly currentId: string
+  /** By id; the text of a key is not kept anywhere. */
+  readonly keys: ReadonlyMap<string, KeyObject>
+}
+
+/** Says which entry of a key ring is wrong and how, without a character of any key. */
+export class KeyRingError extends Error {
+  override readonly name = 'KeyRingError'
+}
+
+const keyBytes = 32
+
+/**
+ * Reads `id:key,id:key`: keys are 32 random bytes in base64url, the first seals and the others only open.
+ *
+ * @throws KeyRingError naming the entry by its position, and by its id once the id is known to be one.
+ */
+export function parseKeyRing(text: string): KeyRing {
+  const keys = new Map<string, KeyObject>()
+  const seen = new Map<string, string>()
+  if (text.trim() === '') throw new KeyRingError('The key ring is empty: it needs at least one entry "id:key"')
+  for (const [index, entry] of text.split(',').entries()) {
+    const { id, key } = parseEntry(entry.trim(), index + 1)
+    if (keys.has(id)) throw new KeyRingError(`Two entries of the key ring have the id "${id}"`)
+    // An id may be anybody's choice, so the same bytes under two ids would make a rotation that rotates nothing.
+    const bytes = key.toString('hex')
+    const twin = seen.get(bytes)
+    if (twin !== undefined) throw new KeyRingError(`The entries "${twin}" and "${id}" of the key ring are the same key`)
+    seen.set(bytes, id)
+    keys.set(id, sealingKey(key))
+  }
+  const [currentId] = keys.keys()
+  if (currentId === undefined) throw new KeyRingError('The key ring is empty: it needs at least one entry "id:key"')
+  return { currentId, keys }
+}
+
+/** A new entry `id:key` for `parseKeyRing`, with an id that no other call returns. */
+export function generateKey(): string {
+  return `k${randomBytes(6).toString('hex')}:${randomBytes(keyBytes).toString('base64url')}`
+}
+
+function parseEntry(entry: string, position: number): { id: string; key: Buffer } {
+  const colon = entry.indexOf(':')
+  if (colon === -1) throw new KeyRingError(`Entry ${position} of the key ring has no ":" between id and key`)
+  const id = entry.slice(0, colon)
+  // What stands in the place of the id may be a key that was written first, so it is not repeated.
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(id)) {
+    throw new KeyRingError(
+      `The id of entry ${position} of the key ring is not 1 to 32 of the characters A-Z a-z 0-9 _ -`,
+    )
+  }
+  const text = entry.slice(colon + 1)
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) {
+    throw new KeyRingError(`Key "${id}" holds characters that are not base64url (A-Z a-z 0-9 _ -, without padding)`)
+  }
+  const key = Buffer.from(text, 'base64url')
+  if (key.length !== keyBytes) throw new KeyRingError(`Key "${id}" has ${key.length} bytes instead of ${keyBytes}`)
+  if (key.toString('base64url') !== text) throw new KeyRingError(`Key "${id}" is not well-formed base64url`)
+  if (isGuessable(key)) {
+    throw new KeyRingError(`Key "${id}" is not random bytes: it is a text or a pattern that can be guessed`)
+  }
+  return { id, key }
+}
+
+/** True for typed text, repetitions and counting; random bytes are taken for one of these less than once in 10^13. */
+function isGuessable(key: Buffer): boolean {
+  const steps = new Set(key.map((byte, index) => byte - (key[index - 1] ?? 0)))
+  return new Set(key).size < 16 || steps.size < 8 || key.every((byte) => byte >= 0x20 && byte < 0x7f)
+}
+
+/** A key of its own for sealing (RFC 5869), so that a later use of the ring's keys shares none with it. */
+function sealingKey(key: Buffer): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', 'troupe seal v1', keyBytes)))
+}

@@ -1,0 +1,18 @@
+/** Every column that holds sealed secrets, and what each value is bound to. */
+
+export interface SealedColumn {
+  readonly table: string
+  /** The primary key, all of it text, the actor first. */
+  readonly key: readonly [string, ...string[]]
+  readonly column: string
+}
+
+export const actorPassphrase = { table: 'actor', key: ['id'], column: 'passphrase' } as const satisfies SealedColumn
+
+/** What a change of keys seals anew. A column that is missing here becomes unreadable when its old key is removed. */
+export const sealedColumns: readonly SealedColumn[] = [actorPassphrase]
+
+/** The binding of one value: its actor, its field, then the rest of its key. */
+export function bindingOf(sealed: SealedColumn, actorId: string, ...rest: string[]): readonly string[] {
+  return [actorId, `${sealed.table}.${sealed.column}`, ...rest]
+}

@@ -1,0 +1,79 @@
+/**
+ * Secrets that have to be shown or sent again: AES-256-GCM under a key of the ring.
+ *
+ * The text is `v1.<key id>.<base64url of nonce, ciphertext and tag>`. The place where a value is kept (its binding) is
+ * authenticated with it, so a value that was moved to another row or column does not open.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { ServiceError } from '../errors.ts'
+import type { KeyRing } from './key-ring.ts'
+
+declare const sealedBrand: unique symbol
+export type Sealed = string & { readonly [sealedBrand]: true }
+
+const algorithm = 'aes-256-gcm'
+const prefix = 'v1.'
+const nonceBytes = 12
+const tagBytes = 16
+const options = { authTagLength: tagBytes } as const
+
+/**
+ * Nonces are random, which is safe for 2^32 values under one key.
+ *
+ * @param binding What names the value's place, actor and field first; `open` needs the same.
+ * @throws ServiceError `invalid_value` for a text with half a surrogate pair, which would come back as another text.
+ */
+export function seal(ring: KeyRing, plaintext: string, binding: readonly string[]): Sealed {
+  if (!plaintext.isWellFormed()) throw new ServiceError('invalid_value', 'The secret is not well-formed text')
+  const key = ring.keys.get(ring.currentId)
+  if (key === undefined) throw cannot('seal', `key "${ring.currentId}" is not in the key ring`, binding)
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv(algorithm, key, nonce, options)
+  cipher.setAAD(associatedData(binding))
+  const box = Buffer.concat([nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return `${prefix}${ring.currentId}.${box.toString('base64url')}` as Sealed
+}
+
+/**
+ * @throws ServiceError `server_error` with a reason that names the key, when the key is gone or another one, or the value
+ *   was changed or belongs elsewhere. It never returns anything but what was sealed.
+ */
+export function open(ring: KeyRing, sealed: Sealed, binding: readonly string[]): string {
+  const id = keyIdOf(sealed)
+  if (id === null) throw cannot('open', 'it is not a sealed value', binding)
+  const key = ring.keys.get(id)
+  if (key === undefined) throw cannot('open', `key "${id}" is not in the key ring`, binding)
+  const box = Buffer.from(sealed.slice(prefix.length + id.length + 1), 'base64url')
+  if (box.length < nonceBytes + tagBytes) throw cannot('open', `it was cut (key "${id}")`, binding)
+  const decipher = createDecipheriv(algorithm, key, box.subarray(0, nonceBytes), options)
+  decipher.setAAD(associatedData(binding))
+  decipher.setAuthTag(box.subarray(-tagBytes))
+  const plaintext = decipher.update(box.subarray(nonceBytes, -tagBytes))
+  try {
+    decipher.final()
+  } catch (cause) {
+    const why = `key "${id}" is not the one it was sealed with, or it was changed, or it belongs to another place`
+    throw cannot('open', why, binding, cause)
+  }
+  return plaintext.toString('utf8')
+}
+
+/** True when another key than the current one seals the value. */
+export function needsReseal(ring: KeyRing, sealed: Sealed): boolean {
+  return keyIdOf(sealed) !== ring.currentId
+}
+
+function keyIdOf(sealed: string): string | null {
+  const end = sealed.indexOf('.', prefix.length)
+  return sealed.startsWith(prefix) && end > prefix.length ? sealed.slice(prefix.length, end) : null
+}
+
+/** As JSON, so that no two bindings give the same bytes. */
+function associatedData(binding: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify(binding), 'utf8')
+}
+
+function cannot(verb: string, why: string, binding: readonly string[], cause?: unknown): ServiceError {
+  const reason = `Cannot ${verb} the secret of ${JSON.stringify(binding)}: ${why}`
+  return new ServiceError('server_error', undefined, { reason, cause })
+}
