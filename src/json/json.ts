@@ -1,0 +1,21 @@
+/** JSON values as texts: what the rest of the service uses of this folder. */
+export { equal } from './equal.ts'
+export { array, elements, members, object } from './members.ts'
+export { normalise } from './normalise.ts'
+export { deleteAt, getAt, mergeAt } from './path.ts'
+export { fromPlain, toPlain } from './plain.ts'
+export { pythonLength } from './python-length.ts'
+export {
+  defaultMaxDepth,
+  isArray,
+  isNull,
+  isObject,
+  isString,
+  kindOf,
+  known,
+  stringText,
+  stringValue,
+  type Json,
+  type JsonKind,
+  type JsonText,
+} from './text.ts'

@@ -1,0 +1,349 @@
+/** Reads a JSON text from outside (RFC 8259, strictly) and brings it into stored form in one pass. */
+import { ServiceError } from '../errors.ts'
+import { endOfString } from './scan.ts'
+import { defaultMaxDepth, known, type JsonText } from './text.ts'
+
+const quote = 0x22
+const backslash = 0x5c
+
+/** Up to this many keys a plain search is faster than a set. */
+const fewKeys = 8
+
+/**
+ * The same value, minified: numbers and the order of keys as written, strings in the one spelling that
+ * `JSON.stringify` uses (so no raw NUL and no raw lone surrogate), the last of several equal keys at the first one's
+ * place. A text that is already so is returned as it is.
+ *
+ * @param maxDepth how many containers may be open at once.
+ * @throws ServiceError `invalid_json` with the position of the first fault; `invalid_value` when it is nested too deep.
+ */
+export function normalise(text: string, maxDepth: number = defaultMaxDepth): JsonText {
+  const reader = new Reader(text, maxDepth)
+  const minified = reader.read()
+  return known(reader.duplicates ? new Rebuilder(minified).value() : minified)
+}
+
+class Reader {
+  /** Some object names a key twice. */
+  duplicates = false
+  private readonly text: string
+  private readonly maxDepth: number
+  private at = 0
+  private depth = 0
+  /** The output so far; the input from `copied` up to the present position still belongs behind it unchanged. */
+  private out = ''
+  private copied = 0
+
+  constructor(text: string, maxDepth: number) {
+    this.text = text
+    this.maxDepth = maxDepth
+  }
+
+  read(): string {
+    this.space()
+    this.value()
+    this.space()
+    if (this.at < this.text.length) this.unexpected()
+    return this.copied === 0 ? this.text : this.out + this.text.slice(this.copied)
+  }
+
+  private space(): void {
+    const { text } = this
+    const start = this.at
+    let at = start
+    for (;;) {
+      const code = text.charCodeAt(at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) break
+      at++
+    }
+    if (at === start) return
+    this.at = at
+    this.replace(start, '')
+  }
+
+  /** Puts `by` in the place of the input from `start` to the present position. */
+  private replace(start: number, by: string): void {
+    this.out += this.text.slice(this.copied, start) + by
+    this.copied = this.at
+  }
+
+  private value(): void {
+    switch (this.text.charCodeAt(this.at)) {
+      case quote:
+        this.string()
+        return
+      case 0x7b: // {
+        this.object()
+        return
+      case 0x5b: // [
+        this.array()
+        return
+      case 0x74: // t
+        this.literal('true')
+        return
+      case 0x66: // f
+        this.literal('false')
+        return
+      case 0x6e: // n
+        this.literal('null')
+        return
+      default:
+        this.number()
+    }
+  }
+
+  private literal(word: string): void {
+    if (!this.text.startsWith(word, this.at)) this.unexpected()
+    this.at += word.length
+  }
+
+  private open(): void {
+    if (++this.depth > this.maxDepth) {
+      // Another code than for text that is no JSON: it must not be taken for plain text instead.
+      throw new ServiceError('invalid_value', `The value is nested deeper than ${this.maxDepth} levels`)
+    }
+    this.at++
+    this.space()
+  }
+
+  private close(): void {
+    this.depth--
+    this.at++
+  }
+
+  private array(): void {
+    this.open()
+    if (this.text.charCodeAt(this.at) === 0x5d) {
+      this.close()
+      return
+    }
+    for (;;) {
+      this.value()
+      this.space()
+      const code = this.text.charCodeAt(this.at)
+      if (code === 0x5d) {
+        this.close()
+        return
+      }
+      if (code !== 0x2c) this.unexpected()
+      this.at++
+      this.space()
+    }
+  }
+
+  private object(): void {
+    this.open()
+    if (this.text.charCodeAt(this.at) === 0x7d) {
+      this.close()
+      return
+    }
+    const few: string[] = []
+    let many: Set<string> | null = null
+    for (;;) {
+      if (this.text.charCodeAt(this.at) !== quote) this.unexpected()
+      // With its quote the key never looks like an integer, whose hash in the runtime can be foretold (CVE-2026-21717).
+      const key = this.string()
+      if (many !== null) {
+        const before = many.size
+        if (many.add(key).size === before) this.duplicates = true
+      } else if (few.includes(key)) {
+        this.duplicates = true
+      } else if (few.push(key) > fewKeys) {
+        many = new Set(few)
+      }
+      this.space()
+      if (this.text.charCodeAt(this.at) !== 0x3a) this.unexpected()
+      this.at++
+      this.space()
+      this.value()
+      this.space()
+      const code = this.text.charCodeAt(this.at)
+      if (code === 0x7d) {
+        this.close()
+        return
+      }
+      if (code !== 0x2c) this.unexpected()
+      this.at++
+      this.space()
+    }
+  }
+
+  /** Reads a string and returns it in its stored spelling, quotes included. */
+  private string(): string {
+    const { text } = this
+    const start = this.at
+    let at = start + 1
+    let respell = false
+    for (;;) {
+      const code = text.charCodeAt(at)
+      if (code === quote) break
+      if (code === backslash) {
+        const escaped = text.charCodeAt(at + 1)
+        if (escaped === 0x75) {
+          for (let digit = at + 2; digit < at + 6; digit++) {
+            if (!isHex(text.charCodeAt(digit))) {
+              this.at = digit
+              this.unexpected()
+            }
+          }
+          respell = true
+          at += 6
+        } else if (escaped === 0x2f) {
+          respell = true
+          at += 2
+        } else if (isShortEscape(escaped)) {
+          at += 2
+        } else {
+          this.at = at + 1
+          this.unexpected()
+        }
+      } else if (code >= 0xd800 && code <= 0xdfff) {
+        const next = text.charCodeAt(at + 1)
+        if (code < 0xdc00 && next >= 0xdc00 && next <= 0xdfff) {
+          at += 2
+        } else {
+          respell = true
+          at++
+        }
+      } else if (code >= 0x20) {
+        at++
+      } else {
+        this.at = at
+        this.unexpected()
+      }
+    }
+    this.at = at + 1
+    const raw = text.slice(start, this.at)
+    if (!respell) return raw
+    const stored = JSON.stringify(JSON.parse(raw))
+    if (stored !== raw) this.replace(start, stored)
+    return stored
+  }
+
+  private number(): void {
+    const { text } = this
+    if (text.charCodeAt(this.at) === 0x2d) this.at++
+    if (text.charCodeAt(this.at) === 0x30) this.at++
+    else this.digits()
+    if (text.charCodeAt(this.at) === 0x2e) {
+      this.at++
+      this.digits()
+    }
+    const code = text.charCodeAt(this.at)
+    if (code === 0x65 || code === 0x45) {
+      this.at++
+      const sign = text.charCodeAt(this.at)
+      if (sign === 0x2b || sign === 0x2d) this.at++
+      this.digits()
+    }
+  }
+
+  /** One digit or more. */
+  private digits(): void {
+    const { text } = this
+    let at = this.at
+    for (;;) {
+      const code = text.charCodeAt(at)
+      if (!(code >= 0x30 && code <= 0x39)) break
+      at++
+    }
+    if (at === this.at) this.unexpected()
+    this.at = at
+  }
+
+  private unexpected(): never {
+    const code = this.text.codePointAt(this.at)
+    if (code === undefined) this.fail('it ends too early')
+    this.fail(`unexpected ${JSON.stringify(String.fromCodePoint(code))}`)
+  }
+
+  private fail(what: string): never {
+    throw new ServiceError('invalid_json', `The text is not valid JSON: ${what} at position ${this.at}`)
+  }
+}
+
+/** `"`, `\`, b, f, n, r, t: what `JSON.stringify` writes with a backslash too. */
+function isShortEscape(code: number): boolean {
+  switch (code) {
+    case quote:
+    case backslash:
+    case 0x62:
+    case 0x66:
+    case 0x6e:
+    case 0x72:
+    case 0x74:
+      return true
+    default:
+      return false
+  }
+}
+
+function isHex(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66)
+}
+
+/** Writes a minified text again, with each key once; every character is visited once, however deep it lies. */
+class Rebuilder {
+  private readonly text: string
+  private at = 0
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  value(): string {
+    const { text } = this
+    const start = this.at
+    switch (text.charCodeAt(start)) {
+      case 0x7b:
+        return this.object()
+      case 0x5b:
+        return this.array()
+      case quote:
+        this.at = endOfString(text, start)
+        break
+      default: {
+        let at = start
+        for (;;) {
+          const code = text.charCodeAt(at)
+          if (code !== code || code === 0x2c || code === 0x5d || code === 0x7d) break
+          at++
+        }
+        this.at = at
+      }
+    }
+    return text.slice(start, this.at)
+  }
+
+  private object(): string {
+    const { text } = this
+    const members = new Map<string, string>()
+    this.at++
+    while (text.charCodeAt(this.at) !== 0x7d) {
+      if (text.charCodeAt(this.at) === 0x2c) this.at++
+      const start = this.at
+      const end = endOfString(text, start)
+      this.at = end + 1
+      members.set(text.slice(start, end), this.value())
+    }
+    this.at++
+    let out = ''
+    for (const [key, value] of members) out += `${out === '' ? '{' : ','}${key}:${value}`
+    return out === '' ? '{}' : `${out}}`
+  }
+
+  private array(): string {
+    const { text } = this
+    let out = '['
+    this.at++
+    while (text.charCodeAt(this.at) !== 0x5d) {
+      if (text.charCodeAt(this.at) === 0x2c) {
+        this.at++
+        out += ','
+      }
+      out += this.value()
+    }
+    this.at++
+    return `${out}]`
+  }
+}

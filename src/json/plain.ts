@@ -1,0 +1,78 @@
+/** Between JSON texts and plain JavaScript values. */
+import { types } from 'node:util'
+import { ServiceError } from '../errors.ts'
+import { defaultMaxDepth, known, type Json, type JsonText } from './text.ts'
+
+/** The plain value; numbers beyond what JavaScript holds lose precision here, and only here. */
+export function toPlain(text: JsonText): Json {
+  return JSON.parse(text) as Json
+}
+
+/**
+ * The JSON text of a value made by the program. `toJSON` is honoured, and a member that is `undefined` is left out, as
+ * `JSON.stringify` does; what it would silently turn into null or drop elsewhere is refused.
+ *
+ * @throws ServiceError `invalid_value` naming the place of what JSON cannot hold.
+ */
+export function fromPlain(value: unknown): JsonText {
+  return known(write(value, '', []))
+}
+
+/** `path` holds the containers from the outermost to the present one. */
+function write(given: unknown, key: string, path: readonly Place[]): string {
+  const value = hasToJson(given) ? given.toJSON(key) : given
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value)
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'number':
+      if (!Number.isFinite(value)) refuse(String(value), key, path)
+      // JSON knows -0; JSON.stringify would lose it.
+      return Object.is(value, -0) ? '-0' : String(value)
+    case 'object':
+      return value === null ? 'null' : writeObject(value, key, path)
+    case 'bigint':
+      return refuse('a bigint', key, path)
+    case 'function':
+      return refuse('a function', key, path)
+    case 'symbol':
+    case 'undefined':
+      break
+  }
+  return refuse(String(value), key, path)
+}
+
+function writeObject(value: object, key: string, path: readonly Place[]): string {
+  if (types.isBoxedPrimitive(value)) return write(value.valueOf(), key, path)
+  for (const place of path) if (place.container === value) refuse('a reference to itself', key, path)
+  if (path.length >= defaultMaxDepth) refuse(`more than ${defaultMaxDepth} nested levels`, key, path)
+  const inside = [...path, { container: value, key }]
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = value
+    return `[${Array.from(items, (item, index) => write(item, String(index), inside)).join(',')}]`
+  }
+  let out = ''
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    out += `${out === '' ? '{' : ','}${JSON.stringify(name)}:${write(member, name, inside)}`
+  }
+  return out === '' ? '{}' : `${out}}`
+}
+
+interface Place {
+  readonly container: object
+  readonly key: string
+}
+
+function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
+  return typeof value === 'object' && value !== null && 'toJSON' in value && typeof value.toJSON === 'function'
+}
+
+function refuse(what: string, key: string, path: readonly Place[]): never {
+  const steps = path.slice(1, 5).map((place) => JSON.stringify(place.key))
+  if (path.length > 5) steps.push('…')
+  else if (path.length > 0) steps.push(JSON.stringify(key))
+  const where = steps.length === 0 ? '' : ` at ${steps.join(' / ')}`
+  throw new ServiceError('invalid_value', `A value cannot be kept as JSON: it holds ${what}${where}`)
+}

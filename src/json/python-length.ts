@@ -1,0 +1,24 @@
+/** The length of a value as ActingWeb counts it (`total_bytes`). */
+import type { JsonText } from './text.ts'
+
+/**
+ * Characters of the value as Python's `json.dumps` writes it by default: `", "` and `": "` between the parts, and
+ * `\uXXXX` for every UTF-16 unit outside printable ASCII. Numbers count as they are written.
+ */
+export function pythonLength(text: JsonText): number {
+  let length = text.length
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (inString) {
+      if (code === 0x5c) at++
+      else if (code === 0x22) inString = false
+      else if (code > 0x7e) length += 5
+    } else if (code === 0x22) {
+      inString = true
+    } else if (code === 0x2c || code === 0x3a) {
+      length++
+    }
+  }
+  return length
+}

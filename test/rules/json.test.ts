@@ -1,0 +1,520 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { ServiceError } from '../../src/errors.ts'
+import {
+  array,
+  deleteAt,
+  elements,
+  equal,
+  fromPlain,
+  getAt,
+  kindOf,
+  known,
+  members,
+  mergeAt,
+  normalise,
+  object,
+  pythonLength,
+  stringText,
+  stringValue,
+  toPlain,
+  type Json,
+} from '../../src/json/json.ts'
+
+const refuses = (code: string, message: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof ServiceError)
+  assert.equal(error.code, code)
+  assert.match(error.message, message)
+  return true
+}
+
+const json = (): fc.Arbitrary<unknown> => fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' })
+
+const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`
+
+// In engines without a seed for integer-like keys the low bits of the number are the hash.
+const body = (keys: number) => `{${Array.from({ length: keys }, (_, at) => `"${at * 2 ** 26 + 7}":${at}`).join(',')}}`
+const time = (text: string, rounds: number) => {
+  let best = Infinity
+  for (let round = 0; round < rounds; round++) {
+    const start = performance.now()
+    assert.equal(members(normalise(text))?.size, text.split(':').length - 1)
+    best = Math.min(best, performance.now() - start)
+  }
+  return best
+}
+
+describe('normalise', () => {
+  it('keeps the value of every JSON text', () => {
+    fc.assert(
+      fc.property(json(), fc.constantFrom(undefined, 1, '\t', ' \r\n'), (value, indent) => {
+        const text = normalise(JSON.stringify(value, null, indent))
+        assert.equal(text, JSON.stringify(value))
+      }),
+    )
+  })
+
+  it('changes nothing the second time', () => {
+    fc.assert(
+      fc.property(json(), (value) => {
+        const once = normalise(` ${JSON.stringify(value, null, 1)} `)
+        assert.equal(normalise(once), once)
+      }),
+    )
+  })
+
+  it('accepts exactly what JSON.parse accepts', () => {
+    const piece = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"',
+      '"a"',
+      '"b"',
+      '\\',
+      '\\u',
+      '\\ud83d',
+      '0041',
+      '\\n',
+      '1',
+      '-',
+      '0',
+      '.5',
+      'e',
+      'E+',
+      '2',
+      'true',
+      'false',
+      'null',
+      'NaN',
+      ' ',
+      '\n',
+      '\t',
+      '\u0000',
+      '\u00a0',
+      '\ufeff',
+      '\ud800',
+      'é',
+      '//',
+      "'",
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 9 }), (pieces) => {
+        const text = pieces.join('')
+        let expected: unknown
+        try {
+          expected = JSON.parse(text)
+        } catch {
+          assert.throws(() => normalise(text), refuses('invalid_json', /position \d+$/))
+          return
+        }
+        assert.deepEqual(JSON.parse(normalise(text)), expected)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  const kept: readonly (readonly [string, string, string])[] = [
+    [
+      'integers above 2^53',
+      '[9007199254740993,-123456789012345678901234567890]',
+      '[9007199254740993,-123456789012345678901234567890]',
+    ],
+    ['1.0, -0 and 1e400', '[1.0, -0, 1e400, 1E+2]', '[1.0,-0,1e400,1E+2]'],
+    ['the order of keys, integer-like ones too', '{"b":1,"10":2,"9":3,"a":4}', '{"b":1,"10":2,"9":3,"a":4}'],
+    ['keys that name a prototype', '{"__proto__":{"x":1},"constructor":2}', '{"__proto__":{"x":1},"constructor":2}'],
+    ['an escaped NUL', '"a\\u0000b"', '"a\\u0000b"'],
+    ['an escaped lone surrogate', '"\\ud800"', '"\\ud800"'],
+    ['a raw lone surrogate, as an escape', '"x\ud800"', '"x\\ud800"'],
+    ['a pair of surrogates', '"\u{1f600}"', '"\u{1f600}"'],
+    ['an escaped pair, as the character', '"\\uD83D\\uDE00"', '"\u{1f600}"'],
+    ['needless escapes, without them', '{"\\u0061\\/":"\\u00e6"}', '{"a/":"æ"}'],
+    ['the short escapes', '"\\"\\\\\\b\\f\\n\\r\\t"', '"\\"\\\\\\b\\f\\n\\r\\t"'],
+    ['the last of several equal keys at the first place', '{"a":1,"b":2,"a":3}', '{"a":3,"b":2}'],
+    ['equal keys of different spelling', '{"a":1,"b":[{"c":1,"c":2}],"\\u0061":3}', '{"a":3,"b":[{"c":2}]}'],
+    [
+      'equal keys among many',
+      '{"1":0,"2":0,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0,"2":1}',
+      '{"1":0,"2":1,"3":0,"4":0,"5":0,"6":0,"7":0,"8":0,"9":0}',
+    ],
+    ['nothing of the white space', ' { "a" : [ 1 , { } , [ ] ] }\r\n\t', '{"a":[1,{},[]]}'],
+    ['a bare scalar', ' true ', 'true'],
+  ]
+  for (const [what, given, stored] of kept) {
+    it(`HTTP-05: keeps ${what}`, () => {
+      assert.equal(normalise(given), stored)
+      assert.equal(normalise(stored), stored)
+    })
+  }
+
+  const refused: readonly (readonly [string, string])[] = [
+    ['', 'it ends too early at position 0'],
+    ['   ', 'it ends too early at position 3'],
+    ['NaN', 'unexpected "N" at position 0'],
+    ['Infinity', 'unexpected "I" at position 0'],
+    ['-Infinity', 'unexpected "I" at position 1'],
+    ['undefined', 'unexpected "u" at position 0'],
+    ['tru', 'unexpected "t" at position 0'],
+    ['nulll', 'unexpected "l" at position 4'],
+    ['01', 'unexpected "1" at position 1'],
+    ['+1', 'unexpected "+" at position 0'],
+    ['1.', 'it ends too early at position 2'],
+    ['.5', 'unexpected "." at position 0'],
+    ['1e', 'it ends too early at position 2'],
+    ['0x10', 'unexpected "x" at position 1'],
+    ["{'a':1}", `unexpected "'" at position 1`],
+    ['{a:1}', 'unexpected "a" at position 1'],
+    ['{"a" 1}', 'unexpected "1" at position 5'],
+    ['{"a":1,}', 'unexpected "}" at position 7'],
+    ['{"a":1 "b":2}', 'unexpected "\\"" at position 7'],
+    ['[1,]', 'unexpected "]" at position 3'],
+    ['[1 2]', 'unexpected "2" at position 3'],
+    ['[1', 'it ends too early at position 2'],
+    ['{"a":', 'it ends too early at position 5'],
+    ['[]]', 'unexpected "]" at position 2'],
+    ['"a', 'it ends too early at position 2'],
+    ['"a\nb"', 'unexpected "\\n" at position 2'],
+    ['"a\u0000b"', 'unexpected "\\u0000" at position 2'],
+    ['"\\x"', 'unexpected "x" at position 2'],
+    ['"\\u12g4"', 'unexpected "g" at position 5'],
+    ['"\\u12', 'it ends too early at position 5'],
+    ['"\\', 'it ends too early at position 2'],
+    ['\ufeff1', 'unexpected "\ufeff" at position 0'],
+    ['\u00a01', 'unexpected "\u00a0" at position 0'],
+    ['1 // one', 'unexpected "/" at position 2'],
+    ['1 2', 'unexpected "2" at position 2'],
+  ]
+  for (const [given, sentence] of refused) {
+    it(`refuses ${JSON.stringify(given)}`, () => {
+      assert.throws(
+        () => normalise(given),
+        (error) =>
+          error instanceof ServiceError &&
+          error.code === 'invalid_json' &&
+          error.message === `The text is not valid JSON: ${sentence}`,
+      )
+    })
+  }
+
+  it('accepts 64 open containers and refuses the 65th', () => {
+    assert.equal(normalise(nested(64)), nested(64))
+    assert.throws(() => normalise(`[${nested(64)}]`), refuses('invalid_value', /nested deeper than 64 levels$/))
+    assert.equal(normalise('[[1]]', 2), '[[1]]')
+    assert.throws(() => normalise('[[[1]]]', 2), refuses('invalid_value', /nested deeper than 2 levels$/))
+  })
+
+  it('HTTP-02: refuses 1 MB of open brackets after the first 65 of them', () => {
+    assert.throws(() => normalise('['.repeat(1_000_000)), refuses('invalid_value', /nested deeper than 64 levels$/))
+  })
+
+  it('HTTP-02: refuses 10 000 nested objects after the first 65 of them', () => {
+    assert.throws(
+      () => normalise(`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`),
+      refuses('invalid_value', /nested deeper than 64 levels$/),
+    )
+  })
+
+  it('HTTP-02: the time for keys whose hashes collide grows with their number, not with its square', () => {
+    const few = body(5_000)
+    const many = body(100_000)
+    time(few, 5)
+    // Twenty times the keys: a quadratic cost would be four hundred times the time.
+    assert.ok(time(many, 3) < 150 * Math.max(time(few, 10), 0.05))
+  })
+})
+
+describe('plain values', () => {
+  it('become the text that JSON.stringify writes, and come back', () => {
+    fc.assert(
+      fc.property(json(), (value) => {
+        const text = fromPlain(value)
+        assert.deepEqual(toPlain(text), value)
+        assert.equal(normalise(text), text)
+      }),
+    )
+  })
+
+  it('may hold dates and other values with toJSON, and members that are undefined', () => {
+    const custom = { toJSON: (key: string) => `at ${key}` }
+    assert.equal(
+      fromPlain({ when: new Date(0), gone: undefined, list: [custom], boxed: new String('x'), minus: -0 }),
+      '{"when":"1970-01-01T00:00:00.000Z","list":["at 0"],"boxed":"x","minus":-0}',
+    )
+  })
+
+  it('may hold one object at two places', () => {
+    const shared = { a: 1 }
+    assert.equal(fromPlain([shared, shared]), '[{"a":1},{"a":1}]')
+  })
+
+  it('may hold lone surrogates, which are written as escapes', () => {
+    assert.equal(fromPlain({ '\udc00': 'a\ud800b\u0000' }), '{"\\udc00":"a\\ud800b\\u0000"}')
+  })
+
+  it('HTTP-03: keep a key named __proto__ as plain data', () => {
+    const text = normalise('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}')
+    assert.equal(fromPlain(toPlain(text)), text)
+    assert.equal(Reflect.get({}, 'polluted'), undefined)
+  })
+
+  const loop: { inner: unknown[] } = { inner: [] }
+  loop.inner.push(loop)
+  let deep: unknown = 1
+  for (let level = 0; level < 65; level++) deep = [deep]
+  const refused: readonly (readonly [string, unknown, RegExp])[] = [
+    ['undefined', undefined, /it holds undefined$/],
+    ['undefined in an array', [1, undefined], /it holds undefined at "1"$/],
+    ['a hole in an array', [1, , 2], /it holds undefined at "1"$/], // oxlint-disable-line no-sparse-arrays
+    ['a function', { a: { b: () => 1 } }, /it holds a function at "a" \/ "b"$/],
+    ['a symbol', [Symbol('s')], /it holds Symbol\(s\) at "0"$/],
+    ['NaN', { n: Number.NaN }, /it holds NaN at "n"$/],
+    ['Infinity', -Infinity, /it holds -Infinity$/],
+    ['a bigint', { n: 1n }, /it holds a bigint at "n"$/],
+    ['a cycle', loop, /it holds a reference to itself at "inner" \/ "0"$/],
+    ['65 nested levels', deep, /it holds more than 64 nested levels/],
+  ]
+  for (const [what, value, sentence] of refused) {
+    it(`are refused when they hold ${what}`, () => {
+      assert.throws(() => fromPlain(value), refuses('invalid_value', sentence))
+    })
+  }
+})
+
+type Plain = { [name: string]: Plain } | string | number | null | Plain[]
+
+const key = fc.constantFrom('a', 'b', '1', '', '__proto__', 'constructor', 'a"b', 'toString')
+const path = fc.array(key, { maxLength: 4 })
+const tree = fc.letrec<{ node: Plain }>((tie) => ({
+  node: fc.oneof(
+    { depthSize: 'small' },
+    fc.constantFrom<Plain>(1, 'x', null, [], [{ a: 1 }], {}),
+    fc.dictionary(key, tie('node'), { maxKeys: 4, noNullPrototype: true }),
+  ),
+})).node
+
+const isPlainObject = (value: Plain | undefined): value is { [name: string]: Plain } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const own = (value: Plain | undefined, name: string): Plain | undefined =>
+  isPlainObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+
+const withMember = (value: { [name: string]: Plain }, name: string, member: Plain): Plain =>
+  Object.fromEntries([...Object.entries(value), [name, member]])
+
+function modelMerge(into: Plain | undefined, from: Plain): Plain {
+  if (!isPlainObject(into) || !isPlainObject(from)) return from
+  let merged: Plain = into
+  for (const [name, member] of Object.entries(from)) {
+    if (isPlainObject(merged)) merged = withMember(merged, name, modelMerge(own(into, name), member))
+  }
+  return merged
+}
+
+/** The merged value, or null when something on the way is not an object. */
+function modelMergeAt(into: Plain | undefined, steps: readonly string[], value: Plain): { value: Plain } | null {
+  const [step, ...rest] = steps
+  if (step === undefined) return { value: modelMerge(into, value) }
+  if (into !== undefined && !isPlainObject(into)) return null
+  const below = modelMergeAt(own(into, step), rest, value)
+  return below === null ? null : { value: withMember(into ?? {}, step, below.value) }
+}
+
+function modelDelete(value: Plain, steps: readonly string[]): { value: Plain } | null {
+  const [step, ...rest] = steps
+  if (step === undefined || !isPlainObject(value)) return null
+  const member = own(value, step)
+  if (member === undefined) return null
+  if (rest.length === 0) return { value: Object.fromEntries(Object.entries(value).filter(([name]) => name !== step)) }
+  const below = modelDelete(member, rest)
+  return below === null ? null : { value: withMember(value, step, below.value) }
+}
+
+describe('paths', () => {
+  it('read what a walk over own keys finds', () => {
+    fc.assert(
+      fc.property(tree, path, (value, steps) => {
+        let expected: Plain | undefined = value
+        for (const step of steps) expected = own(expected, step)
+        const found = getAt(fromPlain(value), steps)
+        assert.deepEqual(found === undefined ? undefined : toPlain(found), expected)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('merge like the model, and conflict where the model does', () => {
+    fc.assert(
+      fc.property(fc.option(tree, { nil: undefined }), path, tree, (stored, steps, value) => {
+        const expected = modelMergeAt(stored, steps, value)
+        const write = () => mergeAt(stored === undefined ? undefined : fromPlain(stored), steps, fromPlain(value))
+        if (expected === null) {
+          assert.throws(write, refuses('conflict', /^Cannot write .* is not an object$/s))
+        } else {
+          const merged = write()
+          assert.deepEqual(toPlain(merged), expected.value)
+          assert.equal(normalise(merged), merged)
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('delete like the model', () => {
+    fc.assert(
+      fc.property(tree, path, (value, steps) => {
+        const expected = modelDelete(value, steps)
+        const left = deleteAt(fromPlain(value), steps)
+        assert.deepEqual(left === undefined ? null : { value: toPlain(left) }, expected)
+        if (left !== undefined) assert.equal(normalise(left), left)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('leave every text they do not address as it was', () => {
+    const stored = normalise('{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800"}')
+    assert.equal(
+      mergeAt(stored, ['9', 'x'], normalise('{"z":1e400}')),
+      '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0,"z":1e400}},"s":"\\ud800"}',
+    )
+    assert.equal(
+      mergeAt(stored, ['8', 'a'], normalise('2')),
+      '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800","8":{"a":2}}',
+    )
+    assert.equal(deleteAt(stored, ['9', 'x', 'y']), '{"10":1.0,"9":{"big":9007199254740993,"x":{}},"s":"\\ud800"}')
+    assert.equal(deleteAt(stored, ['10']), '{"9":{"big":9007199254740993,"x":{"y":-0}},"s":"\\ud800"}')
+    assert.equal(deleteAt(stored, ['s']), '{"10":1.0,"9":{"big":9007199254740993,"x":{"y":-0}}}')
+    assert.equal(getAt(stored, ['9', 'big']), '9007199254740993')
+  })
+
+  it('replace a scalar at the addressed place, and refuse to write below one', () => {
+    assert.equal(mergeAt(normalise('{"a":1}'), ['a'], normalise('{"b":2}')), '{"a":{"b":2}}')
+    assert.equal(mergeAt(undefined, ['a', 'b'], normalise('null')), '{"a":{"b":null}}')
+    const below: readonly (readonly [string, string])[] = [
+      ['{"a":1}', 'Cannot write "a/b": the value at "a" is not an object'],
+      ['{"a":null}', 'Cannot write "a/b": the value at "a" is not an object'],
+      ['{"a":[{"b":1}]}', 'Cannot write "a/b": the value at "a" is not an object'],
+      ['"text"', 'Cannot write "a/b": the stored value is not an object'],
+    ]
+    for (const [stored, message] of below) {
+      assert.throws(
+        () => mergeAt(normalise(stored), ['a', 'b'], normalise('1')),
+        (error) => error instanceof ServiceError && error.message === message,
+      )
+    }
+  })
+
+  it('refuse to nest deeper than 64 levels', () => {
+    const steps = Array.from({ length: 63 }, () => 'a')
+    assert.equal(kindOf(mergeAt(undefined, steps, normalise('[1]'))), 'object')
+    assert.throws(
+      () => mergeAt(undefined, steps, normalise('[[1]]')),
+      refuses('invalid_value', /nested deeper than 64 levels/),
+    )
+  })
+})
+
+describe('containers', () => {
+  it('are taken apart and put together without loss', () => {
+    fc.assert(
+      fc.property(tree, (value) => {
+        const text = fromPlain(value)
+        const parts = members(text)
+        const items = elements(text)
+        if (parts !== null) assert.equal(object(parts), text)
+        else if (items !== null) assert.equal(array(items), text)
+        else assert.ok(typeof value !== 'object' || value === null)
+      }),
+    )
+  })
+
+  it('name their members by the decoded key', () => {
+    assert.deepEqual(
+      [...(members(normalise('{"a\\"b":1,"\\u0001":2,"10":3,"9":4}')) ?? [])],
+      [
+        ['a"b', '1'],
+        ['\u0001', '2'],
+        ['10', '3'],
+        ['9', '4'],
+      ],
+    )
+  })
+
+  it('keep the last of two members with one name', () => {
+    assert.equal(
+      object([
+        ['a', known('1')],
+        ['b', known('2')],
+        ['a', known('3')],
+      ]),
+      '{"a":3,"b":2}',
+    )
+  })
+})
+
+describe('strings', () => {
+  it('come back from their text, and only strings do', () => {
+    assert.equal(stringText('a"\ud800'), '"a\\"\\ud800"')
+    assert.equal(stringValue(known('"a\\"\\ud800"')), 'a"\ud800')
+    assert.equal(stringValue(known('""')), '')
+    assert.equal(stringValue(known('12')), null)
+  })
+})
+
+describe('equality', () => {
+  const cases: readonly (readonly [string, string, boolean])[] = [
+    ['1', '1.0', true],
+    ['100', '1e2', true],
+    ['-0', '0', true],
+    ['0.10', '1e-1', true],
+    ['9007199254740992', '9007199254740993', false],
+    ['1e400', '10e399', true],
+    ['1e99999999999999999999999999999999999', '1e99999999999999999999999999999999999', true],
+    ['1', '"1"', false],
+    ['1', 'true', false],
+    ['null', 'false', false],
+    ['{"a":1,"b":[1,{"c":2}]}', '{"b":[1.0,{"c":2e0}],"a":1}', true],
+    ['{"a":1}', '{"a":1,"b":2}', false],
+    ['{"a":1}', '{"b":1}', false],
+    ['[1,2]', '[2,1]', false],
+    ['[]', '{}', false],
+    ['"a"', '"a"', true],
+    ['"a"', '"A"', false],
+  ]
+  for (const [a, b, same] of cases) {
+    it(`of ${a} and ${b} is ${same}`, () => {
+      assert.equal(equal(known(a), known(b)), same)
+      assert.equal(equal(known(b), known(a)), same)
+    })
+  }
+})
+
+describe('pythonLength', () => {
+  const cases: readonly (readonly [string, number])[] = [
+    ['{"a":1,"b":[1,2]}', 21], // {"a": 1, "b": [1, 2]}
+    ['"a,b:c"', 7],
+    ['"æ"', 8], // "\u00e6"
+    ['"\u{1f600}"', 14], // "\ud83d\ude00"
+    ['"\u007f"', 8], // "\u007f"
+    ['"\\n\\"\\\\"', 8],
+    ['"\\ud800"', 8],
+    ['{}', 2],
+    ['1.50', 4],
+  ]
+  for (const [text, length] of cases) {
+    it(`of ${text} is ${length}`, () => {
+      assert.equal(pythonLength(known(text)), length)
+    })
+  }
+})
+
+const typed: Json = { a: [1, 'x', null, { b: true }] }
+describe('the type of plain values', () => {
+  it('takes what JSON holds', () => {
+    assert.equal(fromPlain(typed), '{"a":[1,"x",null,{"b":true}]}')
+  })
+})
