@@ -51,3 +51,6 @@ export interface Store {
 
 /** Told of every statement of the domain, once per execution (not of BEGIN, SAVEPOINT and the like). */
 export type QueryObserver = (sql: string) => void
+
+/** What the operator is told. `cause` is for the log alone. */
+export type StoreLog = (level: 'warn' | 'error', message: string, cause?: unknown) => void

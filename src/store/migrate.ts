@@ -1,0 +1,101 @@
+/** Brings a database to the schema of this release: numbered scripts, each in a transaction of its own, each once. */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { compile, type Dialect } from './portable.ts'
+import { StoreStartError } from './start-error.ts'
+import type { Param } from './store.ts'
+
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly sql: string
+}
+
+/** What a migration needs of a database. */
+export interface MigrationTarget {
+  readonly dialect: Dialect
+  /** One transaction that no other process migrates beside; undone when `step` throws or the process is killed. */
+  exclusively<T>(step: (statements: MigrationStatements) => Promise<T>): Promise<T>
+}
+
+export interface MigrationStatements {
+  /** Runs a text of several statements, already in the words of the database. */
+  script(text: string): Promise<void>
+  all<R extends object>(sql: string, ...params: Param[]): Promise<R[]>
+  run(sql: string, ...params: Param[]): Promise<number>
+}
+
+interface AppliedRow {
+  readonly number: number
+  readonly name: string
+  readonly checksum: string
+}
+
+const TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (
+  number BIGINT NOT NULL PRIMARY KEY,
+  name TEXT NOT NULL,
+  checksum TEXT NOT NULL,
+  applied_at BIGINT NOT NULL
+) /*sqlite: STRICT, WITHOUT ROWID */`
+
+/** The scripts of this release, `NNNN-name.sql` beside this module, in order. */
+export function readMigrations(folder = new URL('./migrations/', import.meta.url)): Migration[] {
+  return readdirSync(folder)
+    .sort()
+    .flatMap((file) => {
+      const parts = /^(\d{4})-(.+)\.sql$/.exec(file)
+      if (parts === null) return []
+      const sql = readFileSync(new URL(file, folder), 'utf8').replaceAll('\r\n', '\n')
+      return [{ number: Number(parts[1]), name: parts[2] ?? '', sql }]
+    })
+}
+
+/**
+ * Applies what is missing. Each step looks again at what is applied while it holds the lock, so processes that start
+ * together, and a start after one that was killed, come to the same end.
+ *
+ * @throws StoreStartError when the database was migrated by a newer release, or by other scripts than these.
+ */
+export async function migrate(migrations: readonly Migration[], target: MigrationTarget): Promise<void> {
+  let remaining = true
+  while (remaining) {
+    remaining = await target.exclusively(async (statements) => {
+      await statements.script(compile(TABLE, target.dialect).text)
+      const applied = await statements.all<AppliedRow>('SELECT number, name, checksum FROM schema_migrations ORDER BY number')
+      const next = judge(migrations, applied)
+      if (next === null) return false
+      await statements.script(compile(next.sql, target.dialect).text)
+      await statements.run(
+        'INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES ($1, $2, $3, $4)',
+        next.number,
+        next.name,
+        checksumOf(next),
+        Date.now(),
+      )
+      return true
+    })
+  }
+}
+
+/** The script to apply next, null when nothing is missing. */
+function judge(migrations: readonly Migration[], applied: readonly AppliedRow[]): Migration | null {
+  const newest = applied.at(-1)
+  const known = migrations.at(-1)?.number ?? 0
+  if (newest !== undefined && newest.number > known)
+    throw new StoreStartError(
+      `The database has schema ${newest.number} ("${newest.name}") and this release knows schemas up to ${known}; start the release that wrote it, or a newer one.`,
+    )
+  for (const row of applied) {
+    const migration = migrations.find((candidate) => candidate.number === row.number)
+    if (migration === undefined || checksumOf(migration) !== row.checksum)
+      throw new StoreStartError(
+        `The database was migrated by another script ${row.number} ("${row.name}") than this release has; it was not touched.`,
+      )
+  }
+  const done = new Set(applied.map((row) => row.number))
+  return migrations.find((migration) => !done.has(migration.number)) ?? null
+}
+
+function checksumOf(migration: Migration): string {
+  return createHash('sha256').update(migration.sql).digest('hex')
+}

@@ -1,0 +1,50 @@
+/** Opens the store that an address names. Each driver is loaded only when it is the one. */
+import { readMigrations, type Migration } from './migrate.ts'
+import { StoreStartError } from './start-error.ts'
+import type { QueryObserver, Store, StoreLog } from './store.ts'
+
+export interface StoreOptions {
+  /** `sqlite:<file>` or `postgres://…`. */
+  readonly url: string
+  /**
+   * SQLite: FULL (default) syncs the disk before a change is answered; NORMAL does not, and a power loss may take the
+   * last changes with it.
+   */
+  readonly synchronous?: 'FULL' | 'NORMAL'
+  /** SQLite: how long a change waits while another process holds the lock (milliseconds, default 5000). */
+  readonly busyTimeoutMs?: number
+  /** SQLite: how many changes share one COMMIT at most (default 256). */
+  readonly batchSize?: number
+  readonly onQuery?: QueryObserver
+  readonly log?: StoreLog
+  /** The scripts to migrate with, when not those of this release. */
+  readonly migrations?: readonly Migration[]
+}
+
+/** @throws StoreStartError with one sentence for the operator when the store cannot be used. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const log: StoreLog = options.log ?? (() => {})
+  const migrations = options.migrations ?? readMigrations()
+  if (options.url.startsWith('sqlite:')) {
+    const { openSqliteStore } = await import('./sqlite/sqlite-store.ts')
+    return openSqliteStore({
+      path: sqlitePath(options.url),
+      synchronous: options.synchronous ?? 'FULL',
+      busyTimeoutMs: options.busyTimeoutMs ?? 5_000,
+      batchSize: options.batchSize ?? 256,
+      snapshotConnections: 4,
+      migrations,
+      onQuery: options.onQuery,
+      log,
+    })
+  }
+  throw new StoreStartError('The address of the store has to begin with "sqlite:" or "postgres:".')
+}
+
+/** `sqlite:data/troupe.db`, `sqlite:/srv/troupe.db` and `sqlite:///srv/troupe.db`. */
+function sqlitePath(url: string): string {
+  const path = url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
+  if (path === '' || path.startsWith(':') || path.startsWith('//'))
+    throw new StoreStartError('The address of an SQLite store has to name a file, as in "sqlite:data/troupe.db".')
+  return path
+}

@@ -1,0 +1,89 @@
+/** One connection to the file: statements prepared once, run synchronously, errors as SQLite raises them. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { compile } from '../portable.ts'
+import type { Param, QueryObserver } from '../store.ts'
+
+/** More texts than the service has; beyond it the oldest are prepared again when they are next needed. */
+const MAX_STATEMENTS = 1_000
+
+interface Prepared {
+  readonly statement: StatementSync
+  readonly parameters: number
+}
+
+export class Connection {
+  readonly database: DatabaseSync
+  readonly #observe: QueryObserver | undefined
+  readonly #prepared = new Map<string, Prepared>()
+
+  constructor(database: DatabaseSync, observe: QueryObserver | undefined) {
+    this.database = database
+    this.#observe = observe
+  }
+
+  all<R extends object>(sql: string, params: Param[]): R[] {
+    const statement = this.#ready(sql, params)
+    return statement.all(...bound(params)) as R[]
+  }
+
+  get<R extends object>(sql: string, params: Param[]): R | undefined {
+    const statement = this.#ready(sql, params)
+    return statement.get(...bound(params)) as R | undefined
+  }
+
+  run(sql: string, params: Param[]): number {
+    const statement = this.#ready(sql, params)
+    return Number(statement.run(...bound(params)).changes)
+  }
+
+  /** BEGIN, SAVEPOINT and the like: prepared as well, told to nobody. */
+  control(sql: string): void {
+    this.#prepare(sql).statement.run()
+  }
+
+  get inTransaction(): boolean {
+    return this.database.isOpen && this.database.isTransaction
+  }
+
+  close(): void {
+    this.#prepared.clear()
+    if (this.database.isOpen) this.database.close()
+  }
+
+  #ready(sql: string, params: Param[]): StatementSync {
+    const prepared = this.#prepared.get(sql) ?? this.#prepare(sql)
+    // SQLite would take a missing parameter as NULL.
+    if (params.length !== prepared.parameters)
+      throw new Error(`The statement takes ${prepared.parameters} parameters, not ${params.length}: ${sql}`)
+    this.#observe?.(sql)
+    return prepared.statement
+  }
+
+  #prepare(sql: string): Prepared {
+    const known = this.#prepared.get(sql)
+    if (known !== undefined) return known
+    const { text, parameters } = compile(sql, 'sqlite')
+    const prepared = { statement: this.database.prepare(text), parameters }
+    if (this.#prepared.size >= MAX_STATEMENTS) {
+      for (const oldest of this.#prepared.keys()) {
+        this.#prepared.delete(oldest)
+        break
+      }
+    }
+    this.#prepared.set(sql, prepared)
+    return prepared
+  }
+}
+
+/**
+ * A number is bound as REAL unless it comes as a bigint: `$1 / 2` and `$1 || ''` would differ from PostgreSQL. The
+ * array is the rest parameter of one call, so it may be changed in place.
+ */
+function bound(params: Param[]): SQLInputValue[] {
+  const values: SQLInputValue[] = params
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index]
+    if (typeof value === 'number' && Number.isSafeInteger(value)) values[index] = BigInt(value)
+  }
+  return values
+}

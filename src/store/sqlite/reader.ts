@@ -1,0 +1,74 @@
+/** Reads outside a transaction: one connection, one synchronous call per statement. */
+import type { Param, Queries } from '../store.ts'
+import { retryBusy } from './busy.ts'
+import type { Connection } from './connection.ts'
+import type { DatabaseFile } from './database-file.ts'
+import { isBusy, isRefusedWrite, translate, unavailable } from './failure.ts'
+
+export class Reader implements Queries {
+  readonly #file: DatabaseFile
+  readonly #busyTimeoutMs: number
+  #connection: Connection | undefined
+
+  constructor(file: DatabaseFile, busyTimeoutMs: number) {
+    this.#file = file
+    this.#busyTimeoutMs = busyTimeoutMs
+    this.#connection = file.connectReader()
+  }
+
+  all<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    try {
+      return Promise.resolve(this.#ready().all<R>(sql, params))
+    } catch (error) {
+      return this.#failed(error, (connection) => connection.all<R>(sql, params))
+    }
+  }
+
+  get<R extends object>(sql: string, ...params: Param[]): Promise<R | undefined> {
+    try {
+      return Promise.resolve(this.#ready().get<R>(sql, params))
+    } catch (error) {
+      return this.#failed(error, (connection) => connection.get<R>(sql, params))
+    }
+  }
+
+  /** Touches the file, so that a disk that fails is noticed. */
+  async check(): Promise<void> {
+    const touch = (connection: Connection): void => connection.control('SELECT 1 FROM sqlite_schema LIMIT 1')
+    try {
+      touch(this.#ready())
+    } catch (error) {
+      await this.#failed(error, touch)
+    }
+  }
+
+  close(): void {
+    this.#connection?.close()
+    this.#connection = undefined
+  }
+
+  #ready(): Connection {
+    if (this.#connection !== undefined && this.#file.present) return this.#connection
+    this.#file.requirePresent()
+    this.#connection ??= this.#file.connectReader()
+    return this.#connection
+  }
+
+  /** A reader meets a lock only while another process recovers or closes the database. */
+  async #failed<T>(error: unknown, again: (connection: Connection) => T): Promise<T> {
+    let failure = error
+    if (isBusy(failure)) {
+      try {
+        return await retryBusy(() => again(this.#ready()), this.#busyTimeoutMs)
+      } catch (last) {
+        failure = last
+      }
+    }
+    if (isRefusedWrite(failure)) throw failure
+    if (this.#file.notice(failure)) {
+      this.close()
+      throw unavailable('The database cannot be read', failure)
+    }
+    throw translate(failure)
+  }
+}

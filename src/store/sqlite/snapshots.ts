@@ -1,0 +1,109 @@
+/** Snapshots: a few connections, each held for one snapshot, opened when first needed. */
+import type { Queries } from '../store.ts'
+import { retryBusy } from './busy.ts'
+import type { Connection } from './connection.ts'
+import type { DatabaseFile } from './database-file.ts'
+import { isRefusedWrite, translate, unavailable } from './failure.ts'
+import { Statements } from './statements.ts'
+
+export interface SnapshotsOptions {
+  readonly connections: number
+  /** How long a snapshot waits for a connection or for the lock of another process (milliseconds). */
+  readonly busyTimeoutMs: number
+}
+
+export class Snapshots {
+  readonly #file: DatabaseFile
+  readonly #options: SnapshotsOptions
+  #free: Connection[] = []
+  #taken = 0
+  #waiting: (() => void)[] = []
+  #drained: (() => void) | undefined
+
+  constructor(file: DatabaseFile, options: SnapshotsOptions) {
+    this.#file = file
+    this.#options = options
+  }
+
+  async take<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+    await this.#turn()
+    let connection: Connection | undefined
+    try {
+      connection = await this.#begin()
+      const statements = new Statements(connection)
+      try {
+        const result = await work(statements)
+        statements.finish()
+        connection.control('COMMIT')
+        this.#free.push(connection)
+        return result
+      } catch (error) {
+        statements.close()
+        this.#end(connection, statements.failure)
+        throw error
+      }
+    } catch (error) {
+      if (isRefusedWrite(error)) throw error
+      this.#file.notice(error)
+      throw translate(error)
+    } finally {
+      this.#taken--
+      this.#waiting.shift()?.()
+      if (this.#taken === 0) this.#drained?.()
+    }
+  }
+
+  /** Resolves when no snapshot is taken any more. */
+  async close(): Promise<void> {
+    if (this.#taken > 0) await new Promise<void>((resolve) => (this.#drained = resolve))
+    for (const connection of this.#free) connection.close()
+    this.#free = []
+  }
+
+  /** Waits until fewer snapshots are taken than there may be. */
+  async #turn(): Promise<void> {
+    if (this.#taken < this.#options.connections) {
+      this.#taken++
+      return
+    }
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting = this.#waiting.filter((other) => other !== proceed)
+        reject(unavailable('All connections for snapshots are taken'))
+      }, this.#options.busyTimeoutMs)
+      const proceed = (): void => {
+        clearTimeout(timer)
+        this.#taken++
+        resolve()
+      }
+      this.#waiting.push(proceed)
+    })
+  }
+
+  async #begin(): Promise<Connection> {
+    if (!this.#file.present) this.#file.requirePresent()
+    const connection = this.#free.pop() ?? this.#file.connectReader()
+    try {
+      connection.control('BEGIN')
+      // The first read fixes the moment that all others see.
+      await retryBusy(() => connection.control('SELECT 1 FROM sqlite_schema LIMIT 1'), this.#options.busyTimeoutMs)
+      return connection
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+  }
+
+  #end(connection: Connection, failure: unknown): void {
+    if (this.#file.notice(failure)) {
+      connection.close()
+      return
+    }
+    try {
+      connection.control('ROLLBACK')
+      this.#free.push(connection)
+    } catch {
+      connection.close()
+    }
+  }
+}

@@ -1,0 +1,127 @@
+/** The store port on one SQLite file, by the runtime's own `node:sqlite`. */
+import { ServiceError } from '../../errors.ts'
+import { migrate, type Migration } from '../migrate.ts'
+import { StoreStartError } from '../start-error.ts'
+import type { LockedActor, Queries, Store, Transaction } from '../store.ts'
+import { retryBusy } from './busy.ts'
+import type { Connection } from './connection.ts'
+import { DatabaseFile, type DatabaseFileOptions } from './database-file.ts'
+import { isBusy } from './failure.ts'
+import { GroupCommit } from './group-commit.ts'
+import { Reader } from './reader.ts'
+import { Snapshots } from './snapshots.ts'
+import { refuseSqliteVersion } from './version.ts'
+
+export interface SqliteStoreOptions extends DatabaseFileOptions {
+  readonly migrations: readonly Migration[]
+  /** How long a change waits for the lock of another process (milliseconds). */
+  readonly busyTimeoutMs: number
+  /** How many changes share one COMMIT at most. */
+  readonly batchSize: number
+  /** How many snapshots there are at the same time. */
+  readonly snapshotConnections: number
+}
+
+/** @throws StoreStartError with one sentence when the file cannot be used. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const refusal = refuseSqliteVersion(process.versions.sqlite ?? '')
+  if (refusal !== null) throw new StoreStartError(refusal)
+  const file = new DatabaseFile(options)
+  file.prepare()
+  let writer: Connection | undefined
+  try {
+    writer = await retryBusy(() => file.connectWriter(), options.busyTimeoutMs)
+    await migrateFile(writer, options)
+    file.requirePresent()
+    const reader = new Reader(file, options.busyTimeoutMs)
+    const snapshots = new Snapshots(file, {
+      connections: options.snapshotConnections,
+      busyTimeoutMs: options.busyTimeoutMs,
+    })
+    return new SqliteStore(file, reader, snapshots, new GroupCommit(file, writer, options))
+  } catch (error) {
+    writer?.close()
+    if (isBusy(error))
+      throw new StoreStartError(`Cannot open the database file ${file.path}: another process keeps it locked.`, error)
+    throw file.startError(error)
+  }
+}
+
+function migrateFile(writer: Connection, options: SqliteStoreOptions): Promise<void> {
+  return migrate(options.migrations, {
+    dialect: 'sqlite',
+    async exclusively(step) {
+      await retryBusy(() => writer.control('BEGIN IMMEDIATE'), options.busyTimeoutMs)
+      try {
+        const result = await step({
+          script: async (text) => writer.database.exec(text),
+          all: async (sql, ...params) => writer.all(sql, params),
+          run: async (sql, ...params) => writer.run(sql, params),
+        })
+        writer.control('COMMIT')
+        return result
+      } catch (error) {
+        if (writer.inTransaction) writer.control('ROLLBACK')
+        throw error
+      }
+    },
+  })
+}
+
+class SqliteStore implements Store {
+  readonly dialect = 'sqlite'
+  readonly #file: DatabaseFile
+  readonly #reader: Reader
+  readonly #snapshots: Snapshots
+  readonly #writer: GroupCommit
+  #closing: Promise<void> | undefined
+
+  constructor(file: DatabaseFile, reader: Reader, snapshots: Snapshots, writer: GroupCommit) {
+    this.#file = file
+    this.#reader = reader
+    this.#snapshots = snapshots
+    this.#writer = writer
+  }
+
+  read<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) return Promise.reject(closed())
+    try {
+      return work(this.#reader)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+    return this.#closing === undefined ? this.#snapshots.take(work) : Promise.reject(closed())
+  }
+
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#closing === undefined ? this.#writer.write(work) : Promise.reject(closed())
+  }
+
+  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
+    return this.#closing === undefined ? this.#writer.writeActor(actorId, work) : Promise.reject(closed())
+  }
+
+  async ping(): Promise<void> {
+    if (this.#closing !== undefined) throw closed()
+    this.#file.requirePresent()
+    if (this.#file.fault !== undefined) await this.#writer.probe()
+    await this.#reader.check()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#writer.close(), this.#snapshots.close()])
+    this.#reader.close()
+  }
+}
+
+function closed(): ServiceError {
+  return new ServiceError('shutting_down', undefined, { reason: 'The store is closed' })
+}
