@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { coverageLines, coverageOf, rowsIn, unknownRows } from '../support/coverage.ts'
+import { runTestFiles, type RunTotals } from '../support/test-run.ts'
+
+let folder = ''
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'troupe-runner-'))
+})
+after(() => rm(folder, { recursive: true }))
+
+async function run(sources: Record<string, string>, limitSeconds = 60): Promise<RunTotals & { printed: string }> {
+  const files: string[] = []
+  for (const [name, source] of Object.entries(sources)) {
+    const file = join(folder, `${name}.test.ts`)
+    await writeFile(file, `import { before, describe, it } from 'node:test'\n${source}`)
+    files.push(file)
+  }
+  const lines: string[] = []
+  const totals = await runTestFiles(files, {
+    concurrency: 2,
+    limitSeconds,
+    print: (line) => lines.push(line),
+    everyArea: false,
+    nameOf: (file) => basename(file),
+  })
+  return { ...totals, printed: lines.join('\n') }
+}
+
+const pass = `it('passes', () => {})`
+
+describe('a test run', () => {
+  it('counts the tests of all files, and ends with the totals alone on a line', async () => {
+    const { passed, failed, printed } = await run({
+      first: `describe('a group', () => { it('one', () => {}); it('two', async () => {}) })`,
+      second: pass,
+    })
+    assert.deepEqual([passed, failed], [3, 0])
+    assert.equal(printed.split('\n').at(-1), '3 passed, 0 failed')
+  })
+
+  it('shows a failure with its groups, its reason and what the file wrote', async () => {
+    const { passed, failed, printed } = await run({
+      failing: `describe('a group', () => { it('breaks', () => { console.log('seen'); throw new Error('broken') }) })\n${pass}`,
+    })
+    assert.deepEqual([passed, failed], [1, 1])
+    assert.match(printed, /✖ a group › breaks\n\s+Error: broken/)
+    assert.match(printed, /What the file wrote:\n\s+seen/)
+  })
+
+  const failures: [what: string, source: string, reason: RegExp][] = [
+    ['a skipped test', `${pass}; it.skip('later', () => {})`, /✖ later\n\s+It is skipped/],
+    ['a skipped group', `${pass}; describe.skip('later', () => { it('x', () => {}) })`, /✖ later\n\s+It is skipped/],
+    ['a test that skips itself', `${pass}; it('later', (t) => t.skip('why'))`, /✖ later\n\s+It is skipped/],
+    ['a test still to do', `${pass}; it.todo('later')`, /✖ later\n\s+It is marked as still to do/],
+    ['a file without a test', `describe('nothing', () => {})`, /It holds no test\./],
+    ['a file that does not load', `${pass}; throw new Error('not loaded')`, /not loaded/],
+    ['a file that does not parse', `${pass}; const = 1`, /ended \(code 1\) before its tests did/],
+    [
+      'a test that ends the process',
+      `${pass}; it('leaves', () => process.exit(0))`,
+      /ended \(code 0\) before its tests did/,
+    ],
+    ['an exit code without a failure', `${pass}; process.on('exit', () => { process.exitCode = 3 })`, /with code 3/],
+    ['a rejection that nobody awaits', `it('passes', () => { void Promise.reject(new Error('lost')) })`, /lost/],
+  ]
+  for (const [what, source, reason] of failures) {
+    it(`fails for ${what}`, async () => {
+      const { failed, printed } = await run({ failing: source })
+      assert.ok(failed > 0)
+      assert.match(printed, reason)
+    })
+  }
+
+  it('fails every test of a group whose preparation fails', async () => {
+    const { passed, failed, printed } = await run({
+      hook: `describe('a group', () => { before(() => { throw new Error('unprepared') }); it('one', () => {}) })`,
+    })
+    assert.equal(passed, 0)
+    assert.ok(failed > 0)
+    assert.match(printed, /unprepared/)
+  })
+
+  it('kills a file that hangs, with the processes it started, and names the test that was running', async () => {
+    const pidFile = join(folder, 'pid')
+    const { failed, printed } = await run(
+      {
+        hanging: `
+          import { spawn } from 'node:child_process'
+          import { writeFileSync } from 'node:fs'
+          it('hangs', async () => {
+            const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' })
+            writeFileSync(${JSON.stringify(pidFile)}, String(child.pid))
+            await new Promise((resolve) => child.on('exit', resolve))
+          })`,
+      },
+      5,
+    )
+    assert.equal(failed, 1)
+    assert.match(printed, /It was killed after 5 s: running was "hangs"/)
+    const pid = Number(await readFile(pidFile, 'utf8'))
+    await waitUntilGone(pid)
+  })
+
+  it('kills a file with a test whose promise never settles', async () => {
+    const { passed, failed, printed } = await run({ pending: `${pass}; it('waits', () => new Promise(() => {}))` }, 5)
+    assert.deepEqual([passed, failed], [1, 1])
+    assert.match(printed, /It was killed after 5 s: running was "waits"/)
+  })
+
+  it('kills a file whose tests ended but whose process does not', async () => {
+    const { passed, failed, printed } = await run({ open: `${pass}; setInterval(() => {}, 1000)` }, 5)
+    assert.deepEqual([passed, failed], [1, 1])
+    assert.match(printed, /its tests had ended, but something kept the process alive/)
+  })
+
+  it('fails when there is no file at all', async () => {
+    const { passed, failed, printed } = await run({})
+    assert.deepEqual([passed, failed], [0, 1])
+    assert.match(printed, /✖ No test ran\.\n\n0 passed, 1 failed$/)
+  })
+
+  it('fails for a row that the catalogue does not have', async () => {
+    const { passed, failed, printed } = await run({ slip: `it('LST-14 keeps something', () => {})` })
+    assert.deepEqual([passed, failed], [1, 1])
+    assert.match(printed, /✖ LST-14 is in a title, and the catalogue has no such row/)
+  })
+})
+
+describe('coverage of the catalogue', () => {
+  const passed = (...path: string[]): { path: string[]; passed: boolean } => ({ path, passed: true })
+  const failed = (...path: string[]): { path: string[]; passed: boolean } => ({ path, passed: false })
+
+  it('finds row ids, and takes nothing else for one', () => {
+    assert.deepEqual(rowsIn('LST-04, R-PROP-03 and SEC-02: one text'), ['LST-04', 'R-PROP-03', 'SEC-02'])
+    assert.deepEqual(rowsIn('R-MCP-01'), ['R-MCP-01'])
+    assert.deepEqual(rowsIn('SHA-256, UTF-16, RFC-67, HTTP-1, LST-041, XLST-04, lst-04'), [])
+  })
+
+  it('counts a row once, however many tests name it, and takes the ids of groups for their tests', () => {
+    const lines = coverageLines(
+      coverageOf([passed('LST-01 a group', 'a'), passed('LST-01 b'), passed('LST-02')]),
+      false,
+    )
+    assert.deepEqual(lines, ['LST: 2 of 13 rows named / 2 passing / 0 failing  (list properties)'])
+  })
+
+  it('counts a row as failing when any of its tests fails, before or after one that passes', () => {
+    const outcomes = [passed('DEL-01 a'), failed('DEL-01 b'), failed('DEL-02 a'), passed('DEL-02 b'), passed('DEL-03')]
+    const lines = coverageLines(coverageOf(outcomes), false)
+    assert.deepEqual(lines, ['DEL: 3 of 8 rows named / 1 passing / 2 failing  (actor creation, lookup and deletion)'])
+  })
+
+  it('names every area in a full run: 250 rows of threats and faults, 111 of the specification', () => {
+    const coverage = coverageOf([])
+    assert.equal(coverageLines(coverage, true).length, 37)
+    const rows = (specification: boolean): number =>
+      coverage.reduce((sum, { area }) => sum + (area.id.startsWith('R-') === specification ? area.rows : 0), 0)
+    assert.equal(rows(false), 250)
+    assert.equal(rows(true), 111)
+  })
+
+  it('knows the last row of an area and no further one', () => {
+    assert.deepEqual(unknownRows([passed('RATE-05'), passed('RATE-06'), passed('RATE-00')]), ['RATE-06', 'RATE-00'])
+  })
+})
+
+/** A killed process stays visible until the system has collected it. */
+async function waitUntilGone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+    const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+    if (state?.split(' ')[2] === 'Z') return
+    await delay(20)
+  }
+}

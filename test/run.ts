@@ -1,0 +1,32 @@
+/** `npm test`: every test file, or with arguments those whose path contains one of them. */
+import { glob } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { parseArgs } from 'node:util'
+import { runTestFiles } from './support/test-run.ts'
+
+const folder = import.meta.dirname
+const root = dirname(folder)
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { limit: { type: 'string', default: '600' } },
+})
+const nameOf = (file: string): string => relative(root, file).replaceAll(sep, '/')
+
+const files: string[] = []
+for await (const name of glob('**/*.test.ts', { cwd: folder })) files.push(join(folder, name))
+files.sort()
+const chosen =
+  positionals.length === 0 ? files : files.filter((file) => positionals.some((part) => nameOf(file).includes(part)))
+
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort())
+
+const { failed } = await runTestFiles(chosen, {
+  concurrency: 2,
+  limitSeconds: Number(values.limit),
+  print: (line) => console.log(line),
+  everyArea: positionals.length === 0,
+  nameOf,
+  signal: stop.signal,
+})
+process.exitCode = failed === 0 ? 0 : 1

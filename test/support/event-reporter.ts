@@ -1,0 +1,58 @@
+/** A reporter of node:test that writes one JSON line per test, for the process that runs the files (test-file.ts). */
+import { inspect } from 'node:util'
+import type { TestEvent } from 'node:test/reporters'
+
+export type TestRecord =
+  | { readonly kind: 'begun'; readonly name: string }
+  | { readonly kind: 'ended'; readonly name: string }
+  | { readonly kind: 'passed'; readonly path: readonly string[] }
+  | { readonly kind: 'failed'; readonly path: readonly string[]; readonly why: string }
+  /** What the test runner says of the file beside its tests, such as an error after a test had ended. */
+  | { readonly kind: 'remark'; readonly text: string }
+  /** The last one; without it the process ended before its tests did. */
+  | { readonly kind: 'finished' }
+
+export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  // Results arrive in the order of definition, each group announced before what it holds.
+  const path: string[] = []
+  for await (const event of source) {
+    const record = recordOf(event, path)
+    if (record !== null) yield `${JSON.stringify(record)}\n`
+  }
+}
+
+function recordOf(event: TestEvent, path: string[]): TestRecord | null {
+  switch (event.type) {
+    case 'test:dequeue':
+      return { kind: 'begun', name: event.data.name }
+    case 'test:complete':
+      return { kind: 'ended', name: event.data.name }
+    case 'test:start':
+      path.splice(event.data.nesting, Infinity, event.data.name)
+      return null
+    case 'test:pass':
+    case 'test:fail': {
+      const { nesting, name, skip, todo, details } = event.data
+      const own = [...path.slice(0, nesting), name]
+      if (isSet(skip)) return { kind: 'failed', path: own, why: 'It is skipped, and a skipped test proves nothing.' }
+      if (isSet(todo)) return { kind: 'failed', path: own, why: 'It is marked as still to do.' }
+      if (event.type === 'test:fail') {
+        const { error } = event.data.details
+        // The failures inside a group are counted themselves.
+        if ('failureType' in error && error.failureType === 'subtestsFailed') return null
+        return { kind: 'failed', path: own, why: inspect(error.cause ?? error, { colors: false }) }
+      }
+      return details.type === 'suite' ? null : { kind: 'passed', path: own }
+    }
+    case 'test:diagnostic':
+      return /^\w+ [\d.]+$/.test(event.data.message) ? null : { kind: 'remark', text: event.data.message }
+    case 'test:summary':
+      return { kind: 'finished' }
+    default:
+      return null
+  }
+}
+
+function isSet(mark: string | boolean | undefined): boolean {
+  return mark !== undefined && mark !== false
+}

@@ -1,0 +1,150 @@
+/** Runs one test file in a process of its own and tells what every test of it came to. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestOutcome } from './coverage.ts'
+import type { TestRecord } from './event-reporter.ts'
+
+export interface FailedTest extends TestOutcome {
+  readonly why: string
+}
+
+export interface FileResult {
+  readonly file: string
+  readonly passed: readonly TestOutcome[]
+  readonly failed: readonly FailedTest[]
+  /** What the file wrote itself. */
+  readonly output: string
+  readonly seconds: number
+}
+
+const reporter = new URL('event-reporter.ts', import.meta.url).href
+const outputKept = 8_000
+
+/**
+ * A file that ends badly, without a test, or not within the limit counts as one failure more, so that nothing that did not
+ * run can pass.
+ */
+export async function runTestFile(file: string, limitSeconds: number, signal?: AbortSignal): Promise<FileResult> {
+  const started = performance.now()
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-test-'))
+  try {
+    const recordFile = join(folder, 'records')
+    const ending = await runProcess(file, recordFile, limitSeconds, signal)
+    const records = await readRecords(recordFile)
+    const passed = records.filter((record) => record.kind === 'passed').map(({ path }) => ({ path, passed: true }))
+    const failed = records
+      .filter((record) => record.kind === 'failed')
+      .map(({ path, why }) => ({ path, passed: false, why }))
+    const trouble = troubleOf(records, ending, passed.length + failed.length, failed.length)
+    if (trouble !== null) failed.push({ path: ['the file as a whole'], passed: false, why: trouble })
+    return { file, passed, failed, output: ending.output, seconds: (performance.now() - started) / 1000 }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+interface Ending {
+  readonly code: number | null
+  readonly killedBy: 'limit' | 'stop' | null
+  readonly limitSeconds: number
+  readonly output: string
+}
+
+function troubleOf(records: readonly TestRecord[], ending: Ending, tests: number, failed: number): string | null {
+  if (ending.killedBy === 'stop') return 'The run was stopped.'
+  if (ending.killedBy === 'limit') {
+    const running = runningTests(records)
+    const what = running === '' ? 'its tests had ended, but something kept the process alive' : `running was ${running}`
+    return `It was killed after ${ending.limitSeconds} s: ${what}.`
+  }
+  if (!records.some((record) => record.kind === 'finished')) {
+    return `The process ended (code ${ending.code}) before its tests did.`
+  }
+  if (tests === 0) return 'It holds no test.'
+  if (ending.code === 0 || failed > 0) return null
+  const remarks = records.filter((record) => record.kind === 'remark').map(({ text }) => `\n${text}`)
+  return `All its tests passed, and the process ended with code ${ending.code}.${remarks.join('')}`
+}
+
+/** Those that began and did not end, the innermost last. */
+function runningTests(records: readonly TestRecord[]): string {
+  const running: string[] = []
+  for (const record of records) {
+    if (record.kind === 'begun') running.push(record.name)
+    else if (record.kind === 'ended' && running.includes(record.name))
+      running.splice(running.lastIndexOf(record.name), 1)
+  }
+  return running.map((name) => `"${name}"`).join(', ')
+}
+
+function runProcess(
+  file: string,
+  recordFile: string,
+  limitSeconds: number,
+  signal: AbortSignal | undefined,
+): Promise<Ending> {
+  const flags = ['--conditions=source', `--test-reporter=${reporter}`, `--test-reporter-destination=${recordFile}`]
+  // A group of its own, so that what a test started ends with it.
+  const child = spawn(process.execPath, [...flags, file], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+    // Set when the run is itself a test; it would send the results to that test's parent.
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+  })
+  let output = ''
+  let killedBy: Ending['killedBy'] = null
+  const keep = (chunk: string): void => {
+    output = (output + chunk).slice(-outputKept)
+  }
+  child.stdout.setEncoding('utf8').on('data', keep)
+  child.stderr.setEncoding('utf8').on('data', keep)
+  const end = (why: 'limit' | 'stop'): void => {
+    killedBy ??= why
+    killGroup(child)
+  }
+  const stop = (): void => end('stop')
+  const limit = setTimeout(() => end('limit'), limitSeconds * 1000)
+  signal?.addEventListener('abort', stop)
+  return new Promise<Ending>((resolve, reject) => {
+    child.once('error', reject)
+    // 'exit' and not 'close': a process that the file left behind holds the pipes open.
+    child.once('exit', (code) => {
+      killGroup(child)
+      child.stdout.destroy()
+      child.stderr.destroy()
+      resolve({ code, killedBy, limitSeconds, output })
+    })
+    if (signal?.aborted === true) stop()
+  }).finally(() => {
+    clearTimeout(limit)
+    signal?.removeEventListener('abort', stop)
+  })
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    if (process.platform === 'win32') child.kill('SIGKILL')
+    else process.kill(-child.pid, 'SIGKILL')
+  } catch (error) {
+    // Nobody is left in the group; macOS says EPERM while the ended process waits to be collected.
+    const code = error instanceof Error && 'code' in error ? error.code : null
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error
+  }
+}
+
+/** A file that was killed may have left half a line. */
+async function readRecords(path: string): Promise<TestRecord[]> {
+  let text = ''
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+  }
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as TestRecord)
+}

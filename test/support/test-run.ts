@@ -1,0 +1,68 @@
+/** Runs test files side by side and says what came of them. */
+import { coverageLines, coverageOf, unknownRows } from './coverage.ts'
+import { runTestFile, type FileResult } from './test-file.ts'
+
+export interface RunOptions {
+  readonly concurrency: number
+  /** After this a file is killed. */
+  readonly limitSeconds: number
+  readonly print: (line: string) => void
+  /** False for a run of chosen files, where most areas have nothing to say. */
+  readonly everyArea: boolean
+  /** How a file is named in the report. */
+  readonly nameOf: (file: string) => string
+  readonly signal?: AbortSignal
+}
+
+export interface RunTotals {
+  readonly passed: number
+  readonly failed: number
+}
+
+/** The last line printed is `N passed, N failed`. A run without a test fails. */
+export async function runTestFiles(files: readonly string[], options: RunOptions): Promise<RunTotals> {
+  const { print, nameOf } = options
+  const results: FileResult[] = []
+  const waiting = [...files]
+  const lane = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      const result = await runTestFile(file, options.limitSeconds, options.signal)
+      results.push(result)
+      const mark = result.failed.length === 0 ? '✔' : '✖'
+      const counts = `${result.passed.length} passed, ${result.failed.length} failed`
+      print(`${mark} ${nameOf(file)}  ${counts} (${result.seconds.toFixed(1)} s)`)
+    }
+  }
+  await Promise.all(Array.from({ length: options.concurrency }, lane))
+
+  for (const result of results) if (result.failed.length > 0) printFailures(result, options)
+  const outcomes = results.flatMap((result) => [...result.passed, ...result.failed])
+  const slips = unknownRows(outcomes)
+  for (const row of slips) print(`✖ ${row} is in a title, and the catalogue has no such row`)
+  print('')
+  for (const line of coverageLines(coverageOf(outcomes), options.everyArea)) print(line)
+  if (outcomes.length === 0) print('✖ No test ran.')
+
+  const passed = outcomes.filter((outcome) => outcome.passed).length
+  const failed = outcomes.length - passed + slips.length + (outcomes.length === 0 ? 1 : 0)
+  print('')
+  print(`${passed} passed, ${failed} failed`)
+  return { passed, failed }
+}
+
+function printFailures(result: FileResult, { print, nameOf }: RunOptions): void {
+  print('')
+  print(nameOf(result.file))
+  for (const { path, why } of result.failed) {
+    print(`  ✖ ${path.join(' › ')}`)
+    print(indent(why))
+  }
+  if (result.output.trim() !== '') {
+    print('  What the file wrote:')
+    print(indent(result.output.trimEnd()))
+  }
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, '      ')
+}
