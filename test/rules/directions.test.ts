@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { glob, readFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { describe, it } from 'node:test'
+import { importsOf, violationsIn, type SourceFile } from '../support/directions.ts'
+
+const src = join(import.meta.dirname, '..', '..', 'src')
+
+describe('the rooms of src', () => {
+  it('know each other only in the directions of the design, without a cycle', async () => {
+    const files: SourceFile[] = []
+    for await (const path of glob('**/*.ts', { cwd: src })) {
+      files.push({ path: path.replaceAll(sep, '/'), text: await readFile(join(src, path), 'utf8') })
+    }
+    assert.ok(files.length > 20)
+    assert.deepEqual(violationsIn(files), [])
+  })
+})
+
+describe('the rule of directions', () => {
+  const importing = (path: string, ...specifiers: string[]): SourceFile => ({
+    path,
+    text: specifiers.map((specifier) => `import type { Thing } from '${specifier}'\n`).join(''),
+  })
+
+  it('accepts what the design draws', () => {
+    const files = [
+      importing('http/routes/actor.ts', '../../actor/actor.ts', '../../errors.ts', '../../ui/pages.ts'),
+      importing('actor/actor.ts', '../store/store.ts', '../json/json.ts', 'node:crypto', '../secret/sealed.ts'),
+      importing('store/open.ts', './sqlite/sqlite-store.ts', './store.ts'),
+      importing('store/sqlite/sqlite-store.ts', '../store.ts', '../portable.ts', 'node:sqlite', './connection.ts'),
+      importing('store/postgres/postgres-store.ts', '../store.ts', 'pg'),
+      importing('service.ts', './http/node.ts', './store/postgres/postgres-store.ts', './actor/actor.ts'),
+      importing('index.ts', './service.ts', './app/app.ts', './errors.ts'),
+      importing('cli/serve.ts', '../service.ts', '../config/env.ts', '../store/open.ts'),
+      { path: 'config/env.ts', text: 'export const port = process.env.PORT' },
+    ]
+    assert.deepEqual(violationsIn(files), [])
+  })
+
+  const refused: [what: string, file: SourceFile, violation: string][] = [
+    [
+      'a domain room that imports the edge',
+      importing('property/lists.ts', '../http/answer.ts'),
+      'property/lists.ts imports http/answer.ts: property may not know http',
+    ],
+    [
+      'a domain room that imports more of the store than its port',
+      importing('property/lists.ts', '../store/portable.ts'),
+      'property/lists.ts imports store/portable.ts: property may not know store',
+    ],
+    [
+      'a domain room that names a concrete store',
+      importing('property/lists.ts', '../store/sqlite/connection.ts'),
+      'property/lists.ts names a concrete store, store/sqlite/connection.ts',
+    ],
+    [
+      'a command that names a concrete store',
+      importing('cli/keys.ts', '../store/postgres/pool.ts'),
+      'cli/keys.ts names a concrete store, store/postgres/pool.ts',
+    ],
+    [
+      'one driver that knows the other',
+      importing('store/sqlite/reader.ts', '../postgres/pool.ts'),
+      'store/sqlite/reader.ts names a concrete store, store/postgres/pool.ts',
+    ],
+    [
+      'the edge that goes past the domain to the store',
+      importing('http/routes/actor.ts', '../../store/store.ts'),
+      'http/routes/actor.ts imports store/store.ts: http may not know store port',
+    ],
+    [
+      'the store that knows the domain',
+      importing('store/store.ts', '../actor/actor.ts'),
+      'store/store.ts imports actor/actor.ts: store port may not know actor',
+    ],
+    [
+      'pages that know the edge',
+      importing('ui/pages.ts', '../http/answer.ts'),
+      'ui/pages.ts imports http/answer.ts: ui may not know http',
+    ],
+    [
+      'the catalogue of errors when it imports anything',
+      importing('errors.ts', './json/json.ts'),
+      'errors.ts imports json/json.ts: errors may not know json',
+    ],
+    [
+      'whoever imports what is for applications',
+      importing('cli/serve.ts', '../index.ts'),
+      'cli/serve.ts imports index.ts, which is for applications only',
+    ],
+    [
+      'a domain room that joins the parts itself',
+      importing('actor/actor.ts', '../service.ts'),
+      'actor/actor.ts imports service.ts: actor may not know service',
+    ],
+    [
+      'an import from outside src',
+      importing('actor/actor.ts', '../../test/support/stores.ts'),
+      'actor/actor.ts imports ../test/support/stores.ts, outside src',
+    ],
+    [
+      'a database package outside its driver',
+      importing('store/open.ts', 'pg'),
+      'store/open.ts imports pg, which only store/postgres may',
+    ],
+    [
+      'a room without a line in the table',
+      importing('helpers/text.ts'),
+      'helpers/text.ts is in a room that the table of directions does not name: helpers',
+    ],
+    [
+      'a second reader of the environment',
+      { path: 'http/node.ts', text: 'const port = process.env.PORT' },
+      'http/node.ts reads the environment, which only config/env.ts may',
+    ],
+    [
+      'the environment read by another spelling',
+      { path: 'http/node.ts', text: `const port = process['env'].PORT` },
+      'http/node.ts reads the environment, which only config/env.ts may',
+    ],
+    [
+      'the environment read by an import',
+      { path: 'http/node.ts', text: `import { env } from 'node:process'` },
+      'http/node.ts reads the environment, which only config/env.ts may',
+    ],
+    [
+      'an import that is written as a call',
+      { path: 'property/lists.ts', text: `const { answer } = await import('../http/answer.ts')` },
+      'property/lists.ts imports http/answer.ts: property may not know http',
+    ],
+  ]
+  for (const [what, file, violation] of refused) {
+    it(`refuses ${what}`, () => assert.deepEqual(violationsIn([file]), [violation]))
+  }
+
+  it('refuses a cycle, of types too, and a file that imports itself', () => {
+    const files = [
+      importing('actor/a.ts', '../property/b.ts'),
+      importing('property/b.ts', './c.ts'),
+      importing('property/c.ts', '../actor/a.ts'),
+      importing('json/self.ts', './self.ts'),
+    ]
+    assert.deepEqual(violationsIn(files), [
+      'a cycle: actor/a.ts → property/b.ts → property/c.ts → actor/a.ts',
+      'a cycle: json/self.ts → json/self.ts',
+    ])
+  })
+
+  it('does not take a file that is reached in two ways for a cycle', () => {
+    const files = [
+      importing('actor/a.ts', './b.ts', './c.ts'),
+      importing('actor/b.ts', './d.ts'),
+      importing('actor/c.ts', './d.ts'),
+      importing('actor/d.ts'),
+    ]
+    assert.deepEqual(violationsIn(files), [])
+  })
+
+  it('finds imports in every form they are written in', () => {
+    const text = [
+      `import a from './a.ts'`,
+      `import type { B } from "./b.ts"`,
+      `import {\n  c,\n  type D,\n} from './c.ts'`,
+      `import './e.ts'`,
+      `export { f } from './f.ts'`,
+      `export * from './g.ts'`,
+      `const h = await import('./h.ts')`,
+      `let i: import('./i.ts').I`,
+      `const text = "from './no.ts'"`,
+      `export const words = ['./no.ts']`,
+    ].join('\n')
+    assert.deepEqual(importsOf(text), ['./a.ts', './b.ts', './c.ts', './e.ts', './f.ts', './g.ts', './h.ts', './i.ts'])
+  })
+})
