@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+
+interface Manifest {
+  readonly engines?: { readonly node?: string }
+  readonly scripts?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+interface Lock {
+  readonly lockfileVersion: number
+  readonly packages: Readonly<
+    Record<string, Manifest & { version?: string; resolved?: string; link?: boolean; integrity?: string }>
+  >
+}
+
+const root = join(import.meta.dirname, '..', '..')
+const run = promisify(execFile)
+
+async function readJson<T>(path: string): Promise<T> {
+  return JSON.parse(await readFile(join(root, path), 'utf8')) as T
+}
+
+const project = await readJson<Manifest>('package.json')
+const runtime = await readJson<Manifest>('tools/runtime/package.json')
+const lock = await readJson<Lock>('package-lock.json')
+
+const named = (manifest: Manifest): [name: string, version: string][] =>
+  [manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies].flatMap((group) =>
+    Object.entries(group ?? {}),
+  )
+
+describe('an install', () => {
+  it('SUP-01 takes exact versions only', () => {
+    const all = [...named(project), ...named(runtime)]
+    assert.ok(all.length > 20)
+    for (const [name, version] of all) assert.match(version, /^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$/, name)
+  })
+
+  it('SUP-01 is described by the lock file, version for version', () => {
+    assert.equal(lock.lockfileVersion, 3)
+    for (const group of ['dependencies', 'devDependencies'] as const) {
+      assert.deepEqual(lock.packages['']?.[group], project[group])
+    }
+    assert.deepEqual(lock.packages['tools/runtime']?.optionalDependencies, runtime.optionalDependencies)
+    for (const [name, version] of [...named(project), ...named(runtime)]) {
+      assert.equal(lock.packages[`node_modules/${name}`]?.version, version, name)
+    }
+  })
+
+  it('SUP-01 checks a SHA-512 of every package that comes over the network', () => {
+    const remote = Object.entries(lock.packages).filter(([path]) => path.includes('node_modules/'))
+    assert.ok(remote.length > 100)
+    for (const [path, entry] of remote) {
+      if (entry.link === true) assert.equal(path, 'node_modules/@troupe/runtime')
+      else assert.match(entry.integrity ?? '', /^sha512-[A-Za-z0-9+/]{86}==$/, path)
+    }
+  })
+
+  it('SUP-01 is bound to no registry: the lock file holds no address', () => {
+    for (const [path, { resolved }] of Object.entries(lock.packages)) {
+      assert.equal(resolved, path === 'node_modules/@troupe/runtime' ? 'tools/runtime' : undefined, path)
+    }
+    assert.ok(!JSON.stringify(lock).includes('.tgz'))
+  })
+
+  it('SUP-01 runs no script, neither of a dependency nor of the package itself', async () => {
+    const lines = (await readFile(join(root, '.npmrc'), 'utf8')).split('\n')
+    for (const line of ['ignore-scripts=true', 'save-exact=true', 'omit-lockfile-registry-resolved=true']) {
+      assert.ok(lines.includes(line), line)
+    }
+    const atInstall = ['preinstall', 'install', 'postinstall', 'preprepare', 'prepare', 'postprepare', 'prepublish']
+    for (const manifest of [project, runtime]) {
+      for (const name of atInstall) assert.equal(manifest.scripts?.[name], undefined, name)
+    }
+  })
+
+  it('SUP-01 happens from the lock file in continuous integration, before everything else', async () => {
+    const steps = (await readFile(join(root, '.ci', 'run'), 'utf8'))
+      .split('\n')
+      .filter((line) => line.startsWith('npm '))
+    assert.deepEqual(steps, ['npm ci', 'npm run check', 'npm test'])
+  })
+})
+
+describe('the Node.js versions that the service runs on', () => {
+  it('begin with the first whose SQLite keeps whole texts and has no WAL defect', () => {
+    assert.equal(project.engines?.node, '>=24.16')
+  })
+})
+
+describe('the page of dependencies', () => {
+  it('gives a reason for every package of package.json, and for no other', async () => {
+    const page = await readFile(join(root, 'docs', 'dependencies.md'), 'utf8')
+    const section = (title: string): string[] => {
+      const text = page.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? assert.fail(title)
+      return [...text.matchAll(/^- `([^`]+)`: \S.*\.$/gm)].map((match) => match[1] ?? '')
+    }
+    assert.deepEqual(section('At run time'), Object.keys(project.dependencies ?? {}).toSorted())
+    assert.deepEqual(section('For work on the project'), Object.keys(project.devDependencies ?? {}).toSorted())
+    assert.deepEqual(
+      section('The runtime for work on the project'),
+      Object.keys(runtime.optionalDependencies ?? {}).toSorted(),
+    )
+  })
+})
+
+describe('the release archive', () => {
+  let copy = ''
+  before(async () => {
+    copy = await mkdtemp(join(tmpdir(), 'troupe-package-'))
+    const left = new Set(['node_modules', '.git', 'dist', 'data', '.tmp', 'coverage'])
+    await cp(root, copy, { recursive: true, filter: (source) => !left.has(basename(source)) })
+    await symlink(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction')
+    // What lies about in the folder of somebody who releases.
+    await mkdir(join(copy, 'data'))
+    await mkdir(join(copy, 'dist'))
+    for (const path of ['data/keys', '.env', 'notes.txt', 'dist/old.js']) await writeFile(join(copy, path), 'secret')
+  })
+  after(() => rm(copy, { recursive: true }))
+
+  it('SUP-03 holds exactly the program, its documents and its licence', async () => {
+    await run(process.execPath, [join(copy, 'tools', 'build.ts')], { cwd: copy })
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--offline', '--ignore-scripts'], {
+      cwd: copy,
+      shell: process.platform === 'win32',
+      env: { ...process.env, npm_config_cache: join(copy, '.tmp', 'npm') },
+    })
+    const [archive] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+    const paths = archive.files.map(({ path }) => path)
+    const folders = new Set(paths.map((path) => (path.includes('/') ? path.replace(/\/.*/, '/') : path)))
+    assert.deepEqual([...folders].toSorted(), [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'bin/',
+      'dist/',
+      'docs/',
+      'package.json',
+    ])
+    for (const path of ['dist/errors.js', 'dist/errors.d.ts', 'dist/store/migrations/0001-ground.sql']) {
+      assert.ok(paths.includes(path), path)
+    }
+    for (const path of paths.filter((name) => name.startsWith('dist/'))) {
+      const source = path.replace('dist/', 'src/').replace(/(\.d\.ts|\.js)$/, '.ts')
+      assert.ok(existsSync(join(root, source)) || existsSync(join(root, path.replace('dist/', 'src/'))), path)
+      assert.ok(!path.endsWith('.ts') || path.endsWith('.d.ts'), path)
+    }
+  })
+})
