@@ -15,6 +15,12 @@ export interface StoreOptions {
   readonly busyTimeoutMs?: number
   /** SQLite: how many changes share one COMMIT at most (default 256). */
   readonly batchSize?: number
+  /** PostgreSQL: connections for changes and snapshots (default 10; reads have two of their own). */
+  readonly workers?: number
+  /** PostgreSQL: how long a call waits for a free or new connection (milliseconds, default 2000). */
+  readonly connectTimeoutMs?: number
+  /** PostgreSQL: how long one statement may take (milliseconds, default 10000). */
+  readonly statementTimeoutMs?: number
   readonly onQuery?: QueryObserver
   readonly log?: StoreLog
   /** The scripts to migrate with, when not those of this release. */
@@ -33,6 +39,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       busyTimeoutMs: options.busyTimeoutMs ?? 5_000,
       batchSize: options.batchSize ?? 256,
       snapshotConnections: 4,
+      migrations,
+      onQuery: options.onQuery,
+      log,
+    })
+  }
+  if (/^postgres(ql)?:/.test(options.url)) {
+    const { openPostgresStore } = await import('./postgres/postgres-store.ts')
+    return openPostgresStore({
+      url: options.url,
+      workers: options.workers ?? 10,
+      readers: 2,
+      connectTimeoutMs: options.connectTimeoutMs ?? 2_000,
+      statementTimeoutMs: options.statementTimeoutMs ?? 10_000,
       migrations,
       onQuery: options.onQuery,
       log,

@@ -21,6 +21,8 @@ export interface GroupCommitOptions {
 interface Job {
   readonly run: (statements: Statements) => Promise<unknown>
   readonly queuedAt: number
+  /** Set once it ran in a transaction that another job took down; it runs a second time and no third. */
+  repeated: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -73,7 +75,7 @@ export class GroupCommit {
   #enqueue<T>(run: (statements: Statements) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       // What resolves is what `run` returned.
-      this.#waiting.push({ run, queuedAt: performance.now(), resolve: resolve as (value: unknown) => void, reject })
+      this.#waiting.push({ run, queuedAt: performance.now(), repeated: false, resolve: resolve as (value: unknown) => void, reject })
       if (this.#active) return
       this.#active = true
       setImmediate(this.#next)
@@ -110,8 +112,13 @@ export class GroupCommit {
       // A full disk or a fault may take the whole transaction with it, and with it what the jobs before had done.
       if (!connection.inTransaction) {
         this.#file.notice(outcome.raised)
-        this.#waiting = [...jobs.slice(outcomes.length), ...this.#waiting]
-        this.#abandon(outcomes, asUnavailable(outcome.raised))
+        const innocent = outcomes.slice(0, -1).filter((other) => !other.job.repeated)
+        for (const { job } of innocent) job.repeated = true
+        this.#waiting = [...innocent.map((other) => other.job), ...jobs.slice(outcomes.length), ...this.#waiting]
+        this.#abandon(
+          outcomes.filter((other) => !innocent.includes(other)),
+          asUnavailable(outcome.raised),
+        )
         return
       }
     }

@@ -1,0 +1,199 @@
+/** The store port on PostgreSQL, or on an engine that speaks its protocol. */
+import pg from 'pg'
+import { ServiceError } from '../../errors.ts'
+import { migrate, type Migration } from '../migrate.ts'
+import type { LockedActor, Queries, QueryObserver, Store, StoreLog, Transaction } from '../store.ts'
+import { isConflictOfTurns, isLost, isStalePlan, isTimeout, outcomeUnknown, translate, unavailable } from './failure.ts'
+import { migrationTarget } from './migration-target.ts'
+import { Reader } from './reader.ts'
+import { requireReachable } from './start.ts'
+import { StatementCache } from './statement-cache.ts'
+import { PostgresTransaction } from './transaction.ts'
+import { types } from './types.ts'
+
+export interface PostgresStoreOptions {
+  readonly url: string
+  readonly migrations: readonly Migration[]
+  /** Connections for changes and snapshots. */
+  readonly workers: number
+  /** Connections for reads, each with many statements on the way. */
+  readonly readers: number
+  /** How long a call waits for a free or new connection (milliseconds). */
+  readonly connectTimeoutMs: number
+  /** How long one statement may take (milliseconds). */
+  readonly statementTimeoutMs: number
+  readonly onQuery: QueryObserver | undefined
+  readonly log: StoreLog
+}
+
+/** How often a transaction runs again because another one was in the way. */
+const MAX_REPETITIONS = 5
+/** How many calls may wait per connection; one more is refused at once. */
+const WAITING_PER_WORKER = 100
+/** The server has this long to say itself that a statement took too long, before the connection is given up. */
+const GRACE_MS = 1_000
+
+const BEGIN_WRITE = 'BEGIN'
+const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
+/** @throws StoreStartError with one sentence when the database cannot be used. */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const client = await requireReachable(options.url, options.connectTimeoutMs, options.log)
+  try {
+    await migrate(options.migrations, migrationTarget(client))
+  } finally {
+    await client.end()
+  }
+  return new PostgresStore(options)
+}
+
+class PostgresStore implements Store {
+  readonly dialect = 'postgres'
+  readonly #options: PostgresStoreOptions
+  readonly #cache: StatementCache
+  readonly #reader: Reader
+  readonly #pool: pg.Pool
+  #running = 0
+  #drained: (() => void) | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(options: PostgresStoreOptions) {
+    this.#options = options
+    this.#cache = new StatementCache(options.onQuery)
+    const config: pg.ClientConfig = {
+      connectionString: options.url,
+      types,
+      pipeline: true,
+      keepAlive: true,
+      fallback_application_name: 'troupe',
+      connectionTimeoutMillis: options.connectTimeoutMs,
+      statement_timeout: options.statementTimeoutMs,
+      idle_in_transaction_session_timeout: options.statementTimeoutMs + GRACE_MS,
+      query_timeout: options.statementTimeoutMs + GRACE_MS,
+    }
+    this.#reader = new Reader(() => this.#connectReader(config), this.#cache, options.readers, options.connectTimeoutMs)
+    this.#pool = new pg.Pool({ ...config, max: options.workers, idleTimeoutMillis: 60_000 })
+    // A connection that breaks says so by an event, and an event that nobody hears ends the process.
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
+    this.#pool.on('error', (error) => options.log('warn', 'An idle connection to the database broke', error))
+  }
+
+  read<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) return Promise.reject(closed())
+    try {
+      return work(this.#reader)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+    return this.#counted(() => this.#transact(BEGIN_SNAPSHOT, work))
+  }
+
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#counted(() => this.#transact(BEGIN_WRITE, work))
+  }
+
+  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
+    return this.#counted(() =>
+      this.#transact(BEGIN_WRITE, async (transaction) => work(transaction, await transaction.lockActor(actorId))),
+    )
+  }
+
+  async ping(): Promise<void> {
+    if (this.#closing !== undefined) throw closed()
+    await this.#reader.ping()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    if (this.#running > 0) await new Promise<void>((resolve) => (this.#drained = resolve))
+    await Promise.all([this.#pool.end(), this.#reader.close()])
+  }
+
+  async #counted<T>(transaction: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw closed()
+    this.#running++
+    try {
+      return await transaction()
+    } finally {
+      this.#running--
+      if (this.#running === 0) this.#drained?.()
+    }
+  }
+
+  async #transact<T>(begin: string, work: (transaction: PostgresTransaction) => Promise<T>): Promise<T> {
+    let mayReconnect = true
+    for (let repetition = 0; ; repetition++) {
+      const client = await this.#takeClient()
+      const transaction = new PostgresTransaction(client, this.#cache, begin)
+      let committing = false
+      try {
+        const result = await work(transaction)
+        committing = transaction.failure === undefined
+        await transaction.commit()
+        client.release()
+        return result
+      } catch (error) {
+        // `work` may have made an error of its own out of the failure of a statement.
+        const raised = transaction.failure ?? error
+        const lost = isLost(raised)
+        await giveBack(client, transaction, lost || isStalePlan(raised))
+        if (lost && committing) throw outcomeUnknown(raised)
+        if (isConflictOfTurns(raised) && repetition < MAX_REPETITIONS) {
+          await pause(2 ** repetition * 4 * Math.random())
+          continue
+        }
+        if (mayReconnect && (isStalePlan(raised) || (lost && !isTimeout(raised)))) {
+          mayReconnect = false
+          continue
+        }
+        throw translate(error)
+      }
+    }
+  }
+
+  async #takeClient(): Promise<pg.PoolClient> {
+    if (this.#pool.waitingCount >= this.#options.workers * WAITING_PER_WORKER)
+      throw unavailable('Too many calls wait for a connection to the database')
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+
+  async #connectReader(config: pg.ClientConfig): Promise<pg.Client> {
+    const client = new pg.Client(config)
+    client.on('error', (error) => this.#options.log('warn', 'A connection to the database broke', error))
+    await client.connect()
+    return client
+  }
+}
+
+/** Leaves the connection as it was found, or closes it when that is not possible. */
+async function giveBack(client: pg.PoolClient, transaction: PostgresTransaction, broken: boolean): Promise<void> {
+  if (broken) {
+    client.release(true)
+    return
+  }
+  try {
+    await transaction.rollback()
+    client.release()
+  } catch {
+    client.release(true)
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+function closed(): ServiceError {
+  return new ServiceError('shutting_down', undefined, { reason: 'The store is closed' })
+}

@@ -1,0 +1,129 @@
+/** Reads outside a transaction: many statements on the way at once over a few pipelined connections. */
+import type pg from 'pg'
+import type { Param, Queries } from '../store.ts'
+import { isLost, isStalePlan, isTimeout, translate, unavailable } from './failure.ts'
+import { control, send } from './send.ts'
+import type { StatementCache } from './statement-cache.ts'
+
+/** One connection that is made when it is needed, and again after it broke. */
+class Channel {
+  readonly #connect: () => Promise<pg.Client>
+  #client: pg.Client | undefined
+  #connecting: Promise<pg.Client> | undefined
+
+  constructor(connect: () => Promise<pg.Client>) {
+    this.#connect = connect
+  }
+
+  get client(): pg.Client | undefined {
+    return this.#client
+  }
+
+  /** Those who come while it is being made wait for the same connection. */
+  ready(): Promise<pg.Client> {
+    if (this.#client !== undefined) return Promise.resolve(this.#client)
+    this.#connecting ??= this.#connect()
+      .then((client) => {
+        client.once('end', () => this.drop(client))
+        client.once('error', () => this.drop(client))
+        this.#client = client
+        return client
+      })
+      .finally(() => (this.#connecting = undefined))
+    return this.#connecting
+  }
+
+  /** Uses it no more; what is on the way is still answered. */
+  drop(client: pg.Client): void {
+    if (this.#client === client) this.#client = undefined
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client ?? (await this.#connecting?.catch(() => undefined))
+    this.#client = undefined
+    await client?.end()
+  }
+}
+
+export class Reader implements Queries {
+  readonly #cache: StatementCache
+  readonly #channels: readonly Channel[]
+  readonly #pingTimeoutMs: number
+  #next = 0
+  #closed = false
+
+  constructor(connect: () => Promise<pg.Client>, cache: StatementCache, connections: number, pingTimeoutMs: number) {
+    this.#cache = cache
+    this.#channels = Array.from({ length: connections }, () => new Channel(connect))
+    this.#pingTimeoutMs = pingTimeoutMs
+  }
+
+  all<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    return this.#ask(sql, params, (result) => result.rows as R[])
+  }
+
+  get<R extends object>(sql: string, ...params: Param[]): Promise<R | undefined> {
+    return this.#ask(sql, params, (result) => result.rows[0] as R | undefined)
+  }
+
+  /** @throws ServiceError `store_unavailable` when no answer comes in time. */
+  async ping(): Promise<void> {
+    const channel = this.#turn()
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(unavailable('The database does not answer in time')), this.#pingTimeoutMs)
+    })
+    const answer = channel.ready().then((client) => control(client, 'SELECT 1'))
+    try {
+      await Promise.race([answer, late])
+    } catch (error) {
+      throw translate(error)
+    } finally {
+      clearTimeout(timer)
+      answer.catch(() => {})
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(this.#channels.map((channel) => channel.close()))
+  }
+
+  #ask<T>(sql: string, params: Param[], pick: (result: pg.QueryResult<object>) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const statement = this.#cache.find(sql, params)
+      const channel = this.#turn()
+      /** A statement that only reads may be sent a second time when its connection broke. */
+      const attempt = (client: pg.Client, mayRepeat: boolean): void => {
+        send(client, statement, params, (error, result) => {
+          if (!error) {
+            resolve(pick(result))
+            return
+          }
+          const stale = isStalePlan(error)
+          if (stale) {
+            channel.drop(client)
+            client.end().catch(() => {})
+          }
+          if (mayRepeat && !this.#closed && (stale || (isLost(error) && !isTimeout(error)))) connectAndAttempt(false)
+          else reject(translate(error))
+        })
+      }
+      const connectAndAttempt = (mayRepeat: boolean): void => {
+        channel.ready().then(
+          (client) => attempt(client, mayRepeat),
+          (error: unknown) => reject(translate(error)),
+        )
+      }
+      if (channel.client === undefined) connectAndAttempt(true)
+      else attempt(channel.client, true)
+    })
+  }
+
+  #turn(): Channel {
+    this.#next = (this.#next + 1) % this.#channels.length
+    const channel = this.#channels[this.#next]
+    if (channel === undefined || this.#closed) throw unavailable('The store is closed')
+    return channel
+  }
+}

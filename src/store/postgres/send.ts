@@ -1,0 +1,34 @@
+/** Sends one statement on a pipelined client; what is sent in one turn of the loop leaves in one packet. */
+import type pg from 'pg'
+import type { Param } from '../store.ts'
+import type { Statement } from './statement-cache.ts'
+
+export type Answer = (error: Error | null | undefined, result: pg.QueryResult<object>) => void
+
+export function send(client: pg.Client, statement: Statement, params: Param[], answer: Answer): void {
+  gather(client)
+  client.query<object>({ ...named(statement), text: statement.text, values: params }, answer)
+}
+
+/** BEGIN, COMMIT and the like. */
+export function sendControl(client: pg.Client, sql: string, answer: Answer): void {
+  gather(client)
+  client.query<object>(sql, answer)
+}
+
+export function control(client: pg.Client, sql: string): Promise<pg.QueryResult<object>> {
+  return new Promise((resolve, reject) => {
+    sendControl(client, sql, (error, result) => (error ? reject(error) : resolve(result)))
+  })
+}
+
+function named(statement: Statement): { name?: string } {
+  return statement.name === undefined ? {} : { name: statement.name }
+}
+
+function gather(client: pg.Client): void {
+  const stream = client.connection.stream
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  process.nextTick(() => stream.uncork())
+}

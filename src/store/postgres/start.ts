@@ -1,0 +1,54 @@
+/** The first connection: whether there is a database to work with, said in one sentence if not. */
+import pg from 'pg'
+import { StoreStartError } from '../start-error.ts'
+import type { StoreLog } from '../store.ts'
+import { types } from './types.ts'
+
+interface Settings {
+  readonly server_encoding: string
+  readonly synchronous_commit: string
+  readonly fsync: string
+}
+
+/** @throws StoreStartError without the password in its text. */
+export async function requireReachable(url: string, timeoutMs: number, log: StoreLog): Promise<pg.Client> {
+  const client = newClient(url, timeoutMs)
+  client.on('error', (error) => log('warn', 'The connection to the database broke', error))
+  const name = `the PostgreSQL database "${client.database}" at ${client.host}:${client.port}`
+  try {
+    await client.connect()
+  } catch (error) {
+    throw new StoreStartError(`Cannot reach ${name}: ${reasonOf(error)}.`, error)
+  }
+  const settings = await client.query<Settings>(
+    `SELECT current_setting('server_encoding') AS server_encoding,
+            current_setting('synchronous_commit') AS synchronous_commit,
+            current_setting('fsync') AS fsync`,
+  )
+  const { server_encoding, synchronous_commit, fsync } = settings.rows[0] ?? {}
+  if (server_encoding !== 'UTF8') {
+    await client.end()
+    throw new StoreStartError(`Cannot use ${name}: its encoding is ${server_encoding}, and only UTF8 holds every text.`)
+  }
+  if (synchronous_commit === 'off' || fsync === 'off')
+    log('warn', `The server of ${name} answers before a change is on its disk: a crash may take the last changes with it`)
+  return client
+}
+
+function newClient(url: string, timeoutMs: number): pg.Client {
+  try {
+    return new pg.Client({ connectionString: url, types, keepAlive: true, connectionTimeoutMillis: timeoutMs })
+  } catch {
+    // What the driver says here quotes the whole address.
+    throw new StoreStartError(
+      'The address of the PostgreSQL database cannot be read; it looks like postgres://user:password@host:5432/database.',
+    )
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'the connection failed'
+  // Every address of a name that has several was tried.
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return error.errors[0].message
+  return error.message === '' ? 'the connection failed' : error.message
+}

@@ -1,0 +1,101 @@
+/** The statements of one transaction on one connection. */
+import type pg from 'pg'
+import { LOCK_ACTOR, requireActor } from '../lock-actor.ts'
+import type { LockedActor, Param, Transaction } from '../store.ts'
+import { translate } from './failure.ts'
+import { control, send, sendControl } from './send.ts'
+import type { StatementCache } from './statement-cache.ts'
+
+export class PostgresTransaction implements Transaction {
+  readonly #client: pg.Client
+  readonly #cache: StatementCache
+  readonly #begun: Promise<void>
+  #hasBegun = false
+  /** Some statement waits for BEGIN, and all later ones wait behind it. */
+  #holding = false
+  #over = false
+  #failed = false
+  #failure: unknown
+
+  constructor(client: pg.Client, cache: StatementCache, begin: string) {
+    this.#client = client
+    this.#cache = cache
+    this.#begun = new Promise((resolve) => {
+      sendControl(client, begin, (error) => {
+        if (error) this.#fail(error)
+        this.#hasBegun = true
+        resolve()
+      })
+    })
+  }
+
+  all<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    return this.#ask(sql, params, (result) => result.rows as R[])
+  }
+
+  get<R extends object>(sql: string, ...params: Param[]): Promise<R | undefined> {
+    return this.#ask(sql, params, (result) => result.rows[0] as R | undefined)
+  }
+
+  run(sql: string, ...params: Param[]): Promise<number> {
+    return this.#ask(sql, params, (result) => result.rowCount ?? 0)
+  }
+
+  async lockActor(actorId: string): Promise<LockedActor> {
+    return requireActor(await this.get<LockedActor>(LOCK_ACTOR, actorId))
+  }
+
+  /** What failed first, as the driver raised it. */
+  get failure(): unknown {
+    return this.#failure
+  }
+
+  /**
+   * Answers once the database holds the change. After a failed statement PostgreSQL would answer COMMIT with a quiet
+   * ROLLBACK, so the failure comes out here when `work` has swallowed it.
+   */
+  async commit(): Promise<void> {
+    this.#over = true
+    await this.#begun
+    if (this.#failed) throw this.#failure
+    const result = await control(this.#client, 'COMMIT')
+    if (result.command !== 'COMMIT') throw new Error('The database rolled the transaction back')
+  }
+
+  async rollback(): Promise<void> {
+    this.#over = true
+    await control(this.#client, 'ROLLBACK')
+  }
+
+  #ask<T>(sql: string, params: Param[], pick: (result: pg.QueryResult<object>) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#over) throw new Error('The transaction is over: a statement came too late')
+      if (this.#failed) throw translate(this.#failure)
+      const statement = this.#cache.find(sql, params)
+      const ask = (): void => {
+        if (this.#failed) {
+          reject(translate(this.#failure))
+          return
+        }
+        send(this.#client, statement, params, (error, result) => {
+          if (error) this.#fail(error)
+          if (this.#failed) reject(translate(this.#failure))
+          else resolve(pick(result))
+        })
+      }
+      // A change must not reach the database before it is certain that the transaction has begun.
+      if (this.#hasBegun || (statement.reads && !this.#holding)) {
+        ask()
+        return
+      }
+      this.#holding = true
+      this.#begun.then(ask)
+    })
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failed) return
+    this.#failed = true
+    this.#failure = error
+  }
+}

