@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ServiceError } from '../../src/errors.ts'
+import { generateKey, parseKeyRing, type KeyRing } from '../../src/secret/key-ring.ts'
+import { resealAll } from '../../src/secret/reseal.ts'
+import { actorPassphrase, bindingOf } from '../../src/secret/sealed-columns.ts'
+import { open as openSealed, seal, type Sealed } from '../../src/secret/sealed.ts'
+import type { Param, Store } from '../../src/store/store.ts'
+import { faulty, forEachStore } from '../support/stores.ts'
+
+const [oldEntry, newEntry] = [generateKey(), generateKey()]
+const oldRing = parseKeyRing(oldEntry)
+const bothRing = parseKeyRing(`${newEntry},${oldEntry}`)
+const newRing = parseKeyRing(newEntry)
+
+const place = (actorId: string): readonly string[] => bindingOf(actorPassphrase, actorId)
+
+async function insert(store: Store, ring: KeyRing, ids: readonly string[]): Promise<void> {
+  await store.write(async (tx) => {
+    for (const id of ids) {
+      const sealed = seal(ring, `passphrase of ${id}`, place(id))
+      await tx.run(`INSERT INTO actor (id, creator, passphrase, created_at) VALUES ($1, 'someone', $2, 0)`, id, sealed)
+    }
+  })
+}
+
+async function sealedById(store: Store): Promise<Map<string, Sealed>> {
+  const rows = await store.read((q) => q.all<{ id: string; passphrase: Sealed }>('SELECT id, passphrase FROM actor'))
+  return new Map(rows.map((row) => [row.id, row.passphrase]))
+}
+
+/** More than two pages, and not in the order of insertion. */
+const many = Array.from({ length: 450 }, (_, index) => `actor${(index * 7919) % 1000}`)
+
+describe('sealing everything anew', () => {
+  forEachStore((dialect, open) => {
+    it('SEC-03 leaves every secret readable with the new key alone', async () => {
+      const store = await open()
+      await insert(store, oldRing, many)
+      assert.deepEqual(await resealAll(store, bothRing), { resealed: 450 })
+      const stored = await sealedById(store)
+      assert.equal(stored.size, 450)
+      for (const [id, sealed] of stored) assert.equal(openSealed(newRing, sealed, place(id)), `passphrase of ${id}`)
+    })
+
+    it('SEC-03 touches nothing that the current key seals, and may be repeated', async () => {
+      const store = await open()
+      await insert(store, newRing, ['new'])
+      await insert(store, oldRing, ['old'])
+      const before = await sealedById(store)
+      assert.deepEqual(await resealAll(store, bothRing), { resealed: 1 })
+      const after = await sealedById(store)
+      assert.equal(after.get('new'), before.get('new'))
+      assert.notEqual(after.get('old'), before.get('old'))
+      assert.deepEqual(await resealAll(store, bothRing), { resealed: 0 })
+      assert.deepEqual(await sealedById(store), after)
+    })
+
+    it('SEC-03 has nothing to do in an empty store', async () => {
+      assert.deepEqual(await resealAll(await open(), bothRing), { resealed: 0 })
+    })
+
+    it('SEC-03 stops at a value that no key opens, naming it, and leaves it as it is', async () => {
+      const store = await open()
+      const lost = parseKeyRing(generateKey())
+      await insert(store, lost, ['lost'])
+      const before = await sealedById(store)
+      await assert.rejects(resealAll(store, bothRing), (error) => {
+        assert.ok(error instanceof ServiceError)
+        assert.equal(error.code, 'server_error')
+        assert.equal(
+          error.detail.reason,
+          `Cannot open the secret of ["lost","actor.passphrase"]: key "${lost.currentId}" is not in the key ring`,
+        )
+        return true
+      })
+      assert.deepEqual(await sealedById(store), before)
+    })
+
+    it('SEC-03 loses nothing when the store fails half-way, and a repetition does the rest', async () => {
+      const store = await open()
+      await insert(store, oldRing, many)
+      const failing = faulty(store, { at: 300 })
+      await assert.rejects(resealAll(failing, bothRing), { code: 'store_unavailable' })
+      for (const [id, sealed] of await sealedById(store)) {
+        assert.equal(openSealed(bothRing, sealed, place(id)), `passphrase of ${id}`)
+      }
+      // The first page of 200 was complete; the second one, where the failure came, was not changed at all.
+      assert.deepEqual(await resealAll(store, bothRing), { resealed: 250 })
+    })
+
+    it('SEC-03 keeps a secret that was replaced while its page was sealed', async () => {
+      const store = await open()
+      await insert(store, oldRing, ['a'])
+      const replacement = seal(bothRing, 'replaced', place('a'))
+      if (dialect === 'sqlite') {
+        // One writer at a time: the replacement comes before or after, never between.
+        const change = `UPDATE actor SET passphrase = $1 WHERE id = 'a'`
+        await Promise.all([resealAll(store, bothRing), store.write((tx) => tx.run(change, replacement))])
+      } else {
+        await resealAll(replacingAfterRead(store, replacement), bothRing)
+      }
+      assert.equal(openSealed(newRing, (await sealedById(store)).get('a') ?? assert.fail(), place('a')), 'replaced')
+    })
+  })
+})
+
+/** Another process replaces the secret of actor `a` right after the page was read. */
+function replacingAfterRead(store: Store, replacement: Sealed): Store {
+  return {
+    ...store,
+    dialect: store.dialect,
+    write: (work) =>
+      store.write((tx) =>
+        work({
+          get: (sql, ...params) => tx.get(sql, ...params),
+          run: (sql, ...params) => tx.run(sql, ...params),
+          all: async <R extends object>(sql: string, ...params: Param[]): Promise<R[]> => {
+            const rows = await tx.all<R>(sql, ...params)
+            await store.write((other) => other.run(`UPDATE actor SET passphrase = $1 WHERE id = 'a'`, replacement))
+            return rows
+          },
+        }),
+      ),
+  }
+}
