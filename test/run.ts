@@ -2,6 +2,7 @@
 import { glob } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startPostgres } from './support/postgres.ts'
 import { runTestFiles } from './support/test-run.ts'
 
 const folder = import.meta.dirname
@@ -21,6 +22,11 @@ const chosen =
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort())
 
+// One server for all files; rules need none. Each test has a database of its own on it.
+const needsPostgres = chosen.some((file) => !nameOf(file).startsWith('test/rules/'))
+const postgres = needsPostgres && (process.env['TROUPE_TEST_POSTGRES'] ?? '') === '' ? await startPostgres() : null
+if (postgres !== null) process.env['TROUPE_TEST_POSTGRES'] = postgres.url
+
 const { failed } = await runTestFiles(chosen, {
   concurrency: 2,
   limitSeconds: Number(values.limit),
@@ -29,4 +35,5 @@ const { failed } = await runTestFiles(chosen, {
   nameOf,
   signal: stop.signal,
 })
+await postgres?.remove()
 process.exitCode = failed === 0 ? 0 : 1
