@@ -1,0 +1,5 @@
+/** Which list of which actor. */
+export interface ListAddress {
+  readonly actorId: string
+  readonly list: string
+}

@@ -1,0 +1,101 @@
+/**
+ * Handles: receipts for items as they were read. A handle works once, and only while its item is what it was: it names
+ * the list, the item and its revision, and remembers the position only to find it faster.
+ */
+import { ServiceError } from '../errors.ts'
+import type { JsonText } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { ListAddress } from './list-address.ts'
+import type { ListChange } from './list-change.ts'
+import { damagedList } from './list-damage.ts'
+import { deleteItems, findItems, updateItems, type StoredItem } from './list-store.ts'
+import { OpenList } from './open-list.ts'
+
+export interface ItemWithHandle {
+  readonly index: number
+  readonly item: JsonText
+  /** Opaque. */
+  readonly handle: string
+}
+
+/** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
+export async function itemsWithHandles(q: Queries, at: ListAddress): Promise<ItemWithHandle[] | null> {
+  const list = await OpenList.find(q, at)
+  if (list === null) return null
+  const rows = await list.loadAll()
+  return rows.map((row, index) => ({
+    index,
+    item: row.value,
+    handle: [list.id, row.item, row.revision, index].join('.'),
+  }))
+}
+
+/** Null when the item was changed or removed meanwhile. @throws ServiceError `invalid_value`, `list_corrupted` */
+export async function updateByHandle(
+  tx: Transaction,
+  at: ListAddress,
+  handle: string,
+  item: JsonText,
+  nowMs: number,
+): Promise<ListChange | null> {
+  const found = await redeem(tx, at, parseHandle(handle))
+  if (found === null) return null
+  const { list, row } = found
+  await updateItems(tx, at, [[row.item, item]])
+  await list.save(tx, nowMs)
+  return { operation: 'update', length: list.length, item, old_item: row.value }
+}
+
+/** Null when the item was changed or removed meanwhile. @throws ServiceError `invalid_value`, `list_corrupted` */
+export async function deleteByHandle(
+  tx: Transaction,
+  at: ListAddress,
+  handle: string,
+  nowMs: number,
+): Promise<ListChange | null> {
+  const receipt = parseHandle(handle)
+  const found = await redeem(tx, at, receipt)
+  if (found === null) return null
+  const { list, row } = found
+  list.order.removeAt(await positionOf(list, row.item, receipt.index))
+  await deleteItems(tx, at, [row.item])
+  await list.save(tx, nowMs)
+  return { operation: 'remove', length: list.length, item: row.value }
+}
+
+interface Receipt {
+  readonly list: string
+  readonly item: number
+  readonly revision: number
+  readonly index: number
+}
+
+function parseHandle(handle: string): Receipt {
+  const [, list, item, revision, index] =
+    /^([0-9a-f]+)\.([0-9]{1,16})\.([0-9]{1,16})\.([0-9]{1,16})$/.exec(handle) ?? []
+  if (list === undefined) throw new ServiceError('invalid_value', 'This is not a handle of a list item')
+  return { list, item: Number(item), revision: Number(revision), index: Number(index) }
+}
+
+async function redeem(
+  tx: Transaction,
+  at: ListAddress,
+  receipt: Receipt,
+): Promise<{ list: OpenList; row: StoredItem } | null> {
+  const list = await OpenList.find(tx, at)
+  if (list === null || list.id !== receipt.list) return null
+  const [row] = await findItems(tx, at, [receipt.item])
+  return row === undefined || row.revision !== receipt.revision ? null : { list, row }
+}
+
+/** Where the item stands now: mostly where it stood, else somewhere in the whole order. Its leaf is loaded then. */
+async function positionOf(list: OpenList, item: number, hint: number): Promise<number> {
+  const index = Math.min(hint, list.length - 1)
+  await list.load([{ from: index, to: index + 1 }], true)
+  const near = list.order.positionOf(item)
+  if (near !== null) return near
+  await list.load([list.order.all], true)
+  const position = list.order.positionOf(item)
+  if (position === null) throw damagedList(list.address.list, `item ${item} stands outside the order`)
+  return position
+}

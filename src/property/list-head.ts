@@ -1,0 +1,127 @@
+/** The head of a list: what its row in `property` holds, apart from the items and the lower parts of their order. */
+import { damagedList } from './list-damage.ts'
+import { nodeSizes, readBranches, type Branch } from './order-tree.ts'
+
+export interface ListHead {
+  /** Tells this list from an earlier one of the same name. */
+  readonly id: string
+  readonly description: string
+  readonly explanation: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly nextItem: number
+  readonly nextNode: number
+  readonly root: readonly Branch[]
+}
+
+/** The facts about a list that callers may see. */
+export interface ListMetadata {
+  readonly description: string
+  readonly explanation: string
+  readonly created_at: string
+  readonly updated_at: string
+  readonly version: '1.0'
+  readonly item_type: 'json'
+  readonly chunk_size: number
+  readonly length: number
+}
+
+/** @throws ServiceError `list_corrupted` */
+export function readHeadText(list: string, text: string): ListHead {
+  const head = parseObject(list, text)
+  if (head['version'] !== '1.0') throw damagedList(list, 'the head names another version than 1.0')
+  return {
+    id: textOf(list, head, 'id'),
+    description: textOf(list, head, 'description'),
+    explanation: textOf(list, head, 'explanation'),
+    createdAt: timeOf(list, head, 'created_at'),
+    updatedAt: timeOf(list, head, 'updated_at'),
+    nextItem: counterOf(list, head, 'next_item'),
+    nextNode: counterOf(list, head, 'next_node'),
+    root: rootOf(list, head['root']),
+  }
+}
+
+export function writeHeadText(head: ListHead): string {
+  return JSON.stringify({
+    id: head.id,
+    description: head.description,
+    explanation: head.explanation,
+    created_at: head.createdAt,
+    updated_at: head.updatedAt,
+    version: '1.0',
+    next_item: head.nextItem,
+    next_node: head.nextNode,
+    root: head.root,
+  })
+}
+
+export function lengthOf(head: ListHead): number {
+  let length = 0
+  for (const [, count] of head.root) length += count
+  return length
+}
+
+/**
+ * What a list's row says about it, without reading anything else.
+ *
+ * @throws ServiceError `list_corrupted`
+ */
+export function listMetadata(list: string, headText: string): ListMetadata {
+  return metadataOf(readHeadText(list, headText))
+}
+
+export function metadataOf(head: ListHead): ListMetadata {
+  return {
+    description: head.description,
+    explanation: head.explanation,
+    created_at: head.createdAt,
+    updated_at: head.updatedAt,
+    version: '1.0',
+    item_type: 'json',
+    chunk_size: nodeSizes.leafItems,
+    length: lengthOf(head),
+  }
+}
+
+type Members = { readonly [name: string]: unknown }
+
+function parseObject(list: string, text: string): Members {
+  let head: unknown
+  try {
+    head = JSON.parse(text)
+  } catch (cause) {
+    throw damagedList(list, 'the head cannot be read', cause)
+  }
+  if (typeof head !== 'object' || head === null || Array.isArray(head))
+    throw damagedList(list, 'the head is not an object')
+  return { ...head }
+}
+
+function textOf(list: string, head: Members, name: string): string {
+  const value = head[name]
+  if (typeof value !== 'string') throw damagedList(list, `the head has no ${name}`)
+  return value
+}
+
+function timeOf(list: string, head: Members, name: string): string {
+  const value = textOf(list, head, name)
+  if (Number.isNaN(Date.parse(value))) throw damagedList(list, `the head's ${name} is not a time`)
+  return value
+}
+
+function counterOf(list: string, head: Members, name: string): number {
+  const value = head[name]
+  if (!isCounter(value)) throw damagedList(list, `the head's ${name} is not a number of its kind`)
+  return value
+}
+
+function rootOf(list: string, value: unknown): readonly Branch[] {
+  const root = readBranches(value)
+  if (root === null) throw damagedList(list, "the head's root is not an array of branches")
+  return root
+}
+
+function isCounter(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0
+}

@@ -1,0 +1,253 @@
+/** The SQL of lists. A statement that touches another number of rows than it must fails the change. */
+import { ServiceError } from '../errors.ts'
+import type { JsonText } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { ListAddress } from './list-address.ts'
+import type { StoredNode } from './order-tree.ts'
+
+export interface StoredItem {
+  readonly item: number
+  readonly revision: number
+  readonly value: JsonText
+}
+
+export type NewItem = readonly [item: number, value: JsonText]
+
+/** What stands under the list's name: its head, a simple property, or nothing. */
+export async function findNamed(
+  q: Queries,
+  { actorId, list }: ListAddress,
+): Promise<{ kind: 'list' | 'value'; value: string } | undefined> {
+  return q.get('SELECT kind, value FROM property WHERE actor_id = $1 AND name = $2', actorId, list)
+}
+
+export async function insertHead(tx: Transaction, { actorId, list }: ListAddress, head: string): Promise<void> {
+  expect(
+    1,
+    await tx.run(`INSERT INTO property (actor_id, name, kind, value) VALUES ($1, $2, 'list', $3)`, actorId, list, head),
+  )
+}
+
+export async function updateHead(tx: Transaction, { actorId, list }: ListAddress, head: string): Promise<void> {
+  expect(
+    1,
+    await tx.run(
+      `UPDATE property SET value = $3 WHERE actor_id = $1 AND name = $2 AND kind = 'list'`,
+      actorId,
+      list,
+      head,
+    ),
+  )
+}
+
+/** With its order and its items. False when there is no such list. */
+export async function deleteHead(tx: Transaction, { actorId, list }: ListAddress): Promise<boolean> {
+  return (await tx.run(`DELETE FROM property WHERE actor_id = $1 AND name = $2 AND kind = 'list'`, actorId, list)) > 0
+}
+
+/** Those of the nodes that exist. */
+export async function findNodes(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  nodes: readonly number[],
+): Promise<StoredNode[]> {
+  const [first] = nodes
+  if (first === undefined) return []
+  if (nodes.length === 1)
+    return q.all(
+      'SELECT node, entries FROM list_node WHERE actor_id = $1 AND list = $2 AND node = $3',
+      actorId,
+      list,
+      first,
+    )
+  return q.all(
+    `SELECT node, entries FROM list_node
+     WHERE actor_id = $1 AND list = $2 AND node IN (SELECT node FROM rows($3, node BIGINT) AS wanted)`,
+    actorId,
+    list,
+    column(nodes),
+  )
+}
+
+export async function saveNodes(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  nodes: readonly StoredNode[],
+): Promise<void> {
+  if (nodes.length === 0) return
+  const saved = await tx.run(
+    `INSERT INTO list_node (actor_id, list, node, entries)
+     SELECT $1, $2, changed.node, changed.entries FROM rows($3, node BIGINT, entries TEXT) AS changed WHERE true
+     ON CONFLICT (actor_id, list, node) DO UPDATE SET entries = excluded.entries`,
+    actorId,
+    list,
+    JSON.stringify(nodes.map(({ node, entries }) => [node, entries])),
+  )
+  expect(nodes.length, saved)
+}
+
+export async function deleteNodes(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  nodes: readonly number[],
+): Promise<void> {
+  if (nodes.length === 0) return
+  const deleted = await tx.run(
+    `DELETE FROM list_node
+     WHERE actor_id = $1 AND list = $2 AND node IN (SELECT node FROM rows($3, node BIGINT) AS gone)`,
+    actorId,
+    list,
+    column(nodes),
+  )
+  expect(nodes.length, deleted)
+}
+
+/** Those of the items that exist. */
+export async function findItems(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  items: readonly number[],
+): Promise<StoredItem[]> {
+  const [first] = items
+  if (first === undefined) return []
+  if (items.length === 1)
+    return q.all(
+      'SELECT item, revision, value FROM list_item WHERE actor_id = $1 AND list = $2 AND item = $3',
+      actorId,
+      list,
+      first,
+    )
+  return q.all(
+    `SELECT item, revision, value FROM list_item
+     WHERE actor_id = $1 AND list = $2 AND item IN (SELECT item FROM rows($3, item BIGINT) AS wanted)`,
+    actorId,
+    list,
+    column(items),
+  )
+}
+
+/** The order of several lists: every node of theirs. */
+export async function findAllNodes(
+  q: Queries,
+  actorId: string,
+  lists: readonly string[],
+): Promise<(StoredNode & { readonly list: string })[]> {
+  const [only] = lists
+  if (only === undefined) return []
+  if (lists.length === 1)
+    return q.all('SELECT list, node, entries FROM list_node WHERE actor_id = $1 AND list = $2', actorId, only)
+  return q.all(
+    'SELECT list, node, entries FROM list_node WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted)',
+    actorId,
+    column(lists),
+  )
+}
+
+/** Every item of several lists, in no order. */
+export async function findAllItems(
+  q: Queries,
+  actorId: string,
+  lists: readonly string[],
+): Promise<(StoredItem & { readonly list: string })[]> {
+  const [only] = lists
+  if (only === undefined) return []
+  if (lists.length === 1)
+    return q.all('SELECT list, item, revision, value FROM list_item WHERE actor_id = $1 AND list = $2', actorId, only)
+  return q.all(
+    'SELECT list, item, revision, value FROM list_item WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted)',
+    actorId,
+    column(lists),
+  )
+}
+
+export async function insertItems(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  items: readonly NewItem[],
+): Promise<void> {
+  const [first] = items
+  if (first === undefined) return
+  const inserted =
+    items.length === 1
+      ? await tx.run(
+          'INSERT INTO list_item (actor_id, list, item, revision, value) VALUES ($1, $2, $3, 1, $4)',
+          actorId,
+          list,
+          ...first,
+        )
+      : await tx.run(
+          `INSERT INTO list_item (actor_id, list, item, revision, value)
+           SELECT $1, $2, added.item, 1, added.value FROM rows($3, item BIGINT, value TEXT) AS added`,
+          actorId,
+          list,
+          JSON.stringify(items),
+        )
+  expect(items.length, inserted)
+}
+
+export async function updateItems(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  items: readonly NewItem[],
+): Promise<void> {
+  const [first] = items
+  if (first === undefined) return
+  const updated =
+    items.length === 1
+      ? await tx.run(
+          'UPDATE list_item SET value = $4, revision = revision + 1 WHERE actor_id = $1 AND list = $2 AND item = $3',
+          actorId,
+          list,
+          ...first,
+        )
+      : await tx.run(
+          `UPDATE list_item SET value = changed.value, revision = list_item.revision + 1
+           FROM rows($3, item BIGINT, value TEXT) AS changed
+           WHERE list_item.actor_id = $1 AND list_item.list = $2 AND list_item.item = changed.item`,
+          actorId,
+          list,
+          JSON.stringify(items),
+        )
+  expect(items.length, updated)
+}
+
+export async function deleteItems(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  items: readonly number[],
+): Promise<void> {
+  const [first] = items
+  if (first === undefined) return
+  const deleted =
+    items.length === 1
+      ? await tx.run('DELETE FROM list_item WHERE actor_id = $1 AND list = $2 AND item = $3', actorId, list, first)
+      : await tx.run(
+          `DELETE FROM list_item
+           WHERE actor_id = $1 AND list = $2 AND item IN (SELECT item FROM rows($3, item BIGINT) AS gone)`,
+          actorId,
+          list,
+          column(items),
+        )
+  expect(items.length, deleted)
+}
+
+/** The number deleted. */
+export function deleteAllItems(tx: Transaction, { actorId, list }: ListAddress): Promise<number> {
+  return tx.run('DELETE FROM list_item WHERE actor_id = $1 AND list = $2', actorId, list)
+}
+
+export async function deleteAllNodes(tx: Transaction, { actorId, list }: ListAddress): Promise<void> {
+  await tx.run('DELETE FROM list_node WHERE actor_id = $1 AND list = $2', actorId, list)
+}
+
+function column(values: readonly (string | number)[]): string {
+  return JSON.stringify(values.map((value) => [value]))
+}
+
+/** What was read in this transaction cannot have gone: the change fails as a whole. */
+function expect(rows: number, touched: number): void {
+  if (rows === touched) return
+  throw new ServiceError('store_unavailable', 'The change to the list could not be stored', {
+    reason: `A statement touched ${touched} rows where ${rows} were due`,
+  })
+}

@@ -1,0 +1,215 @@
+/**
+ * Lists: ordered items with metadata. Changes run inside the actor's turn (`store.writeActor`) and tell what they did as
+ * a `ListChange`; what reads more than the head wants one moment (`store.snapshot`, or the same transaction).
+ *
+ * Every operation runs a number of statements that does not depend on the list. A list whose stored parts do not fit
+ * together is refused with `list_corrupted`, by every function that meets the damage.
+ */
+import { randomBytes } from 'node:crypto'
+import { ServiceError } from '../errors.ts'
+import type { JsonText } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { ListAddress } from './list-address.ts'
+import type { ListChange } from './list-change.ts'
+import { listMetadata, writeHeadText, type ListMetadata } from './list-head.ts'
+import { resolveIndex } from './list-index.ts'
+import { deleteHead, deleteItems, findNamed, insertHead, insertItems, updateItems } from './list-store.ts'
+import { checkListName } from './name.ts'
+import { OpenList, type ListTexts } from './open-list.ts'
+
+export type { ListAddress } from './list-address.ts'
+export { bulk, readBulk, type BulkEntry, type BulkResult } from './list-bulk.ts'
+export type { ListChange, ListOperation } from './list-change.ts'
+export { find, findAll, removeWhere, updateWhere } from './list-find.ts'
+export { deleteByHandle, itemsWithHandles, updateByHandle, type ItemWithHandle } from './list-handle.ts'
+export { listMetadata, type ListMetadata } from './list-head.ts'
+export { indexFromJson, parseIndex } from './list-index.ts'
+export { pages, readItem, readItems, readManyLists, type IndexedItem, type ListPage } from './list-read.ts'
+export type { ListTexts } from './open-list.ts'
+
+/**
+ * Makes an empty list. One that exists keeps its items, and only the texts that are given replace its own.
+ *
+ * @returns whether the list is new.
+ * @throws ServiceError `invalid_name`; `conflict` when a simple property has the name; `list_corrupted`
+ */
+export async function createList(tx: Transaction, at: ListAddress, texts: ListTexts, nowMs: number): Promise<boolean> {
+  checkListName(at.list)
+  const row = await findNamed(tx, at)
+  if (row?.kind === 'value') {
+    throw new ServiceError('conflict', `Cannot create the list ${JSON.stringify(at.list)}: a property has this name`)
+  }
+  if (row !== undefined) {
+    const list = await OpenList.require(tx, at)
+    if (texts.description !== undefined || texts.explanation !== undefined) await list.save(tx, nowMs, texts)
+    return false
+  }
+  const now = new Date(nowMs).toISOString()
+  const head = {
+    id: randomBytes(8).toString('hex'),
+    description: texts.description ?? '',
+    explanation: texts.explanation ?? '',
+    createdAt: now,
+    updatedAt: now,
+    nextItem: 1,
+    nextNode: 1,
+    root: [],
+  }
+  await insertHead(tx, at, writeHeadText(head))
+  return true
+}
+
+/** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
+export async function readMetadata(q: Queries, at: ListAddress): Promise<ListMetadata | null> {
+  const row = await findNamed(q, at)
+  return row?.kind === 'list' ? listMetadata(at.list, row.value) : null
+}
+
+/** Replaces the texts that are given. @throws ServiceError `not_found`, `list_corrupted` */
+export async function setMetadata(
+  tx: Transaction,
+  at: ListAddress,
+  texts: ListTexts,
+  nowMs: number,
+): Promise<ListChange> {
+  const list = await OpenList.require(tx, at)
+  await list.save(tx, nowMs, texts)
+  return { operation: 'metadata', length: list.length, ...texts }
+}
+
+/** @throws ServiceError `not_found`, `list_corrupted` */
+export async function append(tx: Transaction, at: ListAddress, item: JsonText, nowMs: number): Promise<ListChange> {
+  const list = await OpenList.require(tx, at)
+  return addAt(tx, list, list.length, 'append', item, nowMs)
+}
+
+/** Null when nothing was given, and nothing changed. @throws ServiceError `not_found`, `list_corrupted` */
+export async function extend(
+  tx: Transaction,
+  at: ListAddress,
+  items: readonly JsonText[],
+  nowMs: number,
+): Promise<ListChange | null> {
+  const list = await OpenList.require(tx, at)
+  const index = list.length
+  if (items.length === 0) return null
+  await list.load([list.order.spanForInsert(index)])
+  const added = items.map((value) => [list.newItem(), value] as const)
+  for (const [item] of added) list.order.append(item)
+  await list.save(tx, nowMs)
+  await insertItems(tx, at, added)
+  return { operation: 'extend', length: list.length, index, items }
+}
+
+/**
+ * Puts an item before the one at `index`, or behind the last one when `index` is the length. Null when it is greater.
+ *
+ * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
+ */
+export async function insert(
+  tx: Transaction,
+  at: ListAddress,
+  index: number,
+  item: JsonText,
+  nowMs: number,
+): Promise<ListChange | null> {
+  const list = await OpenList.require(tx, at)
+  const position = resolveIndex(index, list.length + 1, false)
+  return position === null ? null : addAt(tx, list, position, 'insert', item, nowMs)
+}
+
+/**
+ * Replaces the item at `index`. With `orAppend` an index equal to the length appends; there is no padding. Null when
+ * there is no such position.
+ *
+ * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
+ */
+export async function update(
+  tx: Transaction,
+  at: ListAddress,
+  index: number,
+  item: JsonText,
+  nowMs: number,
+  options: { readonly orAppend?: boolean; readonly fromEnd?: boolean } = {},
+): Promise<ListChange | null> {
+  const list = await OpenList.require(tx, at)
+  if (options.orAppend === true && index === list.length) return addAt(tx, list, index, 'append', item, nowMs)
+  const position = resolveIndex(index, list.length, options.fromEnd ?? false)
+  if (position === null) return null
+  await list.load([{ from: position, to: position + 1 }])
+  const old = await list.item(position)
+  await updateItems(tx, at, [[old.item, item]])
+  await list.save(tx, nowMs)
+  return { operation: 'update', length: list.length, index: position, item, old_item: old.value }
+}
+
+/** Null when there is no such position. @throws ServiceError `not_found`, `invalid_index`, `list_corrupted` */
+export async function deleteAt(
+  tx: Transaction,
+  at: ListAddress,
+  index: number,
+  nowMs: number,
+  options: { readonly fromEnd?: boolean } = {},
+): Promise<ListChange | null> {
+  const list = await OpenList.require(tx, at)
+  const position = resolveIndex(index, list.length, options.fromEnd ?? false)
+  if (position === null) return null
+  const old_item = await takeOut(tx, list, position, nowMs)
+  return { operation: 'delete', length: list.length, index: position, old_item }
+}
+
+/**
+ * Removes one item, the last one unless told otherwise (-1 is the last), and says which it was. Null when there is no
+ * such position.
+ *
+ * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
+ */
+export async function pop(
+  tx: Transaction,
+  at: ListAddress,
+  nowMs: number,
+  index = -1,
+): Promise<(ListChange & { readonly item: JsonText; readonly index: number }) | null> {
+  const list = await OpenList.require(tx, at)
+  const position = resolveIndex(index, list.length, true)
+  if (position === null) return null
+  const item = await takeOut(tx, list, position, nowMs)
+  return { operation: 'pop', length: list.length, index: position, item }
+}
+
+/** Removes every item. @throws ServiceError `not_found`, `list_corrupted` */
+export async function clear(tx: Transaction, at: ListAddress, nowMs: number): Promise<ListChange> {
+  const list = await OpenList.require(tx, at)
+  await list.clear(tx, nowMs)
+  return { operation: 'clear', length: 0 }
+}
+
+/** Removes the list itself, damaged or not. Null when there is no list of that name. */
+export async function deleteList(tx: Transaction, at: ListAddress): Promise<ListChange | null> {
+  return (await deleteHead(tx, at)) ? { operation: 'delete_all', length: 0 } : null
+}
+
+async function addAt(
+  tx: Transaction,
+  list: OpenList,
+  index: number,
+  operation: 'append' | 'insert',
+  value: JsonText,
+  nowMs: number,
+): Promise<ListChange> {
+  await list.load([list.order.spanForInsert(index)])
+  const item = list.newItem()
+  list.order.insert(index, item)
+  await list.save(tx, nowMs)
+  await insertItems(tx, list.address, [[item, value]])
+  return { operation, length: list.length, index, item: value }
+}
+
+async function takeOut(tx: Transaction, list: OpenList, index: number, nowMs: number): Promise<JsonText> {
+  await list.load([{ from: index, to: index + 1 }], true)
+  const { item, value } = await list.item(index)
+  list.order.removeAt(index)
+  await list.save(tx, nowMs)
+  await deleteItems(tx, list.address, [item])
+  return value
+}

@@ -1,0 +1,287 @@
+/** Lists: one function for each thing that can be done, in one transaction, behind rights and hooks. */
+import type { PropertyOperation } from '../app/declarations.ts'
+import { ServiceError } from '../errors.ts'
+import { array, elements, type JsonText, known } from '../json/json.ts'
+import type { Right } from '../permission/operation.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { Access } from './access.ts'
+import type { Record as RecordChange } from './change.ts'
+import type { PropertyGate } from './gate.ts'
+import * as list from './list.ts'
+import { listDiff } from './list-diff.ts'
+import type { PropertyParts } from './properties.ts'
+import { absent, quote, rejectedDelete } from './properties.ts'
+import { findProperties, type StoredProperty } from './property-store.ts'
+
+export interface ListsParts extends Pick<PropertyParts, 'store' | 'writer' | 'permission'> {
+  readonly gate: PropertyGate
+  readonly now: () => number
+}
+
+type ListWork<T> = (tx: Transaction, at: list.ListAddress, now: number) => Promise<{ changes: readonly list.ListChange[]; result: T }>
+
+export class Lists {
+  readonly #parts: ListsParts
+
+  constructor(parts: ListsParts) {
+    this.#parts = parts
+  }
+
+  // Reading
+
+  async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
+    await this.#require(access, 'read', name)
+    return this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
+  }
+
+  /** All items or a span; null when there is no such list or a hook hides it. `length` is the list's, hidden items included. */
+  async items(access: Access, name: string, span?: { from: number; to: number }): Promise<list.ListPage | null> {
+    await this.#require(access, 'read', name)
+    const page = await this.#parts.store.snapshot((q) => list.readItems(q, address(access, name), span))
+    const shown = page === null ? null : await this.#passItems(access, name, page.items)
+    return page === null || shown === null ? null : { length: page.length, items: shown }
+  }
+
+  /** The list as one value, after the hooks. */
+  async value(access: Access, name: string): Promise<JsonText | null> {
+    const page = await this.items(access, name)
+    return page === null ? null : array(page.items.map(({ item }) => item))
+  }
+
+  async item(access: Access, name: string, index: number, options: { fromEnd?: boolean } = {}): Promise<JsonText | null> {
+    const path = [name, String(index)]
+    await this.#require(access, 'read', name)
+    const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), index, options))
+    return item === null ? null : this.#parts.gate.pass(access, 'get', path, item)
+  }
+
+  /** Values and lists with their items, in one moment: three statements, however many there are. */
+  async everything(access: Access): Promise<{ readonly stored: readonly StoredProperty[]; readonly lists: ReadonlyMap<string, ListContent> }> {
+    const { store, permission } = this.#parts
+    const { stored, contents } = await store.snapshot(async (q) => {
+      const properties = await findProperties(q, access.actor.id)
+      const heads = new Map(properties.flatMap((property) => (property.kind === 'list' ? [[property.name, property.head] as const] : [])))
+      return { stored: properties, contents: await list.readManyLists(q, access.actor.id, heads) }
+    })
+    const names = stored.map(({ name }) => name)
+    const visible = await permission.filter(access.actor.id, access.caller, { category: 'properties', right: 'read' }, names)
+    const lists = new Map<string, ListContent>()
+    for (const [name, { metadata, items }] of contents) {
+      if (!visible.has(name)) continue
+      const shown = await this.#passItems(access, name, items.map((item, index) => ({ index, item })))
+      if (shown !== null) lists.set(name, { metadata, items: shown.map(({ item }) => item) })
+    }
+    return { stored: stored.filter(({ name }) => visible.has(name)), lists }
+  }
+
+  async find(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem | null> {
+    return this.#snapshot(access, name, (q, at) => list.find(q, at, field, value))
+  }
+
+  async findAll(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem[]> {
+    return this.#snapshot(access, name, (q, at) => list.findAll(q, at, field, value))
+  }
+
+  async itemsWithHandles(access: Access, name: string): Promise<list.ItemWithHandle[]> {
+    return (await this.#snapshot(access, name, (q, at) => list.itemsWithHandles(q, at))) ?? []
+  }
+
+  async #snapshot<T>(access: Access, name: string, work: (q: Queries, at: list.ListAddress) => Promise<T>): Promise<T> {
+    await this.#require(access, 'read', name)
+    return this.#parts.store.snapshot((q) => work(q, address(access, name)))
+  }
+
+  // Changing
+
+  /** Makes the list, or changes its texts when it exists. True when it is new. */
+  async create(access: Access, name: string, texts: list.ListTexts): Promise<boolean> {
+    await this.#pass(access, 'post', [name], known('[]'))
+    return this.#change(access, name, async (tx, at, now) => {
+      const isNew = await list.createList(tx, at, texts, now)
+      return { changes: [await createdChange(tx, at, texts, isNew)], result: isNew }
+    })
+  }
+
+  async setTexts(access: Access, name: string, texts: list.ListTexts): Promise<void> {
+    await this.#pass(access, 'put', [name, 'metadata'], known(JSON.stringify(texts)))
+    await this.#changeOne(access, name, (tx, at, now) => list.setMetadata(tx, at, texts, now))
+  }
+
+  /** The index of the new item. `create` makes the list when there is none. */
+  async append(access: Access, name: string, given: JsonText, options: { create?: boolean } = {}): Promise<number> {
+    const item = await this.#pass(access, 'post', [name], given)
+    const change = await this.#changeOne(access, name, async (tx, at, now) => {
+      if (options.create === true) await list.createList(tx, at, {}, now)
+      return list.append(tx, at, item, now)
+    })
+    return change?.index ?? 0
+  }
+
+  async extend(access: Access, name: string, given: readonly JsonText[], options: { create?: boolean } = {}): Promise<void> {
+    const items: JsonText[] = []
+    for (const item of given) items.push(await this.#pass(access, 'post', [name], item))
+    await this.#changeOne(access, name, async (tx, at, now) => {
+      if (options.create === true) await list.createList(tx, at, {}, now)
+      return list.extend(tx, at, items, now)
+    })
+  }
+
+  /** False when `index` is beyond the end. */
+  async insert(access: Access, name: string, index: number, given: JsonText, options: { create?: boolean } = {}): Promise<boolean> {
+    const path = [name, String(index)]
+    const item = await this.#pass(access, 'post', path, given)
+    const change = await this.#changeOne(access, name, async (tx, at, now) => {
+      if (options.create === true) await list.createList(tx, at, {}, now)
+      return list.insert(tx, at, index, item, now)
+    })
+    return change !== null
+  }
+
+  /** Replaces an item; with `orAppend` an index equal to the length appends. False when `index` is beyond that. */
+  async update(access: Access, name: string, index: number, given: JsonText, options: { orAppend?: boolean; fromEnd?: boolean } = {}): Promise<boolean> {
+    const path = [name, String(index)]
+    const item = await this.#pass(access, 'put', path, given)
+    return (await this.#changeOne(access, name, (tx, at, now) => list.update(tx, at, index, item, now, options))) !== null
+  }
+
+  /** False when there is no such item. */
+  async deleteItem(access: Access, name: string, index: number, options: { fromEnd?: boolean } = {}): Promise<boolean> {
+    const path = [name, String(index)]
+    await this.#passItemDelete(access, path, index, options)
+    return (await this.#changeOne(access, name, (tx, at, now) => list.deleteAt(tx, at, index, now, options))) !== null
+  }
+
+  /** What was removed; null when there is no such item. */
+  async pop(access: Access, name: string, index = -1): Promise<JsonText | null> {
+    await this.#passItemDelete(access, [name, String(index)], index, { fromEnd: true })
+    const change = await this.#changeOne(access, name, (tx, at, now) => list.pop(tx, at, now, index))
+    return change?.item ?? null
+  }
+
+  async clear(access: Access, name: string): Promise<void> {
+    await this.#passListDelete(access, name, 'write')
+    await this.#changeOne(access, name, (tx, at, now) => list.clear(tx, at, now))
+  }
+
+  /** Removes the list itself. False when there was none. */
+  async remove(access: Access, name: string): Promise<boolean> {
+    await this.#passListDelete(access, name, 'delete')
+    return (await this.#changeOne(access, name, (tx, at) => list.deleteList(tx, at), 'delete')) !== null
+  }
+
+  async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {
+    const item = await this.#pass(access, 'put', [name], given)
+    return (await this.#changeOne(access, name, (tx, at, now) => list.updateByHandle(tx, at, handle, item, now))) !== null
+  }
+
+  async deleteByHandle(access: Access, name: string, handle: string): Promise<boolean> {
+    return (await this.#changeOne(access, name, (tx, at, now) => list.deleteByHandle(tx, at, handle, now))) !== null
+  }
+
+  async updateWhere(access: Access, name: string, field: string, value: JsonText, given: JsonText, firstOnly: boolean): Promise<number> {
+    const item = await this.#pass(access, 'put', [name], given)
+    return this.#changeMany(access, name, (tx, at, now) => list.updateWhere(tx, at, field, value, item, now, { firstOnly }))
+  }
+
+  async removeWhere(access: Access, name: string, field: string, value: JsonText, firstOnly: boolean): Promise<number> {
+    return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, field, value, now, { firstOnly }))
+  }
+
+  /** Runs the hooks of a bulk update, entry by entry, before anything is stored. Deleting an item is a write of the list. */
+  async passBulk(access: Access, name: string, entries: readonly list.BulkEntry[]): Promise<list.BulkEntry[]> {
+    const passed: list.BulkEntry[] = []
+    for (const { index, item } of entries) {
+      const path = [name, String(index)]
+      if (item === null) await this.#passItemDelete(access, path, index, {})
+      passed.push({ index, item: item === null ? null : await this.#pass(access, 'put', path, item) })
+    }
+    return passed
+  }
+
+  async #changeMany(access: Access, name: string, work: (tx: Transaction, at: list.ListAddress, now: number) => Promise<list.ListChange[]>): Promise<number> {
+    return this.#change(access, name, async (tx, at, now) => {
+      const changes = await work(tx, at, now)
+      return { changes, result: changes.length }
+    })
+  }
+
+  async #changeOne<C extends list.ListChange>(
+    access: Access,
+    name: string,
+    work: (tx: Transaction, at: list.ListAddress, now: number) => Promise<C | null>,
+    right: Right = 'write',
+  ): Promise<C | null> {
+    return this.#change(access, name, async (tx, at, now) => {
+      const change = await work(tx, at, now)
+      return { changes: change === null ? [] : [change], result: change }
+    }, right)
+  }
+
+  async #change<T>(access: Access, name: string, work: ListWork<T>, right: Right = 'write'): Promise<T> {
+    await this.#require(access, right, name)
+    return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
+      const { changes, result } = await work(tx, address(access, name), this.#parts.now())
+      recordAll(record, name, changes)
+      return result
+    })
+  }
+
+  /** Rights are granted on lists, not on positions; whatever changes an item, its removal included, writes the list. */
+  async #require(access: Access, right: Right, name: string): Promise<void> {
+    await this.#parts.permission.require(access.actor.id, access.caller, { category: 'properties', right, target: name })
+  }
+
+  async #pass(access: Access, operation: PropertyOperation, path: readonly string[], value: JsonText): Promise<JsonText> {
+    await this.#require(access, 'write', path[0] ?? '')
+    const passed = await this.#parts.gate.pass(access, operation, path, value)
+    if (passed === null) throw new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
+    return passed
+  }
+
+  /** The list-wide hook sees the whole array and may hide it; then each item passes under its own index. */
+  async #passItems(access: Access, name: string, items: readonly list.IndexedItem[]): Promise<readonly list.IndexedItem[] | null> {
+    const { gate } = this.#parts
+    if (gate.isOpen(access, 'get', name)) return items
+    const whole = array(items.map(({ item }) => item))
+    const passed = await gate.pass(access, 'get', [name], whole)
+    if (passed === null) return null
+    const replaced = passed === whole ? null : elements(passed)
+    const current = replaced === null ? items : replaced.map((item, at) => ({ index: items[at]?.index ?? at, item }))
+    return gate.passItems(access, name, current)
+  }
+
+  async #passItemDelete(access: Access, path: readonly string[], index: number, options: { fromEnd?: boolean }): Promise<void> {
+    const [name = ''] = path
+    await this.#require(access, 'write', name)
+    if (this.#parts.gate.isOpen(access, 'delete', name)) return
+    const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), index, options))
+    if (item !== null && (await this.#parts.gate.pass(access, 'delete', path, item)) === null) throw rejectedDelete(path)
+  }
+
+  async #passListDelete(access: Access, name: string, right: Right): Promise<void> {
+    await this.#require(access, right, name)
+    if (this.#parts.gate.isOpen(access, 'delete', name)) return
+    const page = await this.#parts.store.snapshot((q) => list.readItems(q, address(access, name)))
+    const value = page === null ? absent : array(page.items.map(({ item }) => item))
+    if ((await this.#parts.gate.pass(access, 'delete', [name], value)) === null) throw rejectedDelete([name])
+  }
+}
+
+export interface ListContent {
+  readonly metadata: list.ListMetadata
+  readonly items: readonly JsonText[]
+}
+
+export function recordAll(record: RecordChange, name: string, changes: readonly list.ListChange[]): void {
+  for (const change of changes) record(listDiff(name, change))
+}
+
+/** A list that was made, or made again, is told of as a change of its texts. */
+export async function createdChange(tx: Transaction, at: list.ListAddress, texts: list.ListTexts, isNew: boolean): Promise<list.ListChange> {
+  const length = isNew ? 0 : ((await list.readMetadata(tx, at))?.length ?? 0)
+  return { operation: 'metadata', length, ...texts }
+}
+
+function address(access: Access, name: string): list.ListAddress {
+  return { actorId: access.actor.id, list: name }
+}

@@ -1,0 +1,505 @@
+/**
+ * The order of a list: a counted tree of three levels. The root (kept in the list's head) names mids, a mid names
+ * leaves, a leaf holds item numbers; each branch knows how many items are below it. The height never changes, so the
+ * number of statements that load or save a position never depends on the length: mids first, then leaves.
+ *
+ * A tree is loaded in part. What a change will touch is asked for beforehand (`midsFor`, `leavesFor`); the change then
+ * runs in memory, and `unsaved` tells which nodes to write and which to delete.
+ */
+import { damagedList } from './list-damage.ts'
+
+/** A node and the number of items below it. */
+export type Branch = readonly [node: number, count: number]
+
+export interface StoredNode {
+  readonly node: number
+  readonly entries: string
+}
+
+/** Positions from `from` up to, not including, `to`. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** How full nodes may be. */
+export interface NodeSizes {
+  readonly leafItems: number
+  readonly midLeaves: number
+}
+
+export const nodeSizes: NodeSizes = { leafItems: 128, midLeaves: 128 }
+
+export interface UnsavedTree {
+  readonly root: readonly Branch[]
+  readonly nextNode: number
+  readonly changed: readonly StoredNode[]
+  readonly removed: readonly number[]
+}
+
+interface Child {
+  readonly node: number
+  count: number
+}
+
+interface Place {
+  readonly rootAt: number
+  readonly midAt: number
+  readonly offset: number
+}
+
+export class OrderTree {
+  readonly #list: string
+  readonly #sizes: NodeSizes
+  readonly #root: Child[]
+  readonly #mids = new Map<number, Child[]>()
+  readonly #leaves = new Map<number, number[]>()
+  /** Nodes asked for and not given yet, with the number of items they must hold. */
+  readonly #awaited = new Map<number, number>()
+  readonly #dirty = new Set<number>()
+  readonly #created = new Set<number>()
+  readonly #removed = new Set<number>()
+  #nextNode: number
+  #length = 0
+
+  /** @throws ServiceError `list_corrupted` */
+  constructor(list: string, root: readonly Branch[], nextNode: number, sizes: NodeSizes = nodeSizes) {
+    this.#list = list
+    this.#sizes = sizes
+    this.#nextNode = nextNode
+    this.#root = this.#children(root, 'the head')
+    for (const { count } of this.#root) this.#length += count
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Every position. */
+  get all(): Span {
+    return { from: 0, to: this.#length }
+  }
+
+  /** What has to be loaded before an insertion at `index`: the leaf that takes the item. */
+  spanForInsert(index: number): Span {
+    return { from: Math.min(index, this.#length - 1), to: Math.min(index, this.#length - 1) + 1 }
+  }
+
+  /**
+   * The mids to load before these positions can be touched. With `shrinking` every one of the positions may be
+   * removed, and neighbours that a shrunken node could be joined with are loaded too.
+   */
+  midsFor(spans: readonly Span[], shrinking = false): number[] {
+    const { leafItems, midLeaves } = this.#sizes
+    const joinUpTo = shrinking ? leafItems * joined(midLeaves) : null
+    const wanted = pick(this.#root, 0, disjoint(spans), joinUpTo)
+    return this.#await(wanted, this.#mids)
+  }
+
+  /** The leaves to load before these positions can be touched; their mids are there. */
+  leavesFor(spans: readonly Span[], shrinking = false): number[] {
+    const { leafItems } = this.#sizes
+    const joinUpTo = shrinking ? joined(leafItems) : null
+    const sorted = disjoint(spans)
+    const wanted: Child[] = []
+    let first = 0
+    for (const { node, count } of this.#root) {
+      const inside = sorted.filter((span) => span.from < first + count && span.to > first)
+      if (inside.length > 0) wanted.push(...pick(this.#mid(node), first, inside, joinUpTo))
+      first += count
+    }
+    return this.#await(wanted, this.#leaves)
+  }
+
+  /** @throws ServiceError `list_corrupted` when a node is missing or does not hold what its branch says. */
+  giveMids(rows: readonly StoredNode[]): void {
+    for (const [node, count, entries] of this.#given(rows)) {
+      const branches = readBranches(entries)
+      if (branches === null) throw this.#damaged(`node ${node} is not an array of branches`)
+      const children = this.#children(branches, `node ${node}`)
+      let found = 0
+      for (const child of children) found += child.count
+      if (found !== count) throw this.#damaged(`node ${node} counts ${found} items where ${count} belong`)
+      this.#mids.set(node, children)
+    }
+  }
+
+  /** @throws ServiceError `list_corrupted` when a node is missing or does not hold what its branch says. */
+  giveLeaves(rows: readonly StoredNode[]): void {
+    for (const [node, count, entries] of this.#given(rows)) {
+      const items = readItemNumbers(entries)
+      if (items === null) throw this.#damaged(`node ${node} is not an array of item numbers`)
+      if (items.length !== count) throw this.#damaged(`node ${node} holds ${items.length} items where ${count} belong`)
+      this.#leaves.set(node, items)
+    }
+  }
+
+  /** The item at a position that exists. */
+  at(index: number): number {
+    const place = this.#locate(index)
+    const item = this.#leaf(this.#childAt(place)).at(place.offset)
+    if (item === undefined) throw this.#damaged(`position ${index} is empty`)
+    return item
+  }
+
+  /** The items at these positions, in order. */
+  items(span: Span): number[] {
+    const found: number[] = []
+    if (span.from >= span.to) return found
+    let first = 0
+    for (const { node, count } of this.#root) {
+      if (first >= span.to) break
+      if (first + count > span.from) {
+        let start = first
+        for (const leaf of this.#mid(node)) {
+          if (start >= span.to) break
+          if (start + leaf.count > span.from) {
+            found.push(...this.#leaf(leaf).slice(Math.max(0, span.from - start), span.to - start))
+          }
+          start += leaf.count
+        }
+      }
+      first += count
+    }
+    return found
+  }
+
+  /** Where an item stands among the loaded leaves; null when it is in none of them. */
+  positionOf(item: number): number | null {
+    let first = 0
+    for (const { node, count } of this.#root) {
+      let start = first
+      for (const leaf of this.#mids.get(node) ?? []) {
+        const offset = this.#leaves.get(leaf.node)?.indexOf(item) ?? -1
+        if (offset >= 0) return start + offset
+        start += leaf.count
+      }
+      first += count
+    }
+    return null
+  }
+
+  /** The number of nodes that these loaded parts name. */
+  get nodeCount(): number {
+    let nodes = this.#root.length
+    for (const { node } of this.#root) nodes += this.#mids.get(node)?.length ?? 0
+    return nodes
+  }
+
+  append(item: number): void {
+    this.insert(this.#length, item)
+  }
+
+  /** Puts an item before the one at `index`, or behind the last one. */
+  insert(index: number, item: number): void {
+    const top = this.#root
+    if (top.length === 0) {
+      const leaf = this.#newLeaf([item])
+      top.push(this.#newMid([leaf]))
+      this.#length = 1
+      return
+    }
+    const place = index < this.#length ? this.#locate(index) : this.#end()
+    const mid = top[place.rootAt]
+    if (mid === undefined) throw this.#damaged(`position ${index} is nowhere`)
+    const leaves = this.#mid(mid.node)
+    const leaf = this.#childAt(place)
+    const items = this.#leaf(leaf)
+    const isFirst = index === 0
+    const isLast = index === this.#length
+    this.#length++
+    mid.count++
+    this.#dirty.add(mid.node)
+    if (items.length < this.#sizes.leafItems) {
+      items.splice(place.offset, 0, item)
+      leaf.count++
+      this.#dirty.add(leaf.node)
+      return
+    }
+    // At either end of the list a full leaf stays full, so that lists that grow there are packed. Anywhere else it is
+    // halved: a point of growth between two full leaves would leave one item per leaf behind it.
+    if (isFirst || isLast) {
+      leaves.splice(isFirst ? 0 : leaves.length, 0, this.#newLeaf([item]))
+    } else {
+      const half = items.length >> 1
+      const right = items.splice(half)
+      if (place.offset <= half) items.splice(place.offset, 0, item)
+      else right.splice(place.offset - half, 0, item)
+      leaf.count = items.length
+      this.#dirty.add(leaf.node)
+      leaves.splice(place.midAt + 1, 0, this.#newLeaf(right))
+    }
+    if (leaves.length > this.#sizes.midLeaves) this.#splitMid(place.rootAt, isFirst, isLast)
+  }
+
+  /** Takes the item at a position that exists out of the order, and returns it. */
+  removeAt(index: number): number {
+    const place = this.#locate(index)
+    const mid = this.#root[place.rootAt]
+    const leaf = this.#childAt(place)
+    const items = this.#leaf(leaf)
+    const [item] = items.splice(place.offset, 1)
+    if (mid === undefined || item === undefined) throw this.#damaged(`position ${index} is empty`)
+    this.#length--
+    mid.count--
+    leaf.count--
+    this.#dirty.add(mid.node)
+    this.#dirty.add(leaf.node)
+    const leaves = this.#mid(mid.node)
+    if (items.length === 0) {
+      leaves.splice(place.midAt, 1)
+      this.#drop(leaf.node, this.#leaves)
+    } else {
+      this.#joinLeaf(leaves, place.midAt)
+    }
+    if (leaves.length === 0) {
+      this.#root.splice(place.rootAt, 1)
+      this.#drop(mid.node, this.#mids)
+    } else {
+      this.#joinMid(place.rootAt)
+    }
+    return item
+  }
+
+  unsaved(): UnsavedTree {
+    const changed: StoredNode[] = []
+    for (const node of this.#dirty) {
+      const leaf = this.#leaves.get(node)
+      const entries = leaf === undefined ? this.#mid(node).map(toBranch) : leaf
+      changed.push({ node, entries: JSON.stringify(entries) })
+    }
+    return { root: this.#root.map(toBranch), nextNode: this.#nextNode, changed, removed: [...this.#removed] }
+  }
+
+  #locate(index: number): Place {
+    let left = index
+    for (const [rootAt, { node, count }] of this.#root.entries()) {
+      if (left < count) {
+        for (const [midAt, leaf] of this.#mid(node).entries()) {
+          if (left < leaf.count) return { rootAt, midAt, offset: left }
+          left -= leaf.count
+        }
+      }
+      left -= count
+    }
+    throw new RangeError(`The list has no position ${index}`)
+  }
+
+  /** Behind the last item. */
+  #end(): Place {
+    const rootAt = this.#root.length - 1
+    const leaves = this.#mid(this.#root[rootAt]?.node ?? 0)
+    const midAt = leaves.length - 1
+    return { rootAt, midAt, offset: leaves[midAt]?.count ?? 0 }
+  }
+
+  #childAt(place: Place): Child {
+    const mid = this.#root[place.rootAt]
+    const leaf = mid === undefined ? undefined : this.#mid(mid.node)[place.midAt]
+    if (leaf === undefined) throw this.#damaged('a branch leads nowhere')
+    return leaf
+  }
+
+  #mid(node: number): Child[] {
+    const children = this.#mids.get(node)
+    if (children === undefined) throw new Error(`The mid ${node} of the list's order is not loaded`)
+    return children
+  }
+
+  #leaf({ node }: Child): number[] {
+    const items = this.#leaves.get(node)
+    if (items === undefined) throw new Error(`The leaf ${node} of the list's order is not loaded`)
+    return items
+  }
+
+  #newLeaf(items: number[]): Child {
+    return this.#create(this.#leaves, items, items.length)
+  }
+
+  #newMid(leaves: Child[]): Child {
+    return this.#create(this.#mids, leaves, total(leaves))
+  }
+
+  #create<E>(nodes: Map<number, E[]>, entries: E[], count: number): Child {
+    const node = this.#nextNode++
+    nodes.set(node, entries)
+    this.#created.add(node)
+    this.#dirty.add(node)
+    return { node, count }
+  }
+
+  #drop(node: number, nodes: Map<number, unknown>): void {
+    nodes.delete(node)
+    this.#dirty.delete(node)
+    if (!this.#created.delete(node)) this.#removed.add(node)
+  }
+
+  #splitMid(rootAt: number, isFirst: boolean, isLast: boolean): void {
+    const mid = this.#root[rootAt]
+    if (mid === undefined) return
+    const leaves = this.#mid(mid.node)
+    const keep = isFirst ? 1 : isLast ? leaves.length - 1 : leaves.length >> 1
+    const right = this.#newMid(leaves.splice(keep))
+    mid.count = total(leaves)
+    this.#root.splice(rootAt + 1, 0, right)
+  }
+
+  /** Joins a leaf that lost an item with a neighbour, when both fit into one with room to spare. */
+  #joinLeaf(leaves: Child[], at: number): void {
+    for (const leftAt of [at, at - 1]) {
+      const left = leaves[leftAt]
+      const right = leaves[leftAt + 1]
+      if (left === undefined || right === undefined) continue
+      if (left.count + right.count > joined(this.#sizes.leafItems)) continue
+      const into = this.#leaves.get(left.node)
+      const from = this.#leaves.get(right.node)
+      if (into === undefined || from === undefined) continue
+      into.push(...from)
+      left.count = into.length
+      this.#dirty.add(left.node)
+      leaves.splice(leftAt + 1, 1)
+      this.#drop(right.node, this.#leaves)
+      return
+    }
+  }
+
+  #joinMid(at: number): void {
+    for (const leftAt of [at, at - 1]) {
+      const left = this.#root[leftAt]
+      const right = this.#root[leftAt + 1]
+      if (left === undefined || right === undefined) continue
+      const into = this.#mids.get(left.node)
+      const from = this.#mids.get(right.node)
+      if (into === undefined || from === undefined) continue
+      if (into.length + from.length > joined(this.#sizes.midLeaves)) continue
+      into.push(...from)
+      left.count += right.count
+      this.#dirty.add(left.node)
+      this.#root.splice(leftAt + 1, 1)
+      this.#drop(right.node, this.#mids)
+      return
+    }
+  }
+
+  #await(wanted: readonly Child[], loaded: ReadonlyMap<number, unknown>): number[] {
+    const missing: number[] = []
+    for (const { node, count } of wanted) {
+      if (loaded.has(node)) continue
+      if (this.#awaited.has(node)) throw this.#damaged(`node ${node} stands at two places`)
+      this.#awaited.set(node, count)
+      missing.push(node)
+    }
+    return missing
+  }
+
+  /** The awaited nodes with the count and the entries of each. */
+  *#given(rows: readonly StoredNode[]): Generator<[node: number, count: number, entries: unknown]> {
+    const found = new Map(rows.map((row) => [row.node, row.entries]))
+    for (const [node, count] of this.#awaited) {
+      const text = found.get(node)
+      if (text === undefined) throw this.#damaged(`node ${node} is missing`)
+      if (this.#mids.has(node) || this.#leaves.has(node)) throw this.#damaged(`node ${node} stands at two places`)
+      yield [node, count, this.#parse(node, text)]
+    }
+    this.#awaited.clear()
+  }
+
+  #parse(node: number, text: string): unknown {
+    try {
+      return JSON.parse(text)
+    } catch {
+      throw this.#damaged(`node ${node} cannot be read`)
+    }
+  }
+
+  #children(branches: readonly Branch[], where: string): Child[] {
+    const nodes = new Set<number>()
+    return branches.map(([node, count]) => {
+      if (node >= this.#nextNode) throw this.#damaged(`${where} names node ${node}, which was never made`)
+      if (nodes.has(node)) throw this.#damaged(`${where} names node ${node} twice`)
+      nodes.add(node)
+      return { node, count }
+    })
+  }
+
+  #damaged(detail: string): Error {
+    return damagedList(this.#list, detail)
+  }
+}
+
+/** Neighbours are joined when they hold at most this many entries together: the next insertions do not split them again. */
+const joined = (size: number): number => size - (size >> 2)
+
+/** The same positions in order, each once. */
+function disjoint(spans: readonly Span[]): Span[] {
+  const merged: { from: number; to: number }[] = []
+  for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
+    if (from >= to) continue
+    const last = merged.at(-1)
+    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to)
+    else merged.push({ from, to })
+  }
+  return merged
+}
+
+/**
+ * The children that these disjoint, ordered positions lie under. With `joinUpTo` all the positions may be removed: then
+ * also the neighbours that have at most so many items together with what is left of a child.
+ */
+function pick(children: readonly Child[], first: number, spans: readonly Span[], joinUpTo: number | null): Child[] {
+  const wanted = new Set<Child>()
+  let start = first
+  let next = 0
+  for (const [at, child] of children.entries()) {
+    const end = start + child.count
+    let touched = 0
+    for (let span = spans[next]; span !== undefined && span.from < end; span = spans[++next]) {
+      touched += Math.max(0, Math.min(span.to, end) - Math.max(span.from, start))
+      if (span.to > end) break
+    }
+    if (touched > 0) {
+      wanted.add(child)
+      if (joinUpTo !== null) {
+        const left = child.count - touched
+        for (const neighbour of [children[at - 1], children[at + 1]]) {
+          if (neighbour !== undefined && neighbour.count + left <= joinUpTo) wanted.add(neighbour)
+        }
+      }
+    }
+    start = end
+  }
+  return [...wanted]
+}
+
+/** Null when the value is not an array of branches. */
+export function readBranches(value: unknown): Branch[] | null {
+  if (!Array.isArray(value)) return null
+  const entries: readonly unknown[] = value
+  const branches: Branch[] = []
+  for (const entry of entries) {
+    if (!Array.isArray(entry) || entry.length !== 2) return null
+    const node: unknown = entry[0]
+    const count: unknown = entry[1]
+    if (!isPositive(node) || !isPositive(count)) return null
+    branches.push([node, count])
+  }
+  return branches
+}
+
+function readItemNumbers(value: unknown): number[] | null {
+  if (!Array.isArray(value)) return null
+  const entries: readonly unknown[] = value
+  return entries.every(isPositive) ? [...entries] : null
+}
+
+function total(children: readonly Child[]): number {
+  let count = 0
+  for (const child of children) count += child.count
+  return count
+}
+
+const toBranch = (child: Child): Branch => [child.node, child.count]
+
+function isPositive(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0
+}
