@@ -9,7 +9,6 @@ import type { Transaction } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
 import { indexFromJson } from './list-index.ts'
-import { deleteItems, insertItems, updateItems } from './list-store.ts'
 import { OpenList } from './open-list.ts'
 
 export interface BulkEntry {
@@ -93,14 +92,8 @@ export async function bulk(
     const [row, value] = [old.get(index), plan.values.get(index)]
     return row === undefined || value === undefined || plan.deleted.has(index) ? [] : [[row.item, value] as const]
   })
-  await updateItems(tx, at, replaced)
-  await deleteItems(
-    tx,
-    at,
-    gone.flatMap((index) => old.get(index)?.item ?? []),
-  )
-  await insertItems(tx, at, added)
-  await list.save(tx, nowMs)
+  const removed = gone.flatMap((index) => old.get(index)?.item ?? [])
+  await list.save(tx, nowMs, { update: replaced, delete: removed, insert: added })
   return {
     updated: plan.updates,
     deleted: plan.deleted.size,

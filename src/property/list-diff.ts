@@ -33,7 +33,12 @@ export function listDiff(list: string, change: ListChange): Change {
   add('description', change.description === undefined ? undefined : stringText(change.description))
   add('explanation', change.explanation === undefined ? undefined : stringText(change.explanation))
   add('action', stringText(actions[change.operation]))
-  add('value', change.operation === 'append' || change.operation === 'insert' || change.operation === 'update' ? change.item : undefined)
+  add(
+    'value',
+    change.operation === 'append' || change.operation === 'insert' || change.operation === 'update'
+      ? change.item
+      : undefined,
+  )
   return { target: 'properties', subtarget: list, resource: null, blob: object(members) }
 }
 

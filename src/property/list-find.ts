@@ -4,7 +4,7 @@ import type { Queries, Transaction } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
 import type { IndexedItem } from './list-read.ts'
-import { deleteItems, updateItems, type StoredItem } from './list-store.ts'
+import type { StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
 
 export interface WhereOptions {
@@ -45,12 +45,7 @@ export async function updateWhere(
     row,
     item: typeof replacement === 'string' ? replacement : replacement(row.value),
   }))
-  await updateItems(
-    tx,
-    at,
-    replaced.map(({ row, item }) => [row.item, item] as const),
-  )
-  await list.save(tx, nowMs)
+  await list.save(tx, nowMs, { update: replaced.map(({ row, item }) => [row.item, item] as const) })
   return replaced.map(({ row, item }) => ({ operation: 'update', length: list.length, item, old_item: row.value }))
 }
 
@@ -68,12 +63,7 @@ export async function removeWhere(
   const found = await matches(list, field, value, options.firstOnly ?? false)
   if (found.length === 0) return []
   for (const { index } of found.toReversed()) list.order.removeAt(index)
-  await deleteItems(
-    tx,
-    at,
-    found.map(({ row }) => row.item),
-  )
-  await list.save(tx, nowMs)
+  await list.save(tx, nowMs, { delete: found.map(({ row }) => row.item) })
   return found.map(({ row }, removed) => ({ operation: 'remove', length: before - removed - 1, item: row.value }))
 }
 

@@ -8,7 +8,7 @@ import type { Queries, Transaction } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
 import { damagedList } from './list-damage.ts'
-import { deleteItems, findItems, updateItems, type StoredItem } from './list-store.ts'
+import { findItems, type StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
 
 export interface ItemWithHandle {
@@ -41,8 +41,7 @@ export async function updateByHandle(
   const found = await redeem(tx, at, parseHandle(handle))
   if (found === null) return null
   const { list, row } = found
-  await updateItems(tx, at, [[row.item, item]])
-  await list.save(tx, nowMs)
+  await list.save(tx, nowMs, { update: [[row.item, item]] })
   return { operation: 'update', length: list.length, item, old_item: row.value }
 }
 
@@ -58,8 +57,7 @@ export async function deleteByHandle(
   if (found === null) return null
   const { list, row } = found
   list.order.removeAt(await positionOf(list, row.item, receipt.index))
-  await deleteItems(tx, at, [row.item])
-  await list.save(tx, nowMs)
+  await list.save(tx, nowMs, { delete: [row.item] })
   return { operation: 'remove', length: list.length, item: row.value }
 }
 

@@ -66,8 +66,9 @@ export async function readManyLists(
   heads: ReadonlyMap<string, string>,
 ): Promise<Map<string, { readonly metadata: ListMetadata; readonly items: readonly JsonText[] }>> {
   const lists = [...heads.keys()]
-  const nodes = Map.groupBy(await findAllNodes(q, actorId, lists), (row) => row.list)
-  const items = Map.groupBy(await findAllItems(q, actorId, lists), (row) => row.list)
+  const rows = await Promise.all([findAllNodes(q, actorId, lists), findAllItems(q, actorId, lists)])
+  const nodes = Map.groupBy(rows[0], (row) => row.list)
+  const items = Map.groupBy(rows[1], (row) => row.list)
   const found = new Map<string, { metadata: ListMetadata; items: readonly JsonText[] }>()
   for (const [list, text] of heads) {
     const head = readHeadText(list, text)

@@ -13,7 +13,7 @@ import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
 import { listMetadata, writeHeadText, type ListMetadata } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
-import { deleteHead, deleteItems, findNamed, insertHead, insertItems, updateItems } from './list-store.ts'
+import { deleteHead, findNamed, insertHead } from './list-store.ts'
 import { checkListName } from './name.ts'
 import { OpenList, type ListTexts } from './open-list.ts'
 
@@ -41,7 +41,7 @@ export async function createList(tx: Transaction, at: ListAddress, texts: ListTe
   }
   if (row !== undefined) {
     const list = await OpenList.require(tx, at)
-    if (texts.description !== undefined || texts.explanation !== undefined) await list.save(tx, nowMs, texts)
+    if (texts.description !== undefined || texts.explanation !== undefined) await list.save(tx, nowMs, {}, texts)
     return false
   }
   const now = new Date(nowMs).toISOString()
@@ -73,7 +73,7 @@ export async function setMetadata(
   nowMs: number,
 ): Promise<ListChange> {
   const list = await OpenList.require(tx, at)
-  await list.save(tx, nowMs, texts)
+  await list.save(tx, nowMs, {}, texts)
   return { operation: 'metadata', length: list.length, ...texts }
 }
 
@@ -96,8 +96,7 @@ export async function extend(
   await list.load([list.order.spanForInsert(index)])
   const added = items.map((value) => [list.newItem(), value] as const)
   for (const [item] of added) list.order.append(item)
-  await list.save(tx, nowMs)
-  await insertItems(tx, at, added)
+  await list.save(tx, nowMs, { insert: added })
   return { operation: 'extend', length: list.length, index, items }
 }
 
@@ -138,8 +137,7 @@ export async function update(
   if (position === null) return null
   await list.load([{ from: position, to: position + 1 }])
   const old = await list.item(position)
-  await updateItems(tx, at, [[old.item, item]])
-  await list.save(tx, nowMs)
+  await list.save(tx, nowMs, { update: [[old.item, item]] })
   return { operation: 'update', length: list.length, index: position, item, old_item: old.value }
 }
 
@@ -200,8 +198,7 @@ async function addAt(
   await list.load([list.order.spanForInsert(index)])
   const item = list.newItem()
   list.order.insert(index, item)
-  await list.save(tx, nowMs)
-  await insertItems(tx, list.address, [[item, value]])
+  await list.save(tx, nowMs, { insert: [[item, value]] })
   return { operation, length: list.length, index, item: value }
 }
 
@@ -209,7 +206,6 @@ async function takeOut(tx: Transaction, list: OpenList, index: number, nowMs: nu
   await list.load([{ from: index, to: index + 1 }], true)
   const { item, value } = await list.item(index)
   list.order.removeAt(index)
-  await list.save(tx, nowMs)
-  await deleteItems(tx, list.address, [item])
+  await list.save(tx, nowMs, { delete: [item] })
   return value
 }

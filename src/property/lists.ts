@@ -18,7 +18,11 @@ export interface ListsParts extends Pick<PropertyParts, 'store' | 'writer' | 'pe
   readonly now: () => number
 }
 
-type ListWork<T> = (tx: Transaction, at: list.ListAddress, now: number) => Promise<{ changes: readonly list.ListChange[]; result: T }>
+type ListWork<T> = (
+  tx: Transaction,
+  at: list.ListAddress,
+  now: number,
+) => Promise<{ changes: readonly list.ListChange[]; result: T }>
 
 export class Lists {
   readonly #parts: ListsParts
@@ -48,7 +52,12 @@ export class Lists {
     return page === null ? null : array(page.items.map(({ item }) => item))
   }
 
-  async item(access: Access, name: string, index: number, options: { fromEnd?: boolean } = {}): Promise<JsonText | null> {
+  async item(
+    access: Access,
+    name: string,
+    index: number,
+    options: { fromEnd?: boolean } = {},
+  ): Promise<JsonText | null> {
     const path = [name, String(index)]
     await this.#require(access, 'read', name)
     const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), index, options))
@@ -56,19 +65,32 @@ export class Lists {
   }
 
   /** Values and lists with their items, in one moment: three statements, however many there are. */
-  async everything(access: Access): Promise<{ readonly stored: readonly StoredProperty[]; readonly lists: ReadonlyMap<string, ListContent> }> {
+  async everything(
+    access: Access,
+  ): Promise<{ readonly stored: readonly StoredProperty[]; readonly lists: ReadonlyMap<string, ListContent> }> {
     const { store, permission } = this.#parts
     const { stored, contents } = await store.snapshot(async (q) => {
       const properties = await findProperties(q, access.actor.id)
-      const heads = new Map(properties.flatMap((property) => (property.kind === 'list' ? [[property.name, property.head] as const] : [])))
+      const heads = new Map(
+        properties.flatMap((property) => (property.kind === 'list' ? [[property.name, property.head] as const] : [])),
+      )
       return { stored: properties, contents: await list.readManyLists(q, access.actor.id, heads) }
     })
     const names = stored.map(({ name }) => name)
-    const visible = await permission.filter(access.actor.id, access.caller, { category: 'properties', right: 'read' }, names)
+    const visible = await permission.filter(
+      access.actor.id,
+      access.caller,
+      { category: 'properties', right: 'read' },
+      names,
+    )
     const lists = new Map<string, ListContent>()
     for (const [name, { metadata, items }] of contents) {
       if (!visible.has(name)) continue
-      const shown = await this.#passItems(access, name, items.map((item, index) => ({ index, item })))
+      const shown = await this.#passItems(
+        access,
+        name,
+        items.map((item, index) => ({ index, item })),
+      )
       if (shown !== null) lists.set(name, { metadata, items: shown.map(({ item }) => item) })
     }
     return { stored: stored.filter(({ name }) => visible.has(name)), lists }
@@ -117,7 +139,12 @@ export class Lists {
     return change?.index ?? 0
   }
 
-  async extend(access: Access, name: string, given: readonly JsonText[], options: { create?: boolean } = {}): Promise<void> {
+  async extend(
+    access: Access,
+    name: string,
+    given: readonly JsonText[],
+    options: { create?: boolean } = {},
+  ): Promise<void> {
     const items: JsonText[] = []
     for (const item of given) items.push(await this.#pass(access, 'post', [name], item))
     await this.#changeOne(access, name, async (tx, at, now) => {
@@ -127,7 +154,13 @@ export class Lists {
   }
 
   /** False when `index` is beyond the end. */
-  async insert(access: Access, name: string, index: number, given: JsonText, options: { create?: boolean } = {}): Promise<boolean> {
+  async insert(
+    access: Access,
+    name: string,
+    index: number,
+    given: JsonText,
+    options: { create?: boolean } = {},
+  ): Promise<boolean> {
     const path = [name, String(index)]
     const item = await this.#pass(access, 'post', path, given)
     const change = await this.#changeOne(access, name, async (tx, at, now) => {
@@ -138,10 +171,18 @@ export class Lists {
   }
 
   /** Replaces an item; with `orAppend` an index equal to the length appends. False when `index` is beyond that. */
-  async update(access: Access, name: string, index: number, given: JsonText, options: { orAppend?: boolean; fromEnd?: boolean } = {}): Promise<boolean> {
+  async update(
+    access: Access,
+    name: string,
+    index: number,
+    given: JsonText,
+    options: { orAppend?: boolean; fromEnd?: boolean } = {},
+  ): Promise<boolean> {
     const path = [name, String(index)]
     const item = await this.#pass(access, 'put', path, given)
-    return (await this.#changeOne(access, name, (tx, at, now) => list.update(tx, at, index, item, now, options))) !== null
+    return (
+      (await this.#changeOne(access, name, (tx, at, now) => list.update(tx, at, index, item, now, options))) !== null
+    )
   }
 
   /** False when there is no such item. */
@@ -171,16 +212,27 @@ export class Lists {
 
   async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {
     const item = await this.#pass(access, 'put', [name], given)
-    return (await this.#changeOne(access, name, (tx, at, now) => list.updateByHandle(tx, at, handle, item, now))) !== null
+    return (
+      (await this.#changeOne(access, name, (tx, at, now) => list.updateByHandle(tx, at, handle, item, now))) !== null
+    )
   }
 
   async deleteByHandle(access: Access, name: string, handle: string): Promise<boolean> {
     return (await this.#changeOne(access, name, (tx, at, now) => list.deleteByHandle(tx, at, handle, now))) !== null
   }
 
-  async updateWhere(access: Access, name: string, field: string, value: JsonText, given: JsonText, firstOnly: boolean): Promise<number> {
+  async updateWhere(
+    access: Access,
+    name: string,
+    field: string,
+    value: JsonText,
+    given: JsonText,
+    firstOnly: boolean,
+  ): Promise<number> {
     const item = await this.#pass(access, 'put', [name], given)
-    return this.#changeMany(access, name, (tx, at, now) => list.updateWhere(tx, at, field, value, item, now, { firstOnly }))
+    return this.#changeMany(access, name, (tx, at, now) =>
+      list.updateWhere(tx, at, field, value, item, now, { firstOnly }),
+    )
   }
 
   async removeWhere(access: Access, name: string, field: string, value: JsonText, firstOnly: boolean): Promise<number> {
@@ -198,7 +250,11 @@ export class Lists {
     return passed
   }
 
-  async #changeMany(access: Access, name: string, work: (tx: Transaction, at: list.ListAddress, now: number) => Promise<list.ListChange[]>): Promise<number> {
+  async #changeMany(
+    access: Access,
+    name: string,
+    work: (tx: Transaction, at: list.ListAddress, now: number) => Promise<list.ListChange[]>,
+  ): Promise<number> {
     return this.#change(access, name, async (tx, at, now) => {
       const changes = await work(tx, at, now)
       return { changes, result: changes.length }
@@ -211,10 +267,15 @@ export class Lists {
     work: (tx: Transaction, at: list.ListAddress, now: number) => Promise<C | null>,
     right: Right = 'write',
   ): Promise<C | null> {
-    return this.#change(access, name, async (tx, at, now) => {
-      const change = await work(tx, at, now)
-      return { changes: change === null ? [] : [change], result: change }
-    }, right)
+    return this.#change(
+      access,
+      name,
+      async (tx, at, now) => {
+        const change = await work(tx, at, now)
+        return { changes: change === null ? [] : [change], result: change }
+      },
+      right,
+    )
   }
 
   async #change<T>(access: Access, name: string, work: ListWork<T>, right: Right = 'write'): Promise<T> {
@@ -228,18 +289,32 @@ export class Lists {
 
   /** Rights are granted on lists, not on positions; whatever changes an item, its removal included, writes the list. */
   async #require(access: Access, right: Right, name: string): Promise<void> {
-    await this.#parts.permission.require(access.actor.id, access.caller, { category: 'properties', right, target: name })
+    await this.#parts.permission.require(access.actor.id, access.caller, {
+      category: 'properties',
+      right,
+      target: name,
+    })
   }
 
-  async #pass(access: Access, operation: PropertyOperation, path: readonly string[], value: JsonText): Promise<JsonText> {
+  async #pass(
+    access: Access,
+    operation: PropertyOperation,
+    path: readonly string[],
+    value: JsonText,
+  ): Promise<JsonText> {
     await this.#require(access, 'write', path[0] ?? '')
     const passed = await this.#parts.gate.pass(access, operation, path, value)
-    if (passed === null) throw new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
+    if (passed === null)
+      throw new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
     return passed
   }
 
   /** The list-wide hook sees the whole array and may hide it; then each item passes under its own index. */
-  async #passItems(access: Access, name: string, items: readonly list.IndexedItem[]): Promise<readonly list.IndexedItem[] | null> {
+  async #passItems(
+    access: Access,
+    name: string,
+    items: readonly list.IndexedItem[],
+  ): Promise<readonly list.IndexedItem[] | null> {
     const { gate } = this.#parts
     if (gate.isOpen(access, 'get', name)) return items
     const whole = array(items.map(({ item }) => item))
@@ -250,12 +325,18 @@ export class Lists {
     return gate.passItems(access, name, current)
   }
 
-  async #passItemDelete(access: Access, path: readonly string[], index: number, options: { fromEnd?: boolean }): Promise<void> {
+  async #passItemDelete(
+    access: Access,
+    path: readonly string[],
+    index: number,
+    options: { fromEnd?: boolean },
+  ): Promise<void> {
     const [name = ''] = path
     await this.#require(access, 'write', name)
     if (this.#parts.gate.isOpen(access, 'delete', name)) return
     const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), index, options))
-    if (item !== null && (await this.#parts.gate.pass(access, 'delete', path, item)) === null) throw rejectedDelete(path)
+    if (item !== null && (await this.#parts.gate.pass(access, 'delete', path, item)) === null)
+      throw rejectedDelete(path)
   }
 
   async #passListDelete(access: Access, name: string, right: Right): Promise<void> {
@@ -277,7 +358,12 @@ export function recordAll(record: RecordChange, name: string, changes: readonly 
 }
 
 /** A list that was made, or made again, is told of as a change of its texts. */
-export async function createdChange(tx: Transaction, at: list.ListAddress, texts: list.ListTexts, isNew: boolean): Promise<list.ListChange> {
+export async function createdChange(
+  tx: Transaction,
+  at: list.ListAddress,
+  texts: list.ListTexts,
+  isNew: boolean,
+): Promise<list.ListChange> {
   const length = isNew ? 0 : ((await list.readMetadata(tx, at))?.length ?? 0)
   return { operation: 'metadata', length, ...texts }
 }

@@ -7,14 +7,18 @@ import { readHeadText, writeHeadText, type ListHead } from './list-head.ts'
 import {
   deleteAllItems,
   deleteAllNodes,
+  deleteItems,
   deleteNodes,
   findAllItems,
   findAllNodes,
   findItems,
   findNamed,
   findNodes,
+  insertItems,
   saveNodes,
   updateHead,
+  updateItems,
+  type NewItem,
   type StoredItem,
 } from './list-store.ts'
 import { OrderTree, type Span, type StoredNode } from './order-tree.ts'
@@ -66,8 +70,11 @@ export class OpenList {
   /** Loads the whole order and returns all items in it: two statements. */
   async loadAll(): Promise<StoredItem[]> {
     const { actorId, list } = this.address
-    const nodes = await findAllNodes(this.#q, actorId, [list])
-    return arrange(list, this.order, this.#nextItem, nodes, await findAllItems(this.#q, actorId, [list]))
+    const [nodes, items] = await Promise.all([
+      findAllNodes(this.#q, actorId, [list]),
+      findAllItems(this.#q, actorId, [list]),
+    ])
+    return arrange(list, this.order, this.#nextItem, nodes, items)
   }
 
   /** The items at these loaded positions, in order. */
@@ -86,22 +93,32 @@ export class OpenList {
     return inOrder(this.address.list, items, await findItems(this.#q, this.address, items))
   }
 
-  /** Writes the changed parts of the order, then the head. */
-  async save(tx: Transaction, nowMs: number, texts: ListTexts = {}): Promise<void> {
+  /**
+   * Writes the items, the changed parts of the order, and the head. The statements do not wait for one another; the
+   * transaction fails with any of them.
+   */
+  async save(tx: Transaction, nowMs: number, items: ItemChanges = {}, texts: ListTexts = {}): Promise<void> {
     const { root, nextNode, changed, removed } = this.order.unsaved()
-    await saveNodes(tx, this.address, changed)
-    await deleteNodes(tx, this.address, removed)
-    await this.#saveHead(tx, nowMs, { ...texts, root, nextNode })
+    await Promise.all([
+      updateItems(tx, this.address, items.update ?? []),
+      deleteItems(tx, this.address, items.delete ?? []),
+      insertItems(tx, this.address, items.insert ?? []),
+      saveNodes(tx, this.address, changed),
+      deleteNodes(tx, this.address, removed),
+      this.#saveHead(tx, nowMs, { ...texts, root, nextNode }),
+    ])
   }
 
   /** Removes every item and the whole order. */
   async clear(tx: Transaction, nowMs: number): Promise<void> {
-    const deleted = await deleteAllItems(tx, this.address)
+    const [deleted] = await Promise.all([
+      deleteAllItems(tx, this.address),
+      deleteAllNodes(tx, this.address),
+      this.#saveHead(tx, nowMs, { root: [] }),
+    ])
     if (deleted !== this.length) {
       throw damagedList(this.address.list, `it has ${deleted} items where the head counts ${this.length}`)
     }
-    await deleteAllNodes(tx, this.address)
-    await this.#saveHead(tx, nowMs, { root: [] })
   }
 
   async #saveHead(tx: Transaction, nowMs: number, changes: Partial<ListHead>): Promise<void> {
@@ -113,6 +130,12 @@ export class OpenList {
       writeHeadText({ ...this.#head, ...changes, nextItem: this.#nextItem, updatedAt }),
     )
   }
+}
+
+export interface ItemChanges {
+  readonly insert?: readonly NewItem[]
+  readonly update?: readonly NewItem[]
+  readonly delete?: readonly number[]
 }
 
 export interface ListTexts {

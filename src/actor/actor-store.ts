@@ -1,0 +1,110 @@
+/** The SQL of actors. */
+import type { Queries, Transaction } from '../store/store.ts'
+import type { Sealed } from '../secret/sealed.ts'
+import type { Actor } from './actor.ts'
+
+interface ActorRow {
+  readonly id: string
+  readonly creator: string
+  readonly passphrase: string
+  readonly trustee_root: string | null
+  readonly created_at: number
+}
+
+const columns = 'id, creator, passphrase, trustee_root, created_at'
+
+function toActor(row: ActorRow): Actor {
+  return {
+    id: row.id,
+    creator: row.creator,
+    passphrase: row.passphrase as Sealed,
+    trusteeRoot: row.trustee_root,
+    createdAt: row.created_at,
+  }
+}
+
+export async function findActor(q: Queries, id: string): Promise<Actor | null> {
+  const row = await q.get<ActorRow>(`SELECT ${columns} FROM actor WHERE id = $1`, id)
+  return row === undefined ? null : toActor(row)
+}
+
+/** The oldest one, when creators are not unique. */
+export async function findActorByCreator(q: Queries, creator: string): Promise<Actor | null> {
+  const row = await q.get<ActorRow>(
+    `SELECT ${columns} FROM actor WHERE creator = $1 ORDER BY created_at, id LIMIT 1`,
+    creator,
+  )
+  return row === undefined ? null : toActor(row)
+}
+
+export async function findActorByProperty(q: Queries, name: string, value: string): Promise<Actor | null> {
+  const row = await q.get<ActorRow>(
+    `SELECT ${columns} FROM actor WHERE id = (SELECT actor_id FROM property_lookup WHERE name = $1 AND value = $2)`,
+    name,
+    value,
+  )
+  return row === undefined ? null : toActor(row)
+}
+
+/** False when the id is taken. */
+export async function insertActor(tx: Transaction, actor: Actor): Promise<boolean> {
+  const inserted = await tx.run(
+    `INSERT INTO actor (${columns}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING`,
+    actor.id,
+    actor.creator,
+    actor.passphrase,
+    actor.trusteeRoot,
+    actor.createdAt,
+  )
+  return inserted === 1
+}
+
+/** False when another actor holds the creator. On PostgreSQL this waits for a creation at the same instant to end. */
+export async function claimCreator(tx: Transaction, creator: string, actorId: string): Promise<boolean> {
+  await tx.run('DELETE FROM unique_creator WHERE actor_id = $1', actorId)
+  const claimed = await tx.run(
+    'INSERT INTO unique_creator (creator, actor_id) VALUES ($1, $2) ON CONFLICT (creator) DO NOTHING',
+    creator,
+    actorId,
+  )
+  return claimed === 1
+}
+
+export async function setCreator(tx: Transaction, actorId: string, creator: string): Promise<void> {
+  await tx.run('UPDATE actor SET creator = $2 WHERE id = $1', actorId, creator)
+}
+
+/** Everything of the actor goes with its row (foreign keys), in this transaction. */
+export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {
+  const deleted = await tx.run('DELETE FROM actor WHERE id = $1', id)
+  if (deleted === 0) return false
+  await tx.run(
+    'INSERT INTO deleted_actor (id, deleted_at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET deleted_at = excluded.deleted_at',
+    id,
+    now,
+  )
+  return true
+}
+
+export async function deleteActorsOf(tx: Transaction, creator: string, now: number): Promise<void> {
+  await tx.run(
+    `INSERT INTO deleted_actor (id, deleted_at) SELECT id, CAST($2 AS BIGINT) FROM actor WHERE creator = $1
+     ON CONFLICT (id) DO UPDATE SET deleted_at = excluded.deleted_at`,
+    creator,
+    now,
+  )
+  await tx.run('DELETE FROM actor WHERE creator = $1', creator)
+}
+
+export async function clearDeletionMarker(tx: Transaction, id: string): Promise<void> {
+  await tx.run('DELETE FROM deleted_actor WHERE id = $1', id)
+}
+
+export async function purgeDeletionMarkers(tx: Transaction, before: number): Promise<void> {
+  await tx.run('DELETE FROM deleted_actor WHERE deleted_at < $1', before)
+}
+
+export async function hasDeletionMarker(q: Queries, id: string, since: number): Promise<boolean> {
+  const row = await q.get('SELECT id FROM deleted_actor WHERE id = $1 AND deleted_at >= $2', id, since)
+  return row !== undefined
+}

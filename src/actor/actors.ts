@@ -1,0 +1,194 @@
+/** Creating, finding and deleting actors. */
+import type { ActorHandle } from '../app/actor-handle.ts'
+import { fire } from '../app/events.ts'
+import type { Registry } from '../app/registry.ts'
+import { ServiceError } from '../errors.ts'
+import type { Log } from '../observe/log.ts'
+import { sameSecret } from '../secret/hash.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { randomId, randomPassphrase } from '../secret/random.ts'
+import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
+import { open, seal } from '../secret/sealed.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import { type Actor, defaultCreator, normaliseCreator, parseActorId } from './actor.ts'
+import {
+  claimCreator,
+  clearDeletionMarker,
+  deleteActor,
+  deleteActorsOf,
+  findActor,
+  findActorByCreator,
+  findActorByProperty,
+  hasDeletionMarker,
+  insertActor,
+  purgeDeletionMarkers,
+} from './actor-store.ts'
+
+export interface NewActor {
+  readonly creator?: string
+  /** Made at random when absent or empty. */
+  readonly passphrase?: string
+  /** Chosen by code only; made at random when absent. */
+  readonly id?: string
+  readonly trusteeRoot?: string
+  /** Replaces every actor of the same creator, in the same transaction. */
+  readonly deleteExisting?: boolean
+}
+
+export interface Created {
+  readonly actor: Actor
+  readonly passphrase: string
+  /** False when the actor was there before: same creator, same passphrase, unique creators. */
+  readonly isNew: boolean
+}
+
+export interface ActorsParts {
+  readonly store: Store
+  readonly registry: Registry
+  readonly keyRing: KeyRing
+  readonly log: Log
+  readonly now: () => number
+  readonly uniqueCreator: boolean
+  readonly indexedProperties: ReadonlySet<string>
+  readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
+}
+
+const markerDays = 30
+const markerMs = markerDays * 24 * 60 * 60 * 1000
+
+/** A creation that lost the race for its creator looks again; each round has a winner, so this many rounds serve as many rivals. */
+const mostRounds = 200
+
+export class Actors {
+  readonly #parts: ActorsParts
+
+  constructor(parts: ActorsParts) {
+    this.#parts = parts
+  }
+
+  find(id: string): Promise<Actor | null> {
+    return this.#parts.store.read((q) => findActor(q, id))
+  }
+
+  /** @throws ServiceError `actor_not_found` */
+  async require(id: string): Promise<Actor> {
+    const actor = await this.find(id)
+    if (actor === null) throw new ServiceError('actor_not_found', `There is no actor ${JSON.stringify(id.slice(0, 128))}`)
+    return actor
+  }
+
+  findByCreator(creator: string): Promise<Actor | null> {
+    return this.#parts.store.read((q) => findActorByCreator(q, normaliseCreator(creator)))
+  }
+
+  /** By the value of an indexed property. @throws ServiceError `bad_request` when the name is not indexed. */
+  findBy(name: string, value: string): Promise<Actor | null> {
+    if (!this.#parts.indexedProperties.has(name)) {
+      return Promise.reject(new ServiceError('bad_request', `Cannot find an actor by ${JSON.stringify(name)}: it is not an indexed property`))
+    }
+    return this.#parts.store.read((q) => findActorByProperty(q, name, value))
+  }
+
+  passphraseOf(actor: Actor): string {
+    return open(this.#parts.keyRing, actor.passphrase, bindingOf(actorPassphrase, actor.id))
+  }
+
+  /**
+   * @throws ServiceError `creator_exists` when creators are unique and this one has an actor, `conflict` when the id is
+   *   taken, `invalid_value` for an id or creator that cannot be used.
+   */
+  async create(request: NewActor): Promise<Created> {
+    const creator = normaliseCreator(request.creator)
+    const passphrase = request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
+    const actor = this.#newActor(request, creator, passphrase)
+    for (let round = 0; round < mostRounds; round += 1) {
+      const outcome = await this.#parts.store.write((tx) => this.#insert(tx, request, actor)).catch(lostRace)
+      if (outcome === 'created') {
+        await fire(this.#parts.registry, this.#parts.log, 'actor_created', { actor: this.#parts.handleOf(actor) })
+        return { actor, passphrase, isNew: true }
+      }
+      if (outcome !== 'lost') return this.#existing(request, outcome)
+    }
+    throw new ServiceError('store_unavailable', `Cannot create an actor for this creator now: too many others try the same`, { retryAfterSeconds: 1 })
+  }
+
+  #newActor(request: NewActor, creator: string, passphrase: string): Actor {
+    const id = request.id === undefined ? randomId() : parseActorId(request.id)
+    if (id === null) {
+      throw new ServiceError('invalid_value', `Cannot use the actor id ${JSON.stringify(request.id?.slice(0, 128))}: letters, digits, "-" and "_" only, and no word of a route`)
+    }
+    return {
+      id,
+      creator,
+      passphrase: seal(this.#parts.keyRing, passphrase, bindingOf(actorPassphrase, id)),
+      trusteeRoot: request.trusteeRoot === undefined || request.trusteeRoot === '' ? null : request.trusteeRoot,
+      createdAt: this.#parts.now(),
+    }
+  }
+
+  async #insert(tx: Transaction, request: NewActor, actor: Actor): Promise<'created' | Actor> {
+    if (request.deleteExisting === true) {
+      await deleteActorsOf(tx, actor.creator, this.#parts.now())
+    } else if (this.#parts.uniqueCreator) {
+      const existing = await findActorByCreator(tx, actor.creator)
+      if (existing !== null) return existing
+    }
+    if (!(await insertActor(tx, actor))) {
+      throw new ServiceError('conflict', `Cannot create actor ${JSON.stringify(actor.id)}: the id is taken`)
+    }
+    if (request.id !== undefined) await clearDeletionMarker(tx, actor.id)
+    if (this.#parts.uniqueCreator && !(await claimCreator(tx, actor.creator, actor.id))) throw new LostRace()
+    return 'created'
+  }
+
+  /** The creator proved to be the owner by the passphrase, or is refused. */
+  #existing(request: NewActor, existing: Actor): Created {
+    const passphrase = this.passphraseOf(existing)
+    if (request.passphrase !== undefined && sameSecret(request.passphrase, passphrase)) {
+      return { actor: existing, passphrase, isNew: false }
+    }
+    if (existing.creator === defaultCreator) {
+      throw new ServiceError('bad_request', 'Cannot create an actor: a creator has to be named, because creators are unique here')
+    }
+    throw new ServiceError('creator_exists', 'Cannot create an actor: this creator has one already')
+  }
+
+  /** Wipes everything of the actor in one transaction. False when there was none. Fires no event. */
+  async delete(id: string): Promise<boolean> {
+    const now = this.#parts.now()
+    return this.#parts.store.write(async (tx) => {
+      await purgeDeletionMarkers(tx, now - markerMs)
+      return deleteActor(tx, id, now)
+    })
+  }
+
+  /** As `delete`, with the events of an HTTP DELETE around it. */
+  async deleteWithEvents(actor: Actor): Promise<void> {
+    const { registry, log } = this.#parts
+    await fire(registry, log, 'actor_deleted', { actor: this.#parts.handleOf(actor) })
+    const deleted = await this.delete(actor.id)
+    if (deleted) await fire(registry, log, 'actor_deleted_complete', { actor: null, actor_id: actor.id })
+  }
+
+  /**
+   * Whether an actor of this id was deleted in the last 30 days. `unknown` when the store cannot be read: work for an
+   * actor is never dropped on a guess.
+   */
+  async wasDeleted(id: string): Promise<'yes' | 'no' | 'unknown'> {
+    try {
+      const marked = await this.#parts.store.read((q) => hasDeletionMarker(q, id, this.#parts.now() - markerMs))
+      return marked ? 'yes' : 'no'
+    } catch (error) {
+      this.#parts.log.warn({ error, actorId: id }, 'Cannot tell whether the actor was deleted')
+      return 'unknown'
+    }
+  }
+}
+
+/** Thrown to roll back: another creation of the same creator committed first. */
+class LostRace extends Error {}
+
+function lostRace(error: unknown): 'lost' {
+  if (error instanceof LostRace) return 'lost'
+  throw error
+}

@@ -1,0 +1,95 @@
+/** Internal attributes of an actor, in buckets: what the devtest endpoints show and applications' tests prepare. */
+import { type JsonText, known } from '../json/json.ts'
+import type { Store } from '../store/store.ts'
+
+export interface Attribute {
+  readonly data: JsonText
+  /** Unix milliseconds. */
+  readonly timestamp: number
+}
+
+interface AttributeRow {
+  readonly bucket: string
+  readonly name: string
+  readonly data: string
+  readonly timestamp: number
+}
+
+export class Attributes {
+  readonly #store: Store
+  readonly #now: () => number
+
+  constructor(store: Store, now: () => number) {
+    this.#store = store
+    this.#now = now
+  }
+
+  /** Bucket to name to attribute. */
+  async all(actorId: string): Promise<ReadonlyMap<string, ReadonlyMap<string, Attribute>>> {
+    const rows = await this.#store.read((q) =>
+      q.all<AttributeRow>('SELECT bucket, name, data, timestamp FROM attribute WHERE actor_id = $1 ORDER BY bucket, name', actorId),
+    )
+    const buckets = new Map<string, Map<string, Attribute>>()
+    for (const row of rows) {
+      const bucket = buckets.get(row.bucket) ?? new Map<string, Attribute>()
+      buckets.set(row.bucket, bucket.set(row.name, toAttribute(row)))
+    }
+    return buckets
+  }
+
+  async bucket(actorId: string, bucket: string): Promise<ReadonlyMap<string, Attribute>> {
+    const rows = await this.#store.read((q) =>
+      q.all<AttributeRow>(
+        'SELECT bucket, name, data, timestamp FROM attribute WHERE actor_id = $1 AND bucket = $2 ORDER BY name',
+        actorId,
+        bucket,
+      ),
+    )
+    return new Map(rows.map((row) => [row.name, toAttribute(row)]))
+  }
+
+  async find(actorId: string, bucket: string, name: string): Promise<Attribute | null> {
+    const row = await this.#store.read((q) =>
+      q.get<AttributeRow>(
+        'SELECT bucket, name, data, timestamp FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3',
+        actorId,
+        bucket,
+        name,
+      ),
+    )
+    return row === undefined ? null : toAttribute(row)
+  }
+
+  async set(actorId: string, bucket: string, values: ReadonlyMap<string, JsonText>): Promise<void> {
+    const now = this.#now()
+    await this.#store.writeActor(actorId, (tx) =>
+      tx.run(
+        `INSERT INTO attribute (actor_id, bucket, name, data, timestamp)
+         SELECT $1, $2, entry.name, entry.data, CAST($4 AS BIGINT) FROM rows($3, name TEXT, data TEXT) AS entry WHERE true
+         ON CONFLICT (actor_id, bucket, name) DO UPDATE SET data = excluded.data, timestamp = excluded.timestamp`,
+        actorId,
+        bucket,
+        JSON.stringify([...values]),
+        now,
+      ),
+    )
+  }
+
+  async delete(actorId: string, bucket: string, name: string): Promise<void> {
+    await this.#store.writeActor(actorId, (tx) =>
+      tx.run('DELETE FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3', actorId, bucket, name),
+    )
+  }
+
+  async deleteBucket(actorId: string, bucket: string): Promise<void> {
+    await this.#store.writeActor(actorId, (tx) => tx.run('DELETE FROM attribute WHERE actor_id = $1 AND bucket = $2', actorId, bucket))
+  }
+
+  async deleteAll(actorId: string): Promise<void> {
+    await this.#store.writeActor(actorId, (tx) => tx.run('DELETE FROM attribute WHERE actor_id = $1', actorId))
+  }
+}
+
+function toAttribute(row: AttributeRow): Attribute {
+  return { data: known(row.data), timestamp: row.timestamp }
+}

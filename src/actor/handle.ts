@@ -1,0 +1,45 @@
+/** The actor as applications hold it: plain values in and out, the same rules as any other access. */
+import type { ActorHandle, ListHandle } from '../app/actor-handle.ts'
+import { fromPlain, type Json, known, toPlain } from '../json/json.ts'
+import type { Access } from '../property/access.ts'
+import type { Lists } from '../property/lists.ts'
+import { listMetadata } from '../property/list.ts'
+import type { Properties } from '../property/properties.ts'
+import { listHandle } from './list-handle.ts'
+
+export interface HandleParts {
+  readonly properties: Properties
+  readonly lists: Lists
+  readonly baseUrl: string
+}
+
+export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
+  const { properties, lists } = parts
+  return {
+    id: access.actor.id,
+    creator: access.actor.creator,
+    url: `${parts.baseUrl}/${access.actor.id}`,
+
+    async get(name): Promise<Json | undefined> {
+      const found = await properties.get(access, [name])
+      if (found === null) return undefined
+      return toPlain(found.kind === 'list' ? ((await lists.value(access, name)) ?? known('[]')) : found.value)
+    },
+    async all() {
+      const shown = await properties.all(access)
+      return Object.fromEntries(shown.flatMap((property) => (property.kind === 'value' ? [[property.name, toPlain(property.value)]] : [])))
+    },
+    set: async (name, value) => properties.put(access, [name], fromPlain(value)),
+    async delete(name) {
+      if ((await properties.kindOf(access, 'delete', [name])) === 'list') return lists.remove(access, name)
+      return properties.delete(access, [name])
+    },
+    list: (name): ListHandle => listHandle(lists, access, name),
+    async lists() {
+      const shown = await properties.all(access)
+      return shown.flatMap((property) =>
+        property.kind === 'list' ? [{ name: property.name, length: listMetadata(property.name, property.head).length }] : [],
+      )
+    },
+  }
+}

@@ -1,0 +1,86 @@
+/** The actor as an application's handlers hold it. */
+import type { Json } from '../json/json.ts'
+
+export interface ActorHandle {
+  readonly id: string
+  readonly creator: string
+  /** The actor's address, without a slash at the end. */
+  readonly url: string
+
+  /** The value as plain JavaScript; undefined when there is none. Numbers beyond double precision are rounded here only. */
+  get(name: string): Promise<Json | undefined>
+  /** As `get`, of every property that is not a list. */
+  all(): Promise<{ [name: string]: Json }>
+  /** `''` removes the property, as over HTTP. @throws ServiceError `conflict` when the name is a list. */
+  set(name: string, value: Json | object): Promise<void>
+  /** Removes a property or a list. True when there was one. */
+  delete(name: string): Promise<boolean>
+  list(name: string): ListHandle
+  /** Names and lengths of the lists. */
+  lists(): Promise<{ readonly name: string; readonly length: number }[]>
+}
+
+export interface ListItem {
+  readonly index: number
+  readonly item: Json
+}
+
+/** An item as it was when it was read: changing through the handle fails once somebody else changed the item. */
+export interface ListItemWithHandle extends ListItem {
+  readonly handle: string
+}
+
+export interface ListMetadata {
+  readonly description: string
+  readonly explanation: string
+  readonly created_at: string
+  readonly updated_at: string
+  readonly version: string
+  readonly item_type: string
+  readonly chunk_size: number
+  readonly length: number
+}
+
+/**
+ * An ordered list. It comes into being with its first item or with `create`. Indexes count from 0; negative ones
+ * count from the end.
+ */
+export interface ListHandle {
+  readonly name: string
+  /** Makes the list, or changes its texts when it exists. */
+  create(texts?: { description?: string; explanation?: string }): Promise<void>
+  exists(): Promise<boolean>
+  length(): Promise<number>
+  metadata(): Promise<ListMetadata | null>
+
+  /** The index the item got. */
+  append(item: Json | object): Promise<number>
+  extend(items: readonly (Json | object)[]): Promise<void>
+  /** The item stands at `index` afterwards; `index` may be the length. */
+  insert(index: number, item: Json | object): Promise<void>
+  /** @throws ServiceError `invalid_index` beyond the end. */
+  update(index: number, item: Json | object): Promise<void>
+  delete(index: number): Promise<void>
+  /** Removes an item (the last one unless told) and gives back exactly what was removed; undefined when the list is empty. */
+  pop(index?: number): Promise<Json | undefined>
+  clear(): Promise<void>
+  /** Removes the list itself. */
+  remove(): Promise<boolean>
+
+  get(index: number): Promise<Json | undefined>
+  /** All items, or those from `start` up to and not including `end`. */
+  items(start?: number, end?: number): Promise<Json[]>
+  /** Pages of items in order; the list may change between pages. */
+  pages(pageSize?: number): AsyncIterable<readonly ListItem[]>
+
+  /** The first item that is an object whose `field` equals `value`. */
+  find(field: string, value: Json): Promise<ListItem | undefined>
+  findAll(field: string, value: Json): Promise<ListItem[]>
+  itemsWithHandles(): Promise<ListItemWithHandle[]>
+  /** False when the item was changed or removed since the handle was made. */
+  updateByHandle(handle: string, item: Json | object): Promise<boolean>
+  deleteByHandle(handle: string): Promise<boolean>
+  /** The number of items changed. */
+  updateWhere(field: string, value: Json, item: Json | object, options?: { firstOnly?: boolean }): Promise<number>
+  removeWhere(field: string, value: Json, options?: { firstOnly?: boolean }): Promise<number>
+}

@@ -1,0 +1,79 @@
+/** What an application declares, as types: hooks, methods, actions, resources and events. */
+import type { ActorHandle } from './actor-handle.ts'
+import type { Caller } from '../auth/caller.ts'
+import type { Json } from '../json/json.ts'
+import type { DeclaredSchema, InferOutput, JsonSchema } from './schema.ts'
+
+/** What a handler may answer: any JSON value; `null` and `undefined` mean "not mine". */
+export type HandlerResult = Json | object | undefined | void
+type Awaitable<T> = T | Promise<T>
+
+export type PropertyOperation = 'get' | 'put' | 'post' | 'delete'
+
+export interface PropertyAccess {
+  /** Reads and writes without calling property hooks again. */
+  readonly actor: ActorHandle
+  readonly caller: Caller
+  readonly operation: PropertyOperation
+  /** What is read, written or deleted at `path`. */
+  readonly value: Json
+  /** All segments, the property's name first: `/properties/settings/theme` is `['settings', 'theme']`, item 0 of `notes` is `['notes', '0']`. */
+  readonly path: readonly string[]
+}
+
+/** Gives the value back, changed or not. `null` hides it from a read and rejects a write. */
+export type PropertyHook = (access: PropertyAccess) => Awaitable<Json | undefined>
+export type PropertyHooks = { readonly [operation in PropertyOperation]?: PropertyHook }
+
+/** Hints of the Model Context Protocol; they travel in `annotations`. */
+export interface Annotations {
+  readonly title?: string
+  readonly readOnlyHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly openWorldHint?: boolean
+}
+
+export interface OperationMetadata<S extends DeclaredSchema = DeclaredSchema> {
+  readonly description?: string
+  /** Checked before the handler runs, and published as JSON Schema. */
+  readonly input?: S
+  readonly output?: DeclaredSchema
+  /** Published instead of what `input` derives. */
+  readonly inputSchema?: JsonSchema
+  readonly outputSchema?: JsonSchema
+  readonly annotations?: Annotations
+}
+
+export interface Call<Input = unknown> {
+  readonly actor: ActorHandle
+  readonly caller: Caller
+  readonly name: string
+  readonly input: Input
+}
+
+export type Handler<Input = unknown> = (call: Call<Input>) => Awaitable<HandlerResult>
+export type TypedHandler<S extends DeclaredSchema> = Handler<InferOutput<S>>
+
+/** Input: the parsed body with `method` set to the HTTP method. */
+export type ResourceHandler = Handler<{ readonly [member: string]: Json }>
+
+export interface BotCall {
+  readonly path: string
+  readonly method: string
+  readonly bot_token: string
+  readonly body?: Json
+}
+export type BotHandler = (call: BotCall) => Awaitable<HandlerResult>
+
+/** The lifecycle events and their arguments, given by name. */
+export interface Events {
+  /** Once, inside creation. */
+  actor_created: { readonly actor: ActorHandle }
+  /** Before the wipe of an HTTP DELETE: the actor can still be read. External calls do not belong here. */
+  actor_deleted: { readonly actor: ActorHandle }
+  /** After that wipe. */
+  actor_deleted_complete: { readonly actor: null; readonly actor_id: string }
+}
+export type EventName = keyof Events
+export type EventHandler<E extends EventName> = (event: Events[E]) => unknown

@@ -1,0 +1,107 @@
+/** Everything one application declared, by name; filled before the first request and read by every room. */
+import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from './schema.ts'
+import type {
+  BotHandler,
+  EventHandler,
+  EventName,
+  Handler,
+  OperationMetadata,
+  PropertyHook,
+  PropertyHooks,
+  PropertyOperation,
+  ResourceHandler,
+} from './declarations.ts'
+
+export type OperationKind = 'methods' | 'actions'
+
+/** One declared handler with its checked input. */
+export interface Operation {
+  readonly name: string
+  readonly handler: Handler
+  readonly input: Schema | null
+  readonly metadata: OperationMetadata | null
+}
+
+/** As the discovery lists show it (actor-service, "Method and action descriptors"). */
+export interface Descriptor {
+  readonly name: string
+  readonly description: string
+  readonly input_schema: JsonSchema | null
+  readonly output_schema: JsonSchema | null
+  readonly annotations: object
+}
+
+const anyName = '*'
+
+export class Registry {
+  readonly #operations = { methods: new Map<string, Operation[]>(), actions: new Map<string, Operation[]>() }
+  readonly #propertyHooks = new Map<string, PropertyHooks[]>()
+  readonly #resources = new Map<string, ResourceHandler[]>()
+  readonly #events = new Map<EventName, EventHandler<EventName>[]>()
+  readonly bots: BotHandler[] = []
+
+  addOperation(kind: OperationKind, name: string, metadata: OperationMetadata | null, handler: Handler): void {
+    const input = metadata?.input === undefined ? null : inputSchema(metadata.input)
+    append(this.#operations[kind], name, { name, handler, input, metadata })
+  }
+
+  addPropertyHooks(name: string, hooks: PropertyHooks): void {
+    append(this.#propertyHooks, name, hooks)
+  }
+
+  addResource(name: string, handler: ResourceHandler): void {
+    append(this.#resources, name, handler)
+  }
+
+  addEventHandler<E extends EventName>(event: E, handler: EventHandler<E>): void {
+    append(this.#events, event, handler as EventHandler<EventName>)
+  }
+
+  /** Exact name first, then `*`, each in the order of declaration. */
+  operations(kind: OperationKind, name: string): readonly Operation[] {
+    return named(this.#operations[kind], name)
+  }
+
+  resources(name: string): readonly ResourceHandler[] {
+    return named(this.#resources, name)
+  }
+
+  propertyHooks(name: string, operation: PropertyOperation): readonly PropertyHook[] {
+    if (this.#propertyHooks.size === 0) return []
+    return named(this.#propertyHooks, name).flatMap((hooks) => hooks[operation] ?? [])
+  }
+
+  eventHandlers<E extends EventName>(event: E): readonly EventHandler<E>[] {
+    return (this.#events.get(event) ?? []) as readonly EventHandler<E>[]
+  }
+
+  /** In the order of declaration, `*` left out; the first handler of a name that has metadata describes it. */
+  descriptors(kind: OperationKind): Descriptor[] {
+    return [...this.#operations[kind]]
+      .filter(([name]) => name !== anyName)
+      .map(([name, declared]) => describe(name, declared.find((operation) => operation.metadata !== null) ?? null))
+  }
+}
+
+function describe(name: string, operation: Operation | null): Descriptor {
+  const metadata = operation?.metadata ?? {}
+  return {
+    name,
+    description: metadata.description ?? '',
+    input_schema: metadata.inputSchema ?? operation?.input?.jsonSchema ?? null,
+    output_schema: metadata.outputSchema ?? (metadata.output === undefined ? null : outputJsonSchema(metadata.output)),
+    annotations: metadata.annotations ?? {},
+  }
+}
+
+function append<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [value])
+  else list.push(value)
+}
+
+function named<V>(map: ReadonlyMap<string, readonly V[]>, name: string): readonly V[] {
+  const exact = map.get(name) ?? []
+  const any = name === anyName ? [] : (map.get(anyName) ?? [])
+  return any.length === 0 ? exact : [...exact, ...any]
+}

@@ -1,0 +1,100 @@
+/**
+ * The schemas an application declares: any Standard Schema that can also give JSON Schema (zod 4.2 and later, and
+ * others), or plain JSON Schema. Either becomes one `Schema`: a JSON Schema to publish and a check to run.
+ */
+import { type Ajv2020 as Ajv, type ErrorObject } from 'ajv/dist/2020.js'
+import { ServiceError } from '../errors.ts'
+
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+/** The part of the Standard Schema interface (standardschema.dev) that is used here. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly types?: { readonly output: Output } | undefined
+    readonly jsonSchema?: {
+      readonly input: (options: { target: 'draft-2020-12' }) => Record<string, unknown>
+      readonly output: (options: { target: 'draft-2020-12' }) => Record<string, unknown>
+    }
+  }
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] }
+
+interface StandardIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+export type DeclaredSchema = StandardSchema | JsonSchema
+
+/** What a handler receives for a declared schema. */
+export type InferOutput<S> = S extends StandardSchema<infer Output> ? Output : unknown
+
+export interface Schema {
+  readonly jsonSchema: JsonSchema | null
+  /** @throws ServiceError `invalid_input` naming the first field that does not fit. */
+  check(value: unknown): Promise<unknown>
+}
+
+export function inputSchema(declared: DeclaredSchema): Schema {
+  if (isStandard(declared)) {
+    return { jsonSchema: published(declared, 'input'), check: (value) => checkStandard(declared, value) }
+  }
+  return { jsonSchema: declared, check: checkJsonSchema(declared) }
+}
+
+export function outputJsonSchema(declared: DeclaredSchema): JsonSchema | null {
+  return isStandard(declared) ? published(declared, 'output') : declared
+}
+
+function isStandard(declared: DeclaredSchema): declared is StandardSchema {
+  return '~standard' in declared
+}
+
+function published(schema: StandardSchema, side: 'input' | 'output'): JsonSchema | null {
+  const convert = schema['~standard'].jsonSchema
+  if (convert === undefined) return null
+  const { $schema: _dialect, ...rest } = convert[side]({ target: 'draft-2020-12' })
+  return rest
+}
+
+async function checkStandard(schema: StandardSchema, value: unknown): Promise<unknown> {
+  const result = await schema['~standard'].validate(value)
+  if (result.issues === undefined) return result.value
+  const [issue] = result.issues
+  const path = (issue?.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part))
+  throw invalidInput(path, issue?.message ?? 'does not fit')
+}
+
+function invalidInput(path: readonly string[], message: string): ServiceError {
+  const field = path.length === 0 ? 'the input' : `field "${path.join('.')}"`
+  return new ServiceError('invalid_input', `Cannot accept ${field}: ${message}`, { members: { field: path.join('.') } })
+}
+
+function checkJsonSchema(schema: JsonSchema): (value: unknown) => Promise<unknown> {
+  let validator: Promise<ReturnType<Ajv['compile']>> | undefined
+  return async (value) => {
+    validator ??= compile(schema)
+    const validate = await validator
+    if (validate(value) === true) return value
+    const [error] = validate.errors ?? []
+    throw invalidInput(error === undefined ? [] : fieldOf(error), error?.message ?? 'does not fit')
+  }
+}
+
+function fieldOf(error: ErrorObject): string[] {
+  const path = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const missing = (error.params as { missingProperty?: unknown }).missingProperty
+  return typeof missing === 'string' ? [...path, missing] : path
+}
+
+/** Loaded when a plain JSON Schema is first used: an application with zod schemas never pays for it. */
+async function compile(schema: JsonSchema): Promise<ReturnType<Ajv['compile']>> {
+  const { Ajv2020 } = await import('ajv/dist/2020.js')
+  return new Ajv2020({ strict: false, validateFormats: false, ownProperties: true }).compile(schema)
+}

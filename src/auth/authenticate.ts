@@ -1,0 +1,82 @@
+/** From a credential to a caller, in the order bearer, Basic, cookie. */
+import type { Actor } from '../actor/actor.ts'
+import { normaliseCreator } from '../actor/actor.ts'
+import { ServiceError } from '../errors.ts'
+import { sameSecret } from '../secret/hash.ts'
+import { anonymous, type Caller, type Via } from './caller.ts'
+import type { Credential } from './credentials.ts'
+
+/**
+ * One kind of bearer token (a peer's secret, a session token). Null when the token is not of this kind; it throws when
+ * its store cannot be read, which must never look like a wrong token.
+ */
+export type BearerKind = (token: string, actor: Actor, via: Extract<Via, 'bearer' | 'cookie'>) => Promise<Caller | null>
+
+export interface AuthenticationParts {
+  readonly bearerKinds: readonly BearerKind[]
+  readonly passphraseOf: (actor: Actor) => string
+  /** For the challenge of a 401. */
+  readonly realm: string
+}
+
+export class Authentication {
+  readonly #parts: AuthenticationParts
+
+  constructor(parts: AuthenticationParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * @throws ServiceError `unauthorized` for a header that cannot be read, `forbidden` for a credential that is wrong or
+   *   another actor's. Nothing tells an unknown creator from a wrong passphrase.
+   */
+  async authenticate(credential: Credential, actor: Actor): Promise<Caller> {
+    switch (credential.kind) {
+      case 'none':
+        return anonymous
+      case 'malformed':
+        throw this.unauthorized(`Cannot read the credentials: ${credential.why}`)
+      case 'basic':
+        return this.#basic(credential.user, credential.password, actor)
+      case 'bearer':
+        return this.#bearer(credential.token, credential.via, actor)
+      default:
+        return credential satisfies never
+    }
+  }
+
+  unauthorized(message: string): ServiceError {
+    return new ServiceError('unauthorized', message, {
+      headers: { 'WWW-Authenticate': `Basic realm="${this.#parts.realm}", charset="UTF-8"` },
+    })
+  }
+
+  #basic(user: string, password: string, actor: Actor): Caller {
+    // Both are always compared, so that the time of an answer does not tell which one was wrong.
+    const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, actor.creator)
+    const passwordFits = sameSecret(password, this.#parts.passphraseOf(actor))
+    if (!userFits || !passwordFits) throw refused()
+    return { kind: 'creator', via: 'basic' }
+  }
+
+  async #bearer(token: string, via: Extract<Via, 'bearer' | 'cookie'>, actor: Actor): Promise<Caller> {
+    for (const kind of this.#parts.bearerKinds) {
+      const caller = await kind(token, actor, via)
+      if (caller !== null) return caller
+    }
+    throw refused()
+  }
+}
+
+/** As at creation: e-mail addresses have no letter case. What could not be a creator is compared as it is. */
+function normaliseUser(user: string): string {
+  try {
+    return normaliseCreator(user)
+  } catch {
+    return user
+  }
+}
+
+function refused(): ServiceError {
+  return new ServiceError('forbidden', 'Cannot let you in: the credentials are not valid for this actor')
+}

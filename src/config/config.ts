@@ -1,0 +1,69 @@
+/** Turns what code and environment say into checked options; a bad value stops the start with a sentence that names it. */
+import type { Environment } from './env.ts'
+import { type Config, type Mode, type Option, type OptionName, options } from './options.ts'
+
+/** A setting that stops the start. The message is one sentence for the operator and holds no secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** Read by the test runner, not by the service. */
+const foreignPrefixes = ['TROUPE_TEST_']
+
+/**
+ * The environment, where it names an option, wins over code: the operator decides last.
+ *
+ * @throws ConfigError naming the setting.
+ */
+export function resolveConfig(code: Partial<Config>, env: Environment): Config {
+  refuseUnknown(code, env)
+  const mode = resolve('mode', options.mode, code.mode, env, 'production')
+  const config = Object.fromEntries(
+    Object.entries(options).map(([name, option]) => [
+      name,
+      name === 'mode' ? mode : resolve(name, option as Option<unknown>, code[name as OptionName], env, mode),
+    ]),
+  ) as unknown as Config
+  refuseContradictions(config)
+  return config
+}
+
+function resolve<T>(name: string, option: Option<T>, given: unknown, env: Environment, mode: Mode): T {
+  const text = env[option.env]
+  const [source, read] =
+    text !== undefined && text !== ''
+      ? [option.env, () => option.parse(text)]
+      : [`Option ${name}`, () => (given === undefined ? defaultOf(option, mode) : option.check(given))]
+  try {
+    return read()
+  } catch (error) {
+    throw new ConfigError(`${source} ${(error as Error).message}.`)
+  }
+}
+
+export function defaultOf<T>(option: Option<T>, mode: Mode): T {
+  return typeof option.byDefault === 'function' ? (option.byDefault as (mode: Mode) => T)(mode) : option.byDefault
+}
+
+function refuseUnknown(code: object, env: Environment): void {
+  const known = new Set<string>(Object.values(options).map((option) => option.env))
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix))) continue
+    throw new ConfigError(`${name} is not a setting of this service.`)
+  }
+  for (const name of Object.keys(code)) {
+    if (!(name in options)) throw new ConfigError(`Option ${name} is not an option of this service.`)
+  }
+}
+
+function refuseContradictions(config: Config): void {
+  if (config.mode === 'development') return
+  if (config.secretKeys === null) {
+    throw new ConfigError('TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.')
+  }
+  if (config.baseUrl === null) throw new ConfigError('BASE_URL is required in production: the public https address of the service.')
+  if (!config.allowHttp && !config.baseUrl.startsWith('https:')) {
+    throw new ConfigError('BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.')
+  }
+  if (config.devtest) throw new ConfigError('TROUPE_DEVTEST cannot be on in production: it opens internal data to a test client.')
+}

@@ -1,0 +1,276 @@
+/**
+ * Every option of the service, with its unit, default and meaning: the one list from which the environment is read,
+ * code is checked and `docs/configuration.md` is written.
+ */
+export type Mode = 'development' | 'production'
+
+export interface Option<T> {
+  readonly env: string
+  /** Turns the text of the environment into a value; throws an Error whose message completes "<NAME> …". */
+  readonly parse: (text: string) => T
+  /** Checks a value given in code; throws in the same way. */
+  readonly check: (value: unknown) => T
+  readonly byDefault: T | ((mode: Mode) => T)
+  readonly values: string
+  readonly text: string
+  /** The default in words, where the value itself would not tell. */
+  readonly defaultText?: string
+  readonly secret?: boolean
+}
+
+interface About<T> {
+  readonly env: string
+  readonly byDefault: T | ((mode: Mode) => T)
+  readonly text: string
+  readonly values?: string
+  readonly defaultText?: string
+  readonly secret?: boolean
+}
+
+function option<T>(about: About<T>, values: string, read: (value: unknown) => T, parse?: (text: string) => T): Option<T> {
+  return { values, ...about, check: read, parse: parse ?? ((text) => read(text)) }
+}
+
+function integer(about: About<number> & { min: number; max: number; unit?: string }): Option<number> {
+  const values = `whole number from ${about.min} to ${about.max}${about.unit === undefined ? '' : `, in ${about.unit}`}`
+  const read = (value: unknown): number => {
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < about.min || value > about.max) {
+      throw new Error(`must be a ${values}`)
+    }
+    return value
+  }
+  return option(about, values, read, (text) => read(/^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN))
+}
+
+function flag(about: About<boolean>): Option<boolean> {
+  const values = '1 or 0 (also true, false, on, off, yes, no)'
+  return option(
+    about,
+    values,
+    (value) => {
+      if (typeof value !== 'boolean') throw new Error('must be true or false')
+      return value
+    },
+    (text) => {
+      const word = text.trim().toLowerCase()
+      if (['1', 'true', 'on', 'yes'].includes(word)) return true
+      if (['0', 'false', 'off', 'no'].includes(word)) return false
+      throw new Error(`must be ${values}`)
+    },
+  )
+}
+
+function choice<const C extends string>(about: About<C> & { choices: readonly C[] }): Option<C> {
+  const values = about.choices.join(', ')
+  return option(about, values, (value) => {
+    const found = about.choices.find((name) => name === value)
+    if (found === undefined) throw new Error(`must be one of ${values}`)
+    return found
+  })
+}
+
+function text<T extends string | null>(about: About<T>, check: (value: string) => string | null = () => null): Option<T> {
+  return option(about, 'text', (value) => {
+    if (value === null && about.byDefault === null) return value as T
+    if (typeof value !== 'string') throw new Error('must be a text')
+    const complaint = check(value)
+    if (complaint !== null) throw new Error(complaint)
+    return value as T
+  })
+}
+
+function words(about: About<readonly string[]>): Option<readonly string[]> {
+  const read = (value: unknown): readonly string[] => {
+    if (!Array.isArray(value) || value.some((word) => typeof word !== 'string' || word === '')) {
+      throw new Error('must be a list of names')
+    }
+    return value
+  }
+  const split = (list: string): string[] => list.split(',').map((word) => word.trim()).filter((word) => word !== '')
+  return option(about, 'names separated by commas; empty for none', read, (list) => read(split(list)))
+}
+
+function checkBaseUrl(value: string): string | null {
+  const url = URL.parse(value)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'must be an http or https address'
+  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password'
+  if (url.search !== '' || url.hash !== '') return 'must not have a query or fragment'
+  return null
+}
+
+function checkDatabase(value: string): string | null {
+  return /^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(value) ? null : 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
+}
+
+export const options = {
+  mode: choice<Mode>({
+    env: 'TROUPE_MODE',
+    choices: ['development', 'production'],
+    byDefault: 'production',
+    text: 'Development turns on the devtest endpoints, allows loopback peers and makes a key beside the data. `npm start` and `troupe dev` set it.',
+  }),
+  port: integer({
+    env: 'PORT',
+    min: 0,
+    max: 65535,
+    byDefault: 3000,
+    text: 'The port to listen on; 0 takes any free one.',
+  }),
+  host: text<string | null>({
+    env: 'HOST',
+    byDefault: (mode) => (mode === 'development' ? 'localhost' : null),
+    values: 'name or address',
+    text: 'The address to listen on.',
+    defaultText: '`localhost` in development, else every address of the machine',
+  }),
+  baseUrl: text<string | null>(
+    {
+      env: 'BASE_URL',
+      byDefault: null,
+      values: 'https address, with a path when the service lives under a prefix',
+      text: 'The public address. Every link the service makes begins with it; the Host header is never trusted.',
+      defaultText: '`http://localhost:<PORT>` in development; required in production',
+    },
+    checkBaseUrl,
+  ),
+  allowHttp: flag({
+    env: 'TROUPE_ALLOW_HTTP',
+    byDefault: (mode) => mode === 'development',
+    text: 'Accepts a `BASE_URL` that is not https in production. Passphrases then cross the network in clear.',
+    defaultText: '1 in development, else 0',
+  }),
+  database: text(
+    {
+      env: 'DATABASE_URL',
+      byDefault: 'sqlite:./data/troupe.db',
+      values: '`sqlite:<file>` or `postgres://<user>:<password>@<host>/<database>`',
+      text: 'Where everything is kept.',
+      secret: true,
+    },
+    checkDatabase,
+  ),
+  synchronous: choice<'FULL' | 'NORMAL'>({
+    env: 'TROUPE_SQLITE_SYNCHRONOUS',
+    choices: ['FULL', 'NORMAL'],
+    byDefault: 'FULL',
+    text: 'FULL: an answered change survives a loss of power. NORMAL: the last moments before a loss of power may be lost, though nothing is damaged; a crash of the service alone loses nothing.',
+  }),
+  secretKeys: text<string | null>({
+    env: 'TROUPE_SECRET_KEYS',
+    byDefault: null,
+    values: '`<id>:<key>` entries separated by commas, as `troupe keys new` prints them',
+    text: 'Encrypts what has to be shown again (passphrases, peer secrets). The first key encrypts, all of them decrypt.',
+    defaultText: 'a generated key in a file beside the data in development; required in production',
+    secret: true,
+  }),
+  allowPrivatePeers: flag({
+    env: 'TROUPE_ALLOW_PRIVATE_PEERS',
+    byDefault: (mode) => mode === 'development',
+    text: 'Lets calls to other actors reach loopback and private addresses.',
+    defaultText: '1 in development, else 0',
+  }),
+  trustedProxies: integer({
+    env: 'TROUPE_TRUSTED_PROXIES',
+    min: 0,
+    max: 16,
+    byDefault: 0,
+    text: 'How many proxies stand in front of the service. That many entries at the end of X-Forwarded-For are believed; with 0 the header is ignored.',
+  }),
+  logLevel: choice({
+    env: 'LOG_LEVEL',
+    choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    byDefault: 'info',
+    text: 'The least important log lines that are still written. `debug` adds a line for each request.',
+  }),
+  workers: integer({
+    env: 'TROUPE_WORKERS',
+    min: 1,
+    max: 100,
+    byDefault: 10,
+    text: 'How many transactions may run at once on PostgreSQL: the size of its connection pool. SQLite groups all waiting changes into one commit instead.',
+  }),
+  uniqueCreator: flag({
+    env: 'TROUPE_UNIQUE_CREATOR',
+    byDefault: false,
+    text: 'One actor for one creator: creating another is refused.',
+  }),
+  forceEmailAsCreator: flag({
+    env: 'TROUPE_FORCE_EMAIL_AS_CREATOR',
+    byDefault: false,
+    text: 'The creator is the e-mail address: setting the `email` property makes its value the creator.',
+  }),
+  indexedProperties: words({
+    env: 'TROUPE_INDEXED_PROPERTIES',
+    byDefault: ['oauthId', 'email', 'externalUserId'],
+    text: 'The properties by whose value an actor can be found.',
+  }),
+  webUi: flag({
+    env: 'TROUPE_WEB_UI',
+    byDefault: true,
+    text: 'Serves the pages under `/<actor>/www`. Without them a signed-in browser is sent to `/<actor>/app`, which the application supplies.',
+  }),
+  devtest: flag({
+    env: 'TROUPE_DEVTEST',
+    byDefault: (mode) => mode === 'development',
+    text: 'Serves the development and testing endpoints under `/<actor>/devtest`. Refused in production.',
+    defaultText: '1 in development, else 0',
+  }),
+  botToken: text<string | null>({
+    env: 'TROUPE_BOT_TOKEN',
+    byDefault: null,
+    text: 'Turns on `POST /bot` and is handed to the application’s bot handler.',
+    defaultText: 'none: `/bot` answers 404',
+    secret: true,
+  }),
+  metricsToken: text<string | null>({
+    env: 'TROUPE_METRICS_TOKEN',
+    byDefault: null,
+    text: 'When set, `/metrics` wants it as a bearer token.',
+    defaultText: 'none: `/metrics` is open to whoever reaches the port',
+    secret: true,
+  }),
+  maxBodyBytes: integer({
+    env: 'TROUPE_MAX_BODY_BYTES',
+    min: 1024,
+    max: 268435456,
+    unit: 'bytes',
+    byDefault: 2097152,
+    text: 'The largest request body; a larger one is 413.',
+  }),
+  maxJsonDepth: integer({
+    env: 'TROUPE_MAX_JSON_DEPTH',
+    min: 4,
+    max: 512,
+    unit: 'levels',
+    byDefault: 64,
+    text: 'The deepest nesting of a JSON value; a deeper one is 400.',
+  }),
+  requestTimeoutSeconds: integer({
+    env: 'TROUPE_REQUEST_TIMEOUT_SECONDS',
+    min: 1,
+    max: 3600,
+    unit: 'seconds',
+    byDefault: 30,
+    text: 'How long a request may take to arrive, headers and body.',
+  }),
+  shutdownSeconds: integer({
+    env: 'TROUPE_SHUTDOWN_SECONDS',
+    min: 0,
+    max: 600,
+    unit: 'seconds',
+    byDefault: 10,
+    text: 'How long running requests may still take after a stop signal.',
+  }),
+  storeTimeoutSeconds: integer({
+    env: 'TROUPE_STORE_TIMEOUT_SECONDS',
+    min: 1,
+    max: 300,
+    unit: 'seconds',
+    byDefault: 5,
+    text: 'How long a change waits for its turn in the database before it is refused with 503.',
+  }),
+} as const
+
+type Options = typeof options
+export type Config = { readonly [K in keyof Options]: Options[K] extends Option<infer T> ? T : never }
+export type OptionName = keyof Options

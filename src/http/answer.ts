@@ -1,0 +1,36 @@
+/** An answer as plain data, before an edge puts it on the wire. */
+import type { JsonText } from '../json/json.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+const jsonType = { 'Content-Type': 'application/json' }
+const noHeaders = {}
+
+/** `value` is serialised; use `jsonText` for text that is JSON already. */
+export function json(status: number, value: object | boolean | number | string | null, headers?: Record<string, string>): Answer {
+  return jsonText(status, JSON.stringify(value) as JsonText, headers)
+}
+
+export function jsonText(status: number, text: JsonText, headers?: Record<string, string>): Answer {
+  return { status, headers: headers === undefined ? jsonType : { ...jsonType, ...headers }, body: text }
+}
+
+export function text(status: number, body: string, headers?: Record<string, string>): Answer {
+  return { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers }, body }
+}
+
+export function html(status: number, body: { toString(): string }, headers?: Record<string, string>): Answer {
+  return { status, headers: { 'Content-Type': 'text/html; charset=utf-8', ...headers }, body: body.toString() }
+}
+
+export function noContent(headers?: Record<string, string>): Answer {
+  return { status: 204, headers: headers ?? noHeaders, body: null }
+}
+
+export function redirect(status: 302 | 303 | 307, location: string, headers?: Record<string, string>): Answer {
+  return { status, headers: { Location: location, ...headers }, body: null }
+}

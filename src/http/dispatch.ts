@@ -1,0 +1,134 @@
+/** From a request to an answer: route table, caller, right, handler; and the headers that every answer carries. */
+import { readCredential } from '../auth/credentials.ts'
+import { ServiceError } from '../errors.ts'
+import { type RequestContext, runInContext } from '../observe/context.ts'
+import { refusal } from '../permission/permission.ts'
+import { acceptsPages } from './accepts.ts'
+import { type Answer, redirect } from './answer.ts'
+import { errorAnswer, logError, toServiceError } from './error-answer.ts'
+import type { Incoming } from './incoming.ts'
+import { isUrlencoded, methodOf, overriddenMethod } from './method.ts'
+import { maxQueryFields, Params } from './params.ts'
+import type { Parts } from './parts.ts'
+import { decodePath } from './path.ts'
+import { requestIdOf } from './request-id.ts'
+import { type ActorRoute, type Exchange, type Method, type PublicActorRoute, rightOf, type Route } from './route.ts'
+import { type Found, type Match, RouteTable } from './route-table.ts'
+import { securityHeaders } from './security-headers.ts'
+
+export type Handle = (request: Incoming) => Promise<Answer>
+
+/** In characters of path and query. */
+const longestAddress = 8192
+
+export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
+  const table = new RouteTable(routes)
+  const headers = securityHeaders(parts.baseUrl)
+
+  return (request) => {
+    const requestId = requestIdOf(request.header('x-request-id'))
+    const context: RequestContext = { requestId, actorId: null, peerId: null }
+    return runInContext(context, async () => {
+      const started = performance.now()
+      const tracker: Tracker = { context, routeId: 'none', method: 'other' }
+      parts.metrics.requestsRunning(1)
+      let answer: Answer
+      try {
+        answer = await answerTo(request, tracker)
+      } catch (error) {
+        const failure = toServiceError(error)
+        logError(parts.log, failure)
+        answer = errorAnswer(failure)
+      }
+      parts.metrics.requestsRunning(-1)
+      const seconds = (performance.now() - started) / 1000
+      parts.metrics.requestDone(tracker.routeId, tracker.method, answer.status, seconds)
+      if (parts.log.isLevelEnabled('debug')) {
+        parts.log.debug({ method: request.method, route: tracker.routeId, status: answer.status, seconds }, 'Answered')
+      }
+      return complete(request, answer, requestId)
+    })
+  }
+
+  async function answerTo(request: Incoming, tracker: Tracker): Promise<Answer> {
+    if (request.path.length + request.query.length > longestAddress) throw new ServiceError('uri_too_long')
+    const method = methodOf(request)
+    const path = withoutPrefix(request.path)
+    const segments = decodePath(path)
+    const slashless = droppedSlash(segments)
+    if (slashless === 'redirect') return redirect(307, `${parts.baseUrl}${path.slice(0, -1)}${request.query === '' ? '' : `?${request.query}`}`)
+    const query = Params.parse(request.query, maxQueryFields, 'query')
+    const { match, effective } = await matchFor(request, method, slashless, query)
+    const { route, params, rest } = match
+    tracker.routeId = route.id
+    tracker.method = effective
+    const exchange: Exchange = { request, method: effective, parts, query, params, rest }
+    return route.access === 'service' ? route.handler(exchange) : answerForActor(route, exchange, tracker.context)
+  }
+
+  async function matchFor(request: Incoming, method: Method | null, segments: readonly string[], query: Params): Promise<{ match: Match; effective: Method }> {
+    const mayOverride = query.entries.has('_method') || isUrlencoded(request.header('content-type'))
+    const override = mayOverride ? await overriddenMethod(request, query, parts.config) : null
+    if (override !== null) {
+      // A path that does not take the method is served as it was sent.
+      const found = table.find(override, segments)
+      if (found.match !== null) return { match: found.match, effective: override }
+    }
+    const found = table.find(method, segments)
+    if (found.match !== null && method !== null) return { match: found.match, effective: method }
+    throw noRoute(found)
+  }
+
+  async function answerForActor(route: ActorRoute | PublicActorRoute, exchange: Exchange, context: RequestContext): Promise<Answer> {
+    const { request } = exchange
+    const actor = await parts.actors.require(exchange.params['actor'] ?? '')
+    context.actorId = actor.id
+    if (route.access === 'public') return route.handler({ ...exchange, actor })
+    const credential = readCredential(request.header('authorization'), request.header('cookie'), request.hasRepeated('authorization'))
+    if (credential.kind === 'none' && acceptsPages(request)) return redirect(302, `${parts.baseUrl}/login`, { Vary: 'Accept' })
+    const caller = await parts.authentication.authenticate(credential, actor)
+    if (caller.kind === 'anonymous') throw parts.authentication.unauthorized('Authentication required')
+    if (caller.kind === 'peer') context.peerId = caller.peerId
+    const wanted = { category: route.access, right: rightOf(exchange.method) }
+    const verdict = parts.permission.mayTouch(caller, wanted)
+    if (!verdict.allowed) throw refusal(caller, wanted, verdict)
+    return route.handler({ ...exchange, actor, caller })
+  }
+
+  function withoutPrefix(path: string): string {
+    if (parts.basePath === '') return path
+    if (path === parts.basePath) return '/'
+    if (path.startsWith(`${parts.basePath}/`)) return path.slice(parts.basePath.length)
+    throw new ServiceError('not_found', 'There is nothing at this address: the service lives under a path prefix')
+  }
+
+  function complete(request: Incoming, answer: Answer, requestId: string): Answer {
+    const isPage = answer.headers['Content-Type']?.startsWith('text/html') === true
+    const all: Record<string, string> = { ...(isPage ? headers.forPages : headers.forData), ...answer.headers, 'X-Request-ID': requestId }
+    if (answer.body !== null) all['Content-Length'] = String(Buffer.byteLength(answer.body))
+    else if (answer.status !== 204 && answer.status !== 304) all['Content-Length'] = '0'
+    return { status: answer.status, headers: all, body: request.method === 'HEAD' ? null : answer.body }
+  }
+}
+
+interface Tracker {
+  readonly context: RequestContext
+  routeId: string
+  /** Of the route table; whatever a stranger calls a method never becomes a label. */
+  method: Method | 'other'
+}
+
+/** `/<actor>/` has one spelling, without the slash; `/<actor>/properties/` is taken as `/<actor>/properties`. */
+function droppedSlash(segments: readonly string[]): readonly string[] | 'redirect' {
+  if (segments.at(-1) !== '' || segments.length < 2 || segments.length > 3) return segments
+  return segments.length === 2 ? 'redirect' : segments.slice(0, -1)
+}
+
+function noRoute(found: Found): ServiceError {
+  const allowed = found.match === null ? found.allowed : [found.match.route.method]
+  if (allowed.length === 0) return new ServiceError('not_found', 'There is nothing at this address')
+  const names = allowed.includes('GET') ? [...allowed, 'HEAD'].sort() : allowed
+  return new ServiceError('method_not_allowed', `Cannot serve this method here: the address takes ${names.join(', ')}`, {
+    headers: { Allow: names.join(', ') },
+  })
+}

@@ -1,0 +1,22 @@
+/** The one place where an error becomes an answer. */
+import { ServiceError } from '../errors.ts'
+import type { Log } from '../observe/log.ts'
+import { type Answer, json } from './answer.ts'
+
+/** What was not foreseen is a `server_error` without detail; its cause is in the log under the request's id. */
+export function toServiceError(error: unknown): ServiceError {
+  return error instanceof ServiceError ? error : new ServiceError('server_error', undefined, { cause: error })
+}
+
+export function errorAnswer(error: ServiceError): Answer {
+  const { members, headers, retryAfterSeconds } = error.detail
+  return json(error.status, { ...members, error: error.code, message: error.message }, {
+    ...headers,
+    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
+  })
+}
+
+export function logError(log: Log, error: ServiceError): void {
+  if (error.status >= 500) log.error({ error }, 'A request failed')
+  else if (log.isLevelEnabled('debug')) log.debug({ code: error.code, reason: error.detail.reason ?? error.message }, 'A request was refused')
+}

@@ -1,0 +1,58 @@
+/** The web-standard edge: Request in, Response out. Runs wherever `fetch` handlers run. */
+import { ServiceError } from '../errors.ts'
+import type { Handle } from './dispatch.ts'
+import type { Incoming } from './incoming.ts'
+
+export function toFetch(handle: Handle): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const answer = await handle(new FetchIncoming(request))
+    return new Response(answer.body, { status: answer.status, headers: answer.headers })
+  }
+}
+
+class FetchIncoming implements Incoming {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly remoteAddress = null
+  readonly #request: Request
+  #body: Promise<Uint8Array> | undefined
+
+  constructor(request: Request) {
+    const { pathname, search } = new URL(request.url)
+    this.#request = request
+    this.method = request.method
+    this.path = pathname
+    this.query = search.slice(1)
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined
+  }
+
+  /** `Headers` joins repeated fields, and none of those that may stand once only holds a comma. */
+  readonly hasRepeated = (name: string): boolean => this.header(name)?.includes(',') === true
+
+  body(maxBytes: number): Promise<Uint8Array> {
+    this.#body ??= readStream(this.#request, maxBytes)
+    return this.#body
+  }
+}
+
+async function readStream(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const declared = request.headers.get('content-length')
+  if (declared !== null && Number(declared) > maxBytes) throw tooLarge(maxBytes)
+  if (request.body === null) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of request.body) {
+    length += chunk.length
+    if (length > maxBytes) throw tooLarge(maxBytes)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}
+
+export function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `Cannot take this body: it is larger than ${maxBytes} bytes`, { headers: { Connection: 'close' } })
+}

@@ -1,0 +1,21 @@
+/** A request as the service sees it, whichever edge it came through. */
+export interface Incoming {
+  /** Upper case, as it was sent. */
+  readonly method: string
+  /** Still percent-encoded, without the query. */
+  readonly path: string
+  /** Without the question mark. */
+  readonly query: string
+  /** One value for a field; several lines of a field are joined with a comma. Names in lower case. */
+  header(name: string): string | undefined
+  /** True when a field that may stand once only was sent more than once. */
+  readonly hasRepeated: (name: string) => boolean
+  /**
+   * The whole body.
+   *
+   * @throws ServiceError `payload_too_large` beyond `maxBytes`, without keeping the rest.
+   */
+  body(maxBytes: number): Promise<Uint8Array>
+  /** The other end of the connection, where the edge knows it. */
+  readonly remoteAddress: string | null
+}

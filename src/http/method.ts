@@ -1,0 +1,39 @@
+/** Which method a request means: HEAD is GET, and `_method` may stand for a method that a form or link cannot send. */
+import { ServiceError } from '../errors.ts'
+import type { BodyLimits } from './body.ts'
+import type { Incoming } from './incoming.ts'
+import { maxFormFields, Params } from './params.ts'
+import type { Method } from './route.ts'
+
+const served: readonly string[] = ['GET', 'POST', 'PUT', 'DELETE']
+/** Methods of HTTP that no path takes: they are known, so the answer is 405 and not 501. */
+const knownOnly: readonly string[] = ['OPTIONS', 'PATCH', 'TRACE', 'CONNECT']
+
+/** @returns null for a known method that no route takes. @throws ServiceError `not_implemented` for an unknown one. */
+export function methodOf(request: Incoming): Method | null {
+  if (request.method === 'HEAD') return 'GET'
+  const method = served.find((name) => name === request.method)
+  if (method !== undefined) return method as Method
+  if (knownOnly.includes(request.method)) return null
+  throw new ServiceError('not_implemented', 'Cannot serve this request: the method is not known')
+}
+
+/**
+ * The method that `_method` names. On GET it counts only beside an Authorization header: a link that another site
+ * planted carries the cookie but never that header. On POST it is a form's field, where the rule against forged forms
+ * applies as to any POST.
+ */
+export async function overriddenMethod(request: Incoming, query: Params, limits: BodyLimits): Promise<Method | null> {
+  if (request.method === 'GET' && request.header('authorization') !== undefined) return toMethod(query.get('_method'))
+  if (request.method !== 'POST' || !isUrlencoded(request.header('content-type'))) return null
+  const text = new TextDecoder().decode(await request.body(limits.maxBodyBytes))
+  return text.includes('_method=') ? toMethod(Params.parse(text, maxFormFields, 'form').get('_method')) : null
+}
+
+export function isUrlencoded(contentType: string | undefined): boolean {
+  return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/x-www-form-urlencoded'
+}
+
+function toMethod(name: string | undefined): Method | null {
+  return (served.find((method) => method === name) as Method | undefined) ?? null
+}

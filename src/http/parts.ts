@@ -1,0 +1,44 @@
+/** What the edge may call: the domain, already joined. */
+import type { Actors } from '../actor/actors.ts'
+import type { Attributes } from '../actor/attributes.ts'
+import type { Identity } from '../app/identity.ts'
+import type { Registry } from '../app/registry.ts'
+import type { Authentication } from '../auth/authenticate.ts'
+import type { Config } from '../config/options.ts'
+import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { Operations } from '../operation/operations.ts'
+import type { Permission } from '../permission/permission.ts'
+import type { BulkWrite } from '../property/bulk-write.ts'
+import type { Lists } from '../property/lists.ts'
+import type { Properties } from '../property/properties.ts'
+import type { Pages } from '../ui/pages.ts'
+
+export interface Parts {
+  readonly config: Config
+  readonly identity: Identity
+  /** Without a slash at the end. */
+  readonly baseUrl: string
+  /** The path that every address of the service begins with; empty without a prefix. */
+  readonly basePath: string
+  readonly registry: Registry
+  readonly authentication: Authentication
+  readonly permission: Permission
+  readonly actors: Actors
+  readonly properties: Properties
+  readonly lists: Lists
+  readonly bulkWrite: BulkWrite
+  readonly operations: Operations
+  readonly attributes: Attributes
+  readonly pages: Pages
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly health: Health
+}
+
+export interface Health {
+  /** True once a stop signal arrived. */
+  readonly isStopping: () => boolean
+  /** Throws ServiceError `store_unavailable` when the store cannot answer. */
+  readonly checkStore: () => Promise<void>
+}

@@ -1,0 +1,69 @@
+/** The route table's rows: everything that is known about an address before a request for it arrives. */
+import type { Actor } from '../actor/actor.ts'
+import type { Caller } from '../auth/caller.ts'
+import type { Category } from '../permission/operation.ts'
+import type { Answer } from './answer.ts'
+import type { Incoming } from './incoming.ts'
+import type { Params } from './params.ts'
+import type { Parts } from './parts.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** What every handler gets. */
+export interface Exchange {
+  readonly request: Incoming
+  readonly method: Method
+  readonly parts: Parts
+  readonly query: Params
+  /** The values of the `:name` segments, decoded. */
+  readonly params: Readonly<Record<string, string>>
+  /** The segments that `*` stands for, decoded. */
+  readonly rest: readonly string[]
+}
+
+export interface ActorExchange extends Exchange {
+  readonly actor: Actor
+  readonly caller: Caller
+}
+
+export interface Documentation {
+  readonly summary: string
+  /** Media type to JSON Schema of the request body. */
+  readonly request?: Readonly<Record<string, object>>
+  /** Status to what it means, with the JSON Schema of the body where there is one. */
+  readonly responses: Readonly<Record<number, string | { readonly text: string; readonly schema?: object; readonly type?: string }>>
+  readonly query?: Readonly<Record<string, string>>
+}
+
+interface RouteBase extends Documentation {
+  /** Unique; the operation id of the OpenAPI document. */
+  readonly id: string
+  readonly method: Method
+  /** `:name` takes one segment, a final `*` any number of them (also none). */
+  readonly path: string
+}
+
+/** Answers without looking at an actor or a caller. */
+export interface ServiceRoute extends RouteBase {
+  readonly access: 'service'
+  readonly handler: (exchange: Exchange) => Promise<Answer> | Answer
+}
+
+/** Below an actor, for everybody: credentials are not read. */
+export interface PublicActorRoute extends RouteBase {
+  readonly access: 'public'
+  readonly handler: (exchange: Exchange & { readonly actor: Actor }) => Promise<Answer> | Answer
+}
+
+/** Below an actor, for callers whose rights reach into the category. */
+export interface ActorRoute extends RouteBase {
+  readonly access: Category
+  readonly handler: (exchange: ActorExchange) => Promise<Answer> | Answer
+}
+
+export type Route = ServiceRoute | PublicActorRoute | ActorRoute
+
+/** The right that a method asks for, by the coarse rule; handlers ask for the exact one. */
+export function rightOf(method: Method): 'read' | 'write' | 'delete' {
+  return method === 'GET' ? 'read' : method === 'DELETE' ? 'delete' : 'write'
+}

@@ -1,0 +1,33 @@
+/** The whole route table. */
+import { openApiDocument } from './openapi.ts'
+import type { Parts } from './parts.ts'
+import type { Route } from './route.ts'
+import { actorRoutes } from './routes/actor.ts'
+import { botRoutes } from './routes/bot.ts'
+import { devtestRoutes } from './routes/devtest.ts'
+import { factoryRoutes } from './routes/factory.ts'
+import { listRoutes } from './routes/lists.ts'
+import { metaRoutes } from './routes/meta.ts'
+import { operationRoutes } from './routes/operations.ts'
+import { propertyRoutes } from './routes/properties.ts'
+import { resourceRoutes } from './routes/resources.ts'
+import { systemRoutes } from './routes/system.ts'
+
+export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'registry'>): readonly Route[] {
+  let document: string | undefined
+  const openApi = (): string => (document ??= JSON.stringify(openApiDocument(routes, parts)))
+  const routes: readonly Route[] = [
+    ...factoryRoutes,
+    ...systemRoutes(openApi),
+    ...botRoutes,
+    ...actorRoutes,
+    ...metaRoutes,
+    ...propertyRoutes,
+    ...listRoutes,
+    ...operationRoutes,
+    ...resourceRoutes,
+    // Where they are off they do not exist, for anybody.
+    ...(parts.config.devtest ? devtestRoutes : []),
+  ]
+  return routes
+}

@@ -1,0 +1,48 @@
+/** `/<actor>`: the actor itself. */
+import { acceptsPages } from '../accepts.ts'
+import { type Answer, json, noContent, redirect } from '../answer.ts'
+import type { ActorExchange, Route } from '../route.ts'
+import { actorErrors, actorSchema } from '../schemas.ts'
+
+export const actorRoutes: readonly Route[] = [
+  {
+    id: 'getActor',
+    method: 'GET',
+    path: '/:actor',
+    access: 'actor',
+    summary: 'The actor; a browser is sent to its pages or to sign-in',
+    responses: { 200: { text: 'The actor', schema: actorSchema }, 302: 'Where a browser goes', ...actorErrors },
+    handler: get,
+  },
+  {
+    id: 'deleteActor',
+    method: 'DELETE',
+    path: '/:actor',
+    access: 'actor',
+    summary: 'Deletes the actor and everything it holds',
+    responses: { 204: 'Deleted', ...actorErrors },
+    handler: async ({ parts, actor }) => {
+      await parts.actors.deleteWithEvents(actor)
+      return noContent()
+    },
+  },
+]
+
+function get({ parts, request, actor, caller }: ActorExchange): Answer {
+  if (acceptsPages(request)) {
+    // Basic proves who asks but is no browser session.
+    const isSession = caller.kind === 'creator' && caller.via !== 'basic'
+    const target = isSession ? `/${actor.id}/${parts.config.webUi ? 'www' : 'app'}` : '/login'
+    return redirect(302, `${parts.baseUrl}${target}`, { Vary: 'Accept' })
+  }
+  return json(
+    200,
+    {
+      id: actor.id,
+      creator: actor.creator,
+      passphrase: parts.actors.passphraseOf(actor),
+      ...(actor.trusteeRoot === null ? {} : { trustee_root: actor.trusteeRoot }),
+    },
+    { Vary: 'Accept' },
+  )
+}

@@ -1,0 +1,113 @@
+/** `/<actor>/devtest`: internal attributes for a test client, in development only, for the creator only. */
+import type { Attribute } from '../../actor/attributes.ts'
+import { ServiceError } from '../../errors.ts'
+import { isArray, isNull, isObject, type JsonText, known, members, object, stringText } from '../../json/json.ts'
+import { checkName } from '../../property/name.ts'
+import { type Answer, jsonText, noContent } from '../answer.ts'
+import { readValue } from '../body.ts'
+import type { ActorExchange, Method, Route } from '../route.ts'
+import { anyValue, actorErrors } from '../schemas.ts'
+
+export const devtestRoutes: readonly Route[] = [
+  route('devtestGet', 'GET', get),
+  route('devtestPut', 'PUT', put),
+  route('devtestPost', 'POST', post),
+  route('devtestDelete', 'DELETE', remove),
+]
+
+function route(id: string, method: Method, handler: (exchange: ActorExchange) => Promise<Answer>): Route {
+  return {
+    id,
+    method,
+    path: '/:actor/devtest/*',
+    access: 'devtest',
+    summary: 'Internal attributes, for tests of an application in development',
+    responses: { 200: { text: 'The attributes', schema: anyValue }, 204: 'Done', ...actorErrors },
+    handler,
+  }
+}
+
+async function get({ parts, actor, rest }: ActorExchange): Promise<Answer> {
+  const [area, bucket, name, ...more] = rest
+  if (isPing(rest)) return noContent()
+  if ((area !== 'attribute' && area !== 'attributes') || more.length > 0) throw nothing()
+  if (bucket === undefined) {
+    const buckets = await parts.attributes.all(actor.id)
+    if (buckets.size === 0) throw nothing()
+    return jsonText(200, object([...buckets].map(([key, attributes]) => [key, viewAll(attributes)] as const)))
+  }
+  if (name === undefined) {
+    const attributes = await parts.attributes.bucket(actor.id, bucket)
+    if (attributes.size === 0) throw nothing()
+    return jsonText(200, viewAll(attributes))
+  }
+  const attribute = await parts.attributes.find(actor.id, bucket, name)
+  if (attribute === null) throw nothing()
+  return jsonText(200, view(attribute))
+}
+
+async function put(exchange: ActorExchange): Promise<Answer> {
+  const { parts, rest, request } = exchange
+  if (isPing(rest)) return noContent()
+  const { bucket, name } = addressOf(rest)
+  if (bucket === undefined || name === undefined) throw nothing()
+  const body = await readValue(request, parts.config)
+  const value = body.kind === 'json' ? body.json : stringText(body.kind === 'text' ? body.text : '')
+  await store(exchange, bucket, new Map([[name, value]]))
+  return noContent()
+}
+
+/** Gives the body back; whatever holds nothing to store changes nothing. */
+async function post(exchange: ActorExchange): Promise<Answer> {
+  const { parts, rest, request } = exchange
+  const { bucket } = addressOf(rest)
+  if (bucket === undefined) throw nothing()
+  const body = await readValue(request, parts.config)
+  const fields = body.kind === 'json' && isObject(body.json) ? members(body.json) : null
+  if (body.kind !== 'json' || fields === null || fields.size === 0) return { status: 200, headers: {}, body: null }
+  await store(exchange, bucket, fields)
+  return jsonText(200, body.json)
+}
+
+async function remove({ parts, actor, rest }: ActorExchange): Promise<Answer> {
+  if (isPing(rest)) return noContent()
+  const { bucket, name } = addressOf(rest)
+  if (bucket === undefined) await parts.attributes.deleteAll(actor.id)
+  else if (name === undefined) await parts.attributes.deleteBucket(actor.id, bucket)
+  else await parts.attributes.delete(actor.id, bucket, name)
+  return noContent()
+}
+
+async function store({ parts, actor }: ActorExchange, bucket: string, values: ReadonlyMap<string, JsonText>): Promise<void> {
+  for (const name of [bucket, ...values.keys()]) checkName(name)
+  const kept = new Map([...values].filter(([, value]) => !isEmpty(value)))
+  if (kept.size > 0) await parts.attributes.set(actor.id, bucket, kept)
+}
+
+/** Values that say nothing are not stored. */
+function isEmpty(value: JsonText): boolean {
+  return isNull(value) || value === '""' || value === '0' || value === 'false' || (isArray(value) && value === '[]') || value === '{}'
+}
+
+function isPing(rest: readonly string[]): boolean {
+  return rest.length === 1 && rest[0] === 'ping'
+}
+
+function addressOf(rest: readonly string[]): { bucket: string | undefined; name: string | undefined } {
+  const [area, bucket, name, ...more] = rest
+  if (area !== 'attribute' || more.length > 0) throw nothing()
+  return { bucket, name }
+}
+
+function viewAll(attributes: ReadonlyMap<string, Attribute>): JsonText {
+  return object([...attributes].map(([name, attribute]) => [name, view(attribute)] as const))
+}
+
+function view({ data, timestamp }: Attribute): JsonText {
+  const time = new Date(timestamp).toISOString().slice(0, 19).replace('T', ' ')
+  return known(`{"data":${data},"timestamp":${JSON.stringify(time)}}`)
+}
+
+function nothing(): ServiceError {
+  return new ServiceError('not_found', 'There is nothing at this devtest address')
+}

@@ -1,0 +1,119 @@
+/** `/`: the front page, and the creation of actors by API and by form. */
+import type { Created } from '../../actor/actors.ts'
+import { ServiceError } from '../../errors.ts'
+import { isObject, type JsonText, members, stringValue } from '../../json/json.ts'
+import { type Answer, html, json } from '../answer.ts'
+import { readJsonOrForm } from '../body.ts'
+import type { Params } from '../params.ts'
+import type { Parts } from '../parts.ts'
+import type { Exchange, Route } from '../route.ts'
+import { actorSchema, errorResponses } from '../schemas.ts'
+import { urlOf } from '../urls.ts'
+
+export const factoryRoutes: readonly Route[] = [
+  {
+    id: 'frontPage',
+    method: 'GET',
+    path: '/',
+    access: 'service',
+    summary: 'The front page: sign in, or create an actor',
+    responses: { 200: { text: 'The page', type: 'text/html' } },
+    handler: ({ parts }) => frontPage(parts, 200, null),
+  },
+  {
+    id: 'login',
+    method: 'GET',
+    path: '/login',
+    access: 'service',
+    summary: 'The sign-in page',
+    responses: { 200: { text: 'The page', type: 'text/html' } },
+    handler: ({ parts }) => frontPage(parts, 200, null),
+  },
+  {
+    id: 'createActor',
+    method: 'POST',
+    path: '/',
+    access: 'service',
+    summary: 'Creates an actor',
+    request: {
+      'application/json': {
+        type: 'object',
+        properties: {
+          creator: { type: 'string', description: 'Usually an e-mail address; "creator" when absent' },
+          passphrase: { type: 'string', description: 'Made at random when absent' },
+          trustee_root: { type: 'string' },
+        },
+      },
+      'application/x-www-form-urlencoded': { type: 'object', properties: { creator: { type: 'string' } } },
+    },
+    responses: { 201: { text: 'The actor, its passphrase included', schema: actorSchema }, ...errorResponses(400, 403, 413, 415) },
+    handler: create,
+  },
+]
+
+async function create(exchange: Exchange): Promise<Answer> {
+  const { parts, request } = exchange
+  const body = await readJsonOrForm(request, parts.config)
+  if (body.kind === 'form') return createFromForm(parts, body.form, request.header('accept'))
+  if (body.kind === 'text') throw new ServiceError('invalid_json', 'Cannot create an actor: the body is neither JSON nor a form')
+  if (body.kind === 'none' && request.header('accept')?.includes('text/html') === true) return missingCreator(parts)
+  return answerCreated(parts, await parts.actors.create(body.kind === 'none' ? {} : readFields(body.json)))
+}
+
+/** A program that sends a form but asks for JSON gets the API's answer. */
+async function createFromForm(parts: Parts, form: Params, accept: string | undefined): Promise<Answer> {
+  const creator = form.get('creator') ?? form.get('email')
+  if (accept?.includes('application/json') === true) {
+    return answerCreated(parts, await parts.actors.create({ ...definedOf('creator', creator), ...definedOf('passphrase', form.get('passphrase')), ...definedOf('trusteeRoot', form.get('trustee_root')) }))
+  }
+  if (creator === undefined || creator.trim() === '') return missingCreator(parts)
+  try {
+    const { actor, passphrase } = await parts.actors.create({ creator })
+    const values = { base_path: parts.basePath, name: parts.identity.name, id: actor.id, url: urlOf(parts, actor.id), creator: actor.creator, passphrase }
+    return html(200, await parts.pages.created(values))
+  } catch (error) {
+    if (error instanceof ServiceError && error.status < 500) return frontPage(parts, error.status, error.message)
+    throw error
+  }
+}
+
+function missingCreator(parts: Parts): Promise<Answer> {
+  return frontPage(parts, 400, 'Please enter your e-mail address.')
+}
+
+async function frontPage(parts: Parts, status: number, error: string | null): Promise<Answer> {
+  const values = {
+    oauth_urls: {},
+    oauth_providers: [],
+    oauth_enabled: false,
+    base_path: parts.basePath,
+    name: parts.identity.name,
+    description: parts.identity.description,
+    error,
+  }
+  return html(status, await parts.pages.factory(values))
+}
+
+function readFields(body: JsonText): { creator?: string; passphrase?: string; trusteeRoot?: string } {
+  const fields = isObject(body) ? members(body) : null
+  if (fields === null) throw new ServiceError('bad_request', 'Cannot create an actor: the body must be a JSON object')
+  const read = (name: string): string | undefined => {
+    const value = fields.get(name)
+    const text = value === undefined ? undefined : stringValue(value)
+    if (text === null) throw new ServiceError('bad_request', `Cannot create an actor: ${name} must be a text`)
+    return text
+  }
+  return { ...definedOf('creator', read('creator')), ...definedOf('passphrase', read('passphrase')), ...definedOf('trusteeRoot', read('trustee_root')) }
+}
+
+function definedOf<K extends string>(key: K, value: string | undefined): { [key in K]?: string } {
+  return (value === undefined ? {} : { [key]: value }) as { [key in K]?: string }
+}
+
+function answerCreated(parts: Parts, { actor, passphrase }: Created): Answer {
+  return json(
+    201,
+    { id: actor.id, creator: actor.creator, passphrase, ...(actor.trusteeRoot === null ? {} : { trustee_root: actor.trusteeRoot }) },
+    { Location: urlOf(parts, actor.id) },
+  )
+}

@@ -1,0 +1,148 @@
+/** `/<actor>/properties/<list>/items` and `/metadata`. */
+import { ServiceError } from '../../errors.ts'
+import { isNull, isObject, type JsonText, known, members, stringValue } from '../../json/json.ts'
+import { readTexts } from '../../property/bulk-write.ts'
+import { indexFromJson } from '../../property/list.ts'
+import { type Answer, json, jsonText, noContent } from '../answer.ts'
+import { readJson } from '../body.ts'
+import type { ActorExchange, Route } from '../route.ts'
+import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
+import { nothingAt } from './properties.ts'
+
+const itemView = {
+  type: 'object',
+  properties: {
+    items: { type: 'array', items: { type: 'object', properties: { index: { type: 'integer' }, item: anyValue } } },
+    count: { type: 'integer' },
+  },
+}
+const texts = { type: 'object', properties: { description: { type: 'string' }, explanation: { type: 'string' } } }
+
+export const listRoutes: readonly Route[] = [
+  {
+    id: 'getListItems',
+    method: 'GET',
+    path: '/:actor/properties/:name/items',
+    access: 'properties',
+    summary: 'The items of a list with their indexes',
+    responses: { 200: { text: 'The items', schema: itemView }, ...actorErrors },
+    handler: getItems,
+  },
+  {
+    id: 'changeListItem',
+    method: 'POST',
+    path: '/:actor/properties/:name/items',
+    access: 'properties',
+    summary: 'Adds, updates or deletes one item',
+    request: {
+      'application/json': {
+        type: 'object',
+        required: ['action'],
+        properties: { action: { enum: ['add', 'update', 'delete'] }, item_value: anyValue, item_index: { type: 'integer' } },
+      },
+    },
+    responses: { 201: { text: 'Added', schema: { type: 'object' } }, 204: 'Updated or deleted', ...writeErrors },
+    handler: changeItem,
+  },
+  {
+    id: 'getListMetadata',
+    method: 'GET',
+    path: '/:actor/properties/:name/metadata',
+    access: 'properties',
+    summary: 'What a list says about itself',
+    responses: { 200: { text: 'The metadata', schema: texts }, ...actorErrors },
+    handler: getMetadata,
+  },
+  {
+    id: 'putListMetadata',
+    method: 'PUT',
+    path: '/:actor/properties/:name/metadata',
+    access: 'properties',
+    summary: 'Changes description and explanation',
+    request: { 'application/json': texts },
+    responses: { 204: 'Changed', ...writeErrors },
+    handler: putMetadata,
+  },
+]
+
+async function getItems(exchange: ActorExchange): Promise<Answer> {
+  const { parts, params, actor, caller } = exchange
+  const name = params['name'] ?? ''
+  const page = await parts.lists.items({ actor, caller }, name)
+  if (page === null) return nestedKey(exchange, name, 'items')
+  const items = page.items.map(({ index, item }) => `{"index":${index},"item":${item}}`)
+  return jsonText(200, known(`{"items":[${items.join(',')}],"count":${items.length}}`))
+}
+
+/** A value may have a key of this name: `/properties/cart/items` is that key when `cart` is no list. */
+async function nestedKey({ parts, actor, caller }: ActorExchange, name: string, key: string): Promise<Answer> {
+  const found = await parts.properties.get({ actor, caller }, [name, key])
+  if (found === null || found.kind === 'list') throw nothingAt([name, key])
+  return jsonText(200, found.value)
+}
+
+async function changeItem(exchange: ActorExchange): Promise<Answer> {
+  const { parts, request, params, actor, caller } = exchange
+  const access = { actor, caller }
+  const name = params['name'] ?? ''
+  const fields = readObject(await readJson(request, parts.config))
+  const action = stringValue(fields.get('action') ?? ('null' as JsonText))
+  const value = fields.get('item_value')
+  const item = value === undefined || isNull(value) ? null : value
+  switch (action) {
+    case 'add':
+      if (item === null) throw missing('item_value')
+      return json(201, { success: true, index: await parts.lists.append(access, name, item) })
+    case 'update': {
+      const index = requireIndex(fields)
+      if (item === null) throw missing('item_value')
+      if (!(await parts.lists.update(access, name, index, item))) throw beyond(index)
+      return noContent()
+    }
+    case 'delete': {
+      const index = requireIndex(fields)
+      if (!(await parts.lists.deleteItem(access, name, index))) throw beyond(index)
+      return noContent()
+    }
+    default:
+      throw new ServiceError('bad_request', 'Cannot change the list: action must be "add", "update" or "delete"')
+  }
+}
+
+function requireIndex(fields: ReadonlyMap<string, JsonText>): number {
+  const index = fields.get('item_index')
+  if (index === undefined || isNull(index)) throw missing('item_index')
+  return indexFromJson(index)
+}
+
+function missing(field: string): ServiceError {
+  return new ServiceError('bad_request', `Cannot change the list: ${field} is missing`)
+}
+
+function beyond(index: number): ServiceError {
+  return new ServiceError('invalid_index', `Cannot change the list: it has no item ${index}`)
+}
+
+async function getMetadata(exchange: ActorExchange): Promise<Answer> {
+  const { parts, params, actor, caller } = exchange
+  const name = params['name'] ?? ''
+  const metadata = await parts.lists.metadata({ actor, caller }, name)
+  if (metadata === null) return nestedKey(exchange, name, 'metadata')
+  return json(200, { name, _list: true, count: metadata.length, ...metadata })
+}
+
+async function putMetadata(exchange: ActorExchange): Promise<Answer> {
+  const { parts, request, params, actor, caller } = exchange
+  const given = readTexts(readObject(await readJson(request, parts.config)))
+  if (given.description === undefined && given.explanation === undefined) {
+    throw new ServiceError('bad_request', 'Cannot change the metadata: the body has neither description nor explanation')
+  }
+  await parts.lists.setTexts({ actor, caller }, params['name'] ?? '', given)
+  return noContent()
+}
+
+function readObject(body: JsonText): ReadonlyMap<string, JsonText> {
+  const fields = isObject(body) ? members(body) : null
+  if (fields === null) throw new ServiceError('bad_request', 'Cannot change the list: the body must be a JSON object')
+  return fields
+}

@@ -1,0 +1,109 @@
+/** `/<actor>/methods` and `/<actor>/actions`: what can be called, and the calls. */
+import type { OperationKind } from '../../app/registry.ts'
+import { ServiceError } from '../../errors.ts'
+import { isObject, type Json, type JsonText, toPlain } from '../../json/json.ts'
+import { requireData } from '../../operation/operations.ts'
+import { type Answer, json, jsonText, noContent } from '../answer.ts'
+import { readJson } from '../body.ts'
+import { answerJsonRpc, isJsonRpc } from '../json-rpc.ts'
+import type { ActorExchange, Route } from '../route.ts'
+import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
+
+const descriptor = {
+  type: 'object',
+  required: ['name', 'description', 'input_schema', 'output_schema', 'annotations'],
+  properties: {
+    name: { type: 'string' },
+    description: { type: 'string' },
+    input_schema: { type: ['object', 'null'] },
+    output_schema: { type: ['object', 'null'] },
+    annotations: { type: 'object' },
+  },
+}
+
+export const operationRoutes: readonly Route[] = [...routesFor('methods', 'Method'), ...routesFor('actions', 'Action')]
+
+function routesFor(kind: OperationKind, noun: string): readonly Route[] {
+  const call = { summary: `Calls the ${noun.toLowerCase()}`, request: { 'application/json': anyValue } }
+  const result = { 200: { text: 'What the handler answered', schema: anyValue }, ...writeErrors }
+  return [
+    {
+      id: `list${noun}s`,
+      method: 'GET',
+      path: `/:actor/${kind}`,
+      access: kind,
+      summary: `The ${kind} that the caller may call`,
+      responses: { 200: { text: 'Descriptors', schema: { type: 'object', properties: { [kind]: { type: 'array', items: descriptor } } } }, ...actorErrors },
+      handler: async ({ parts, actor, caller }) => json(200, { [kind]: await parts.operations.list({ actor, caller }, kind) }),
+    },
+    {
+      id: `get${noun}`,
+      method: 'GET',
+      path: `/:actor/${kind}/*`,
+      access: kind,
+      summary: `Calls the ${noun.toLowerCase()} with {"method": "GET"}`,
+      responses: { 200: { text: 'What the handler answered', schema: anyValue }, ...actorErrors },
+      handler: (exchange) => get(kind, exchange),
+    },
+    { id: `call${noun}`, method: 'POST', path: `/:actor/${kind}/*`, access: kind, ...call, responses: result, handler: (exchange) => post(kind, exchange) },
+    { id: `put${noun}`, method: 'PUT', path: `/:actor/${kind}/*`, access: kind, ...call, responses: result, handler: (exchange) => post(kind, exchange) },
+    {
+      id: `delete${noun}`,
+      method: 'DELETE',
+      path: `/:actor/${kind}/*`,
+      access: kind,
+      summary: `Calls the ${noun.toLowerCase()} with {"method": "DELETE"}`,
+      responses: { 204: 'Done', ...actorErrors },
+      handler: (exchange) => remove(kind, exchange),
+    },
+  ]
+}
+
+const nameOf = (exchange: ActorExchange): string => exchange.rest.join('/')
+
+/** A link that somebody planted is a GET with the session cookie, so a cookie calls only what says that it just reads. */
+async function get(kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+  const { parts, actor, caller } = exchange
+  const name = nameOf(exchange)
+  if ('via' in caller && caller.via === 'cookie' && !parts.operations.isReadOnly(kind, name)) {
+    throw new ServiceError('forbidden', `Cannot call ${quote(name)} by GET with a session cookie: use POST`)
+  }
+  const result = await parts.operations.call({ actor, caller }, kind, name, { method: 'GET' })
+  if (result === null) throw new ServiceError('not_found', `Nothing answers ${quote(name)}`)
+  return jsonText(200, result)
+}
+
+async function post(kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+  const { parts, actor, caller, request } = exchange
+  const name = nameOf(exchange)
+  const body = await readJson(request, parts.config)
+  const data = requireData(toPlain(body))
+  if (kind === 'methods' && isJsonRpc(body)) return answerJsonRpc(exchange, name, body)
+  if (name === '') throw new ServiceError('bad_request', `Cannot call: the address names no ${kind === 'methods' ? 'method' : 'action'}`)
+  return answerCall(await parts.operations.call({ actor, caller }, kind, name, data), name)
+}
+
+function answerCall(result: JsonText | null, name: string): Answer {
+  if (result === null) throw new ServiceError('no_result', `Cannot call ${quote(name)}: nothing by this name gave an answer`)
+  return jsonText(200, result)
+}
+
+/** A method that answers anything has done it; an action has to answer something true (an empty object is not enough). */
+async function remove(kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+  const { parts, actor, caller } = exchange
+  const name = nameOf(exchange)
+  const result = await parts.operations.call({ actor, caller }, kind, name, { method: 'DELETE' })
+  if (result === null || (kind === 'actions' && !isTruthy(result))) {
+    throw new ServiceError('forbidden', `Cannot delete ${quote(name)}: nothing by this name allowed it`)
+  }
+  return noContent()
+}
+
+function isTruthy(result: JsonText): boolean {
+  const value: Json = toPlain(result)
+  return isObject(result) ? Object.keys(value ?? {}).length > 0 : Boolean(value)
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name.slice(0, 120))
+}

@@ -1,0 +1,276 @@
+/** `/<actor>/properties`: all of them at once, and one of them, a value or a list. */
+import { ServiceError } from '../../errors.ts'
+import { isString, type JsonText, known, object, stringText, stringValue } from '../../json/json.ts'
+import type { Access } from '../../property/access.ts'
+import { listRemoval } from '../../property/list-diff.ts'
+import { parseIndex } from '../../property/list.ts'
+import { absent } from '../../property/properties.ts'
+import { acceptsJsonByName } from '../accepts.ts'
+import { type Answer, jsonText, noContent, text } from '../answer.ts'
+import { type Body, readJsonOrForm, readValue } from '../body.ts'
+import { isUrlencoded } from '../method.ts'
+import type { Params } from '../params.ts'
+import { listingView, metadataView } from '../property-listing.ts'
+import type { ActorExchange, Route } from '../route.ts'
+import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
+import { urlOf } from '../urls.ts'
+
+const object_ = { type: 'object' } as const
+const formAndJson = { 'application/json': object_, 'application/x-www-form-urlencoded': object_, 'multipart/form-data': object_ }
+const value = { 'application/json': anyValue, 'text/plain': { type: 'string' } }
+const listing = {
+  format: '"full" adds the items of lists; anything else gives their counts',
+  metadata: '"true" gives names, counts and sizes instead of values',
+}
+const index = { index: 'Position of a list item; negative ones count from the end when reading' }
+
+export const propertyRoutes: readonly Route[] = [
+  {
+    id: 'listProperties',
+    method: 'GET',
+    path: '/:actor/properties',
+    access: 'properties',
+    summary: 'All properties and lists',
+    query: listing,
+    responses: { 200: { text: 'Values by name, then lists', schema: object_ }, ...actorErrors },
+    handler: listAll,
+  },
+  {
+    id: 'postProperties',
+    method: 'POST',
+    path: '/:actor/properties',
+    access: 'properties',
+    summary: 'Sets several properties, creates lists, changes list items; all or nothing',
+    request: formAndJson,
+    responses: { 201: { text: 'What was stored', schema: object_ }, ...writeErrors },
+    handler: postAll,
+  },
+  {
+    id: 'putProperties',
+    method: 'PUT',
+    path: '/:actor/properties',
+    access: 'properties',
+    summary: 'Sets several properties, as POST; names that are not given stay',
+    request: { 'application/json': object_ },
+    responses: { 204: 'Stored', ...writeErrors },
+    handler: putAll,
+  },
+  {
+    id: 'deleteProperties',
+    method: 'DELETE',
+    path: '/:actor/properties',
+    access: 'properties',
+    summary: 'Removes all properties and all lists',
+    responses: { 204: 'Removed', ...actorErrors },
+    handler: async ({ parts, actor, caller }) => {
+      await parts.properties.deleteAll({ actor, caller }, listRemoval)
+      return noContent()
+    },
+  },
+  {
+    id: 'getProperty',
+    method: 'GET',
+    path: '/:actor/properties/:name/*',
+    access: 'properties',
+    summary: 'A property, something inside it, a list or one of its items',
+    query: { ...index, format: '"short" gives a list’s facts instead of its items' },
+    responses: { 200: { text: 'The value; a top-level text as text/plain unless JSON is asked for', schema: anyValue }, ...actorErrors },
+    handler: getOne,
+  },
+  {
+    id: 'putProperty',
+    method: 'PUT',
+    path: '/:actor/properties/:name/*',
+    access: 'properties',
+    summary: 'Sets a property, merges below it, or replaces a list item (at the length: appends)',
+    query: index,
+    request: value,
+    responses: { 204: 'Stored', ...writeErrors },
+    handler: putOne,
+  },
+  {
+    id: 'postProperty',
+    method: 'POST',
+    path: '/:actor/properties/:name/*',
+    access: 'properties',
+    summary: 'Appends to a list, or sets a property',
+    request: value,
+    responses: { 201: { text: 'The value, with its address', schema: anyValue }, ...writeErrors },
+    handler: postOne,
+  },
+  {
+    id: 'deleteProperty',
+    method: 'DELETE',
+    path: '/:actor/properties/:name/*',
+    access: 'properties',
+    summary: 'Removes a property, a key inside it, a list or one of its items',
+    query: index,
+    responses: { 204: 'Removed', ...actorErrors },
+    handler: deleteOne,
+  },
+]
+
+async function listAll({ parts, query, actor, caller }: ActorExchange): Promise<Answer> {
+  const access = { actor, caller }
+  const format = query.get('format')
+  if (query.get('metadata') === 'true') {
+    if (format !== undefined) throw new ServiceError('bad_request', 'Cannot give both metadata and a format')
+    return jsonText(200, metadataView(await everythingShown(parts, access)))
+  }
+  if (format === 'full') return jsonText(200, listingView(await everythingShown(parts, access)))
+  return jsonText(200, listingView({ properties: await parts.properties.all(access), lists: null }))
+}
+
+async function everythingShown(parts: ActorExchange['parts'], access: Access): Promise<Parameters<typeof metadataView>[0]> {
+  const { stored, lists } = await parts.lists.everything(access)
+  return { properties: await parts.properties.show(access, stored), lists }
+}
+
+async function postAll(exchange: ActorExchange): Promise<Answer> {
+  const { parts, request, query, actor, caller } = exchange
+  const body = await readJsonOrForm(request, parts.config)
+  const given = body.kind === 'json' ? body.json : formBody(body.kind === 'form' ? body.form : body.kind === 'none' ? query : null)
+  return jsonText(201, await parts.bulkWrite.write({ actor, caller }, given, 'post'))
+}
+
+/** A form's fields as the JSON body they stand for; `property` names one property with its type, else each field is one. */
+function formBody(form: Params | null): JsonText {
+  if (form === null || form.entries.size === 0) throw new ServiceError('invalid_json', 'Cannot set properties: the body is neither JSON nor a form')
+  const name = form.get('property')
+  if (name === undefined) return object([...form.entries].filter(([field]) => field !== '_method').map(([field, text]) => [field, stringText(text)] as const))
+  const type = form.get('property_type') ?? 'simple'
+  if (type === 'list') {
+    const texts = ['description', 'explanation'].flatMap((field) => {
+      const given = form.get(field)
+      return given === undefined ? [] : [[field, stringText(given)] as const]
+    })
+    return object([[name, object([['_type', known('"list"')], ...texts])]])
+  }
+  const given = form.get('value')
+  if (type !== 'simple' || given === undefined) throw new ServiceError('bad_request', 'Cannot set the property: the form needs a value, or property_type "list"')
+  return object([[name, stringText(given)]])
+}
+
+async function putAll({ parts, request, actor, caller }: ActorExchange): Promise<Answer> {
+  const body = await readValue(request, parts.config)
+  if (body.kind !== 'json') throw new ServiceError('invalid_json', 'Cannot set properties: the body is not JSON')
+  await parts.bulkWrite.write({ actor, caller }, body.json, 'put')
+  return noContent()
+}
+
+function pathOf({ params, rest }: ActorExchange): string[] {
+  return [params['name'] ?? '', ...rest]
+}
+
+async function getOne(exchange: ActorExchange): Promise<Answer> {
+  const { parts, request, actor, caller } = exchange
+  const path = pathOf(exchange)
+  const found = await parts.properties.get({ actor, caller }, path)
+  if (found === null) throw nothingAt(path)
+  if (found.kind === 'list') return getList(exchange, path)
+  const isBareText = path.length === 1 && isString(found.value) && !acceptsJsonByName(request)
+  return isBareText ? text(200, stringValue(found.value) ?? '') : jsonText(200, found.value)
+}
+
+async function getList(exchange: ActorExchange, path: readonly string[]): Promise<Answer> {
+  const { parts, query, actor, caller } = exchange
+  const access = { actor, caller }
+  const [name = '', position, ...deeper] = path
+  if (position === undefined) {
+    const wanted = query.get('index')
+    if (wanted !== undefined) return getItem(exchange, path, /^-[0-9]+$/.test(wanted) ? -(parseIndex(wanted.slice(1)) ?? 0) : parseIndex(wanted))
+    if (query.get('format') === 'short') {
+      const metadata = await parts.lists.metadata(access, name)
+      if (metadata === null) throw nothingAt(path)
+      const { length, description, explanation } = metadata
+      return jsonText(200, known(JSON.stringify({ _list: true, count: length, description, explanation })))
+    }
+    const whole = await parts.lists.value(access, name)
+    if (whole === null) throw nothingAt(path)
+    return jsonText(200, whole)
+  }
+  if (deeper.length > 0) throw nothingAt(path)
+  return getItem(exchange, path, parseIndex(position))
+}
+
+async function getItem({ parts, actor, caller }: ActorExchange, path: readonly string[], position: number | null): Promise<Answer> {
+  const item = position === null ? null : await parts.lists.item({ actor, caller }, path[0] ?? '', position, { fromEnd: true })
+  if (item === null) throw nothingAt(path)
+  return jsonText(200, item)
+}
+
+async function putOne(exchange: ActorExchange): Promise<Answer> {
+  const { parts, request, query, actor, caller } = exchange
+  const access = { actor, caller }
+  const path = pathOf(exchange)
+  const [name = '', position, ...deeper] = path
+  const given = valueOf(await readValue(request, parts.config), isUrlencoded(request.header('content-type')) && request.method === 'POST')
+  const wanted = query.get('index')
+  if (position === undefined && wanted === undefined) {
+    await parts.properties.put(access, path, given)
+    return noContent()
+  }
+  const kind = await parts.properties.kindOf(access, 'write', path)
+  if (kind !== 'list') {
+    if (position === undefined) throw nothingAt(path)
+    await parts.properties.put(access, path, given)
+    return noContent()
+  }
+  if (deeper.length > 0) throw new ServiceError('conflict', 'Cannot write inside a list item: replace the item')
+  const place = parseIndex(position ?? wanted ?? '')
+  if (place === null) throw new ServiceError('invalid_index', 'Cannot write the item: its index is not a whole number from 0 on')
+  if (given === 'null') throw new ServiceError('invalid_value', 'Cannot write the item: it is null')
+  if (!(await parts.lists.update(access, name, place, given, { orAppend: true }))) throw nothingAt([name, String(place)])
+  return noContent()
+}
+
+/** An empty body is the empty text. In a form with `_method=PUT` the field `value` is the body. */
+function valueOf(body: Body, isForm: boolean): JsonText {
+  if (body.kind === 'json') return body.json
+  if (body.kind !== 'text') return absent
+  return stringText(isForm ? (new URLSearchParams(body.text).get('value') ?? '') : body.text)
+}
+
+async function postOne(exchange: ActorExchange): Promise<Answer> {
+  const { parts, request, actor, caller } = exchange
+  const access = { actor, caller }
+  const path = pathOf(exchange)
+  const [name = ''] = path
+  const given = valueOf(await readValue(request, parts.config), false)
+  const kind = await parts.properties.kindOf(access, 'write', path)
+  const url = `${urlOf(parts, actor.id)}/properties/${path.map(encodeURIComponent).join('/')}`
+  if (kind !== 'list') {
+    await parts.properties.put(access, path, given, 'post')
+    return jsonText(201, given, { Location: url })
+  }
+  if (path.length > 1) throw new ServiceError('conflict', 'Cannot add inside a list item: append to the list')
+  if (given === 'null') throw new ServiceError('invalid_value', 'Cannot append to the list: the item is null')
+  return jsonText(201, given, { Location: `${url}/${await parts.lists.append(access, name, given)}` })
+}
+
+async function deleteOne(exchange: ActorExchange): Promise<Answer> {
+  const { parts, query, actor, caller } = exchange
+  const access = { actor, caller }
+  const path = pathOf(exchange)
+  const [name = '', position, ...deeper] = path
+  const wanted = query.get('index')
+  const isWhole = position === undefined && wanted === undefined
+  // An item's removal writes the list, which `deleteItem` asks for; to learn that it is a list reading is enough.
+  const kind = await parts.properties.kindOf(access, isWhole ? 'delete' : 'read', path)
+  if (kind === 'list') {
+    if (isWhole) await parts.lists.remove(access, name)
+    else await deleteItem(access, parts, path, deeper.length > 0 ? null : parseIndex(position ?? wanted ?? ''))
+    return noContent()
+  }
+  if (position === undefined && wanted !== undefined) throw nothingAt(path)
+  await parts.properties.delete(access, path)
+  return noContent()
+}
+
+async function deleteItem(access: Access, parts: ActorExchange['parts'], path: readonly string[], position: number | null): Promise<void> {
+  if (position === null || !(await parts.lists.deleteItem(access, path[0] ?? '', position))) throw nothingAt(path)
+}
+
+export function nothingAt(path: readonly string[]): ServiceError {
+  return new ServiceError('not_found', `There is no property ${JSON.stringify(path.join('/').slice(0, 120))}`)
+}

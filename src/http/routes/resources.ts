@@ -1,0 +1,36 @@
+/** `/<actor>/resources/<name>`: what the application serves from elsewhere. */
+import { ServiceError } from '../../errors.ts'
+import { isObject, type Json, toPlain } from '../../json/json.ts'
+import { type Answer, jsonText } from '../answer.ts'
+import { readJson } from '../body.ts'
+import { type ActorExchange, type Method, type Route, rightOf } from '../route.ts'
+import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
+
+const request = { 'application/json': { type: 'object' } }
+const answered = { text: 'What the handler answered', schema: anyValue }
+
+export const resourceRoutes: readonly Route[] = [
+  route('getResource', 'GET', { summary: 'Reads the resource', responses: { 200: answered, ...actorErrors } }),
+  route('postResource', 'POST', { summary: 'Adds to the resource', request, responses: { 201: answered, ...writeErrors } }),
+  route('putResource', 'PUT', { summary: 'Changes the resource', request, responses: { 200: answered, ...writeErrors } }),
+  route('deleteResource', 'DELETE', { summary: 'Deletes the resource', responses: { 200: answered, ...actorErrors } }),
+]
+
+function route(id: string, method: Method, about: Pick<Route, 'summary' | 'request' | 'responses'>): Route {
+  return { id, method, path: '/:actor/resources/*', access: 'resources', ...about, handler: serve }
+}
+
+async function serve({ parts, method, request: incoming, rest, actor, caller }: ActorExchange): Promise<Answer> {
+  const name = rest.join('/')
+  const access = { actor, caller }
+  const hasBody = method === 'POST' || method === 'PUT'
+  const data = { ...(hasBody ? await readObject(await readJson(incoming, parts.config)) : {}), method }
+  const result = await parts.operations.resource(access, rightOf(method), name, data)
+  if (result === null) throw new ServiceError('not_found', `There is no resource ${JSON.stringify(name.slice(0, 120))}`)
+  return jsonText(method === 'POST' ? 201 : 200, result)
+}
+
+function readObject(body: Awaited<ReturnType<typeof readJson>>): { readonly [member: string]: Json } {
+  if (!isObject(body)) throw new ServiceError('bad_request', 'Cannot use the resource: the body must be a JSON object')
+  return toPlain(body) as { readonly [member: string]: Json }
+}

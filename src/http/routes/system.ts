@@ -1,0 +1,88 @@
+/** Addresses for operators and tools: health, metrics, the OpenAPI document and the files of the pages. */
+import { hash } from 'node:crypto'
+import { ServiceError } from '../../errors.ts'
+import { known } from '../../json/json.ts'
+import { sameSecret } from '../../secret/hash.ts'
+import { assets } from '../../ui/assets.ts'
+import { type Answer, json, jsonText } from '../answer.ts'
+import type { Exchange, Route } from '../route.ts'
+import { errorResponses } from '../schemas.ts'
+
+const state = { type: 'object', properties: { status: { type: 'string' } } }
+
+/** @param openApi The document's text, made when it is first asked for. */
+export function systemRoutes(openApi: () => string): readonly Route[] {
+  return [
+    {
+      id: 'live',
+      method: 'GET',
+      path: '/health/live',
+      access: 'service',
+      summary: 'Whether the process answers',
+      responses: { 200: { text: 'It does', schema: state } },
+      handler: () => json(200, { status: 'live' }),
+    },
+    {
+      id: 'ready',
+      method: 'GET',
+      path: '/health/ready',
+      access: 'service',
+      summary: 'Whether requests should be sent here: the store answers and no stop signal arrived',
+      responses: { 200: { text: 'They should', schema: state }, ...errorResponses(503) },
+      handler: ready,
+    },
+    {
+      id: 'metrics',
+      method: 'GET',
+      path: '/metrics',
+      access: 'service',
+      summary: 'Counters in the Prometheus text format',
+      responses: { 200: { text: 'The counters', type: 'text/plain' }, ...errorResponses(401) },
+      handler: metrics,
+    },
+    {
+      id: 'openapi',
+      method: 'GET',
+      path: '/openapi.json',
+      access: 'service',
+      summary: 'This document',
+      responses: { 200: { text: 'OpenAPI 3.1', schema: { type: 'object' } } },
+      handler: () => jsonText(200, known(openApi())),
+    },
+    {
+      id: 'asset',
+      method: 'GET',
+      path: '/assets/:file',
+      access: 'service',
+      summary: 'Files that the pages use',
+      responses: { 200: { text: 'The file', type: 'text/css' }, ...errorResponses(404) },
+      handler: asset,
+    },
+  ]
+}
+
+async function ready({ parts }: Exchange): Promise<Answer> {
+  if (parts.health.isStopping()) throw new ServiceError('shutting_down')
+  await parts.health.checkStore()
+  return json(200, { status: 'ready' })
+}
+
+async function metrics({ parts, request }: Exchange): Promise<Answer> {
+  const token = parts.config.metricsToken
+  if (token !== null && !sameSecret(request.header('authorization') ?? '', `Bearer ${token}`)) {
+    throw new ServiceError('unauthorized', 'Cannot show the metrics: their bearer token is needed', { headers: { 'WWW-Authenticate': 'Bearer' } })
+  }
+  return { status: 200, headers: { 'Content-Type': parts.metrics.contentType }, body: await parts.metrics.render() }
+}
+
+const tags = new Map([...assets].map(([name, { text }]) => [name, `"${hash('sha256', text, 'base64url').slice(0, 22)}"`]))
+
+function asset({ params, request }: Exchange): Answer {
+  const name = params['file'] ?? ''
+  const file = assets.get(name)
+  const tag = tags.get(name)
+  if (file === undefined || tag === undefined) throw new ServiceError('not_found', 'There is no such file')
+  const headers = { 'Content-Type': file.type, 'Cache-Control': 'public, max-age=3600', ETag: tag }
+  if (request.header('if-none-match') === tag) return { status: 304, headers, body: null }
+  return { status: 200, headers, body: file.text }
+}

@@ -1,0 +1,44 @@
+/** JSON Schemas that several routes publish. */
+import { catalogue } from '../errors.ts'
+import type { Documentation } from './route.ts'
+
+export const actorSchema = {
+  type: 'object',
+  required: ['id', 'creator', 'passphrase'],
+  properties: {
+    id: { type: 'string' },
+    creator: { type: 'string' },
+    passphrase: { type: 'string' },
+    trustee_root: { type: 'string' },
+  },
+} as const
+
+export const errorSchema = {
+  type: 'object',
+  required: ['error', 'message'],
+  properties: {
+    error: { type: 'string', enum: Object.keys(catalogue) },
+    message: { type: 'string', description: 'What could not be done, with what' },
+  },
+} as const
+
+export const anyValue = {} as const
+
+const texts: Readonly<Record<number, string>> = {
+  400: 'The request cannot be understood, or the application rejected it; nothing was changed',
+  401: 'Credentials are missing or cannot be read',
+  403: 'These credentials do not allow it',
+  404: 'There is no such actor, or nothing at this address',
+  409: 'The change collides with what is stored',
+  413: 'The body is too large',
+  415: 'The content type is not supported',
+  503: 'Storage cannot be used right now',
+}
+
+export function errorResponses(...statuses: readonly number[]): Documentation['responses'] {
+  return Object.fromEntries(statuses.map((status) => [status, { text: texts[status] ?? 'Refused', schema: errorSchema }]))
+}
+
+/** What every route below an actor may answer. */
+export const actorErrors = errorResponses(401, 403, 404)
+export const writeErrors = errorResponses(400, 401, 403, 404, 409, 413, 415, 503)

@@ -1,0 +1,89 @@
+/** Runs what the application declared: methods, actions and resources, behind rights and declared schemas. */
+import type { ActorHandle } from '../app/actor-handle.ts'
+import type { Descriptor, OperationKind, Registry } from '../app/registry.ts'
+import type { Caller } from '../auth/caller.ts'
+import { ServiceError } from '../errors.ts'
+import { fromPlain, type Json, type JsonText } from '../json/json.ts'
+import type { Right } from '../permission/operation.ts'
+import type { Permission } from '../permission/permission.ts'
+
+export interface Access {
+  readonly actor: { readonly id: string; readonly creator: string }
+  readonly caller: Caller
+}
+
+export interface OperationParts {
+  readonly registry: Registry
+  readonly permission: Permission
+  readonly handleOf: (actor: Access['actor']) => ActorHandle
+}
+
+export class Operations {
+  readonly #parts: OperationParts
+
+  constructor(parts: OperationParts) {
+    this.#parts = parts
+  }
+
+  /** Only what the caller may call. */
+  async list(access: Access, kind: OperationKind): Promise<Descriptor[]> {
+    const { registry, permission } = this.#parts
+    const descriptors = registry.descriptors(kind)
+    const names = descriptors.map(({ name }) => name)
+    const callable = await permission.filter(access.actor.id, access.caller, { category: kind, right: 'write' }, names)
+    return descriptors.filter(({ name }) => callable.has(name))
+  }
+
+  /**
+   * The answer of the first handler that gives one; null when none does or the name is not declared.
+   *
+   * @throws ServiceError `invalid_input` naming the field that does not fit the declared schema.
+   */
+  async call(access: Access, kind: OperationKind, name: string, data: Json): Promise<JsonText | null> {
+    await this.require(access, kind, 'write', name)
+    const handle = this.#parts.handleOf(access.actor)
+    for (const operation of this.#parts.registry.operations(kind, name)) {
+      const input = operation.input === null ? data : await operation.input.check(data)
+      const result = await operation.handler({ actor: handle, caller: access.caller, name, input })
+      if (result !== null && result !== undefined) return fromPlain(result)
+    }
+    return null
+  }
+
+  /** True when every handler of the name says that it only reads. */
+  isReadOnly(kind: OperationKind, name: string): boolean {
+    const declared = this.#parts.registry.operations(kind, name)
+    return declared.length > 0 && declared.every((operation) => operation.metadata?.annotations?.readOnlyHint === true)
+  }
+
+  /** As `call`, for a resource; what a handler answers counts only when it is truthy. */
+  async resource(access: Access, right: Right, name: string, data: { readonly [member: string]: Json }): Promise<JsonText | null> {
+    await this.require(access, 'resources', right, name)
+    const handle = this.#parts.handleOf(access.actor)
+    for (const handler of this.#parts.registry.resources(name)) {
+      const result = await handler({ actor: handle, caller: access.caller, name, input: data })
+      if (result) return fromPlain(result)
+    }
+    return null
+  }
+
+  async require(access: Access, category: OperationKind | 'resources', right: Right, name: string): Promise<void> {
+    await this.#parts.permission.require(access.actor.id, access.caller, { category, right, target: name })
+  }
+
+  /** App-level: the first truthy answer of a bot handler decides. */
+  async bot(token: string, body: Json | undefined): Promise<boolean> {
+    for (const handler of this.#parts.registry.bots) {
+      if (await handler({ path: '/bot', method: 'POST', bot_token: token, ...(body === undefined ? {} : { body }) })) return true
+    }
+    return false
+  }
+}
+
+/** @throws ServiceError `bad_request` unless the data is something a handler can take. */
+export function requireData(value: Json): Json {
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') {
+    throw new ServiceError('bad_request', 'Cannot call: the body must be a JSON object')
+  }
+  return value
+}

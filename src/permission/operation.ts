@@ -1,0 +1,23 @@
+/** What somebody wants to do, in the words that rights are granted in. */
+export type Category =
+  | 'actor'
+  | 'properties'
+  | 'resources'
+  | 'methods'
+  | 'actions'
+  | 'trust'
+  | 'subscriptions'
+  | 'callbacks'
+  | 'permissions'
+  | 'services'
+  | 'www'
+  | 'devtest'
+
+export type Right = 'read' | 'write' | 'delete'
+
+export interface Operation {
+  readonly category: Category
+  readonly right: Right
+  /** The full name of what is touched: property path (`settings/theme`), method or action name; empty for the whole category. */
+  readonly target: string
+}

@@ -1,0 +1,43 @@
+/**
+ * The coarse table: which categories a role may touch at all. A peer needs a rule for the very target besides
+ * (`permission.ts`), so this table only ever narrows what rules grant.
+ */
+import type { Category, Right } from './operation.ts'
+
+type Rights = readonly Right[]
+
+const all: Rights = ['read', 'write', 'delete']
+const data = { properties: all, resources: all, methods: all, actions: all, permissions: ['read'] } as const
+
+type RoleTable = { readonly [category in Category]?: Rights }
+
+const creator: RoleTable = {
+  ...data,
+  actor: all,
+  trust: all,
+  subscriptions: all,
+  callbacks: all,
+  permissions: all,
+  services: all,
+  www: all,
+  devtest: all,
+}
+
+const trustee: RoleTable = { actor: all, trust: all, subscriptions: all, services: all, devtest: all }
+
+/** Relationships with another actor or an AI client. Names that are not here carry what `otherRelationship` says. */
+const relationships: Readonly<Record<string, RoleTable>> = {
+  friend: data,
+  partner: data,
+  admin: { ...data, actor: all, trust: all, services: all },
+  associate: { properties: ['read'], permissions: ['read'] },
+}
+
+/** A name the application chose: rules alone decide, within the data categories. */
+const otherRelationship: RoleTable = data
+
+export function roleTable(role: { creator: true } | { trustee: true } | { relationship: string }): RoleTable {
+  if ('creator' in role) return creator
+  if ('trustee' in role) return trustee
+  return Object.hasOwn(relationships, role.relationship) ? (relationships[role.relationship] ?? {}) : otherRelationship
+}

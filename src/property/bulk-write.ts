@@ -1,0 +1,117 @@
+/** `POST` and `PUT` on all properties: several values and lists in one transaction, all or nothing. */
+import { ServiceError } from '../errors.ts'
+import { isNull, isObject, type JsonText, known, members, object, stringText, stringValue } from '../json/json.ts'
+import type { Access } from './access.ts'
+import type { Record as RecordChange } from './change.ts'
+import type { PropertyGate } from './gate.ts'
+import type { Indexes } from './indexes.ts'
+import { type BulkEntry, bulk, createList, type ListTexts, readBulk } from './list.ts'
+import { createdChange, type Lists, recordAll } from './lists.ts'
+import { checkListName, checkName } from './name.ts'
+import { absent, nameIsList, type PropertyParts, quote } from './properties.ts'
+import { deleteValues, findKinds, putValues } from './property-store.ts'
+import type { Transaction } from '../store/store.ts'
+
+/** What one key of the body asks for. */
+type Entry =
+  | { readonly kind: 'value'; readonly value: JsonText }
+  | { readonly kind: 'list'; readonly texts: ListTexts }
+  | { readonly kind: 'bulk'; readonly entries: readonly BulkEntry[] }
+
+export interface BulkWriteParts extends Pick<PropertyParts, 'writer' | 'permission' | 'indexes'> {
+  readonly gate: PropertyGate
+  readonly indexes: Indexes
+  readonly lists: Lists
+  readonly now: () => number
+}
+
+export class BulkWrite {
+  readonly #parts: BulkWriteParts
+
+  constructor(parts: BulkWriteParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Everything is checked before anything is stored: names, shapes, rights, hooks, then collisions inside the
+   * transaction. Gives what was stored, by name; lists with a sentence in place of a value.
+   *
+   * @throws ServiceError `conflict` when a name is a list's and a value is given, or the other way round.
+   */
+  async write(access: Access, body: JsonText, operation: 'put' | 'post'): Promise<JsonText> {
+    const fields = isObject(body) ? members(body) : null
+    if (fields === null) throw new ServiceError('bad_request', 'Cannot set properties: the body must be a JSON object')
+    if (fields.size === 0 && operation === 'post') throw new ServiceError('bad_request', 'Cannot set properties: the object is empty')
+    const entries = new Map<string, Entry>()
+    for (const [name, given] of fields) entries.set(name, await this.#check(access, name, readEntry(name, given), operation))
+    if (entries.size === 0) return object([])
+    return this.#parts.writer.change(access.actor.id, access.caller, (tx, record) => this.#store(tx, record, access.actor.id, entries))
+  }
+
+  async #check(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
+    const { permission, gate, lists } = this.#parts
+    if (entry.kind === 'list') checkListName(name)
+    else checkName(name)
+    await permission.require(access.actor.id, access.caller, { category: 'properties', right: 'write', target: name })
+    if (entry.kind === 'bulk') return { kind: 'bulk', entries: await lists.passBulk(access, name, entry.entries) }
+    const passed = await gate.pass(access, operation, [name], entry.kind === 'list' ? known('[]') : entry.value)
+    if (passed === null) throw new ServiceError('forbidden', `Cannot set ${quote([name])}: the application rejected the value`)
+    return entry.kind === 'list' ? entry : { kind: 'value', value: passed }
+  }
+
+  async #store(tx: Transaction, record: RecordChange, actorId: string, entries: ReadonlyMap<string, Entry>): Promise<JsonText> {
+    const now = this.#parts.now()
+    const given = [...entries].flatMap(([name, entry]) => (entry.kind === 'value' ? [[name, entry.value] as const] : []))
+    if (given.length > 0) await this.#storeValues(tx, actorId, new Map(given))
+    if (given.length > 0) record({ target: 'properties', subtarget: null, resource: null, blob: object(given) })
+    const echo: (readonly [string, JsonText])[] = []
+    for (const [name, entry] of entries) {
+      const at = { actorId, list: name }
+      if (entry.kind === 'value') {
+        echo.push([name, entry.value])
+      } else if (entry.kind === 'list') {
+        const isNew = await createList(tx, at, entry.texts, now)
+        recordAll(record, name, [await createdChange(tx, at, entry.texts, isNew)])
+        echo.push([name, stringText('[Empty list property created]')])
+      } else if (entry.entries.length === 0) {
+        echo.push([name, stringText('[No items to update]')])
+      } else {
+        const { updated, deleted, changes } = await bulk(tx, at, entry.entries, now)
+        recordAll(record, name, changes)
+        echo.push([name, stringText(`[Bulk update: ${updated} items updated, ${deleted} items deleted]`)])
+      }
+    }
+    return object(echo)
+  }
+
+  async #storeValues(tx: Transaction, actorId: string, values: ReadonlyMap<string, JsonText>): Promise<void> {
+    const kinds = await findKinds(tx, actorId, [...values.keys()])
+    for (const name of values.keys()) if (kinds.get(name) === 'list') throw nameIsList(name)
+    const kept = new Map([...values].filter(([, value]) => value !== absent))
+    const gone = [...values.keys()].filter((name) => !kept.has(name))
+    if (gone.length > 0) await deleteValues(tx, actorId, gone)
+    if (kept.size > 0) await putValues(tx, actorId, kept)
+    await this.#parts.indexes.update(tx, actorId, new Map([...values].map(([name, value]) => [name, value === absent ? null : value])))
+  }
+}
+
+function readEntry(name: string, given: JsonText): Entry {
+  if (isNull(given)) throw new ServiceError('invalid_value', `Cannot set ${quote([name])}: null is not a property value`)
+  const fields = isObject(given) ? members(given) : null
+  const type = fields?.get('_type')
+  if (fields === null || fields === undefined) return { kind: 'value', value: given }
+  if (type === '"list"') return { kind: 'list', texts: readTexts(fields) }
+  const items = fields.get('items')
+  return items === undefined ? { kind: 'value', value: given } : { kind: 'bulk', entries: readBulk(items) }
+}
+
+/** The texts of a list as a body gives them: a number reads as its text, null as an empty one. */
+export function readTexts(fields: ReadonlyMap<string, JsonText>): ListTexts {
+  const read = (name: string): string | undefined => {
+    const value = fields.get(name)
+    if (value === undefined) return undefined
+    return isNull(value) ? '' : (stringValue(value) ?? value)
+  }
+  const [description, explanation] = [read('description'), read('explanation')]
+  return { ...(description === undefined ? {} : { description }), ...(explanation === undefined ? {} : { explanation }) }
+}

@@ -1,0 +1,53 @@
+/** Runs an application's property hooks around an access, and keeps a value's text when no hook changed it. */
+import type { ActorHandle } from '../app/actor-handle.ts'
+import type { PropertyOperation } from '../app/declarations.ts'
+import type { Registry } from '../app/registry.ts'
+import { fromPlain, type Json, type JsonText, toPlain } from '../json/json.ts'
+import type { Access } from './access.ts'
+
+export class PropertyGate {
+  readonly #registry: Registry
+  readonly #handleOf: (actor: Access['actor']) => ActorHandle
+
+  /** @param handleOf A handle whose own accesses call no hooks. */
+  constructor(registry: Registry, handleOf: (actor: Access['actor']) => ActorHandle) {
+    this.#registry = registry
+    this.#handleOf = handleOf
+  }
+
+  isOpen(access: Access, operation: PropertyOperation, name: string): boolean {
+    return access.withoutHooks === true || this.#registry.propertyHooks(name, operation).length === 0
+  }
+
+  /** The value after every hook; null as soon as one hides or rejects it. A hook that throws fails the request. */
+  async pass(access: Access, operation: PropertyOperation, path: readonly string[], value: JsonText): Promise<JsonText | null> {
+    const [name = ''] = path
+    if (this.isOpen(access, operation, name)) return value
+    const actor = this.#handleOf(access.actor)
+    const given = toPlain(value)
+    const before = JSON.stringify(given)
+    let current: Json = given
+    for (const hook of this.#registry.propertyHooks(name, operation)) {
+      const result = await hook({ actor, caller: access.caller, operation, value: current, path })
+      if (result === null || result === undefined) return null
+      current = result
+    }
+    return JSON.stringify(current) === before ? value : fromPlain(current)
+  }
+
+  /** Items in order, each through the hooks under its index; hidden ones are left out. */
+  async passItems(access: Access, list: string, items: readonly IndexedItem[]): Promise<readonly IndexedItem[]> {
+    if (this.isOpen(access, 'get', list)) return items
+    const passed: IndexedItem[] = []
+    for (const { index, item } of items) {
+      const shown = await this.pass(access, 'get', [list, String(index)], item)
+      if (shown !== null) passed.push({ index, item: shown })
+    }
+    return passed
+  }
+}
+
+export interface IndexedItem {
+  readonly index: number
+  readonly item: JsonText
+}

@@ -1,0 +1,197 @@
+/** Property values: one function for each thing that can be done, in one transaction, behind rights and hooks. */
+import type { PropertyOperation } from '../app/declarations.ts'
+import { ServiceError } from '../errors.ts'
+import { deleteAt, getAt, isNull, type JsonText, known, mergeAt, object } from '../json/json.ts'
+import type { Right } from '../permission/operation.ts'
+import type { Permission } from '../permission/permission.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import type { Access } from './access.ts'
+import type { ActorWriter, Change } from './change.ts'
+import type { PropertyGate } from './gate.ts'
+import type { Indexes } from './indexes.ts'
+import { checkName } from './name.ts'
+import { deleteAllProperties, deleteValues, findProperties, findProperty, putValue, type StoredProperty } from './property-store.ts'
+
+/** The empty text stands for "no such property", in storage and in diffs. */
+export const absent = known('""')
+
+export interface PropertyParts {
+  readonly store: Store
+  readonly writer: ActorWriter
+  readonly permission: Permission
+  readonly gate: PropertyGate
+  readonly indexes: Indexes
+}
+
+export class Properties {
+  readonly #parts: PropertyParts
+
+  constructor(parts: PropertyParts) {
+    this.#parts = parts
+  }
+
+  /** What stands under the name; asks for the right first, so that nobody learns what exists without it. */
+  async kindOf(access: Access, right: Right, path: readonly string[]): Promise<StoredProperty['kind'] | null> {
+    await this.#require(access, right, path)
+    const property = await this.#parts.store.read((q) => findProperty(q, access.actor.id, path[0] ?? ''))
+    return property?.kind ?? null
+  }
+
+  /** The value at the path, or that the name is a list's; null when there is nothing or a hook hides it. */
+  async get(access: Access, path: readonly string[]): Promise<{ kind: 'value'; value: JsonText } | { kind: 'list' } | null> {
+    await this.#require(access, 'read', path)
+    const [name = '', ...below] = path
+    const property = await this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
+    if (property === null) return null
+    if (property.kind === 'list') return { kind: 'list' }
+    const value = below.length === 0 ? property.value : getAt(property.value, below)
+    const shown = value === undefined ? null : await this.#parts.gate.pass(access, 'get', path, value)
+    return shown === null ? null : { kind: 'value', value: shown }
+  }
+
+  /** Values the caller may see, by name, and the heads of the lists. */
+  async all(access: Access): Promise<readonly StoredProperty[]> {
+    return this.show(access, await this.#parts.store.read((q) => findProperties(q, access.actor.id)))
+  }
+
+  /** What of these the caller may see, as the hooks show it. */
+  async show(access: Access, stored: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
+    const { permission, gate } = this.#parts
+    const names = stored.map(({ name }) => name)
+    const visible = await permission.filter(access.actor.id, access.caller, { category: 'properties', right: 'read' }, names)
+    const shown: StoredProperty[] = []
+    for (const property of stored) {
+      if (!visible.has(property.name)) continue
+      const value = property.kind === 'list' ? null : await gate.pass(access, 'get', [property.name], property.value)
+      if (property.kind === 'list') shown.push(property)
+      else if (value !== null) shown.push({ ...property, value })
+    }
+    return shown
+  }
+
+  /**
+   * Sets the value at the path: a name alone is replaced, below it objects merge. `absent` at a name removes it.
+   *
+   * @throws ServiceError `conflict` when the name is a list's, or something on the way is not an object.
+   */
+  async put(access: Access, path: readonly string[], given: JsonText, operation: 'put' | 'post' = 'put'): Promise<void> {
+    const [name = '', ...below] = path
+    checkName(name)
+    if (below.includes('')) throw new ServiceError('not_found', `Cannot write ${quote(path)}: a segment is empty`)
+    if (below.length === 0 && isNull(given)) throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: null is not a property value`)
+    await this.#require(access, 'write', path)
+    const value = await this.#passWrite(access, operation, path, given)
+    await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
+      if (below.length > 0) {
+        record(await this.#merge(tx, access.actor.id, name, below, value))
+      } else if (value === absent) {
+        await this.#remove(tx, access.actor.id, name)
+        record(wholeValue(name, absent))
+      } else {
+        if (!(await putValue(tx, access.actor.id, name, value))) throw nameIsList(name)
+        await this.#parts.indexes.update(tx, access.actor.id, new Map([[name, value]]))
+        record(wholeValue(name, value))
+      }
+    })
+  }
+
+  async #merge(tx: Transaction, actorId: string, name: string, below: readonly string[], value: JsonText): Promise<Change> {
+    const stored = await findProperty(tx, actorId, name)
+    if (stored?.kind === 'list') throw nameIsList(name)
+    const merged = mergeAt(stored?.value, below, value)
+    await putValue(tx, actorId, name, merged)
+    await this.#parts.indexes.update(tx, actorId, new Map([[name, merged]]))
+    return partial(name, below, value)
+  }
+
+  async #remove(tx: Transaction, actorId: string, name: string): Promise<boolean> {
+    const removed = await deleteValues(tx, actorId, [name])
+    if (removed === 0 && (await findProperty(tx, actorId, name)) !== null) throw nameIsList(name)
+    await this.#parts.indexes.update(tx, actorId, new Map([[name, null]]))
+    return removed > 0
+  }
+
+  /**
+   * Removes a name, or the key at the path and nothing else. False when there was none; a name that does not exist is
+   * not an error, a key is.
+   */
+  async delete(access: Access, path: readonly string[]): Promise<boolean> {
+    const [name = '', ...below] = path
+    await this.#require(access, 'delete', path)
+    await this.#passDelete(access, path)
+    return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
+      if (below.length === 0) {
+        const removed = await this.#remove(tx, access.actor.id, name)
+        record(wholeValue(name, absent))
+        return removed
+      }
+      const stored = await findProperty(tx, access.actor.id, name)
+      const rest = stored?.kind === 'value' ? deleteAt(stored.value, below) : undefined
+      if (rest === undefined) throw new ServiceError('not_found', `Cannot delete ${quote(path)}: there is no such key`)
+      await putValue(tx, access.actor.id, name, rest)
+      await this.#parts.indexes.update(tx, access.actor.id, new Map([[name, rest]]))
+      record(partial(name, below, absent))
+      return true
+    })
+  }
+
+  /** Removes every value and every list, or nothing when one of them may not go. */
+  async deleteAll(access: Access, listRemoval: (name: string) => Change): Promise<void> {
+    const stored = await this.#parts.store.read((q) => findProperties(q, access.actor.id))
+    await this.#require(access, 'delete', [])
+    for (const { name } of this.#parts.permission.isRuled(access.caller) ? stored : []) await this.#require(access, 'delete', [name])
+    for (const property of stored) {
+      const value = property.kind === 'value' ? property.value : known('[]')
+      if ((await this.#parts.gate.pass(access, 'delete', [property.name], value)) === null) throw rejectedDelete([property.name])
+    }
+    await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
+      // Read again: what was added since the hooks ran goes too, and is told of.
+      const present = await findProperties(tx, access.actor.id)
+      await deleteAllProperties(tx, access.actor.id)
+      await this.#parts.indexes.update(tx, access.actor.id, new Map(present.map(({ name }) => [name, null])))
+      for (const { name, kind } of present) record(kind === 'list' ? listRemoval(name) : wholeValue(name, absent))
+    })
+  }
+
+  async #require(access: Access, right: Right, path: readonly string[]): Promise<void> {
+    await this.#parts.permission.require(access.actor.id, access.caller, { category: 'properties', right, target: path.join('/') })
+  }
+
+  async #passWrite(access: Access, operation: PropertyOperation, path: readonly string[], value: JsonText): Promise<JsonText> {
+    const passed = await this.#parts.gate.pass(access, operation, path, value)
+    if (passed === null) throw new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
+    return passed
+  }
+
+  async #passDelete(access: Access, path: readonly string[]): Promise<void> {
+    const [name = '', ...below] = path
+    if (this.#parts.gate.isOpen(access, 'delete', name)) return
+    const stored = await this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
+    const value = stored?.kind === 'value' ? (below.length === 0 ? stored.value : getAt(stored.value, below)) : undefined
+    if ((await this.#parts.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)
+  }
+}
+
+export function wholeValue(name: string, blob: JsonText): Change {
+  return { target: 'properties', subtarget: name, resource: null, blob }
+}
+
+/** The diff of a nested write begins at the first key below the name, whatever the depth of the write. */
+function partial(name: string, below: readonly string[], value: JsonText): Change {
+  const [resource = '', ...deeper] = below
+  const blob = deeper.reduceRight<JsonText>((inner, key) => object([[key, inner]]), value)
+  return { target: 'properties', subtarget: name, resource, blob }
+}
+
+export function nameIsList(name: string): ServiceError {
+  return new ServiceError('conflict', `Cannot set ${quote([name])}: a list has this name`)
+}
+
+export function rejectedDelete(path: readonly string[]): ServiceError {
+  return new ServiceError('forbidden', `Cannot delete ${quote(path)}: the application rejected it`)
+}
+
+export function quote(path: readonly string[]): string {
+  const text = path.join('/')
+  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
+}

@@ -1,0 +1,78 @@
+/** The SQL of property values. Values and lists share the table; `kind` tells them apart. */
+import { type JsonText, known } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+
+export type StoredProperty =
+  | { readonly name: string; readonly kind: 'value'; readonly value: JsonText }
+  /** `head` is for `property/list.ts` alone to read. */
+  | { readonly name: string; readonly kind: 'list'; readonly head: string }
+
+interface PropertyRow {
+  readonly name: string
+  readonly kind: string
+  readonly value: string
+}
+
+function toProperty(row: PropertyRow): StoredProperty {
+  return row.kind === 'list'
+    ? { name: row.name, kind: 'list', head: row.value }
+    : { name: row.name, kind: 'value', value: known(row.value) }
+}
+
+export async function findProperty(q: Queries, actorId: string, name: string): Promise<StoredProperty | null> {
+  const row = await q.get<PropertyRow>('SELECT name, kind, value FROM property WHERE actor_id = $1 AND name = $2', actorId, name)
+  return row === undefined ? null : toProperty(row)
+}
+
+/** By name. */
+export async function findProperties(q: Queries, actorId: string): Promise<StoredProperty[]> {
+  const rows = await q.all<PropertyRow>('SELECT name, kind, value FROM property WHERE actor_id = $1 ORDER BY name', actorId)
+  return rows.map(toProperty)
+}
+
+/** Those of `names` that exist. */
+export async function findKinds(q: Queries, actorId: string, names: readonly string[]): Promise<ReadonlyMap<string, 'value' | 'list'>> {
+  const rows = await q.all<{ name: string; kind: 'value' | 'list' }>(
+    'SELECT name, kind FROM property WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS wanted)',
+    actorId,
+    JSON.stringify(names.map((name) => [name])),
+  )
+  return new Map(rows.map((row) => [row.name, row.kind]))
+}
+
+/** False when the name is a list's: the row is left as it is. */
+export async function putValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
+  const changed = await tx.run(
+    `INSERT INTO property (actor_id, name, kind, value) VALUES ($1, $2, 'value', $3)
+     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value WHERE property.kind = 'value'`,
+    actorId,
+    name,
+    value,
+  )
+  return changed === 1
+}
+
+/** All of them; the caller made sure that none is a list's name. */
+export async function putValues(tx: Transaction, actorId: string, values: ReadonlyMap<string, JsonText>): Promise<void> {
+  await tx.run(
+    `INSERT INTO property (actor_id, name, kind, value)
+     SELECT $1, entry.name, 'value', entry.value FROM rows($2, name TEXT, value TEXT) AS entry WHERE true
+     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value WHERE property.kind = 'value'`,
+    actorId,
+    JSON.stringify([...values]),
+  )
+}
+
+/** The number removed. Lists among the names are left alone. */
+export function deleteValues(tx: Transaction, actorId: string, names: readonly string[]): Promise<number> {
+  return tx.run(
+    `DELETE FROM property WHERE actor_id = $1 AND kind = 'value' AND name IN (SELECT name FROM rows($2, name TEXT) AS wanted)`,
+    actorId,
+    JSON.stringify(names.map((name) => [name])),
+  )
+}
+
+/** Values and lists, with all items. */
+export async function deleteAllProperties(tx: Transaction, actorId: string): Promise<void> {
+  await tx.run('DELETE FROM property WHERE actor_id = $1', actorId)
+}

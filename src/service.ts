@@ -1,0 +1,158 @@
+/** Joins the parts, once. Nothing else names a concrete store. */
+import { dirname, join, resolve } from 'node:path'
+import { actorHandle } from './actor/handle.ts'
+import { Actors } from './actor/actors.ts'
+import { Attributes } from './actor/attributes.ts'
+import type { ActorHandle } from './app/actor-handle.ts'
+import type { Identity } from './app/identity.ts'
+import type { Registry } from './app/registry.ts'
+import { Authentication } from './auth/authenticate.ts'
+import { application } from './auth/caller.ts'
+import { ConfigError } from './config/config.ts'
+import type { Config } from './config/options.ts'
+import { createHandle, type Handle } from './http/dispatch.ts'
+import type { Parts } from './http/parts.ts'
+import { routesFor } from './http/routes.ts'
+import { createLog, type Log } from './observe/log.ts'
+import { createMetrics } from './observe/metrics.ts'
+import { Operations } from './operation/operations.ts'
+import { Permission } from './permission/permission.ts'
+import type { Access } from './property/access.ts'
+import { BulkWrite } from './property/bulk-write.ts'
+import { ActorWriter, type ChangeSink } from './property/change.ts'
+import { PropertyGate } from './property/gate.ts'
+import { Indexes } from './property/indexes.ts'
+import { rebuildLookups } from './property/lookup-rebuild.ts'
+import { Lists } from './property/lists.ts'
+import { Properties } from './property/properties.ts'
+import { developmentKeyRing } from './secret/development-key.ts'
+import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
+import { openStore } from './store/open.ts'
+import type { QueryObserver, Store } from './store/store.ts'
+import { builtInPages, type Pages } from './ui/pages.ts'
+import { release } from './release.ts'
+
+export interface ServiceOptions {
+  readonly config: Config
+  readonly identity: Identity
+  readonly registry: Registry
+  /** Where the service is reached, without a slash at the end. */
+  readonly baseUrl: string
+  readonly pages?: Partial<Pages>
+  readonly log?: Log
+  /** Unix milliseconds; the one clock of the service. */
+  readonly now?: () => number
+  /** Receives the changes of every write inside its transaction. */
+  readonly changeSink?: ChangeSink
+  /** Told of every statement, for counting. */
+  readonly onQuery?: QueryObserver
+  /** Stands between the domain and the store, for faults. */
+  readonly wrapStore?: (store: Store) => Store
+}
+
+export interface Service {
+  readonly handle: Handle
+  readonly parts: Parts
+  readonly store: Store
+  readonly keyRing: KeyRing
+  readonly handleOf: (actor: Access['actor']) => ActorHandle
+  /** From now on `/health/ready` answers 503. */
+  stopping(): void
+  close(): Promise<void>
+}
+
+export async function createService(options: ServiceOptions): Promise<Service> {
+  const { config, identity, registry, baseUrl, onQuery } = options
+  const log = options.log ?? createLog(config.logLevel)
+  const metrics = createMetrics(release)
+  const keyRing = await keyRingOf(config)
+  const opened = await openStore({
+    url: config.database,
+    synchronous: config.synchronous,
+    workers: config.workers,
+    busyTimeoutMs: config.storeTimeoutSeconds * 1000,
+    log: (level, message, cause) => log[level]({ error: cause }, message),
+    onQuery: (sql) => {
+      metrics.statementRun()
+      onQuery?.(sql)
+    },
+  })
+  const store = options.wrapStore?.(opened) ?? opened
+  const now = options.now ?? Date.now
+  const indexedProperties = new Set(config.indexedProperties)
+  try {
+    await rebuildLookups(store, indexedProperties)
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+
+  const handleOf = (actor: Access['actor']): ActorHandle => actorHandle(handleParts, { actor, caller: application })
+  const rawHandleOf = (actor: Access['actor']): ActorHandle =>
+    actorHandle(handleParts, { actor, caller: application, withoutHooks: true })
+
+  const permission = new Permission()
+  const writer = new ActorWriter(store, options.changeSink ?? null)
+  const gate = new PropertyGate(registry, rawHandleOf)
+  const indexes = new Indexes({
+    indexedProperties,
+    forceEmailAsCreator: config.forceEmailAsCreator,
+    uniqueCreator: config.uniqueCreator,
+    onCollision: (actorId, name) => log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
+  })
+  const properties = new Properties({ store, writer, permission, gate, indexes })
+  const lists = new Lists({ store, writer, permission, gate, now })
+  const handleParts = { properties, lists, baseUrl }
+  const actors = new Actors({ store, registry, keyRing, log, now, uniqueCreator: config.uniqueCreator, indexedProperties, handleOf })
+  let isStopping = false
+
+  const parts: Parts = {
+    config,
+    identity,
+    baseUrl,
+    basePath: new URL(baseUrl).pathname.replace(/\/$/, ''),
+    registry,
+    authentication: new Authentication({
+      bearerKinds: [],
+      passphraseOf: (actor) => actors.passphraseOf(actor),
+      realm: new URL(baseUrl).host,
+    }),
+    permission,
+    actors,
+    properties,
+    lists,
+    bulkWrite: new BulkWrite({ writer, permission, gate, indexes, lists, now }),
+    operations: new Operations({ registry, permission, handleOf }),
+    attributes: new Attributes(store, now),
+    pages: { ...builtInPages, ...options.pages },
+    log,
+    metrics,
+    health: { isStopping: () => isStopping, checkStore: () => store.ping() },
+  }
+  return {
+    handle: createHandle(parts, routesFor(parts)),
+    parts,
+    store,
+    keyRing,
+    handleOf,
+    stopping: () => {
+      isStopping = true
+    },
+    close: () => store.close(),
+  }
+}
+
+/** @throws ConfigError */
+export async function keyRingOf(config: Config): Promise<KeyRing> {
+  try {
+    return config.secretKeys === null ? await developmentKeyRing(developmentKeyFile(config)) : parseKeyRing(config.secretKeys)
+  } catch (error) {
+    if (!(error instanceof KeyRingError)) throw error
+    throw new ConfigError(config.secretKeys === null ? error.message : `TROUPE_SECRET_KEYS cannot be used: ${error.message}`)
+  }
+}
+
+function developmentKeyFile(config: Config): string {
+  const file = /^sqlite:(.+)$/.exec(config.database)?.[1]
+  return join(file === undefined ? resolve('data') : dirname(resolve(file)), 'development.key')
+}

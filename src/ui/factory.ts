@@ -1,0 +1,37 @@
+/** The front page: sign in, or make an actor. */
+import { html } from 'hono/html'
+import { page } from './layout.ts'
+import type { FactoryValues, Html } from './pages.ts'
+
+export function factoryPage(values: FactoryValues): Html {
+  return page({ ...values, title: values.oauth_enabled ? 'Sign in' : 'Create your actor' }, html`
+<section class="card">
+<h1>${values.oauth_enabled ? 'Sign in' : 'Create your actor'}</h1>
+${values.description === '' ? '' : html`<p class="lead">${values.description}</p>`}
+${values.error === null ? '' : html`<p class="error" role="alert">${values.error}</p>`}
+${values.oauth_enabled ? providers(values) : form(values)}
+</section>
+<section class="notes">
+<h2>What is an actor?</h2>
+<p>Your own corner of this service: an address of its own, with your data, your relationships and your rules about who may see what.</p>
+<ul>
+<li>Only you, and those you allow, can read or change it.</li>
+<li>Other actors, phones and AI assistants reach it through one set of rules.</li>
+<li>Delete it, and everything in it is gone.</li>
+</ul>
+</section>`)
+}
+
+function providers(values: FactoryValues): Html {
+  return html`<ul class="providers">${values.oauth_providers.map(
+    (provider) => html`<li><a class="button" href="${provider.url}">Continue with ${provider.display_name}</a></li>`,
+  )}</ul>`
+}
+
+function form(values: FactoryValues): Html {
+  return html`<form method="post" action="${values.base_path}/">
+<label for="creator">Your e-mail address</label>
+<input id="creator" name="creator" type="text" inputmode="email" autocomplete="email" autocapitalize="none" spellcheck="false" required maxlength="512" placeholder="you@example.com">
+<button type="submit">Create actor</button>
+</form>`
+}
