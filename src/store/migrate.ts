@@ -61,7 +61,9 @@ export async function migrate(migrations: readonly Migration[], target: Migratio
   while (remaining) {
     remaining = await target.exclusively(async (statements) => {
       await statements.script(compile(TABLE, target.dialect).text)
-      const applied = await statements.all<AppliedRow>('SELECT number, name, checksum FROM schema_migrations ORDER BY number')
+      const applied = await statements.all<AppliedRow>(
+        'SELECT number, name, checksum FROM schema_migrations ORDER BY number',
+      )
       const next = judge(migrations, applied)
       if (next === null) return false
       await statements.script(compile(next.sql, target.dialect).text)

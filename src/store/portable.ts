@@ -37,7 +37,8 @@ export function compile(sql: string, dialect: Dialect): Compiled {
 function table(parameter: string, declarations: string, dialect: Dialect): string {
   const columns = declarations.split(',').map((declaration, index) => {
     const column = /^\s*(\w+)\s+(BIGINT|TEXT)\s*$/.exec(declaration)
-    if (column === null) throw new Error(`Cannot translate rows(…): "${declaration.trim()}" is not a BIGINT or TEXT column`)
+    if (column === null)
+      throw new Error(`Cannot translate rows(…): "${declaration.trim()}" is not a BIGINT or TEXT column`)
     if (dialect === 'sqlite') return `value->>'$[${index}]' AS ${column[1]}`
     return column[2] === 'BIGINT'
       ? `(item->>${index})::BIGINT AS ${column[1]}`

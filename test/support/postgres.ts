@@ -3,7 +3,22 @@
  * started it, even when that one is killed.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  chownSync,
+  constants,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -44,13 +59,26 @@ export async function sharedPostgresUrl(): Promise<string> {
 
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const native = installBinaries()
-  const folder = mkdtempSync(join(tmpdir(), 'troupe-postgres-'))
+  const folder = mkdtempSync(join(options.fsync === true ? tmpdir() : quickFolder(), 'troupe-postgres-'))
   if (isRoot) chownSync(folder, NOBODY, NOBODY)
   const data = join(folder, 'data')
   await promisify(execFile)(
     executable(native, 'initdb'),
     // Text sorts by the rules of a language unless a column says otherwise, as on most servers.
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale-provider=icu', '--icu-locale=en-US', '--locale=C'],
+    [
+      '-D',
+      data,
+      '-U',
+      'postgres',
+      '-A',
+      'trust',
+      '-E',
+      'UTF8',
+      '--no-sync',
+      '--locale-provider=icu',
+      '--icu-locale=en-US',
+      '--locale=C',
+    ],
     { cwd: folder, ...identity },
   )
   const port = await freePort()
@@ -105,7 +133,8 @@ async function keep(order: string): Promise<Keeper> {
   const pid = await readyPid(child)
   // A test file ends when its tests are done, not when the server is.
   child.unref()
-  for (const stream of [child.stdin, child.stdout]) if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
+  for (const stream of [child.stdin, child.stdout])
+    if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
   return {
     pid,
     ended,
@@ -182,6 +211,17 @@ function installBinaries(): string {
   return join(place, 'native')
 }
 
+/** A new database is some hundred files: in memory that takes a tenth of the time, where there is room. */
+function quickFolder(): string {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    accessSync('/dev/shm', constants.W_OK)
+    return bavail * bsize > 2 ** 31 ? '/dev/shm' : tmpdir()
+  } catch {
+    return tmpdir()
+  }
+}
+
 interface Link {
   readonly source: string
   readonly target: string
@@ -193,7 +233,9 @@ function freePort(): Promise<number> {
     server.once('error', reject)
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()
-      server.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('No port'))))
+      server.close(() =>
+        address !== null && typeof address === 'object' ? resolve(address.port) : reject(new Error('No port')),
+      )
     })
   })
 }

@@ -25,7 +25,7 @@ export type OpenTestStore = (options?: Partial<StoreOptions>) => Promise<Store>
 /**
  * Declares the same tests for SQLite and for PostgreSQL.
  *
- * What is opened in a test is closed and removed after it; what is opened in `before`, after the last test.
+ * What is opened in a test is closed after it; what is opened in `before`, after the last test. Databases go at the end.
  */
 export function forEachStore(
   declare: (dialect: Dialect, open: OpenTestStore, database: () => Promise<TestDatabase>) => void,
@@ -46,7 +46,8 @@ export function forEachStore(
 
       const database = async (): Promise<TestDatabase> => {
         const created = await createTestDatabase(dialect)
-        current.push(() => created.remove())
+        // Later, all together: PostgreSQL takes its time to see that the connections of a moment ago are gone.
+        ofFile.push(() => created.remove())
         return created
       }
       const open: OpenTestStore = async (options = {}) => {

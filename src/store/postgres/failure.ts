@@ -50,11 +50,17 @@ function translateCode(error: pg.DatabaseError): unknown {
     case '23505': // unique_violation
     case '23503': // foreign_key_violation
     case '23P01': // exclusion_violation
-      return new ServiceError('conflict', undefined, { reason: 'A constraint of the database refused it', cause: error })
+      return new ServiceError('conflict', undefined, {
+        reason: 'A constraint of the database refused it',
+        cause: error,
+      })
     case '22021': // character_not_in_repertoire: NUL in a text
     case '22P05': // untranslatable_character: \u0000 in a JSON text
     case '54000': // program_limit_exceeded: too large for an index
-      return new ServiceError('invalid_value', undefined, { reason: 'The database cannot hold the value', cause: error })
+      return new ServiceError('invalid_value', undefined, {
+        reason: 'The database cannot hold the value',
+        cause: error,
+      })
     case '40001':
     case '40P01':
       return unavailable('Other transactions were in the way each time', error)

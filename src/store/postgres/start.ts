@@ -31,7 +31,10 @@ export async function requireReachable(url: string, timeoutMs: number, log: Stor
     throw new StoreStartError(`Cannot use ${name}: its encoding is ${server_encoding}, and only UTF8 holds every text.`)
   }
   if (synchronous_commit === 'off' || fsync === 'off')
-    log('warn', `The server of ${name} answers before a change is on its disk: a crash may take the last changes with it`)
+    log(
+      'warn',
+      `The server of ${name} answers before a change is on its disk: a crash may take the last changes with it`,
+    )
   return client
 }
 

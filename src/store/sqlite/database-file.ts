@@ -145,7 +145,8 @@ export class DatabaseFile {
   startError(error: unknown): unknown {
     if (error instanceof StoreStartError) return error
     const code = resultCode(error) & 0xff
-    if (code === 26) return new StoreStartError(`Cannot open the database file ${this.path}: it is not a database.`, error)
+    if (code === 26)
+      return new StoreStartError(`Cannot open the database file ${this.path}: it is not a database.`, error)
     if (code === 0) return error
     const said = error instanceof Error ? error.message : String(error)
     return new StoreStartError(`Cannot open the database file ${this.path}: ${said}.`, error)

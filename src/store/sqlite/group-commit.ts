@@ -75,7 +75,13 @@ export class GroupCommit {
   #enqueue<T>(run: (statements: Statements) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       // What resolves is what `run` returned.
-      this.#waiting.push({ run, queuedAt: performance.now(), repeated: false, resolve: resolve as (value: unknown) => void, reject })
+      this.#waiting.push({
+        run,
+        queuedAt: performance.now(),
+        repeated: false,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      })
       if (this.#active) return
       this.#active = true
       setImmediate(this.#next)
@@ -241,8 +247,12 @@ function asUnavailable(error: unknown): unknown {
 }
 
 function outcomeUnknown(cause: unknown): ServiceError {
-  return new ServiceError('store_unavailable', 'Storage failed during the commit: whether the change was made is unknown', {
-    reason: 'The disk below the database failed',
-    cause,
-  })
+  return new ServiceError(
+    'store_unavailable',
+    'Storage failed during the commit: whether the change was made is unknown',
+    {
+      reason: 'The disk below the database failed',
+      cause,
+    },
+  )
 }

@@ -1,0 +1,678 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ServiceError } from '../../src/errors.ts'
+import { type Migration, readMigrations } from '../../src/store/migrate.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Queries, Store, Transaction } from '../../src/store/store.ts'
+import { createPostgresDatabase, createTestDatabase, counting, faulty, forEachStore } from '../support/stores.ts'
+import { sharedPostgresUrl } from '../support/postgres.ts'
+
+const refuses = (code: string) => (error: unknown) => {
+  assert.ok(error instanceof ServiceError, String(error))
+  assert.equal(error.code, code)
+  return true
+}
+
+const addActor = (q: Transaction, id: string, creator = 'owner') =>
+  q.run('INSERT INTO actor (id, creator, passphrase, created_at) VALUES ($1, $2, $3, $4)', id, creator, 'secret', 1)
+
+const setProperty = (q: Transaction, actor: string, name: string, value: string) =>
+  q.run(
+    `INSERT INTO property (actor_id, name, kind, value) VALUES ($1, $2, 'value', $3)
+     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value`,
+    actor,
+    name,
+    value,
+  )
+
+const getProperty = async (q: Queries, actor: string, name: string) => {
+  const row = await q.get<{ value: string }>(
+    'SELECT value FROM property WHERE actor_id = $1 AND name = $2',
+    actor,
+    name,
+  )
+  return row?.value
+}
+
+const actorIds = async (q: Queries) =>
+  (await q.all<{ id: string }>('SELECT id FROM actor ORDER BY id')).map((row) => row.id)
+
+/** Rows of SQLite have no prototype. */
+const plain = (rows: object[]) => rows.map((row) => ({ ...row }))
+
+forEachStore((dialect, open, database) => {
+  describe('a write', () => {
+    it('is there for everybody once it has resolved', async () => {
+      const { url } = await database()
+      const [store, other] = [await open({ url }), await open({ url })]
+      await store.write((tx) => addActor(tx, 'a'))
+      assert.deepEqual(await other.read(actorIds), ['a'])
+      assert.deepEqual(await store.read(actorIds), ['a'])
+    })
+
+    it('is there when the store is opened again', async () => {
+      const { url } = await database()
+      const store = await open({ url })
+      await store.write((tx) => addActor(tx, 'a'))
+      await store.close()
+      assert.deepEqual(await (await open({ url })).read(actorIds), ['a'])
+    })
+
+    it('resolves to what its work returned', async () => {
+      const store = await open()
+      assert.equal(await store.write(async () => 'result'), 'result')
+    })
+
+    it('changes nothing when its work throws, and throws the same error', async () => {
+      const store = await open()
+      const error = new Error('changed my mind')
+      await assert.rejects(
+        store.write(async (tx) => {
+          await addActor(tx, 'a')
+          throw error
+        }),
+        (thrown) => thrown === error,
+      )
+      await assert.rejects(
+        store.write(() => {
+          throw error
+        }),
+        (thrown) => thrown === error,
+      )
+      assert.deepEqual(await store.read(actorIds), [])
+    })
+
+    it('sees its own changes, which nobody else sees yet', async () => {
+      const store = await open()
+      await store.write(async (tx) => {
+        await addActor(tx, 'a')
+        assert.deepEqual(await actorIds(tx), ['a'])
+        assert.deepEqual(await store.read(actorIds), [])
+      })
+    })
+
+    it('fails as a whole when a statement failed, even if its work went on', async () => {
+      const store = await open()
+      await store.write((tx) => addActor(tx, 'a'))
+      await assert.rejects(
+        store.write(async (tx) => {
+          await addActor(tx, 'b')
+          await assert.rejects(addActor(tx, 'a'), refuses('conflict'))
+          await assert.rejects(addActor(tx, 'c'), refuses('conflict'))
+        }),
+        refuses('conflict'),
+      )
+      assert.deepEqual(await store.read(actorIds), ['a'])
+    })
+
+    it('throws the error that its work makes of a failed statement', async () => {
+      const store = await open()
+      await store.write((tx) => addActor(tx, 'a'))
+      await assert.rejects(
+        store.write(async (tx) => {
+          await addActor(tx, 'a').catch(() => {
+            throw new ServiceError('creator_exists')
+          })
+        }),
+        refuses('creator_exists'),
+      )
+    })
+
+    it('tells a duplicate key and a missing parent as a conflict', async () => {
+      const store = await open()
+      await store.write((tx) => addActor(tx, 'a'))
+      await assert.rejects(
+        store.write((tx) => addActor(tx, 'a')),
+        refuses('conflict'),
+      )
+      await assert.rejects(
+        store.write((tx) => setProperty(tx, 'nobody', 'p', '1')),
+        refuses('conflict'),
+      )
+    })
+
+    it('leaves a mistake in the SQL what it is', async () => {
+      const store = await open()
+      await assert.rejects(
+        store.write((tx) => tx.run('UPDATE nothing SET a = 1')),
+        (error) => error instanceof Error && !(error instanceof ServiceError),
+      )
+      await assert.rejects(
+        store.write((tx) => tx.run('INSERT INTO setting (name) VALUES ($1)', 'a')),
+        (error) => error instanceof Error && !(error instanceof ServiceError),
+      )
+    })
+
+    it('refuses a statement that comes after its end', async () => {
+      const store = await open()
+      let kept: Transaction | undefined
+      await store.write(async (tx) => {
+        kept = tx
+      })
+      await assert.rejects(async () => kept?.get('SELECT 1 AS one'), /transaction is over/)
+    })
+
+    it('refuses a statement with too few or too many parameters', async () => {
+      const store = await open()
+      for (const params of [[], ['a', 'b']]) {
+        await assert.rejects(
+          store.read((q) => q.get('SELECT id FROM actor WHERE id = $1', ...params)),
+          /takes 1 parameters, not/,
+        )
+        await assert.rejects(
+          store.write((tx) => tx.run('DELETE FROM actor WHERE id = $1', ...params)),
+          /takes 1 parameters, not/,
+        )
+      }
+    })
+
+    it('says how many rows a change touched', async () => {
+      const store = await open()
+      await store.write(async (tx) => {
+        assert.equal(await addActor(tx, 'a'), 1)
+        assert.equal(await addActor(tx, 'b'), 1)
+        assert.equal(await tx.run('UPDATE actor SET creator = $1', 'x'), 2)
+        assert.equal(await tx.run('DELETE FROM actor WHERE id = $1', 'none'), 0)
+        assert.equal(await tx.run('DELETE FROM actor'), 2)
+      })
+    })
+
+    it('returns rows from a change that has RETURNING', async () => {
+      const store = await open()
+      const rows = await store.write(async (tx) => {
+        await addActor(tx, 'a')
+        return tx.all<{ id: string }>('UPDATE actor SET creator = $1 WHERE id = $2 RETURNING id, creator', 'x', 'a')
+      })
+      assert.deepEqual(plain(rows), [{ id: 'a', creator: 'x' }])
+    })
+  })
+
+  describe('many writes at once', () => {
+    it('are each stored or refused alone', async () => {
+      const store = await open()
+      const results = await Promise.allSettled(
+        Array.from({ length: 60 }, (_, index) =>
+          store.write(async (tx) => {
+            await addActor(tx, `a${index}`)
+            if (index % 3 === 1) throw new Error('refused by its own work')
+            if (index % 3 === 2) await addActor(tx, `a${index}`)
+          }),
+        ),
+      )
+      assert.deepEqual(
+        results.map((result) => result.status === 'fulfilled'),
+        Array.from({ length: 60 }, (_, index) => index % 3 === 0),
+      )
+      assert.equal((await store.read(actorIds)).length, 20)
+    })
+
+    it('are stored before any of them is answered', async () => {
+      const { url } = await database()
+      const [store, other] = [await open({ url }), await open({ url })]
+      await Promise.all(
+        Array.from({ length: 30 }, async (_, index) => {
+          await store.write((tx) => addActor(tx, `a${index}`))
+          assert.ok((await other.read(actorIds)).includes(`a${index}`))
+        }),
+      )
+    })
+
+    it('are all made when there are more than one batch or pool takes', async () => {
+      const store = await open({ batchSize: 7, workers: 2, connectTimeoutMs: 20_000 })
+      await Promise.all(Array.from({ length: 100 }, (_, index) => store.write((tx) => addActor(tx, `a${index}`))))
+      assert.equal((await store.read(actorIds)).length, 100)
+    })
+  })
+
+  describe('writeActor', () => {
+    it('gives its work the row of the actor', async () => {
+      const store = await open()
+      await store.write((tx) => addActor(tx, 'a', 'somebody@example.com'))
+      await store.writeActor('a', async (_, actor) => {
+        assert.deepEqual({ ...actor }, { id: 'a', creator: 'somebody@example.com' })
+      })
+    })
+
+    it('throws actor_not_found for an actor that is not there, and does not begin its work', async () => {
+      const store = await open()
+      let begun = false
+      await assert.rejects(
+        store.writeActor('none', async () => {
+          begun = true
+        }),
+        refuses('actor_not_found'),
+      )
+      assert.equal(begun, false)
+    })
+
+    it('never brings back an actor that was deleted a moment before', async () => {
+      const store = await open()
+      await store.write((tx) => addActor(tx, 'a'))
+      const deletion = store.writeActor('a', (tx) => tx.run('DELETE FROM actor WHERE id = $1', 'a'))
+      const late = store.writeActor('a', (tx) => setProperty(tx, 'a', 'p', '1'))
+      const [deleted, change] = await Promise.allSettled([deletion, late])
+      assert.equal(deleted.status, 'fulfilled')
+      // Which of the two comes first is open; what is left is not.
+      if (change.status === 'rejected') refuses('actor_not_found')(change.reason)
+      assert.deepEqual(await store.read((q) => q.all('SELECT name FROM property')), [])
+    })
+
+    it('loses no change when two stores count up the same value', async () => {
+      const { url } = await database()
+      const stores = [await open({ url }), await open({ url })]
+      await stores[0]?.write((tx) => addActor(tx, 'a'))
+      const countUp = (store: Store) =>
+        store.writeActor('a', async (tx) => {
+          const value = Number((await getProperty(tx, 'a', 'count')) ?? '0')
+          await setProperty(tx, 'a', 'count', String(value + 1))
+        })
+      await Promise.all(stores.flatMap((store) => Array.from({ length: 40 }, () => countUp(store))))
+      assert.equal(await stores[0]?.read((q) => getProperty(q, 'a', 'count')), '80')
+    })
+  })
+
+  describe('a read', () => {
+    it('sees in each statement what was committed before it', async () => {
+      const { url } = await database()
+      const [store, other] = [await open({ url }), await open({ url })]
+      await store.read(async (q) => {
+        assert.deepEqual(await actorIds(q), [])
+        await other.write((tx) => addActor(tx, 'a'))
+        assert.deepEqual(await actorIds(q), ['a'])
+      })
+    })
+
+    it('gives undefined for a row that is not there', async () => {
+      const store = await open()
+      assert.equal(await store.read((q) => q.get('SELECT id FROM actor WHERE id = $1', 'none')), undefined)
+    })
+
+    it('throws what its work throws', async () => {
+      const store = await open()
+      const error = new Error('no')
+      await assert.rejects(
+        store.read(() => {
+          throw error
+        }),
+        (thrown) => thrown === error,
+      )
+    })
+  })
+
+  describe('a snapshot', () => {
+    it('sees one moment in all its statements', async () => {
+      const store = await open()
+      await store.snapshot(async (q) => {
+        assert.deepEqual(await actorIds(q), [])
+        await store.write((tx) => addActor(tx, 'a'))
+        assert.deepEqual(await actorIds(q), [])
+      })
+      assert.deepEqual(await store.snapshot(actorIds), ['a'])
+    })
+
+    it('never sees half of a change', async () => {
+      const store = await open()
+      await store.write(async (tx) => {
+        await addActor(tx, 'a')
+        await setProperty(tx, 'a', 'left', '50')
+        await setProperty(tx, 'a', 'right', '50')
+      })
+      const move = (amount: number) =>
+        store.writeActor('a', async (tx) => {
+          await setProperty(tx, 'a', 'left', String(50 - amount))
+          await setProperty(tx, 'a', 'right', String(50 + amount))
+        })
+      const sum = () =>
+        store.snapshot(
+          async (q) => Number(await getProperty(q, 'a', 'left')) + Number(await getProperty(q, 'a', 'right')),
+        )
+      const sums = await Promise.all(
+        Array.from({ length: 30 }, async (_, index) => {
+          const [before] = await Promise.all([sum(), move(index)])
+          return before
+        }),
+      )
+      assert.deepEqual(new Set(sums), new Set([100]))
+    })
+
+    it('throws what its work throws, and leaves room for the next', async () => {
+      const store = await open()
+      for (let round = 0; round < 12; round++)
+        await assert.rejects(
+          store.snapshot(async () => {
+            throw new Error('no')
+          }),
+          { message: 'no' },
+        )
+      assert.deepEqual(await store.snapshot(actorIds), [])
+    })
+
+    it('waits its turn when more are taken than there are connections', async () => {
+      const store = await open({ workers: 2, connectTimeoutMs: 20_000 })
+      const results = await Promise.all(Array.from({ length: 40 }, () => store.snapshot(actorIds)))
+      assert.equal(results.length, 40)
+    })
+  })
+
+  describe('rows', () => {
+    it('of another table go with their actor', async () => {
+      const store = await open()
+      await store.write(async (tx) => {
+        await addActor(tx, 'a')
+        await addActor(tx, 'b')
+        await setProperty(tx, 'a', 'p', '1')
+        await setProperty(tx, 'b', 'p', '1')
+        await tx.run(
+          'INSERT INTO list_item (actor_id, list, item, revision, value) VALUES ($1, $2, 1, 1, $3)',
+          'a',
+          'p',
+          '1',
+        )
+      })
+      await store.writeActor('a', (tx) => tx.run('DELETE FROM actor WHERE id = $1', 'a'))
+      assert.deepEqual(plain(await store.read((q) => q.all('SELECT actor_id FROM property'))), [{ actor_id: 'b' }])
+      assert.deepEqual(await store.read((q) => q.all('SELECT item FROM list_item')), [])
+    })
+
+    it('can come from a parameter', async () => {
+      const store = await open()
+      const rows = JSON.stringify([
+        [3, 'drei'],
+        [1, 'it\'s "quoted" \\ 🎭'],
+        [9007199254740991, null],
+      ])
+      assert.deepEqual(
+        plain(
+          await store.read((q) => q.all('SELECT r.n, r.t FROM rows($1, n BIGINT, t TEXT) AS r ORDER BY r.n', rows)),
+        ),
+        [
+          { n: 1, t: 'it\'s "quoted" \\ 🎭' },
+          { n: 3, t: 'drei' },
+          { n: 9007199254740991, t: null },
+        ],
+      )
+      assert.deepEqual(await store.read((q) => q.all('SELECT r.n FROM rows($1, n BIGINT) AS r', '[]')), [])
+    })
+
+    it('from a parameter can be joined and inserted', async () => {
+      const store = await open()
+      await store.write(async (tx) => {
+        await addActor(tx, 'a')
+        await setProperty(tx, 'a', 'old', '0')
+        const changes = JSON.stringify([
+          ['old', '1'],
+          ['new', '2'],
+        ])
+        const touched = await tx.run(
+          `INSERT INTO property (actor_id, name, kind, value)
+           SELECT $1, r.name, 'value', r.value FROM rows($2, name TEXT, value TEXT) AS r WHERE true
+           ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value`,
+          'a',
+          changes,
+        )
+        assert.equal(touched, 2)
+        const found = await tx.all(
+          `SELECT p.name, p.value FROM rows($2, name TEXT) AS r
+           JOIN property p ON p.actor_id = $1 AND p.name = r.name ORDER BY p.name`,
+          'a',
+          '[["old"],["new"],["none"]]',
+        )
+        assert.deepEqual(plain(found), [
+          { name: 'new', value: '2' },
+          { name: 'old', value: '1' },
+        ])
+      })
+    })
+  })
+
+  describe('values', () => {
+    it('come back as numbers, texts and null, the same on both databases', async () => {
+      const store = await open()
+      await store.write(async (tx) => {
+        await addActor(tx, 'a')
+        await tx.run(
+          'INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, $2, $3, $4, $5)',
+          'a',
+          'b',
+          'n',
+          '{"x":[1]}',
+          9007199254740991,
+        )
+      })
+      const row = await store.read((q) =>
+        q.get<object>(
+          `SELECT timestamp, data, count(*) OVER () AS many, sum(timestamp) OVER () AS total,
+                  EXISTS (SELECT 1 FROM actor) AS found, 7 / 2 AS half, NULL AS absent
+           FROM attribute WHERE timestamp = $1`,
+          9007199254740991,
+        ),
+      )
+      assert.deepEqual(
+        { ...row },
+        {
+          timestamp: 9007199254740991,
+          data: '{"x":[1]}',
+          many: 1,
+          total: 9007199254740991,
+          found: 1,
+          half: 3,
+          absent: null,
+        },
+      )
+    })
+
+    it('beyond what a number holds exactly are an error, not another number', async () => {
+      const store = await open()
+      await assert.rejects(
+        store.read((q) => q.get('SELECT 9007199254740993 AS n')),
+        /too large to be represented/,
+      )
+      assert.deepEqual(await store.read(actorIds), [])
+    })
+
+    it('given as whole numbers are whole: they divide and join as such', async () => {
+      const store = await open()
+      const row = await store.read((q) =>
+        q.get<object>(`SELECT CAST($1 AS BIGINT) / 2 AS half, CAST(CAST($1 AS BIGINT) AS TEXT) AS text`, 7),
+      )
+      assert.deepEqual({ ...row }, { half: 3, text: '7' })
+    })
+
+    it('of text are compared byte by byte, and LIKE knows upper case', async () => {
+      const store = await open()
+      await store.write(async (tx) => {
+        for (const id of ['b', 'B', 'a', 'Z', 'ä', 'é']) await addActor(tx, id)
+      })
+      assert.deepEqual(await store.read(actorIds), ['B', 'Z', 'a', 'b', 'ä', 'é'])
+      assert.deepEqual(plain(await store.read((q) => q.all(`SELECT id FROM actor WHERE id LIKE $1`, 'b%'))), [
+        { id: 'b' },
+      ])
+      const sorted = await store.read((q) =>
+        q.all<{ t: string }>('SELECT r.t FROM rows($1, t TEXT) AS r ORDER BY r.t', '[["b"],["B"],["a"],["Z"]]'),
+      )
+      assert.deepEqual(
+        sorted.map((row) => row.t),
+        ['B', 'Z', 'a', 'b'],
+      )
+    })
+  })
+
+  describe('the observer', () => {
+    it('is told of each statement of the domain once, the lock of an actor among them', async () => {
+      const seen = counting()
+      const store = await open({ onQuery: seen.onQuery })
+      await store.write((tx) => addActor(tx, 'a'))
+      seen.reset()
+      await store.read((q) => q.get('SELECT 1 AS one'))
+      await store.snapshot((q) => q.get('SELECT 2 AS two'))
+      await store.writeActor('a', (tx) => tx.run('UPDATE actor SET creator = $1', 'x'))
+      await store.ping()
+      assert.deepEqual(seen.statements, [
+        'SELECT 1 AS one',
+        'SELECT 2 AS two',
+        'SELECT id, creator FROM actor WHERE id = $1 /*postgres: FOR UPDATE */',
+        'UPDATE actor SET creator = $1',
+      ])
+    })
+  })
+
+  describe('closing', () => {
+    it('waits for the writes and snapshots that have begun', async () => {
+      const { url } = await database()
+      const store = await open({ url })
+      const begun = [
+        ...Array.from({ length: 10 }, (_, index) => store.write((tx) => addActor(tx, `a${index}`))),
+        store.snapshot((q) => q.get('SELECT 1 AS one')),
+      ]
+      await store.close()
+      await Promise.all(begun)
+      assert.equal((await (await open({ url })).read(actorIds)).length, 10)
+    })
+
+    it('refuses everything afterwards, and can be done twice', async () => {
+      const store = await open()
+      await store.close()
+      await store.close()
+      await assert.rejects(store.read(actorIds), refuses('shutting_down'))
+      await assert.rejects(store.snapshot(actorIds), refuses('shutting_down'))
+      await assert.rejects(
+        store.write((tx) => addActor(tx, 'a')),
+        refuses('shutting_down'),
+      )
+      await assert.rejects(
+        store.writeActor('a', async () => {}),
+        refuses('shutting_down'),
+      )
+      await assert.rejects(store.ping(), refuses('shutting_down'))
+    })
+  })
+
+  describe('ping', () => {
+    it('resolves while the database answers', async () => {
+      const store = await open()
+      await store.ping()
+    })
+  })
+
+  describe('OPS-05: migration', () => {
+    const empty = async () =>
+      dialect === 'sqlite' ? createTestDatabase('sqlite') : createPostgresDatabase(await sharedPostgresUrl())
+    const numbers = async (store: Store) =>
+      (await store.read((q) => q.all<{ number: number }>('SELECT number FROM schema_migrations ORDER BY number'))).map(
+        (row) => row.number,
+      )
+    const known = readMigrations()
+    const next = (sql: string): Migration => ({ number: known.length + 1, name: 'next', sql })
+
+    it('is done once when many stores are opened at the same moment', async (t) => {
+      const { url, remove } = await empty()
+      t.after(remove)
+      const stores = await Promise.all(Array.from({ length: 4 }, () => openStore({ url })))
+      for (const store of stores) {
+        assert.deepEqual(
+          await numbers(store),
+          known.map((migration) => migration.number),
+        )
+        await store.close()
+      }
+    })
+
+    it('is done once when two processes start at the same moment', async (t) => {
+      const { url, remove } = await empty()
+      t.after(remove)
+      const outputs = await Promise.all([1, 2].map(() => startProcess([url]).output))
+      assert.deepEqual(outputs, ['starting\nopen\ndone\n', 'starting\nopen\ndone\n'])
+    })
+
+    it('converges after the process that did it was killed', async (t) => {
+      const { url, remove } = await empty()
+      t.after(remove)
+      // Enough statements that a kill can fall between them; wherever it falls, the end is the same.
+      const long = next(
+        Array.from({ length: 300 }, (_, index) => `CREATE TABLE t${index} (n BIGINT NOT NULL);`).join('\n'),
+      )
+      const migrations = [...known, long]
+      for (let round = 0; round < 3; round++) {
+        const { child, output } = startProcess([url, '0', JSON.stringify(migrations)])
+        child.stdout?.once('data', () => child.kill('SIGKILL'))
+        await output
+      }
+      const store = await openStore({ url, migrations })
+      t.after(() => store.close())
+      assert.deepEqual(
+        await numbers(store),
+        migrations.map((migration) => migration.number),
+      )
+      assert.deepEqual(await store.read((q) => q.all('SELECT n FROM t299')), [])
+    })
+
+    it('leaves nothing of a script that fails, and goes on once the script is right', async (t) => {
+      const { url, remove } = await empty()
+      t.after(remove)
+      const wrong = next('CREATE TABLE half (n BIGINT); INSERT INTO nothing VALUES (1);')
+      await assert.rejects(openStore({ url, migrations: [...known, wrong] }), { name: 'StoreStartError' })
+      const store = await openStore({ url, migrations: [...known, next('CREATE TABLE half (n BIGINT);')] })
+      t.after(() => store.close())
+      assert.deepEqual(await store.read((q) => q.all('SELECT n FROM half')), [])
+    })
+
+    it('refuses a database of a newer release with one sentence', async (t) => {
+      const { url, remove } = await empty()
+      t.after(remove)
+      const newer = await openStore({ url, migrations: [...known, { number: 9999, name: 'future', sql: 'SELECT 1' }] })
+      await newer.close()
+      await assert.rejects(openStore({ url, migrations: [{ number: 1, name: 'ground', sql: '' }] }), {
+        name: 'StoreStartError',
+        message:
+          'The database has schema 9999 ("future") and this release knows schemas up to 1; start the release that wrote it, or a newer one.',
+      })
+    })
+
+    it('refuses a database that was migrated by another script of the same number', async (t) => {
+      const { url, remove } = await empty()
+      t.after(remove)
+      const store = await openStore({ url })
+      await store.close()
+      await assert.rejects(
+        openStore({ url, migrations: [{ number: 1, name: 'ground', sql: 'SELECT 1' }, ...known.slice(1)] }),
+        {
+          name: 'StoreStartError',
+          message:
+            'The database was migrated by another script 1 ("ground") than this release has; it was not touched.',
+        },
+      )
+    })
+  })
+
+  describe('a store with planned faults', () => {
+    it('fails the chosen statement and the transaction around it, and nothing once the plan is done', async () => {
+      const store = faulty(await open(), { at: 2 })
+      const twoActors = async (tx: Transaction) => {
+        await addActor(tx, 'a')
+        await addActor(tx, 'b').catch(() => {})
+      }
+      await assert.rejects(store.write(twoActors), refuses('store_unavailable'))
+      assert.deepEqual(await store.read(actorIds), [])
+      assert.equal(store.failed, 1)
+      store.plan({ matching: /FROM actor/, error: () => new Error('planned') })
+      await assert.rejects(store.read(actorIds), { message: 'planned' })
+      assert.deepEqual(await store.read(actorIds), [])
+    })
+  })
+})
+
+function startProcess(args: readonly string[]) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../support/store-process.ts'), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const output = new Promise<string>((resolve, reject) => {
+    let said = ''
+    child.once('error', reject)
+    child.stdout.setEncoding('utf8')
+    child.stdout.on('data', (text: string) => (said += text))
+    child.once('close', () => resolve(said))
+  })
+  return { child, output }
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { compile } from '../../src/store/portable.ts'
+import { busyDelayMs } from '../../src/store/sqlite/busy.ts'
+import { refuseSqliteVersion } from '../../src/store/sqlite/version.ts'
+
+describe('one text of SQL for two databases', () => {
+  const cases: readonly { sql: string; sqlite: string; postgres: string; parameters: number }[] = [
+    {
+      sql: 'SELECT a FROM t WHERE b = $1 AND c = $2 OR d = $1',
+      sqlite: 'SELECT a FROM t WHERE b = ?1 AND c = ?2 OR d = ?1',
+      postgres: 'SELECT a FROM t WHERE b = $1 AND c = $2 OR d = $1',
+      parameters: 2,
+    },
+    {
+      sql: 'SELECT r.item FROM rows($3, item BIGINT, value TEXT) AS r WHERE $1 = $2',
+      sqlite:
+        "SELECT r.item FROM (SELECT value->>'$[0]' AS item, value->>'$[1]' AS value FROM json_each(?3)) AS r WHERE ?1 = ?2",
+      postgres:
+        'SELECT r.item FROM (SELECT (item->>0)::BIGINT AS item, (item->>1) COLLATE "C" AS value FROM json_array_elements($3::json) AS elements (item)) AS r WHERE $1 = $2',
+      parameters: 3,
+    },
+    {
+      sql: 'SELECT id FROM actor WHERE id = $1 /*postgres: FOR UPDATE */',
+      sqlite: 'SELECT id FROM actor WHERE id = ?1 ',
+      postgres: 'SELECT id FROM actor WHERE id = $1 FOR UPDATE',
+      parameters: 1,
+    },
+    {
+      sql: 'CREATE TABLE t (n BIGINT) /*sqlite: STRICT, WITHOUT ROWID */;',
+      sqlite: 'CREATE TABLE t (n INTEGER) STRICT, WITHOUT ROWID;',
+      postgres: 'CREATE TABLE t (n BIGINT) ;',
+      parameters: 0,
+    },
+    {
+      sql: 'SELECT 1 /*sqlite: WHERE CAST($1 AS BIGINT) = 1 */ /*postgres: WHERE $1::BIGINT = 1 */',
+      sqlite: 'SELECT 1 WHERE CAST(?1 AS INTEGER) = 1 ',
+      postgres: 'SELECT 1  WHERE $1::BIGINT = 1',
+      parameters: 1,
+    },
+    {
+      sql: `SELECT '$1 BIGINT it''s rows($2, a TEXT)', "BIGINT $3" -- $4 BIGINT\nFROM t /* $5 BIGINT */`,
+      sqlite: `SELECT '$1 BIGINT it''s rows($2, a TEXT)', "BIGINT $3" -- $4 BIGINT\nFROM t /* $5 BIGINT */`,
+      postgres: `SELECT '$1 BIGINT it''s rows($2, a TEXT)', "BIGINT $3" -- $4 BIGINT\nFROM t /* $5 BIGINT */`,
+      parameters: 0,
+    },
+    {
+      sql: 'SELECT bigint, BIGINTS FROM narrows($1)',
+      sqlite: 'SELECT bigint, BIGINTS FROM narrows(?1)',
+      postgres: 'SELECT bigint, BIGINTS FROM narrows($1)',
+      parameters: 1,
+    },
+  ]
+  for (const { sql, sqlite, postgres, parameters } of cases) {
+    it(`translates ${sql.replaceAll('\n', ' ')}`, () => {
+      assert.deepEqual(compile(sql, 'sqlite'), { text: sqlite, parameters })
+      assert.deepEqual(compile(sql, 'postgres'), { text: postgres, parameters })
+    })
+  }
+
+  it('refuses a column of rows(…) that is neither BIGINT nor TEXT', () => {
+    for (const dialect of ['sqlite', 'postgres'] as const)
+      assert.throws(() => compile('SELECT 1 FROM rows($1, at TIMESTAMP) AS r', dialect), {
+        message: 'Cannot translate rows(…): "at TIMESTAMP" is not a BIGINT or TEXT column',
+      })
+  })
+})
+
+describe('DUR-09: an SQLite with the write-ahead-log defect is refused', () => {
+  for (const version of ['3.6.23', '3.7.0', '3.44.6', '3.50.7', '3.51.0', '3.51.2', '2.8.17', '', 'unknown'])
+    it(`refuses "${version}"`, () => assert.match(refuseSqliteVersion(version) ?? '', /3\.51\.3 or newer is needed/))
+  for (const version of ['3.51.3', '3.52.0', '3.53.4', '3.100.0', '4.0.0'])
+    it(`accepts "${version}"`, () => assert.equal(refuseSqliteVersion(version), null))
+})
+
+describe('the pause before a lock is tried again', () => {
+  it('doubles from one millisecond to fifty, half of it by chance', () => {
+    assert.deepEqual(
+      [0, 1, 2, 5, 6, 60].map((attempt) => busyDelayMs(attempt, 1)),
+      [1, 2, 4, 32, 50, 50],
+    )
+    assert.deepEqual(
+      [0, 1, 60].map((attempt) => busyDelayMs(attempt, 0)),
+      [0.5, 1, 25],
+    )
+  })
+})
