@@ -7,6 +7,7 @@ import { ServiceError } from '../errors.ts'
  */
 export function decodePath(path: string): string[] {
   if (!/^\/[!-~]*$/.test(path)) throw new ServiceError('bad_request', 'Cannot use this path: it must be percent-encoded ASCII')
+  if (path === '/') return []
   const segments = path.slice(1).split('/')
   return path.includes('%') || path.includes('.') ? segments.map(decodeSegment) : segments
 }

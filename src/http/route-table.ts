@@ -29,7 +29,7 @@ export class RouteTable {
 
   #add(route: Route): void {
     let node = this.#root
-    const segments = route.path.slice(1).split('/')
+    const segments = patternOf(route)
     const isOpen = segments.at(-1) === '*'
     for (const segment of isOpen ? segments.slice(0, -1) : segments) {
       node = segment.startsWith(':') ? (node.param ??= newNode()) : child(node, segment)
@@ -64,9 +64,13 @@ function collect(node: Node, segments: readonly string[], at: number, found: Rea
   if (node.rest.size > 0) found.push(node.rest)
 }
 
+function patternOf(route: Route): string[] {
+  return route.path === '/' ? [] : route.path.slice(1).split('/')
+}
+
 function bind(route: Route, segments: readonly string[]): Match {
   const params: Record<string, string> = {}
-  const pattern = route.path.slice(1).split('/')
+  const pattern = patternOf(route)
   pattern.forEach((part, index) => {
     if (part.startsWith(':')) params[part.slice(1)] = segments[index] ?? ''
   })

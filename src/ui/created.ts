@@ -1,7 +1,7 @@
 /** Shown once after an actor was made through the form: the only time the passphrase is on a page. */
 import { html } from 'hono/html'
 import { page } from './layout.ts'
-import type { CreatedValues, Html } from './pages.ts'
+import type { CreatedValues, Html } from './values.ts'
 
 export function createdPage(values: CreatedValues): Html {
   return page({ ...values, title: 'Your actor is ready' }, html`

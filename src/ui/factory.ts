@@ -1,7 +1,7 @@
 /** The front page: sign in, or make an actor. */
 import { html } from 'hono/html'
 import { page } from './layout.ts'
-import type { FactoryValues, Html } from './pages.ts'
+import type { FactoryValues, Html } from './values.ts'
 
 export function factoryPage(values: FactoryValues): Html {
   return page({ ...values, title: values.oauth_enabled ? 'Sign in' : 'Create your actor' }, html`

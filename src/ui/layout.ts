@@ -1,6 +1,6 @@
 /** The frame of every page. */
 import { html } from 'hono/html'
-import type { Html } from './pages.ts'
+import type { Html } from './values.ts'
 
 export interface Frame {
   readonly base_path: string

@@ -1,38 +1,7 @@
 /** The pages, each a function from plain data to safe HTML; an application may put its own in their place. */
-import type { HtmlEscapedString } from 'hono/utils/html'
 import { createdPage } from './created.ts'
 import { factoryPage } from './factory.ts'
-
-/** Text that is safe as HTML: made by `html`, which escapes what is put into it. */
-export type Html = HtmlEscapedString | Promise<HtmlEscapedString>
-
-export interface SignInProvider {
-  readonly name: string
-  readonly display_name: string
-  readonly url: string
-}
-
-/** Values of the factory template (actor-service, "Factory and actor root"). */
-export interface FactoryValues {
-  readonly oauth_urls: Readonly<Record<string, string>>
-  readonly oauth_providers: readonly SignInProvider[]
-  readonly oauth_enabled: boolean
-  /** The path prefix of the service, empty without one; links begin with it. */
-  readonly base_path: string
-  readonly name: string
-  readonly description: string
-  /** What went wrong with the form that was sent. */
-  readonly error: string | null
-}
-
-export interface CreatedValues {
-  readonly base_path: string
-  readonly name: string
-  readonly id: string
-  readonly url: string
-  readonly creator: string
-  readonly passphrase: string
-}
+import type { CreatedValues, FactoryValues, Html } from './values.ts'
 
 export interface Pages {
   readonly factory: (values: FactoryValues) => Html

@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+// Plain JavaScript that every Node can read, so that an old one gets a sentence and not a syntax error.
+import { existsSync } from 'node:fs'
+
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 24 || (major === 24 && minor < 16)) {
+  console.error(`Troupe needs Node.js 24.16 or newer; this is ${process.versions.node}.`)
+  process.exit(1)
+}
+const built = new URL('../dist/cli/main.js', import.meta.url)
+const source = new URL('../src/cli/main.ts', import.meta.url)
+const { main } = await import((existsSync(source) ? source : built).href)
+process.exitCode = await main(process.argv.slice(2))

@@ -1,0 +1,71 @@
+/** The sample application: notes with a search, a profile with rules of its own, and a resource. */
+import { troupe } from 'troupe'
+import { z } from 'zod'
+
+const app = troupe({
+  type: 'urn:actingweb:example.com:notes',
+  name: 'Notes',
+  description: 'A notebook that belongs to you: your notes, your address, your rules.',
+  info: 'https://example.com/notes',
+})
+
+const note = z.object({ text: z.string().min(1).max(10_000), tags: z.array(z.string()).default([]) })
+
+app.action(
+  'add_note',
+  {
+    description: 'Adds a note at the end of the notebook',
+    input: note,
+    output: z.object({ index: z.int() }),
+    annotations: { idempotentHint: false, destructiveHint: false },
+  },
+  async ({ actor, input }) => ({ index: await actor.list('notes').append({ ...input, done: false }) }),
+)
+
+app.action(
+  'search',
+  {
+    description: 'Finds the notes that hold a word',
+    input: z.object({ word: z.string().min(1) }),
+    annotations: { readOnlyHint: true },
+  },
+  async ({ actor, input }) => {
+    const found: unknown[] = []
+    for await (const page of actor.list('notes').pages()) {
+      found.push(...page.filter(({ item }) => JSON.stringify(item).toLowerCase().includes(input.word.toLowerCase())))
+    }
+    return { found }
+  },
+)
+
+app.method('count', { description: 'How many notes there are', annotations: { readOnlyHint: true } }, async ({ actor }) => ({
+  notes: await actor.list('notes').length(),
+}))
+
+app.method(
+  'greet',
+  { description: 'Says hello', input: z.object({ name: z.string() }), output: z.object({ greeting: z.string() }) },
+  ({ input }) => ({ greeting: `Hello, ${input.name}` }),
+)
+
+app.resource('summary', async ({ actor, input }) => {
+  if (input['method'] !== 'GET') return null
+  return { creator: actor.creator, notes: await actor.list('notes').length(), properties: Object.keys(await actor.all()) }
+})
+
+// Only an address can be stored as the address, and peers do not see it.
+app.property('email', {
+  get: ({ caller, value }) => (caller.kind === 'peer' ? null : value),
+  put: ({ value }) => (typeof value === 'string' && value.includes('@') ? value.trim().toLowerCase() : null),
+  post: ({ value }) => (typeof value === 'string' && value.includes('@') ? value.trim().toLowerCase() : null),
+})
+
+// A property that nobody removes.
+app.property('created_with', { delete: () => null, get: ({ value }) => value })
+
+app.on('actor_created', async ({ actor }) => {
+  await actor.set('created_with', 'the notes sample')
+  await actor.list('notes').create({ description: 'The notebook', explanation: 'Each item is a note with text and tags' })
+})
+
+export default app

@@ -1,0 +1,36 @@
+/** `troupe keys`: new keys for the ring, and secrets moved to the first one. */
+import { resolveConfig } from '../config/config.ts'
+import { processEnvironment } from '../config/env.ts'
+import { generateKey } from '../secret/key-ring.ts'
+import { resealAll } from '../secret/reseal.ts'
+import { keyRingOf } from '../service.ts'
+import { openStore } from '../store/open.ts'
+import { UsageError } from './usage-error.ts'
+
+export async function keys(args: readonly string[]): Promise<number> {
+  const [what, ...more] = args
+  if (more.length === 0 && what === 'new') return newKey()
+  if (more.length === 0 && what === 'rotate') return rotate()
+  throw new UsageError('troupe keys takes one word: new or rotate.')
+}
+
+function newKey(): number {
+  process.stdout.write(`${generateKey()}\n`)
+  if (process.stderr.isTTY) {
+    process.stderr.write('Put it first in TROUPE_SECRET_KEYS, before a comma and the old keys; restart every process; then run: troupe keys rotate\n')
+  }
+  return 0
+}
+
+async function rotate(): Promise<number> {
+  const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
+  const ring = await keyRingOf(config)
+  const store = await openStore({ url: config.database, workers: 1 })
+  try {
+    const { resealed } = await resealAll(store, ring)
+    process.stdout.write(`${resealed} secrets are encrypted with key ${ring.currentId} now; the keys after it may be removed.\n`)
+  } finally {
+    await store.close()
+  }
+  return 0
+}

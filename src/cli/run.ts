@@ -1,0 +1,47 @@
+/** `troupe dev` and `troupe serve`: loads the application's module, serves it, and ends in order. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { setModeOfCommand } from '../config/env.ts'
+import type { Mode } from '../config/options.ts'
+import { App } from '../troupe.ts'
+import { UsageError } from './usage-error.ts'
+import { welcome } from './welcome.ts'
+
+export async function run(mode: Mode, args: readonly string[]): Promise<number> {
+  const [file, ...more] = args
+  const command = mode === 'development' ? 'dev' : 'serve'
+  if (file === undefined || more.length > 0) throw new UsageError(`troupe ${command} needs one module: troupe ${command} app.ts`)
+  setModeOfCommand(mode)
+  const app = await load(file)
+  const listening = await app.listen()
+  const { parts } = await app.start()
+  process.stdout.write(welcome(parts, listening.url))
+  await stopSignal()
+  process.stdout.write('\nStopping: running requests may end.\n')
+  await listening.stop()
+  process.stdout.write('Stopped.\n')
+  return 0
+}
+
+async function load(file: string): Promise<App> {
+  const path = resolve(file)
+  if (!existsSync(path)) throw new UsageError(`There is no module ${path}.`)
+  const module: unknown = await import(pathToFileURL(path).href)
+  const app = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
+  if (!(app instanceof App)) throw new UsageError(`${path} does not export an application: export default troupe({ … })`)
+  return app
+}
+
+/** The first Ctrl-C or SIGTERM. A second one ends the process at once, as the system does by default. */
+function stopSignal(): Promise<void> {
+  return new Promise((done) => {
+    const stop = (): void => {
+      process.off('SIGINT', stop)
+      process.off('SIGTERM', stop)
+      done()
+    }
+    process.on('SIGINT', stop)
+    process.on('SIGTERM', stop)
+  })
+}

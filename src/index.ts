@@ -1,0 +1,43 @@
+/**
+ * Troupe: an actor service that speaks the ActingWeb protocol.
+ *
+ * @example
+ * ```ts
+ * import { troupe } from 'troupe'
+ *
+ * const app = troupe({ type: 'urn:actingweb:example.com:notes', name: 'notes' })
+ * app.action('add_note', async ({ actor, input }) => ({ index: await actor.list('notes').append({ text: String(input) }) }))
+ * export default app // serve it with `troupe dev app.ts`, or embed it with `app.fetch`
+ * ```
+ */
+export { type ActorsApi, App, type CreatedActor, troupe, type TroupeOptions } from './troupe.ts'
+export { toNodeHandler } from './node-handler.ts'
+export { ServiceError, type ErrorCode, type ErrorDetail } from './errors.ts'
+export { ConfigError } from './config/config.ts'
+export { StoreStartError } from './store/start-error.ts'
+export { ListenError, type Listening } from './http/server.ts'
+export type { NewActor } from './actor/actors.ts'
+export type { ActorHandle, ListHandle, ListItem, ListItemWithHandle, ListMetadata } from './app/actor-handle.ts'
+export type {
+  Annotations,
+  BotCall,
+  BotHandler,
+  Call,
+  EventHandler,
+  EventName,
+  Events,
+  Handler,
+  HandlerResult,
+  OperationMetadata,
+  PropertyAccess,
+  PropertyHook,
+  PropertyHooks,
+  PropertyOperation,
+  ResourceHandler,
+} from './app/declarations.ts'
+export type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
+export type { Caller } from './auth/caller.ts'
+export type { Config, Mode } from './config/options.ts'
+export type { Json } from './json/json.ts'
+export type { CreatedValues, FactoryValues, Html, SignInProvider } from './ui/values.ts'
+export type { Pages } from './ui/pages.ts'

@@ -1,0 +1,210 @@
+/** `troupe(…)`: an application's declarations, and the service that they make. */
+import type { Server } from 'node:http'
+import type { Created, NewActor } from './actor/actors.ts'
+import type { ActorHandle } from './app/actor-handle.ts'
+import type {
+  BotHandler,
+  EventHandler,
+  EventName,
+  Handler,
+  OperationMetadata,
+  PropertyHook,
+  PropertyHooks,
+  ResourceHandler,
+  TypedHandler,
+} from './app/declarations.ts'
+import type { Identity } from './app/identity.ts'
+import { type OperationKind, Registry } from './app/registry.ts'
+import type { DeclaredSchema } from './app/schema.ts'
+import { resolveConfig } from './config/config.ts'
+import { type Environment, processEnvironment } from './config/env.ts'
+import type { Config } from './config/options.ts'
+import { toFetch } from './http/fetch.ts'
+import { createServer, type Listening, listen } from './http/server.ts'
+import { release } from './release.ts'
+import { createService, type Service, type ServiceOptions } from './service.ts'
+import type { Pages } from './ui/pages.ts'
+
+export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, 'type'>> {
+  /** A URN or address that names the kind of actor: `urn:actingweb:example.com:notes`. */
+  readonly type: string
+  /** Pages of the application's own in place of the built-in ones. */
+  readonly pages?: Partial<Pages>
+  /** Where settings are read from besides the options; `{}` reads none. The process's environment unless given. */
+  readonly env?: Environment
+}
+
+export interface CreatedActor {
+  readonly actor: ActorHandle
+  readonly passphrase: string
+  /** False when creators are unique and this one proved to be the owner of the existing actor. */
+  readonly isNew: boolean
+}
+
+/** Actors from inside the application: no rights are asked, and property hooks see the caller `application`. */
+export interface ActorsApi {
+  /** @throws ServiceError `creator_exists`, `conflict`, `invalid_value` */
+  create(actor?: NewActor): Promise<CreatedActor>
+  get(id: string): Promise<ActorHandle | undefined>
+  /** By the value of an indexed property. */
+  findBy(name: string, value: string): Promise<ActorHandle | undefined>
+  findByCreator(creator: string): Promise<ActorHandle | undefined>
+  /** Wipes the actor; fires no event. True when there was one. */
+  delete(id: string): Promise<boolean>
+}
+
+/** What parts of the service a test or an embedding program may replace before it starts. */
+export type Replaceable = Pick<ServiceOptions, 'log' | 'now' | 'changeSink' | 'onQuery' | 'wrapStore'>
+
+export class App {
+  readonly #options: TroupeOptions
+  readonly #replaced: Replaceable
+  readonly #registry = new Registry()
+  #service: Promise<Service> | undefined
+
+  constructor(options: TroupeOptions, replaced: Replaceable = {}) {
+    this.#options = options
+    this.#replaced = replaced
+  }
+
+  // Declarations
+
+  /** A method: called at `POST /<actor>/methods/<name>` and by JSON-RPC. `*` answers for every name. */
+  method(name: string, handler: Handler): this
+  method<S extends DeclaredSchema>(name: string, metadata: OperationMetadata<S>, handler: TypedHandler<S>): this
+  method(name: string, ...declared: Declared): this {
+    return this.#declare('methods', name, declared)
+  }
+
+  /** An action: called at `POST /<actor>/actions/<name>`. `*` answers for every name. */
+  action(name: string, handler: Handler): this
+  action<S extends DeclaredSchema>(name: string, metadata: OperationMetadata<S>, handler: TypedHandler<S>): this
+  action(name: string, ...declared: Declared): this {
+    return this.#declare('actions', name, declared)
+  }
+
+  #declare(kind: OperationKind, name: string, declared: Declared): this {
+    const [metadata, handler] = declared.length === 1 ? [null, declared[0]] : declared
+    this.#registry.addOperation(kind, name, metadata, handler)
+    return this
+  }
+
+  /** A resource: `/<actor>/resources/<name>`. The handler gets the body with `method` set to the HTTP method. */
+  resource(name: string, handler: ResourceHandler): this {
+    this.#registry.addResource(name, handler)
+    return this
+  }
+
+  /** Hooks for every access to a property or list; one function stands for all four operations. `*` covers every name. */
+  property(name: string, hooks: PropertyHooks | PropertyHook): this {
+    const all = typeof hooks === 'function' ? { get: hooks, put: hooks, post: hooks, delete: hooks } : hooks
+    this.#registry.addPropertyHooks(name, all)
+    return this
+  }
+
+  /** A lifecycle event. */
+  on<E extends EventName>(event: E, handler: EventHandler<E>): this {
+    this.#registry.addEventHandler(event, handler)
+    return this
+  }
+
+  /** Messages to `POST /bot`, where `TROUPE_BOT_TOKEN` is set. */
+  bot(handler: BotHandler): this {
+    this.#registry.bots.push(handler)
+    return this
+  }
+
+  // Running
+
+  /** A web-standard handler: works as it is in Hono, Next and every runtime that takes one. */
+  readonly fetch = async (request: Request): Promise<Response> => {
+    const { handle } = await this.start()
+    return toFetch(handle)(request)
+  }
+
+  readonly actors: ActorsApi = {
+    create: async (actor = {}) => {
+      const { parts, handleOf } = await this.start()
+      return created(await parts.actors.create(actor), handleOf)
+    },
+    get: async (id) => this.#found((service) => service.parts.actors.find(id)),
+    findBy: async (name, value) => this.#found((service) => service.parts.actors.findBy(name, value)),
+    findByCreator: async (creator) => this.#found((service) => service.parts.actors.findByCreator(creator)),
+    delete: async (id) => (await this.start()).parts.actors.delete(id),
+  }
+
+  async #found(find: (service: Service) => Promise<Created['actor'] | null>): Promise<ActorHandle | undefined> {
+    const service = await this.start()
+    const actor = await find(service)
+    return actor === null ? undefined : service.handleOf(actor)
+  }
+
+  /**
+   * Opens the store and joins the parts; the first request does so unasked. A start that failed is tried again by the
+   * next call.
+   *
+   * @throws ConfigError, StoreStartError: one sentence for the operator.
+   */
+  start(): Promise<Service> {
+    this.#service ??= this.#create(null).catch((error: unknown) => {
+      this.#service = undefined
+      throw error
+    })
+    return this.#service
+  }
+
+  /**
+   * Starts a server of its own on the configured host and port.
+   *
+   * @throws ConfigError, StoreStartError, ListenError: one sentence for the operator.
+   */
+  async listen(): Promise<Listening> {
+    const config = this.#config()
+    // The port comes first: with port 0 the address is known only now, and a taken one costs no open store.
+    const server: Server = createServer(config)
+    const address = await listen(server, config)
+    try {
+      this.#service ??= this.#create(address.url)
+      return address.serve(await this.#service)
+    } catch (error) {
+      this.#service = undefined
+      server.close()
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    const service = this.#service
+    this.#service = undefined
+    await (await service)?.close()
+  }
+
+  #config(): Config {
+    const { type: _type, name: _name, version: _version, description: _description, info: _info, specification: _spec, pages: _pages, env, ...config } = this.#options
+    return resolveConfig(config, env ?? processEnvironment())
+  }
+
+  #create(listeningAt: string | null): Promise<Service> {
+    const config = this.#config()
+    const { type, name = 'troupe', version = release, description = '', info = '', specification = '', pages } = this.#options
+    return createService({
+      config,
+      identity: { type, name, version, description, info, specification },
+      registry: this.#registry,
+      baseUrl: (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
+      ...(pages === undefined ? {} : { pages }),
+      ...this.#replaced,
+    })
+  }
+}
+
+type Declared = readonly [Handler] | readonly [OperationMetadata, Handler]
+
+function created({ actor, passphrase, isNew }: Created, handleOf: Service['handleOf']): CreatedActor {
+  return { actor: handleOf(actor), passphrase, isNew }
+}
+
+/** An application: declare what it does on the result, then serve it. */
+export function troupe(options: TroupeOptions): App {
+  return new App(options)
+}
