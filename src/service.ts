@@ -98,12 +98,22 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     indexedProperties,
     forceEmailAsCreator: config.forceEmailAsCreator,
     uniqueCreator: config.uniqueCreator,
-    onCollision: (actorId, name) => log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
+    onCollision: (actorId, name) =>
+      log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
   })
   const properties = new Properties({ store, writer, permission, gate, indexes })
   const lists = new Lists({ store, writer, permission, gate, now })
   const handleParts = { properties, lists, baseUrl }
-  const actors = new Actors({ store, registry, keyRing, log, now, uniqueCreator: config.uniqueCreator, indexedProperties, handleOf })
+  const actors = new Actors({
+    store,
+    registry,
+    keyRing,
+    log,
+    now,
+    uniqueCreator: config.uniqueCreator,
+    indexedProperties,
+    handleOf,
+  })
   let isStopping = false
 
   const parts: Parts = {
@@ -145,10 +155,14 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 /** @throws ConfigError */
 export async function keyRingOf(config: Config): Promise<KeyRing> {
   try {
-    return config.secretKeys === null ? await developmentKeyRing(developmentKeyFile(config)) : parseKeyRing(config.secretKeys)
+    return config.secretKeys === null
+      ? await developmentKeyRing(developmentKeyFile(config))
+      : parseKeyRing(config.secretKeys)
   } catch (error) {
     if (!(error instanceof KeyRingError)) throw error
-    throw new ConfigError(config.secretKeys === null ? error.message : `TROUPE_SECRET_KEYS cannot be used: ${error.message}`)
+    throw new ConfigError(
+      config.secretKeys === null ? error.message : `TROUPE_SECRET_KEYS cannot be used: ${error.message}`,
+    )
   }
 }
 

@@ -180,13 +180,31 @@ export class App {
   }
 
   #config(): Config {
-    const { type: _type, name: _name, version: _version, description: _description, info: _info, specification: _spec, pages: _pages, env, ...config } = this.#options
+    const {
+      type: _type,
+      name: _name,
+      version: _version,
+      description: _description,
+      info: _info,
+      specification: _spec,
+      pages: _pages,
+      env,
+      ...config
+    } = this.#options
     return resolveConfig(config, env ?? processEnvironment())
   }
 
   #create(listeningAt: string | null): Promise<Service> {
     const config = this.#config()
-    const { type, name = 'troupe', version = release, description = '', info = '', specification = '', pages } = this.#options
+    const {
+      type,
+      name = 'troupe',
+      version = release,
+      description = '',
+      info = '',
+      specification = '',
+      pages,
+    } = this.#options
     return createService({
       config,
       identity: { type, name, version, description, info, specification },

@@ -38,9 +38,13 @@ app.action(
   },
 )
 
-app.method('count', { description: 'How many notes there are', annotations: { readOnlyHint: true } }, async ({ actor }) => ({
-  notes: await actor.list('notes').length(),
-}))
+app.method(
+  'count',
+  { description: 'How many notes there are', annotations: { readOnlyHint: true } },
+  async ({ actor }) => ({
+    notes: await actor.list('notes').length(),
+  }),
+)
 
 app.method(
   'greet',
@@ -50,7 +54,11 @@ app.method(
 
 app.resource('summary', async ({ actor, input }) => {
   if (input['method'] !== 'GET') return null
-  return { creator: actor.creator, notes: await actor.list('notes').length(), properties: Object.keys(await actor.all()) }
+  return {
+    creator: actor.creator,
+    notes: await actor.list('notes').length(),
+    properties: Object.keys(await actor.all()),
+  }
 })
 
 // Only an address can be stored as the address, and peers do not see it.
@@ -65,7 +73,9 @@ app.property('created_with', { delete: () => null, get: ({ value }) => value })
 
 app.on('actor_created', async ({ actor }) => {
   await actor.set('created_with', 'the notes sample')
-  await actor.list('notes').create({ description: 'The notebook', explanation: 'Each item is a note with text and tags' })
+  await actor
+    .list('notes')
+    .create({ description: 'The notebook', explanation: 'Each item is a note with text and tags' })
 })
 
 export default app

@@ -44,7 +44,10 @@ export function normaliseCreator(text: string | undefined): string {
   const trimmed = text?.trim() ?? ''
   if (trimmed === '') return defaultCreator
   if (trimmed.length > 512 || /\p{Cc}/u.test(trimmed) || !trimmed.isWellFormed()) {
-    throw new ServiceError('invalid_value', 'Cannot use this creator: it must be at most 512 characters without control characters')
+    throw new ServiceError(
+      'invalid_value',
+      'Cannot use this creator: it must be at most 512 characters without control characters',
+    )
   }
   return trimmed.includes('@') ? trimmed.toLowerCase() : trimmed
 }

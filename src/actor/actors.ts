@@ -73,7 +73,8 @@ export class Actors {
   /** @throws ServiceError `actor_not_found` */
   async require(id: string): Promise<Actor> {
     const actor = await this.find(id)
-    if (actor === null) throw new ServiceError('actor_not_found', `There is no actor ${JSON.stringify(id.slice(0, 128))}`)
+    if (actor === null)
+      throw new ServiceError('actor_not_found', `There is no actor ${JSON.stringify(id.slice(0, 128))}`)
     return actor
   }
 
@@ -84,7 +85,12 @@ export class Actors {
   /** By the value of an indexed property. @throws ServiceError `bad_request` when the name is not indexed. */
   findBy(name: string, value: string): Promise<Actor | null> {
     if (!this.#parts.indexedProperties.has(name)) {
-      return Promise.reject(new ServiceError('bad_request', `Cannot find an actor by ${JSON.stringify(name)}: it is not an indexed property`))
+      return Promise.reject(
+        new ServiceError(
+          'bad_request',
+          `Cannot find an actor by ${JSON.stringify(name)}: it is not an indexed property`,
+        ),
+      )
     }
     return this.#parts.store.read((q) => findActorByProperty(q, name, value))
   }
@@ -99,7 +105,8 @@ export class Actors {
    */
   async create(request: NewActor): Promise<Created> {
     const creator = normaliseCreator(request.creator)
-    const passphrase = request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
+    const passphrase =
+      request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
     const actor = this.#newActor(request, creator, passphrase)
     for (let round = 0; round < mostRounds; round += 1) {
       const outcome = await this.#parts.store.write((tx) => this.#insert(tx, request, actor)).catch(lostRace)
@@ -109,13 +116,20 @@ export class Actors {
       }
       if (outcome !== 'lost') return this.#existing(request, outcome)
     }
-    throw new ServiceError('store_unavailable', `Cannot create an actor for this creator now: too many others try the same`, { retryAfterSeconds: 1 })
+    throw new ServiceError(
+      'store_unavailable',
+      `Cannot create an actor for this creator now: too many others try the same`,
+      { retryAfterSeconds: 1 },
+    )
   }
 
   #newActor(request: NewActor, creator: string, passphrase: string): Actor {
     const id = request.id === undefined ? randomId() : parseActorId(request.id)
     if (id === null) {
-      throw new ServiceError('invalid_value', `Cannot use the actor id ${JSON.stringify(request.id?.slice(0, 128))}: letters, digits, "-" and "_" only, and no word of a route`)
+      throw new ServiceError(
+        'invalid_value',
+        `Cannot use the actor id ${JSON.stringify(request.id?.slice(0, 128))}: letters, digits, "-" and "_" only, and no word of a route`,
+      )
     }
     return {
       id,
@@ -148,7 +162,10 @@ export class Actors {
       return { actor: existing, passphrase, isNew: false }
     }
     if (existing.creator === defaultCreator) {
-      throw new ServiceError('bad_request', 'Cannot create an actor: a creator has to be named, because creators are unique here')
+      throw new ServiceError(
+        'bad_request',
+        'Cannot create an actor: a creator has to be named, because creators are unique here',
+      )
     }
     throw new ServiceError('creator_exists', 'Cannot create an actor: this creator has one already')
   }

@@ -27,7 +27,10 @@ export class Attributes {
   /** Bucket to name to attribute. */
   async all(actorId: string): Promise<ReadonlyMap<string, ReadonlyMap<string, Attribute>>> {
     const rows = await this.#store.read((q) =>
-      q.all<AttributeRow>('SELECT bucket, name, data, timestamp FROM attribute WHERE actor_id = $1 ORDER BY bucket, name', actorId),
+      q.all<AttributeRow>(
+        'SELECT bucket, name, data, timestamp FROM attribute WHERE actor_id = $1 ORDER BY bucket, name',
+        actorId,
+      ),
     )
     const buckets = new Map<string, Map<string, Attribute>>()
     for (const row of rows) {
@@ -82,7 +85,9 @@ export class Attributes {
   }
 
   async deleteBucket(actorId: string, bucket: string): Promise<void> {
-    await this.#store.writeActor(actorId, (tx) => tx.run('DELETE FROM attribute WHERE actor_id = $1 AND bucket = $2', actorId, bucket))
+    await this.#store.writeActor(actorId, (tx) =>
+      tx.run('DELETE FROM attribute WHERE actor_id = $1 AND bucket = $2', actorId, bucket),
+    )
   }
 
   async deleteAll(actorId: string): Promise<void> {

@@ -27,7 +27,9 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
     },
     async all() {
       const shown = await properties.all(access)
-      return Object.fromEntries(shown.flatMap((property) => (property.kind === 'value' ? [[property.name, toPlain(property.value)]] : [])))
+      return Object.fromEntries(
+        shown.flatMap((property) => (property.kind === 'value' ? [[property.name, toPlain(property.value)]] : [])),
+      )
     },
     set: async (name, value) => properties.put(access, [name], fromPlain(value)),
     async delete(name) {
@@ -38,7 +40,9 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
     async lists() {
       const shown = await properties.all(access)
       return shown.flatMap((property) =>
-        property.kind === 'list' ? [{ name: property.name, length: listMetadata(property.name, property.head).length }] : [],
+        property.kind === 'list'
+          ? [{ name: property.name, length: listMetadata(property.name, property.head).length }]
+          : [],
       )
     },
   }

@@ -20,8 +20,10 @@ export function listHandle(lists: Lists, access: Access, name: string): ListHand
 
     append: async (item) => lists.append(access, name, fromPlain(item), create),
     extend: async (items) => lists.extend(access, name, items.map(fromPlain), create),
-    insert: async (index, item) => require(await lists.insert(access, name, index, fromPlain(item), create), name, index),
-    update: async (index, item) => require(await lists.update(access, name, index, fromPlain(item), fromEnd), name, index),
+    insert: async (index, item) =>
+      require(await lists.insert(access, name, index, fromPlain(item), create), name, index),
+    update: async (index, item) =>
+      require(await lists.update(access, name, index, fromPlain(item), fromEnd), name, index),
     delete: async (index) => require(await lists.deleteItem(access, name, index, fromEnd), name, index),
     pop: async (index) => plainOf(await lists.pop(access, name, index)),
     clear: async () => lists.clear(access, name),
@@ -29,7 +31,8 @@ export function listHandle(lists: Lists, access: Access, name: string): ListHand
 
     get: async (index) => plainOf(await lists.item(access, name, index, fromEnd)),
     async items(start, end) {
-      const span = start === undefined && end === undefined ? undefined : { from: start ?? 0, to: end ?? Number.MAX_SAFE_INTEGER }
+      const span =
+        start === undefined && end === undefined ? undefined : { from: start ?? 0, to: end ?? Number.MAX_SAFE_INTEGER }
       const page = await lists.items(access, name, span)
       return (page?.items ?? []).map(({ item }) => toPlain(item))
     },
@@ -50,7 +53,8 @@ export function listHandle(lists: Lists, access: Access, name: string): ListHand
     deleteByHandle: async (handle) => lists.deleteByHandle(access, name, handle),
     updateWhere: async (field, value, item, options = {}) =>
       lists.updateWhere(access, name, field, fromPlain(value), fromPlain(item), options.firstOnly ?? false),
-    removeWhere: async (field, value, options = {}) => lists.removeWhere(access, name, field, fromPlain(value), options.firstOnly ?? false),
+    removeWhere: async (field, value, options = {}) =>
+      lists.removeWhere(access, name, field, fromPlain(value), options.firstOnly ?? false),
   }
 }
 

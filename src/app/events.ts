@@ -4,7 +4,12 @@ import type { EventName, Events } from './declarations.ts'
 import type { Registry } from './registry.ts'
 
 /** The last answer of a handler that was neither null nor undefined. */
-export async function fire<E extends EventName>(registry: Registry, log: Log, event: E, args: Events[E]): Promise<unknown> {
+export async function fire<E extends EventName>(
+  registry: Registry,
+  log: Log,
+  event: E,
+  args: Events[E],
+): Promise<unknown> {
   let answer: unknown = null
   for (const handler of registry.eventHandlers(event)) {
     try {

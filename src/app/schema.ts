@@ -88,7 +88,10 @@ function checkJsonSchema(schema: JsonSchema): (value: unknown) => Promise<unknow
 }
 
 function fieldOf(error: ErrorObject): string[] {
-  const path = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   const missing = (error.params as { missingProperty?: unknown }).missingProperty
   return typeof missing === 'string' ? [...path, missing] : path
 }

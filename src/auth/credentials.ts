@@ -10,7 +10,11 @@ export type Credential =
 
 export const sessionCookie = 'oauth_token'
 
-export function readCredential(authorization: string | undefined, cookies: string | undefined, isRepeated: boolean): Credential {
+export function readCredential(
+  authorization: string | undefined,
+  cookies: string | undefined,
+  isRepeated: boolean,
+): Credential {
   if (isRepeated) return { kind: 'malformed', why: 'Authorization is given twice' }
   if (authorization === undefined) return readCookie(cookies)
   const [, scheme = '', value = ''] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+) +([^ ]+) *$/.exec(authorization) ?? []

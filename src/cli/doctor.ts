@@ -10,7 +10,9 @@ import { where } from './welcome.ts'
 export async function doctor(args: readonly string[]): Promise<number> {
   if (args.length > 0) throw new UsageError('troupe doctor takes no arguments.')
   const print = (line: string): void => void process.stdout.write(`${line}\n`)
-  print(`troupe    ${release} on Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'of the runtime'}`)
+  print(
+    `troupe    ${release} on Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'of the runtime'}`,
+  )
   const config = resolveConfig({}, processEnvironment())
   print(`mode      ${config.mode}`)
   print(`address   ${config.baseUrl ?? `http://localhost:${config.port}`}`)

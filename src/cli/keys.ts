@@ -17,7 +17,9 @@ export async function keys(args: readonly string[]): Promise<number> {
 function newKey(): number {
   process.stdout.write(`${generateKey()}\n`)
   if (process.stderr.isTTY) {
-    process.stderr.write('Put it first in TROUPE_SECRET_KEYS, before a comma and the old keys; restart every process; then run: troupe keys rotate\n')
+    process.stderr.write(
+      'Put it first in TROUPE_SECRET_KEYS, before a comma and the old keys; restart every process; then run: troupe keys rotate\n',
+    )
   }
   return 0
 }
@@ -28,7 +30,9 @@ async function rotate(): Promise<number> {
   const store = await openStore({ url: config.database, workers: 1 })
   try {
     const { resealed } = await resealAll(store, ring)
-    process.stdout.write(`${resealed} secrets are encrypted with key ${ring.currentId} now; the keys after it may be removed.\n`)
+    process.stdout.write(
+      `${resealed} secrets are encrypted with key ${ring.currentId} now; the keys after it may be removed.\n`,
+    )
   } finally {
     await store.close()
   }

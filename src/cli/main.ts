@@ -36,7 +36,8 @@ export async function main(args: readonly string[]): Promise<number> {
     if (command === undefined || ['help', '--help', '-h'].includes(command)) return print(help)
     if (['version', '--version', '-v'].includes(command)) return print(`${release}\n`)
     const found = Object.hasOwn(commands, command) ? commands[command] : undefined
-    if (found === undefined) throw new UsageError(`There is no command ${JSON.stringify(command)}; troupe --help names them.`)
+    if (found === undefined)
+      throw new UsageError(`There is no command ${JSON.stringify(command)}; troupe --help names them.`)
     return await found(parseArgs({ args: rest, allowPositionals: true, options: {} }).positionals)
   } catch (error) {
     return fail(error)
@@ -56,6 +57,8 @@ function fail(error: unknown): number {
     error instanceof ListenError ||
     error instanceof StoreStartError ||
     (error instanceof TypeError && (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS') === true)
-  process.stderr.write(`${isForOperator ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+  process.stderr.write(
+    `${isForOperator ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  )
   return 1
 }

@@ -11,7 +11,8 @@ import { welcome } from './welcome.ts'
 export async function run(mode: Mode, args: readonly string[]): Promise<number> {
   const [file, ...more] = args
   const command = mode === 'development' ? 'dev' : 'serve'
-  if (file === undefined || more.length > 0) throw new UsageError(`troupe ${command} needs one module: troupe ${command} app.ts`)
+  if (file === undefined || more.length > 0)
+    throw new UsageError(`troupe ${command} needs one module: troupe ${command} app.ts`)
   setModeOfCommand(mode)
   const app = await load(file)
   const listening = await app.listen()
@@ -29,7 +30,8 @@ async function load(file: string): Promise<App> {
   if (!existsSync(path)) throw new UsageError(`There is no module ${path}.`)
   const module: unknown = await import(pathToFileURL(path).href)
   const app = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
-  if (!(app instanceof App)) throw new UsageError(`${path} does not export an application: export default troupe({ … })`)
+  if (!(app instanceof App))
+    throw new UsageError(`${path} does not export an application: export default troupe({ … })`)
   return app
 }
 

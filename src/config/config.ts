@@ -48,7 +48,8 @@ export function defaultOf<T>(option: Option<T>, mode: Mode): T {
 function refuseUnknown(code: object, env: Environment): void {
   const known = new Set<string>(Object.values(options).map((option) => option.env))
   for (const name of Object.keys(env)) {
-    if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix))) continue
+    if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix)))
+      continue
     throw new ConfigError(`${name} is not a setting of this service.`)
   }
   for (const name of Object.keys(code)) {
@@ -59,11 +60,17 @@ function refuseUnknown(code: object, env: Environment): void {
 function refuseContradictions(config: Config): void {
   if (config.mode === 'development') return
   if (config.secretKeys === null) {
-    throw new ConfigError('TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.')
+    throw new ConfigError(
+      'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
+    )
   }
-  if (config.baseUrl === null) throw new ConfigError('BASE_URL is required in production: the public https address of the service.')
+  if (config.baseUrl === null)
+    throw new ConfigError('BASE_URL is required in production: the public https address of the service.')
   if (!config.allowHttp && !config.baseUrl.startsWith('https:')) {
-    throw new ConfigError('BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.')
+    throw new ConfigError(
+      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.',
+    )
   }
-  if (config.devtest) throw new ConfigError('TROUPE_DEVTEST cannot be on in production: it opens internal data to a test client.')
+  if (config.devtest)
+    throw new ConfigError('TROUPE_DEVTEST cannot be on in production: it opens internal data to a test client.')
 }

@@ -27,7 +27,12 @@ interface About<T> {
   readonly secret?: boolean
 }
 
-function option<T>(about: About<T>, values: string, read: (value: unknown) => T, parse?: (text: string) => T): Option<T> {
+function option<T>(
+  about: About<T>,
+  values: string,
+  read: (value: unknown) => T,
+  parse?: (text: string) => T,
+): Option<T> {
   return { values, ...about, check: read, parse: parse ?? ((text) => read(text)) }
 }
 
@@ -69,7 +74,10 @@ function choice<const C extends string>(about: About<C> & { choices: readonly C[
   })
 }
 
-function text<T extends string | null>(about: About<T>, check: (value: string) => string | null = () => null): Option<T> {
+function text<T extends string | null>(
+  about: About<T>,
+  check: (value: string) => string | null = () => null,
+): Option<T> {
   return option(about, 'text', (value) => {
     if (value === null && about.byDefault === null) return value as T
     if (typeof value !== 'string') throw new Error('must be a text')
@@ -86,7 +94,11 @@ function words(about: About<readonly string[]>): Option<readonly string[]> {
     }
     return value
   }
-  const split = (list: string): string[] => list.split(',').map((word) => word.trim()).filter((word) => word !== '')
+  const split = (list: string): string[] =>
+    list
+      .split(',')
+      .map((word) => word.trim())
+      .filter((word) => word !== '')
   return option(about, 'names separated by commas; empty for none', read, (list) => read(split(list)))
 }
 
@@ -99,7 +111,9 @@ function checkBaseUrl(value: string): string | null {
 }
 
 function checkDatabase(value: string): string | null {
-  return /^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(value) ? null : 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
+  return /^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(value)
+    ? null
+    : 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
 }
 
 export const options = {
@@ -139,7 +153,7 @@ export const options = {
     text: 'Accepts a `BASE_URL` that is not https in production. Passphrases then cross the network in clear.',
     defaultText: '1 in development, else 0',
   }),
-  database: text(
+  database: text<string>(
     {
       env: 'DATABASE_URL',
       byDefault: 'sqlite:./data/troupe.db',

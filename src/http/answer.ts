@@ -11,7 +11,11 @@ const jsonType = { 'Content-Type': 'application/json' }
 const noHeaders = {}
 
 /** `value` is serialised; use `jsonText` for text that is JSON already. */
-export function json(status: number, value: object | boolean | number | string | null, headers?: Record<string, string>): Answer {
+export function json(
+  status: number,
+  value: object | boolean | number | string | null,
+  headers?: Record<string, string>,
+): Answer {
   return jsonText(status, JSON.stringify(value) as JsonText, headers)
 }
 

@@ -81,7 +81,8 @@ function contentType(request: Incoming): ContentType {
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'Cannot read the body: compressed bodies are not taken')
   }
-  if (request.hasRepeated('content-type')) throw new ServiceError('bad_request', 'Cannot read the body: Content-Type is given twice')
+  if (request.hasRepeated('content-type'))
+    throw new ServiceError('bad_request', 'Cannot read the body: Content-Type is given twice')
   const value = request.header('content-type')
   if (value === undefined) return { media: 'absent', boundary: null }
   const [type = '', ...rest] = value.split(';').map((part) => part.replace(/^ +| +$/g, ''))

@@ -56,7 +56,8 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     const path = withoutPrefix(request.path)
     const segments = decodePath(path)
     const slashless = droppedSlash(segments)
-    if (slashless === 'redirect') return redirect(307, `${parts.baseUrl}${path.slice(0, -1)}${request.query === '' ? '' : `?${request.query}`}`)
+    if (slashless === 'redirect')
+      return redirect(307, `${parts.baseUrl}${path.slice(0, -1)}${request.query === '' ? '' : `?${request.query}`}`)
     const query = Params.parse(request.query, maxQueryFields, 'query')
     const { match, effective } = await matchFor(request, method, slashless, query)
     const { route, params, rest } = match
@@ -66,7 +67,12 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     return route.access === 'service' ? route.handler(exchange) : answerForActor(route, exchange, tracker.context)
   }
 
-  async function matchFor(request: Incoming, method: Method | null, segments: readonly string[], query: Params): Promise<{ match: Match; effective: Method }> {
+  async function matchFor(
+    request: Incoming,
+    method: Method | null,
+    segments: readonly string[],
+    query: Params,
+  ): Promise<{ match: Match; effective: Method }> {
     const mayOverride = query.entries.has('_method') || isUrlencoded(request.header('content-type'))
     const override = mayOverride ? await overriddenMethod(request, query, parts.config) : null
     if (override !== null) {
@@ -79,13 +85,22 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     throw noRoute(found)
   }
 
-  async function answerForActor(route: ActorRoute | PublicActorRoute, exchange: Exchange, context: RequestContext): Promise<Answer> {
+  async function answerForActor(
+    route: ActorRoute | PublicActorRoute,
+    exchange: Exchange,
+    context: RequestContext,
+  ): Promise<Answer> {
     const { request } = exchange
     const actor = await parts.actors.require(exchange.params['actor'] ?? '')
     context.actorId = actor.id
     if (route.access === 'public') return route.handler({ ...exchange, actor })
-    const credential = readCredential(request.header('authorization'), request.header('cookie'), request.hasRepeated('authorization'))
-    if (credential.kind === 'none' && acceptsPages(request)) return redirect(302, `${parts.baseUrl}/login`, { Vary: 'Accept' })
+    const credential = readCredential(
+      request.header('authorization'),
+      request.header('cookie'),
+      request.hasRepeated('authorization'),
+    )
+    if (credential.kind === 'none' && acceptsPages(request))
+      return redirect(302, `${parts.baseUrl}/login`, { Vary: 'Accept' })
     const caller = await parts.authentication.authenticate(credential, actor)
     if (caller.kind === 'anonymous') throw parts.authentication.unauthorized('Authentication required')
     if (caller.kind === 'peer') context.peerId = caller.peerId
@@ -104,7 +119,11 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
 
   function complete(request: Incoming, answer: Answer, requestId: string): Answer {
     const isPage = answer.headers['Content-Type']?.startsWith('text/html') === true
-    const all: Record<string, string> = { ...(isPage ? headers.forPages : headers.forData), ...answer.headers, 'X-Request-ID': requestId }
+    const all: Record<string, string> = {
+      ...(isPage ? headers.forPages : headers.forData),
+      ...answer.headers,
+      'X-Request-ID': requestId,
+    }
     if (answer.body !== null) all['Content-Length'] = String(Buffer.byteLength(answer.body))
     else if (answer.status !== 204 && answer.status !== 304) all['Content-Length'] = '0'
     return { status: answer.status, headers: all, body: request.method === 'HEAD' ? null : answer.body }
@@ -128,7 +147,11 @@ function noRoute(found: Found): ServiceError {
   const allowed = found.match === null ? found.allowed : [found.match.route.method]
   if (allowed.length === 0) return new ServiceError('not_found', 'There is nothing at this address')
   const names = allowed.includes('GET') ? [...allowed, 'HEAD'].sort() : allowed
-  return new ServiceError('method_not_allowed', `Cannot serve this method here: the address takes ${names.join(', ')}`, {
-    headers: { Allow: names.join(', ') },
-  })
+  return new ServiceError(
+    'method_not_allowed',
+    `Cannot serve this method here: the address takes ${names.join(', ')}`,
+    {
+      headers: { Allow: names.join(', ') },
+    },
+  )
 }

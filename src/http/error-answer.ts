@@ -10,13 +10,18 @@ export function toServiceError(error: unknown): ServiceError {
 
 export function errorAnswer(error: ServiceError): Answer {
   const { members, headers, retryAfterSeconds } = error.detail
-  return json(error.status, { ...members, error: error.code, message: error.message }, {
-    ...headers,
-    ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
-  })
+  return json(
+    error.status,
+    { ...members, error: error.code, message: error.message },
+    {
+      ...headers,
+      ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
+    },
+  )
 }
 
 export function logError(log: Log, error: ServiceError): void {
   if (error.status >= 500) log.error({ error }, 'A request failed')
-  else if (log.isLevelEnabled('debug')) log.debug({ code: error.code, reason: error.detail.reason ?? error.message }, 'A request was refused')
+  else if (log.isLevelEnabled('debug'))
+    log.debug({ code: error.code, reason: error.detail.reason ?? error.message }, 'A request was refused')
 }

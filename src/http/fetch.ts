@@ -54,5 +54,7 @@ async function readStream(request: Request, maxBytes: number): Promise<Uint8Arra
 }
 
 export function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError('payload_too_large', `Cannot take this body: it is larger than ${maxBytes} bytes`, { headers: { Connection: 'close' } })
+  return new ServiceError('payload_too_large', `Cannot take this body: it is larger than ${maxBytes} bytes`, {
+    headers: { Connection: 'close' },
+  })
 }

@@ -9,7 +9,8 @@ export function readMultipart(bytes: Uint8Array, boundary: string): Params {
   const text = decode(bytes)
   const parts = `\r\n${text}`.split(`\r\n--${boundary}`)
   const [, ...sections] = parts
-  if (sections.length === 0 || !/^--(\r\n|$)/.test(sections.at(-1) ?? '')) throw malformed('it does not end with its boundary')
+  if (sections.length === 0 || !/^--(\r\n|$)/.test(sections.at(-1) ?? ''))
+    throw malformed('it does not end with its boundary')
   if (sections.length - 1 > maxFormFields) throw malformed(`it has more than ${maxFormFields} fields`)
   const fields = new Map<string, string>()
   for (const section of sections.slice(0, -1)) {

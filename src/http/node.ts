@@ -82,7 +82,9 @@ function readMessage(message: IncomingMessage & Framework, maxBytes: number): Pr
       }
     })
     message.on('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? none) : Buffer.concat(chunks, size)))
-    message.on('error', (cause) => reject(new ServiceError('bad_request', 'Cannot read the body: the connection broke', { cause })))
+    message.on('error', (cause) =>
+      reject(new ServiceError('bad_request', 'Cannot read the body: the connection broke', { cause })),
+    )
     message.on('aborted', () => reject(new ServiceError('bad_request', 'Cannot read the body: the connection broke')))
   })
 }
@@ -114,7 +116,12 @@ export function onClientError(server: Server): void {
     }
     const [status, code] = parserStatus(error.code)
     const body = JSON.stringify({ error: code, message: 'The request is not valid HTTP or exceeds a limit' })
-    const reason = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large', 501: 'Not Implemented' }[status]
+    const reason = {
+      400: 'Bad Request',
+      408: 'Request Timeout',
+      431: 'Request Header Fields Too Large',
+      501: 'Not Implemented',
+    }[status]
     socket.end(
       `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     )

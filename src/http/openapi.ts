@@ -24,13 +24,21 @@ export function openApiDocument(routes: readonly Route[], about: About): object 
   }
   return {
     openapi: '3.1.0',
-    info: { title: about.identity.name, version: about.identity.version, ...(about.identity.description === '' ? {} : { description: about.identity.description }) },
+    info: {
+      title: about.identity.name,
+      version: about.identity.version,
+      ...(about.identity.description === '' ? {} : { description: about.identity.description }),
+    },
     servers: [{ url: about.baseUrl }],
     paths,
     components: {
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic', description: 'The actor’s creator and passphrase' },
-        bearer: { type: 'http', scheme: 'bearer', description: 'A session token, or the secret of a trust relationship' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A session token, or the secret of a trust relationship',
+        },
       },
     },
   }
@@ -55,7 +63,12 @@ function described(route: Route): [path: string, method: string, operation: Oper
           schema: { type: 'string' },
           ...(isOpen && name === 'path' ? { description: 'One or more segments, separated by slashes' } : {}),
         })),
-        ...Object.entries(route.query ?? {}).map(([name, description]) => ({ name, in: 'query', description, schema: { type: 'string' } })),
+        ...Object.entries(route.query ?? {}).map(([name, description]) => ({
+          name,
+          in: 'query',
+          description,
+          schema: { type: 'string' },
+        })),
       ],
       ...security(route),
       ...requestBody(route),
@@ -65,12 +78,16 @@ function described(route: Route): [path: string, method: string, operation: Oper
 }
 
 function security(route: Pick<Route, 'access'>): Operation {
-  return route.access === 'service' || route.access === 'public' ? { security: [] } : { security: [{ basic: [] }, { bearer: [] }] }
+  return route.access === 'service' || route.access === 'public'
+    ? { security: [] }
+    : { security: [{ basic: [] }, { bearer: [] }] }
 }
 
 function requestBody({ request }: Documentation): Operation {
   if (request === undefined) return {}
-  return { requestBody: { content: Object.fromEntries(Object.entries(request).map(([type, schema]) => [type, { schema }])) } }
+  return {
+    requestBody: { content: Object.fromEntries(Object.entries(request).map(([type, schema]) => [type, { schema }])) },
+  }
 }
 
 function responses(documented: Documentation['responses']): Operation {
@@ -79,7 +96,10 @@ function responses(documented: Documentation['responses']): Operation {
       if (typeof response === 'string') return [status, { description: response }]
       const { text, schema, type } = response
       if (schema === undefined && type === undefined) return [status, { description: text }]
-      return [status, { description: text, content: { [type ?? 'application/json']: schema === undefined ? {} : { schema } } }]
+      return [
+        status,
+        { description: text, content: { [type ?? 'application/json']: schema === undefined ? {} : { schema } } },
+      ]
     }),
   )
 }

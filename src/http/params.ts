@@ -20,7 +20,8 @@ export class Params {
     let fields = 0
     for (const [name, value] of new URLSearchParams(text)) {
       fields += 1
-      if (fields > maxFields) throw new ServiceError('bad_request', `Cannot read the ${what}: it has more than ${maxFields} fields`)
+      if (fields > maxFields)
+        throw new ServiceError('bad_request', `Cannot read the ${what}: it has more than ${maxFields} fields`)
       if (!entries.has(name)) entries.set(name, value)
     }
     return new Params(entries)

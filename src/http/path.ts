@@ -6,7 +6,8 @@ import { ServiceError } from '../errors.ts'
  * UTF-8 are refused: each is a second spelling of another path to some proxy or file system on the way.
  */
 export function decodePath(path: string): string[] {
-  if (!/^\/[!-~]*$/.test(path)) throw new ServiceError('bad_request', 'Cannot use this path: it must be percent-encoded ASCII')
+  if (!/^\/[!-~]*$/.test(path))
+    throw new ServiceError('bad_request', 'Cannot use this path: it must be percent-encoded ASCII')
   if (path === '/') return []
   const segments = path.slice(1).split('/')
   return path.includes('%') || path.includes('.') ? segments.map(decodeSegment) : segments
@@ -14,9 +15,11 @@ export function decodePath(path: string): string[] {
 
 function decodeSegment(segment: string): string {
   const decoded = decode(segment)
-  if (decoded.includes('/')) throw new ServiceError('invalid_name', 'Cannot use this path: a segment holds an encoded slash')
+  if (decoded.includes('/'))
+    throw new ServiceError('invalid_name', 'Cannot use this path: a segment holds an encoded slash')
   if (decoded.includes('\0')) throw new ServiceError('invalid_name', 'Cannot use this path: a segment holds NUL')
-  if (decoded === '.' || decoded === '..') throw new ServiceError('invalid_name', 'Cannot use this path: it holds a dot segment')
+  if (decoded === '.' || decoded === '..')
+    throw new ServiceError('invalid_name', 'Cannot use this path: it holds a dot segment')
   return decoded
 }
 

@@ -31,7 +31,8 @@ function shortList(name: string, head: string): JsonText {
   try {
     return known(JSON.stringify({ _list: true, count: listMetadata(name, head).length }))
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'list_corrupted') return known('{"_list":true,"count":null,"error":"list_corrupted"}')
+    if (error instanceof ServiceError && error.code === 'list_corrupted')
+      return known('{"_list":true,"count":null,"error":"list_corrupted"}')
     throw error
   }
 }
@@ -60,7 +61,12 @@ export function metadataView({ properties, lists }: Shown): JsonText {
       lists: Object.fromEntries(
         shownLists.map(([name, { metadata, items }]) => [
           name,
-          { count: items.length, total_bytes: sizeOf(items), description: metadata.description, explanation: metadata.explanation },
+          {
+            count: items.length,
+            total_bytes: sizeOf(items),
+            description: metadata.description,
+            explanation: metadata.explanation,
+          },
         ]),
       ),
     }),

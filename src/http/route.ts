@@ -31,7 +31,9 @@ export interface Documentation {
   /** Media type to JSON Schema of the request body. */
   readonly request?: Readonly<Record<string, object>>
   /** Status to what it means, with the JSON Schema of the body where there is one. */
-  readonly responses: Readonly<Record<number, string | { readonly text: string; readonly schema?: object; readonly type?: string }>>
+  readonly responses: Readonly<
+    Record<number, string | { readonly text: string; readonly schema?: object; readonly type?: string }>
+  >
   readonly query?: Readonly<Record<string, string>>
 }
 

@@ -36,7 +36,9 @@ const texts: Readonly<Record<number, string>> = {
 }
 
 export function errorResponses(...statuses: readonly number[]): Documentation['responses'] {
-  return Object.fromEntries(statuses.map((status) => [status, { text: texts[status] ?? 'Refused', schema: errorSchema }]))
+  return Object.fromEntries(
+    statuses.map((status) => [status, { text: texts[status] ?? 'Refused', schema: errorSchema }]),
+  )
 }
 
 /** What every route below an actor may answer. */

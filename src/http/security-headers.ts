@@ -29,9 +29,16 @@ const pagePolicy = [
 ].join('; ')
 
 export function securityHeaders(baseUrl: string): SecurityHeaders {
-  const transport = baseUrl.startsWith('https:') ? { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' } : {}
+  const transport = baseUrl.startsWith('https:')
+    ? { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' }
+    : {}
   return {
     forData: { ...common, ...transport, 'Content-Security-Policy': dataPolicy },
-    forPages: { ...common, ...transport, 'Content-Security-Policy': pagePolicy, 'Cross-Origin-Opener-Policy': 'same-origin' },
+    forPages: {
+      ...common,
+      ...transport,
+      'Content-Security-Policy': pagePolicy,
+      'Cross-Origin-Opener-Policy': 'same-origin',
+    },
   }
 }

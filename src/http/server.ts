@@ -58,9 +58,13 @@ export async function listen(server: Server, config: Config): Promise<Address> {
     else void ready.then((late) => late(request, response))
   })
   // CONNECT is a method that no path takes; without a listener the connection would just be dropped.
-  server.on('connect', (_request, socket) => socket.end('HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'))
+  server.on('connect', (_request, socket) =>
+    socket.end('HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'),
+  )
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(new ListenError(complaint(error, config), { cause: error })))
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(new ListenError(complaint(error, config), { cause: error })),
+    )
     server.listen({ port: config.port, ...(config.host === null ? {} : { host: config.host }) }, resolve)
   })
   const { port } = server.address() as AddressInfo

@@ -13,7 +13,10 @@ export function createMetrics(version: string): Metrics {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry, prefix: 'troupe_' })
-  new Gauge({ name: 'troupe_info', help: 'The running release', labelNames: ['version'], registers }).set({ version }, 1)
+  new Gauge({ name: 'troupe_info', help: 'The running release', labelNames: ['version'], registers }).set(
+    { version },
+    1,
+  )
   const duration = new Histogram({
     name: 'troupe_http_request_duration_seconds',
     help: 'Time to answer, by route of the table',
@@ -21,12 +24,21 @@ export function createMetrics(version: string): Metrics {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   })
-  const running = new Gauge({ name: 'troupe_http_requests_running', help: 'Requests that have no answer yet', registers })
-  const statements = new Counter({ name: 'troupe_store_statements_total', help: 'Statements sent to the store', registers })
+  const running = new Gauge({
+    name: 'troupe_http_requests_running',
+    help: 'Requests that have no answer yet',
+    registers,
+  })
+  const statements = new Counter({
+    name: 'troupe_store_statements_total',
+    help: 'Statements sent to the store',
+    registers,
+  })
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
-    requestDone: (route, method, status, seconds) => duration.observe({ route, method, status: String(status) }, seconds),
+    requestDone: (route, method, status, seconds) =>
+      duration.observe({ route, method, status: String(status) }, seconds),
     requestsRunning: (change) => running.inc(change),
     statementRun: () => statements.inc(),
   }

@@ -57,7 +57,12 @@ export class Operations {
   }
 
   /** As `call`, for a resource; what a handler answers counts only when it is truthy. */
-  async resource(access: Access, right: Right, name: string, data: { readonly [member: string]: Json }): Promise<JsonText | null> {
+  async resource(
+    access: Access,
+    right: Right,
+    name: string,
+    data: { readonly [member: string]: Json },
+  ): Promise<JsonText | null> {
     await this.require(access, 'resources', right, name)
     const handle = this.#parts.handleOf(access.actor)
     for (const handler of this.#parts.registry.resources(name)) {
@@ -74,7 +79,8 @@ export class Operations {
   /** App-level: the first truthy answer of a bot handler decides. */
   async bot(token: string, body: Json | undefined): Promise<boolean> {
     for (const handler of this.#parts.registry.bots) {
-      if (await handler({ path: '/bot', method: 'POST', bot_token: token, ...(body === undefined ? {} : { body }) })) return true
+      if (await handler({ path: '/bot', method: 'POST', bot_token: token, ...(body === undefined ? {} : { body }) }))
+        return true
     }
     return false
   }

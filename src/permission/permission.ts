@@ -58,7 +58,12 @@ export class Permission {
   }
 
   /** Those of `targets` that may be touched: what a listing shows. */
-  async filter(actorId: string, caller: Caller, operation: Omit<Operation, 'target'>, targets: readonly string[]): Promise<ReadonlySet<string>> {
+  async filter(
+    actorId: string,
+    caller: Caller,
+    operation: Omit<Operation, 'target'>,
+    targets: readonly string[],
+  ): Promise<ReadonlySet<string>> {
     if (!this.isRuled(caller)) return new Set(this.mayTouch(caller, operation).allowed ? targets : [])
     const verdicts = await Promise.all(targets.map((target) => this.may(actorId, caller, { ...operation, target })))
     return new Set(targets.filter((_, index) => verdicts[index]?.allowed === true))
@@ -70,7 +75,11 @@ export class Permission {
   }
 }
 
-export function refusal(caller: Caller, operation: Omit<Operation, 'target'> & { target?: string }, verdict: Verdict): ServiceError {
+export function refusal(
+  caller: Caller,
+  operation: Omit<Operation, 'target'> & { target?: string },
+  verdict: Verdict,
+): ServiceError {
   const what = `${operation.right} ${operation.category}${operation.target ? `/${operation.target}` : ''}`
   const reason = `${nameOf(caller)} may not ${what}: ${verdict.reason}`
   if (caller.kind === 'anonymous') return new ServiceError('unauthorized', undefined, { reason })

@@ -41,11 +41,15 @@ export class BulkWrite {
   async write(access: Access, body: JsonText, operation: 'put' | 'post'): Promise<JsonText> {
     const fields = isObject(body) ? members(body) : null
     if (fields === null) throw new ServiceError('bad_request', 'Cannot set properties: the body must be a JSON object')
-    if (fields.size === 0 && operation === 'post') throw new ServiceError('bad_request', 'Cannot set properties: the object is empty')
+    if (fields.size === 0 && operation === 'post')
+      throw new ServiceError('bad_request', 'Cannot set properties: the object is empty')
     const entries = new Map<string, Entry>()
-    for (const [name, given] of fields) entries.set(name, await this.#check(access, name, readEntry(name, given), operation))
+    for (const [name, given] of fields)
+      entries.set(name, await this.#check(access, name, readEntry(name, given), operation))
     if (entries.size === 0) return object([])
-    return this.#parts.writer.change(access.actor.id, access.caller, (tx, record) => this.#store(tx, record, access.actor.id, entries))
+    return this.#parts.writer.change(access.actor.id, access.caller, (tx, record) =>
+      this.#store(tx, record, access.actor.id, entries),
+    )
   }
 
   async #check(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
@@ -55,13 +59,21 @@ export class BulkWrite {
     await permission.require(access.actor.id, access.caller, { category: 'properties', right: 'write', target: name })
     if (entry.kind === 'bulk') return { kind: 'bulk', entries: await lists.passBulk(access, name, entry.entries) }
     const passed = await gate.pass(access, operation, [name], entry.kind === 'list' ? known('[]') : entry.value)
-    if (passed === null) throw new ServiceError('forbidden', `Cannot set ${quote([name])}: the application rejected the value`)
+    if (passed === null)
+      throw new ServiceError('forbidden', `Cannot set ${quote([name])}: the application rejected the value`)
     return entry.kind === 'list' ? entry : { kind: 'value', value: passed }
   }
 
-  async #store(tx: Transaction, record: RecordChange, actorId: string, entries: ReadonlyMap<string, Entry>): Promise<JsonText> {
+  async #store(
+    tx: Transaction,
+    record: RecordChange,
+    actorId: string,
+    entries: ReadonlyMap<string, Entry>,
+  ): Promise<JsonText> {
     const now = this.#parts.now()
-    const given = [...entries].flatMap(([name, entry]) => (entry.kind === 'value' ? [[name, entry.value] as const] : []))
+    const given = [...entries].flatMap(([name, entry]) =>
+      entry.kind === 'value' ? [[name, entry.value] as const] : [],
+    )
     if (given.length > 0) await this.#storeValues(tx, actorId, new Map(given))
     if (given.length > 0) record({ target: 'properties', subtarget: null, resource: null, blob: object(given) })
     const echo: (readonly [string, JsonText])[] = []
@@ -91,12 +103,17 @@ export class BulkWrite {
     const gone = [...values.keys()].filter((name) => !kept.has(name))
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
     if (kept.size > 0) await putValues(tx, actorId, kept)
-    await this.#parts.indexes.update(tx, actorId, new Map([...values].map(([name, value]) => [name, value === absent ? null : value])))
+    await this.#parts.indexes.update(
+      tx,
+      actorId,
+      new Map([...values].map(([name, value]) => [name, value === absent ? null : value])),
+    )
   }
 }
 
 function readEntry(name: string, given: JsonText): Entry {
-  if (isNull(given)) throw new ServiceError('invalid_value', `Cannot set ${quote([name])}: null is not a property value`)
+  if (isNull(given))
+    throw new ServiceError('invalid_value', `Cannot set ${quote([name])}: null is not a property value`)
   const fields = isObject(given) ? members(given) : null
   const type = fields?.get('_type')
   if (fields === null || fields === undefined) return { kind: 'value', value: given }
@@ -113,5 +130,8 @@ export function readTexts(fields: ReadonlyMap<string, JsonText>): ListTexts {
     return isNull(value) ? '' : (stringValue(value) ?? value)
   }
   const [description, explanation] = [read('description'), read('explanation')]
-  return { ...(description === undefined ? {} : { description }), ...(explanation === undefined ? {} : { explanation }) }
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(explanation === undefined ? {} : { explanation }),
+  }
 }

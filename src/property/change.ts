@@ -32,7 +32,11 @@ export class ActorWriter {
   }
 
   /** @throws ServiceError `actor_not_found` */
-  change<T>(actorId: string, by: Caller, work: (tx: Transaction, record: Record, actor: LockedActor) => Promise<T>): Promise<T> {
+  change<T>(
+    actorId: string,
+    by: Caller,
+    work: (tx: Transaction, record: Record, actor: LockedActor) => Promise<T>,
+  ): Promise<T> {
     return this.#store.writeActor(actorId, async (tx, actor) => {
       const changes: Change[] = []
       const result = await work(tx, (change) => changes.push(change), actor)

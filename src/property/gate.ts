@@ -20,7 +20,12 @@ export class PropertyGate {
   }
 
   /** The value after every hook; null as soon as one hides or rejects it. A hook that throws fails the request. */
-  async pass(access: Access, operation: PropertyOperation, path: readonly string[], value: JsonText): Promise<JsonText | null> {
+  async pass(
+    access: Access,
+    operation: PropertyOperation,
+    path: readonly string[],
+    value: JsonText,
+  ): Promise<JsonText | null> {
     const [name = ''] = path
     if (this.isOpen(access, operation, name)) return value
     const actor = this.#handleOf(access.actor)

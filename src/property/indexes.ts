@@ -32,7 +32,8 @@ export class Indexes {
 
   async #renameCreator(tx: Transaction, actorId: string, email: JsonText): Promise<void> {
     const creator = normaliseCreator(stringValue(email) ?? '')
-    if (!creator.includes('@')) throw new ServiceError('invalid_value', 'Cannot set "email": the creator has to be an e-mail address')
+    if (!creator.includes('@'))
+      throw new ServiceError('invalid_value', 'Cannot set "email": the creator has to be an e-mail address')
     if (this.#policy.uniqueCreator && !(await claimCreator(tx, creator, actorId))) {
       throw new ServiceError('conflict', 'Cannot set "email": another actor has this creator')
     }

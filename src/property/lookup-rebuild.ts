@@ -15,7 +15,10 @@ export async function rebuildLookups(store: Store, indexed: ReadonlySet<string>)
   await store.write(async (tx) => {
     if (await isCurrent(tx)) return
     const names = JSON.stringify([...indexed].map((name) => [name]))
-    await tx.run('DELETE FROM property_lookup WHERE name NOT IN (SELECT name FROM rows($1, name TEXT) AS wanted)', names)
+    await tx.run(
+      'DELETE FROM property_lookup WHERE name NOT IN (SELECT name FROM rows($1, name TEXT) AS wanted)',
+      names,
+    )
     // The oldest actor keeps a value that several hold.
     const rows = await tx.all<{ actor_id: string; name: string; value: string }>(
       `SELECT property.actor_id, property.name, property.value FROM property JOIN actor ON actor.id = property.actor_id

@@ -17,10 +17,18 @@ export function lookupText(value: JsonText): string | null {
  * Replaces the actor's entries for the names in `values`; null removes one. Gives the names whose value another actor
  * holds already: the first owner keeps it.
  */
-export async function replaceLookups(tx: Transaction, actorId: string, values: ReadonlyMap<string, JsonText | null>): Promise<string[]> {
+export async function replaceLookups(
+  tx: Transaction,
+  actorId: string,
+  values: ReadonlyMap<string, JsonText | null>,
+): Promise<string[]> {
   if (values.size === 0) return []
   const names = JSON.stringify([...values.keys()].map((name) => [name]))
-  await tx.run('DELETE FROM property_lookup WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS gone)', actorId, names)
+  await tx.run(
+    'DELETE FROM property_lookup WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS gone)',
+    actorId,
+    names,
+  )
   const entries = [...values].flatMap(([name, value]) => {
     const text = value === null ? null : lookupText(value)
     return text === null ? [] : [[name, text] as const]

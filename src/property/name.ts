@@ -13,8 +13,10 @@ export function checkName(name: string): void {
 /** A list's name is a property's name, and besides not one that peers take for a marker. @throws ServiceError `invalid_name` */
 export function checkListName(name: string): void {
   checkName(name)
-  if (name.startsWith('_')) throw new ServiceError('invalid_name', `Cannot use the name ${quote(name)}: a list's name does not begin with "_"`)
-  if (name.includes('#')) throw new ServiceError('invalid_name', `Cannot use the name ${quote(name)}: a list's name holds no "#"`)
+  if (name.startsWith('_'))
+    throw new ServiceError('invalid_name', `Cannot use the name ${quote(name)}: a list's name does not begin with "_"`)
+  if (name.includes('#'))
+    throw new ServiceError('invalid_name', `Cannot use the name ${quote(name)}: a list's name holds no "#"`)
 }
 
 function complaintAbout(name: string): string | null {
@@ -23,7 +25,8 @@ function complaintAbout(name: string): string | null {
   if (name.includes('\0')) return 'it holds NUL'
   if (!name.isWellFormed()) return 'it holds half a surrogate pair'
   if (name.startsWith('list:')) return 'names that begin with "list:" are reserved'
-  if (name.length > maxNameBytes || Buffer.byteLength(name) > maxNameBytes) return `it is longer than ${maxNameBytes} bytes`
+  if (name.length > maxNameBytes || Buffer.byteLength(name) > maxNameBytes)
+    return `it is longer than ${maxNameBytes} bytes`
   return null
 }
 

@@ -10,7 +10,14 @@ import type { ActorWriter, Change } from './change.ts'
 import type { PropertyGate } from './gate.ts'
 import type { Indexes } from './indexes.ts'
 import { checkName } from './name.ts'
-import { deleteAllProperties, deleteValues, findProperties, findProperty, putValue, type StoredProperty } from './property-store.ts'
+import {
+  deleteAllProperties,
+  deleteValues,
+  findProperties,
+  findProperty,
+  putValue,
+  type StoredProperty,
+} from './property-store.ts'
 
 /** The empty text stands for "no such property", in storage and in diffs. */
 export const absent = known('""')
@@ -38,7 +45,10 @@ export class Properties {
   }
 
   /** The value at the path, or that the name is a list's; null when there is nothing or a hook hides it. */
-  async get(access: Access, path: readonly string[]): Promise<{ kind: 'value'; value: JsonText } | { kind: 'list' } | null> {
+  async get(
+    access: Access,
+    path: readonly string[],
+  ): Promise<{ kind: 'value'; value: JsonText } | { kind: 'list' } | null> {
     await this.#require(access, 'read', path)
     const [name = '', ...below] = path
     const property = await this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
@@ -58,7 +68,12 @@ export class Properties {
   async show(access: Access, stored: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
     const { permission, gate } = this.#parts
     const names = stored.map(({ name }) => name)
-    const visible = await permission.filter(access.actor.id, access.caller, { category: 'properties', right: 'read' }, names)
+    const visible = await permission.filter(
+      access.actor.id,
+      access.caller,
+      { category: 'properties', right: 'read' },
+      names,
+    )
     const shown: StoredProperty[] = []
     for (const property of stored) {
       if (!visible.has(property.name)) continue
@@ -74,11 +89,17 @@ export class Properties {
    *
    * @throws ServiceError `conflict` when the name is a list's, or something on the way is not an object.
    */
-  async put(access: Access, path: readonly string[], given: JsonText, operation: 'put' | 'post' = 'put'): Promise<void> {
+  async put(
+    access: Access,
+    path: readonly string[],
+    given: JsonText,
+    operation: 'put' | 'post' = 'put',
+  ): Promise<void> {
     const [name = '', ...below] = path
     checkName(name)
     if (below.includes('')) throw new ServiceError('not_found', `Cannot write ${quote(path)}: a segment is empty`)
-    if (below.length === 0 && isNull(given)) throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: null is not a property value`)
+    if (below.length === 0 && isNull(given))
+      throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: null is not a property value`)
     await this.#require(access, 'write', path)
     const value = await this.#passWrite(access, operation, path, given)
     await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
@@ -95,7 +116,13 @@ export class Properties {
     })
   }
 
-  async #merge(tx: Transaction, actorId: string, name: string, below: readonly string[], value: JsonText): Promise<Change> {
+  async #merge(
+    tx: Transaction,
+    actorId: string,
+    name: string,
+    below: readonly string[],
+    value: JsonText,
+  ): Promise<Change> {
     const stored = await findProperty(tx, actorId, name)
     if (stored?.kind === 'list') throw nameIsList(name)
     const merged = mergeAt(stored?.value, below, value)
@@ -139,10 +166,12 @@ export class Properties {
   async deleteAll(access: Access, listRemoval: (name: string) => Change): Promise<void> {
     const stored = await this.#parts.store.read((q) => findProperties(q, access.actor.id))
     await this.#require(access, 'delete', [])
-    for (const { name } of this.#parts.permission.isRuled(access.caller) ? stored : []) await this.#require(access, 'delete', [name])
+    for (const { name } of this.#parts.permission.isRuled(access.caller) ? stored : [])
+      await this.#require(access, 'delete', [name])
     for (const property of stored) {
       const value = property.kind === 'value' ? property.value : known('[]')
-      if ((await this.#parts.gate.pass(access, 'delete', [property.name], value)) === null) throw rejectedDelete([property.name])
+      if ((await this.#parts.gate.pass(access, 'delete', [property.name], value)) === null)
+        throw rejectedDelete([property.name])
     }
     await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
       // Read again: what was added since the hooks ran goes too, and is told of.
@@ -154,12 +183,22 @@ export class Properties {
   }
 
   async #require(access: Access, right: Right, path: readonly string[]): Promise<void> {
-    await this.#parts.permission.require(access.actor.id, access.caller, { category: 'properties', right, target: path.join('/') })
+    await this.#parts.permission.require(access.actor.id, access.caller, {
+      category: 'properties',
+      right,
+      target: path.join('/'),
+    })
   }
 
-  async #passWrite(access: Access, operation: PropertyOperation, path: readonly string[], value: JsonText): Promise<JsonText> {
+  async #passWrite(
+    access: Access,
+    operation: PropertyOperation,
+    path: readonly string[],
+    value: JsonText,
+  ): Promise<JsonText> {
     const passed = await this.#parts.gate.pass(access, operation, path, value)
-    if (passed === null) throw new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
+    if (passed === null)
+      throw new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
     return passed
   }
 
@@ -167,7 +206,8 @@ export class Properties {
     const [name = '', ...below] = path
     if (this.#parts.gate.isOpen(access, 'delete', name)) return
     const stored = await this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
-    const value = stored?.kind === 'value' ? (below.length === 0 ? stored.value : getAt(stored.value, below)) : undefined
+    const value =
+      stored?.kind === 'value' ? (below.length === 0 ? stored.value : getAt(stored.value, below)) : undefined
     if ((await this.#parts.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)
   }
 }

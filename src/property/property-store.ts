@@ -20,18 +20,29 @@ function toProperty(row: PropertyRow): StoredProperty {
 }
 
 export async function findProperty(q: Queries, actorId: string, name: string): Promise<StoredProperty | null> {
-  const row = await q.get<PropertyRow>('SELECT name, kind, value FROM property WHERE actor_id = $1 AND name = $2', actorId, name)
+  const row = await q.get<PropertyRow>(
+    'SELECT name, kind, value FROM property WHERE actor_id = $1 AND name = $2',
+    actorId,
+    name,
+  )
   return row === undefined ? null : toProperty(row)
 }
 
 /** By name. */
 export async function findProperties(q: Queries, actorId: string): Promise<StoredProperty[]> {
-  const rows = await q.all<PropertyRow>('SELECT name, kind, value FROM property WHERE actor_id = $1 ORDER BY name', actorId)
+  const rows = await q.all<PropertyRow>(
+    'SELECT name, kind, value FROM property WHERE actor_id = $1 ORDER BY name',
+    actorId,
+  )
   return rows.map(toProperty)
 }
 
 /** Those of `names` that exist. */
-export async function findKinds(q: Queries, actorId: string, names: readonly string[]): Promise<ReadonlyMap<string, 'value' | 'list'>> {
+export async function findKinds(
+  q: Queries,
+  actorId: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, 'value' | 'list'>> {
   const rows = await q.all<{ name: string; kind: 'value' | 'list' }>(
     'SELECT name, kind FROM property WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS wanted)',
     actorId,
@@ -53,7 +64,11 @@ export async function putValue(tx: Transaction, actorId: string, name: string, v
 }
 
 /** All of them; the caller made sure that none is a list's name. */
-export async function putValues(tx: Transaction, actorId: string, values: ReadonlyMap<string, JsonText>): Promise<void> {
+export async function putValues(
+  tx: Transaction,
+  actorId: string,
+  values: ReadonlyMap<string, JsonText>,
+): Promise<void> {
   await tx.run(
     `INSERT INTO property (actor_id, name, kind, value)
      SELECT $1, entry.name, 'value', entry.value FROM rows($2, name TEXT, value TEXT) AS entry WHERE true

@@ -4,7 +4,9 @@ import { page } from './layout.ts'
 import type { CreatedValues, Html } from './values.ts'
 
 export function createdPage(values: CreatedValues): Html {
-  return page({ ...values, title: 'Your actor is ready' }, html`
+  return page(
+    { ...values, title: 'Your actor is ready' },
+    html`
 <section class="card">
 <h1>Your actor is ready</h1>
 <p class="lead">Keep these three. The passphrase is your key: with it, any program can act as you here.</p>
@@ -17,5 +19,6 @@ export function createdPage(values: CreatedValues): Html {
 <section class="notes">
 <h2>Try it</h2>
 <pre><code>curl -u '${values.creator}:${values.passphrase}' ${values.url}/properties</code></pre>
-</section>`)
+</section>`,
+  )
 }

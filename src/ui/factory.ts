@@ -4,7 +4,9 @@ import { page } from './layout.ts'
 import type { FactoryValues, Html } from './values.ts'
 
 export function factoryPage(values: FactoryValues): Html {
-  return page({ ...values, title: values.oauth_enabled ? 'Sign in' : 'Create your actor' }, html`
+  return page(
+    { ...values, title: values.oauth_enabled ? 'Sign in' : 'Create your actor' },
+    html`
 <section class="card">
 <h1>${values.oauth_enabled ? 'Sign in' : 'Create your actor'}</h1>
 ${values.description === '' ? '' : html`<p class="lead">${values.description}</p>`}
@@ -19,7 +21,8 @@ ${values.oauth_enabled ? providers(values) : form(values)}
 <li>Other actors, phones and AI assistants reach it through one set of rules.</li>
 <li>Delete it, and everything in it is gone.</li>
 </ul>
-</section>`)
+</section>`,
+  )
 }
 
 function providers(values: FactoryValues): Html {

@@ -78,7 +78,11 @@ async function remove({ parts, actor, rest }: ActorExchange): Promise<Answer> {
   return noContent()
 }
 
-async function store({ parts, actor }: ActorExchange, bucket: string, values: ReadonlyMap<string, JsonText>): Promise<void> {
+async function store(
+  { parts, actor }: ActorExchange,
+  bucket: string,
+  values: ReadonlyMap<string, JsonText>,
+): Promise<void> {
   for (const name of [bucket, ...values.keys()]) checkName(name)
   const kept = new Map([...values].filter(([, value]) => !isEmpty(value)))
   if (kept.size > 0) await parts.attributes.set(actor.id, bucket, kept)
@@ -86,7 +90,14 @@ async function store({ parts, actor }: ActorExchange, bucket: string, values: Re
 
 /** Values that say nothing are not stored. */
 function isEmpty(value: JsonText): boolean {
-  return isNull(value) || value === '""' || value === '0' || value === 'false' || (isArray(value) && value === '[]') || value === '{}'
+  return (
+    isNull(value) ||
+    value === '""' ||
+    value === '0' ||
+    value === 'false' ||
+    (isArray(value) && value === '[]') ||
+    value === '{}'
+  )
 }
 
 function isPing(rest: readonly string[]): boolean {

@@ -46,7 +46,10 @@ export const factoryRoutes: readonly Route[] = [
       },
       'application/x-www-form-urlencoded': { type: 'object', properties: { creator: { type: 'string' } } },
     },
-    responses: { 201: { text: 'The actor, its passphrase included', schema: actorSchema }, ...errorResponses(400, 403, 413, 415) },
+    responses: {
+      201: { text: 'The actor, its passphrase included', schema: actorSchema },
+      ...errorResponses(400, 403, 413, 415),
+    },
     handler: create,
   },
 ]
@@ -55,7 +58,8 @@ async function create(exchange: Exchange): Promise<Answer> {
   const { parts, request } = exchange
   const body = await readJsonOrForm(request, parts.config)
   if (body.kind === 'form') return createFromForm(parts, body.form, request.header('accept'))
-  if (body.kind === 'text') throw new ServiceError('invalid_json', 'Cannot create an actor: the body is neither JSON nor a form')
+  if (body.kind === 'text')
+    throw new ServiceError('invalid_json', 'Cannot create an actor: the body is neither JSON nor a form')
   if (body.kind === 'none' && request.header('accept')?.includes('text/html') === true) return missingCreator(parts)
   return answerCreated(parts, await parts.actors.create(body.kind === 'none' ? {} : readFields(body.json)))
 }
@@ -64,12 +68,26 @@ async function create(exchange: Exchange): Promise<Answer> {
 async function createFromForm(parts: Parts, form: Params, accept: string | undefined): Promise<Answer> {
   const creator = form.get('creator') ?? form.get('email')
   if (accept?.includes('application/json') === true) {
-    return answerCreated(parts, await parts.actors.create({ ...definedOf('creator', creator), ...definedOf('passphrase', form.get('passphrase')), ...definedOf('trusteeRoot', form.get('trustee_root')) }))
+    return answerCreated(
+      parts,
+      await parts.actors.create({
+        ...definedOf('creator', creator),
+        ...definedOf('passphrase', form.get('passphrase')),
+        ...definedOf('trusteeRoot', form.get('trustee_root')),
+      }),
+    )
   }
   if (creator === undefined || creator.trim() === '') return missingCreator(parts)
   try {
     const { actor, passphrase } = await parts.actors.create({ creator })
-    const values = { base_path: parts.basePath, name: parts.identity.name, id: actor.id, url: urlOf(parts, actor.id), creator: actor.creator, passphrase }
+    const values = {
+      base_path: parts.basePath,
+      name: parts.identity.name,
+      id: actor.id,
+      url: urlOf(parts, actor.id),
+      creator: actor.creator,
+      passphrase,
+    }
     return html(200, await parts.pages.created(values))
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500) return frontPage(parts, error.status, error.message)
@@ -103,7 +121,11 @@ function readFields(body: JsonText): { creator?: string; passphrase?: string; tr
     if (text === null) throw new ServiceError('bad_request', `Cannot create an actor: ${name} must be a text`)
     return text
   }
-  return { ...definedOf('creator', read('creator')), ...definedOf('passphrase', read('passphrase')), ...definedOf('trusteeRoot', read('trustee_root')) }
+  return {
+    ...definedOf('creator', read('creator')),
+    ...definedOf('passphrase', read('passphrase')),
+    ...definedOf('trusteeRoot', read('trustee_root')),
+  }
 }
 
 function definedOf<K extends string>(key: K, value: string | undefined): { [key in K]?: string } {
@@ -113,7 +135,12 @@ function definedOf<K extends string>(key: K, value: string | undefined): { [key 
 function answerCreated(parts: Parts, { actor, passphrase }: Created): Answer {
   return json(
     201,
-    { id: actor.id, creator: actor.creator, passphrase, ...(actor.trusteeRoot === null ? {} : { trustee_root: actor.trusteeRoot }) },
+    {
+      id: actor.id,
+      creator: actor.creator,
+      passphrase,
+      ...(actor.trusteeRoot === null ? {} : { trustee_root: actor.trusteeRoot }),
+    },
     { Location: urlOf(parts, actor.id) },
   )
 }

@@ -38,7 +38,11 @@ export const listRoutes: readonly Route[] = [
       'application/json': {
         type: 'object',
         required: ['action'],
-        properties: { action: { enum: ['add', 'update', 'delete'] }, item_value: anyValue, item_index: { type: 'integer' } },
+        properties: {
+          action: { enum: ['add', 'update', 'delete'] },
+          item_value: anyValue,
+          item_index: { type: 'integer' },
+        },
       },
     },
     responses: { 201: { text: 'Added', schema: { type: 'object' } }, 204: 'Updated or deleted', ...writeErrors },
@@ -135,7 +139,10 @@ async function putMetadata(exchange: ActorExchange): Promise<Answer> {
   const { parts, request, params, actor, caller } = exchange
   const given = readTexts(readObject(await readJson(request, parts.config)))
   if (given.description === undefined && given.explanation === undefined) {
-    throw new ServiceError('bad_request', 'Cannot change the metadata: the body has neither description nor explanation')
+    throw new ServiceError(
+      'bad_request',
+      'Cannot change the metadata: the body has neither description nor explanation',
+    )
   }
   await parts.lists.setTexts({ actor, caller }, params['name'] ?? '', given)
   return noContent()

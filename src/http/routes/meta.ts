@@ -75,7 +75,10 @@ function value(parts: Parts, actor: Actor, path: string): Answer {
     case 'actingweb/formats':
       return text(200, formats)
     case 'actingweb/trust_types':
-      return json(200, builtInTrustTypes.map((type) => ({ ...type, created_by: 'system' })))
+      return json(
+        200,
+        builtInTrustTypes.map((type) => ({ ...type, created_by: 'system' })),
+      )
     case 'trusttypes':
       return json(200, {
         trust_types: Object.fromEntries(

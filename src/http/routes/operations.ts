@@ -33,8 +33,15 @@ function routesFor(kind: OperationKind, noun: string): readonly Route[] {
       path: `/:actor/${kind}`,
       access: kind,
       summary: `The ${kind} that the caller may call`,
-      responses: { 200: { text: 'Descriptors', schema: { type: 'object', properties: { [kind]: { type: 'array', items: descriptor } } } }, ...actorErrors },
-      handler: async ({ parts, actor, caller }) => json(200, { [kind]: await parts.operations.list({ actor, caller }, kind) }),
+      responses: {
+        200: {
+          text: 'Descriptors',
+          schema: { type: 'object', properties: { [kind]: { type: 'array', items: descriptor } } },
+        },
+        ...actorErrors,
+      },
+      handler: async ({ parts, actor, caller }) =>
+        json(200, { [kind]: await parts.operations.list({ actor, caller }, kind) }),
     },
     {
       id: `get${noun}`,
@@ -45,8 +52,24 @@ function routesFor(kind: OperationKind, noun: string): readonly Route[] {
       responses: { 200: { text: 'What the handler answered', schema: anyValue }, ...actorErrors },
       handler: (exchange) => get(kind, exchange),
     },
-    { id: `call${noun}`, method: 'POST', path: `/:actor/${kind}/*`, access: kind, ...call, responses: result, handler: (exchange) => post(kind, exchange) },
-    { id: `put${noun}`, method: 'PUT', path: `/:actor/${kind}/*`, access: kind, ...call, responses: result, handler: (exchange) => post(kind, exchange) },
+    {
+      id: `call${noun}`,
+      method: 'POST',
+      path: `/:actor/${kind}/*`,
+      access: kind,
+      ...call,
+      responses: result,
+      handler: (exchange) => post(kind, exchange),
+    },
+    {
+      id: `put${noun}`,
+      method: 'PUT',
+      path: `/:actor/${kind}/*`,
+      access: kind,
+      ...call,
+      responses: result,
+      handler: (exchange) => post(kind, exchange),
+    },
     {
       id: `delete${noun}`,
       method: 'DELETE',
@@ -79,12 +102,17 @@ async function post(kind: OperationKind, exchange: ActorExchange): Promise<Answe
   const body = await readJson(request, parts.config)
   const data = requireData(toPlain(body))
   if (kind === 'methods' && isJsonRpc(body)) return answerJsonRpc(exchange, name, body)
-  if (name === '') throw new ServiceError('bad_request', `Cannot call: the address names no ${kind === 'methods' ? 'method' : 'action'}`)
+  if (name === '')
+    throw new ServiceError(
+      'bad_request',
+      `Cannot call: the address names no ${kind === 'methods' ? 'method' : 'action'}`,
+    )
   return answerCall(await parts.operations.call({ actor, caller }, kind, name, data), name)
 }
 
 function answerCall(result: JsonText | null, name: string): Answer {
-  if (result === null) throw new ServiceError('no_result', `Cannot call ${quote(name)}: nothing by this name gave an answer`)
+  if (result === null)
+    throw new ServiceError('no_result', `Cannot call ${quote(name)}: nothing by this name gave an answer`)
   return jsonText(200, result)
 }
 

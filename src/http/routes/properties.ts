@@ -16,7 +16,11 @@ import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
 import { urlOf } from '../urls.ts'
 
 const object_ = { type: 'object' } as const
-const formAndJson = { 'application/json': object_, 'application/x-www-form-urlencoded': object_, 'multipart/form-data': object_ }
+const formAndJson = {
+  'application/json': object_,
+  'application/x-www-form-urlencoded': object_,
+  'multipart/form-data': object_,
+}
 const value = { 'application/json': anyValue, 'text/plain': { type: 'string' } }
 const listing = {
   format: '"full" adds the items of lists; anything else gives their counts',
@@ -74,7 +78,10 @@ export const propertyRoutes: readonly Route[] = [
     access: 'properties',
     summary: 'A property, something inside it, a list or one of its items',
     query: { ...index, format: '"short" gives a list’s facts instead of its items' },
-    responses: { 200: { text: 'The value; a top-level text as text/plain unless JSON is asked for', schema: anyValue }, ...actorErrors },
+    responses: {
+      200: { text: 'The value; a top-level text as text/plain unless JSON is asked for', schema: anyValue },
+      ...actorErrors,
+    },
     handler: getOne,
   },
   {
@@ -121,7 +128,10 @@ async function listAll({ parts, query, actor, caller }: ActorExchange): Promise<
   return jsonText(200, listingView({ properties: await parts.properties.all(access), lists: null }))
 }
 
-async function everythingShown(parts: ActorExchange['parts'], access: Access): Promise<Parameters<typeof metadataView>[0]> {
+async function everythingShown(
+  parts: ActorExchange['parts'],
+  access: Access,
+): Promise<Parameters<typeof metadataView>[0]> {
   const { stored, lists } = await parts.lists.everything(access)
   return { properties: await parts.properties.show(access, stored), lists }
 }
@@ -129,15 +139,22 @@ async function everythingShown(parts: ActorExchange['parts'], access: Access): P
 async function postAll(exchange: ActorExchange): Promise<Answer> {
   const { parts, request, query, actor, caller } = exchange
   const body = await readJsonOrForm(request, parts.config)
-  const given = body.kind === 'json' ? body.json : formBody(body.kind === 'form' ? body.form : body.kind === 'none' ? query : null)
+  const given =
+    body.kind === 'json' ? body.json : formBody(body.kind === 'form' ? body.form : body.kind === 'none' ? query : null)
   return jsonText(201, await parts.bulkWrite.write({ actor, caller }, given, 'post'))
 }
 
 /** A form's fields as the JSON body they stand for; `property` names one property with its type, else each field is one. */
 function formBody(form: Params | null): JsonText {
-  if (form === null || form.entries.size === 0) throw new ServiceError('invalid_json', 'Cannot set properties: the body is neither JSON nor a form')
+  if (form === null || form.entries.size === 0)
+    throw new ServiceError('invalid_json', 'Cannot set properties: the body is neither JSON nor a form')
   const name = form.get('property')
-  if (name === undefined) return object([...form.entries].filter(([field]) => field !== '_method').map(([field, text]) => [field, stringText(text)] as const))
+  if (name === undefined)
+    return object(
+      [...form.entries]
+        .filter(([field]) => field !== '_method')
+        .map(([field, text]) => [field, stringText(text)] as const),
+    )
   const type = form.get('property_type') ?? 'simple'
   if (type === 'list') {
     const texts = ['description', 'explanation'].flatMap((field) => {
@@ -147,7 +164,8 @@ function formBody(form: Params | null): JsonText {
     return object([[name, object([['_type', known('"list"')], ...texts])]])
   }
   const given = form.get('value')
-  if (type !== 'simple' || given === undefined) throw new ServiceError('bad_request', 'Cannot set the property: the form needs a value, or property_type "list"')
+  if (type !== 'simple' || given === undefined)
+    throw new ServiceError('bad_request', 'Cannot set the property: the form needs a value, or property_type "list"')
   return object([[name, stringText(given)]])
 }
 
@@ -178,7 +196,12 @@ async function getList(exchange: ActorExchange, path: readonly string[]): Promis
   const [name = '', position, ...deeper] = path
   if (position === undefined) {
     const wanted = query.get('index')
-    if (wanted !== undefined) return getItem(exchange, path, /^-[0-9]+$/.test(wanted) ? -(parseIndex(wanted.slice(1)) ?? 0) : parseIndex(wanted))
+    if (wanted !== undefined)
+      return getItem(
+        exchange,
+        path,
+        /^-[0-9]+$/.test(wanted) ? -(parseIndex(wanted.slice(1)) ?? 0) : parseIndex(wanted),
+      )
     if (query.get('format') === 'short') {
       const metadata = await parts.lists.metadata(access, name)
       if (metadata === null) throw nothingAt(path)
@@ -193,8 +216,13 @@ async function getList(exchange: ActorExchange, path: readonly string[]): Promis
   return getItem(exchange, path, parseIndex(position))
 }
 
-async function getItem({ parts, actor, caller }: ActorExchange, path: readonly string[], position: number | null): Promise<Answer> {
-  const item = position === null ? null : await parts.lists.item({ actor, caller }, path[0] ?? '', position, { fromEnd: true })
+async function getItem(
+  { parts, actor, caller }: ActorExchange,
+  path: readonly string[],
+  position: number | null,
+): Promise<Answer> {
+  const item =
+    position === null ? null : await parts.lists.item({ actor, caller }, path[0] ?? '', position, { fromEnd: true })
   if (item === null) throw nothingAt(path)
   return jsonText(200, item)
 }
@@ -204,7 +232,10 @@ async function putOne(exchange: ActorExchange): Promise<Answer> {
   const access = { actor, caller }
   const path = pathOf(exchange)
   const [name = '', position, ...deeper] = path
-  const given = valueOf(await readValue(request, parts.config), isUrlencoded(request.header('content-type')) && request.method === 'POST')
+  const given = valueOf(
+    await readValue(request, parts.config),
+    isUrlencoded(request.header('content-type')) && request.method === 'POST',
+  )
   const wanted = query.get('index')
   if (position === undefined && wanted === undefined) {
     await parts.properties.put(access, path, given)
@@ -218,9 +249,11 @@ async function putOne(exchange: ActorExchange): Promise<Answer> {
   }
   if (deeper.length > 0) throw new ServiceError('conflict', 'Cannot write inside a list item: replace the item')
   const place = parseIndex(position ?? wanted ?? '')
-  if (place === null) throw new ServiceError('invalid_index', 'Cannot write the item: its index is not a whole number from 0 on')
+  if (place === null)
+    throw new ServiceError('invalid_index', 'Cannot write the item: its index is not a whole number from 0 on')
   if (given === 'null') throw new ServiceError('invalid_value', 'Cannot write the item: it is null')
-  if (!(await parts.lists.update(access, name, place, given, { orAppend: true }))) throw nothingAt([name, String(place)])
+  if (!(await parts.lists.update(access, name, place, given, { orAppend: true })))
+    throw nothingAt([name, String(place)])
   return noContent()
 }
 
@@ -267,7 +300,12 @@ async function deleteOne(exchange: ActorExchange): Promise<Answer> {
   return noContent()
 }
 
-async function deleteItem(access: Access, parts: ActorExchange['parts'], path: readonly string[], position: number | null): Promise<void> {
+async function deleteItem(
+  access: Access,
+  parts: ActorExchange['parts'],
+  path: readonly string[],
+  position: number | null,
+): Promise<void> {
   if (position === null || !(await parts.lists.deleteItem(access, path[0] ?? '', position))) throw nothingAt(path)
 }
 

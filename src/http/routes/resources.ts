@@ -11,8 +11,16 @@ const answered = { text: 'What the handler answered', schema: anyValue }
 
 export const resourceRoutes: readonly Route[] = [
   route('getResource', 'GET', { summary: 'Reads the resource', responses: { 200: answered, ...actorErrors } }),
-  route('postResource', 'POST', { summary: 'Adds to the resource', request, responses: { 201: answered, ...writeErrors } }),
-  route('putResource', 'PUT', { summary: 'Changes the resource', request, responses: { 200: answered, ...writeErrors } }),
+  route('postResource', 'POST', {
+    summary: 'Adds to the resource',
+    request,
+    responses: { 201: answered, ...writeErrors },
+  }),
+  route('putResource', 'PUT', {
+    summary: 'Changes the resource',
+    request,
+    responses: { 200: answered, ...writeErrors },
+  }),
   route('deleteResource', 'DELETE', { summary: 'Deletes the resource', responses: { 200: answered, ...actorErrors } }),
 ]
 

@@ -70,12 +70,16 @@ async function ready({ parts }: Exchange): Promise<Answer> {
 async function metrics({ parts, request }: Exchange): Promise<Answer> {
   const token = parts.config.metricsToken
   if (token !== null && !sameSecret(request.header('authorization') ?? '', `Bearer ${token}`)) {
-    throw new ServiceError('unauthorized', 'Cannot show the metrics: their bearer token is needed', { headers: { 'WWW-Authenticate': 'Bearer' } })
+    throw new ServiceError('unauthorized', 'Cannot show the metrics: their bearer token is needed', {
+      headers: { 'WWW-Authenticate': 'Bearer' },
+    })
   }
   return { status: 200, headers: { 'Content-Type': parts.metrics.contentType }, body: await parts.metrics.render() }
 }
 
-const tags = new Map([...assets].map(([name, { text }]) => [name, `"${hash('sha256', text, 'base64url').slice(0, 22)}"`]))
+const tags = new Map(
+  [...assets].map(([name, { text }]) => [name, `"${hash('sha256', text, 'base64url').slice(0, 22)}"`]),
+)
 
 function asset({ params, request }: Exchange): Answer {
   const name = params['file'] ?? ''

@@ -14,11 +14,13 @@ interface Prepared {
 export class Connection {
   readonly database: DatabaseSync
   readonly #observe: QueryObserver | undefined
+  readonly #closed: () => void
   readonly #prepared = new Map<string, Prepared>()
 
-  constructor(database: DatabaseSync, observe: QueryObserver | undefined) {
+  constructor(database: DatabaseSync, observe: QueryObserver | undefined, closed: () => void) {
     this.database = database
     this.#observe = observe
+    this.#closed = closed
   }
 
   all<R extends object>(sql: string, params: Param[]): R[] {
@@ -46,8 +48,10 @@ export class Connection {
   }
 
   close(): void {
+    if (!this.database.isOpen) return
     this.#prepared.clear()
-    if (this.database.isOpen) this.database.close()
+    this.database.close()
+    this.#closed()
   }
 
   #ready(sql: string, params: Param[]): StatementSync {

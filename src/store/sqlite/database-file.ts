@@ -25,6 +25,7 @@ export class DatabaseFile {
   readonly #options: DatabaseFileOptions
   #identity: string | undefined
   #logIdentity: string | undefined
+  #connections = 0
   #present = true
   #fault: unknown
 
@@ -73,7 +74,11 @@ export class DatabaseFile {
 
   /** A connection that only reads. */
   connectReader(): Connection {
-    return this.#connect((database) => database.exec('PRAGMA query_only = ON'))
+    return this.#connect((database) => {
+      database.exec('PRAGMA query_only = ON')
+      // From its first read on a connection keeps the log where it is; without one, closing the others would remove it.
+      database.exec('SELECT 1 FROM sqlite_schema LIMIT 1')
+    })
   }
 
   #connect(configure: (database: DatabaseSync) => void): Connection {
@@ -90,7 +95,12 @@ export class DatabaseFile {
       database.close()
       throw error
     }
-    return new Connection(database, this.#options.onQuery)
+    this.#connections++
+    return new Connection(database, this.#options.onQuery, () => {
+      this.#connections--
+      // Nobody holds the log any more: the next connection may begin another.
+      if (this.#connections === 0) this.#logIdentity = undefined
+    })
   }
 
   /**
@@ -101,7 +111,7 @@ export class DatabaseFile {
   requirePresent(): void {
     const identity = identityOf(this.path)
     // The log appears with the first connection, and stays until the last one is closed.
-    const logIdentity = identityOf(`${this.path}-wal`)
+    const logIdentity = this.#connections === 0 ? undefined : identityOf(`${this.path}-wal`)
     this.#logIdentity ??= logIdentity
     this.#present = identity === this.#identity && logIdentity === this.#logIdentity
     if (this.#present) return

@@ -10,10 +10,10 @@ export class Reader implements Queries {
   readonly #busyTimeoutMs: number
   #connection: Connection | undefined
 
-  constructor(file: DatabaseFile, busyTimeoutMs: number) {
+  constructor(file: DatabaseFile, connection: Connection, busyTimeoutMs: number) {
     this.#file = file
+    this.#connection = connection
     this.#busyTimeoutMs = busyTimeoutMs
-    this.#connection = file.connectReader()
   }
 
   all<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {

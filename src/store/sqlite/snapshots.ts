@@ -82,11 +82,12 @@ export class Snapshots {
 
   async #begin(): Promise<Connection> {
     if (!this.#file.present) this.#file.requirePresent()
-    const connection = this.#free.pop() ?? this.#file.connectReader()
+    const { busyTimeoutMs } = this.#options
+    const connection = this.#free.pop() ?? (await retryBusy(() => this.#file.connectReader(), busyTimeoutMs))
     try {
       connection.control('BEGIN')
       // The first read fixes the moment that all others see.
-      await retryBusy(() => connection.control('SELECT 1 FROM sqlite_schema LIMIT 1'), this.#options.busyTimeoutMs)
+      await retryBusy(() => connection.control('SELECT 1 FROM sqlite_schema LIMIT 1'), busyTimeoutMs)
       return connection
     } catch (error) {
       connection.close()

@@ -33,7 +33,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     writer = await retryBusy(() => file.connectWriter(), options.busyTimeoutMs)
     await migrateFile(writer, options)
     file.requirePresent()
-    const reader = new Reader(file, options.busyTimeoutMs)
+    const connection = await retryBusy(() => file.connectReader(), options.busyTimeoutMs)
+    const reader = new Reader(file, connection, options.busyTimeoutMs)
     const snapshots = new Snapshots(file, {
       connections: options.snapshotConnections,
       busyTimeoutMs: options.busyTimeoutMs,

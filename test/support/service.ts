@@ -1,0 +1,167 @@
+/** A whole service for a story: in this process, on a database of its own, with its log, statements and changes at hand. */
+import { afterEach, after, beforeEach } from 'node:test'
+import { App, type TroupeOptions } from '../../src/troupe.ts'
+import { createLog } from '../../src/observe/log.ts'
+import type { Change } from '../../src/property/change.ts'
+import type { Caller } from '../../src/auth/caller.ts'
+import type { Dialect } from '../../src/store/portable.ts'
+import type { Store } from '../../src/store/store.ts'
+import { forEachStore, type TestDatabase } from './stores.ts'
+
+export interface StartOptions extends Partial<TroupeOptions> {
+  /** Declares what the application does. */
+  readonly declare?: (app: App) => void
+  /** Listens on a free port besides answering in process. */
+  readonly listen?: boolean
+  readonly now?: () => number
+  readonly wrapStore?: (store: Store) => Store
+}
+
+export interface RecordedChange extends Change {
+  readonly actorId: string
+  readonly by: Caller
+}
+
+export interface TestService {
+  readonly app: App
+  readonly databaseUrl: string
+  /** Where it is reached: `http://…` with the port when it listens, else `http://troupe.test`. */
+  readonly url: string
+  /** The address is relative to the service; redirects are not followed. */
+  request(path: string, init?: RequestInit): Promise<Response>
+  createActor(creator?: string): Promise<TestActor>
+  /** Every statement since the last call of `reset`. */
+  readonly statements: string[]
+  readonly changes: RecordedChange[]
+  /** Every line of the log, at the most verbose level. */
+  readonly log: string[]
+  reset(): void
+  close(): Promise<void>
+}
+
+export interface TestActor {
+  readonly id: string
+  readonly creator: string
+  readonly passphrase: string
+  /** `Basic …` of the creator. */
+  readonly authorization: string
+  /** As the creator, below the actor: `request('GET', '/properties')`. A body that is not a string is sent as JSON. */
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+}
+
+/** Declares the same stories for both stores; every service that a story starts ends with it. */
+export function forEachService(
+  declare: (start: (options?: StartOptions) => Promise<TestService>, dialect: Dialect) => void,
+): void {
+  forEachStore((dialect, _open, database) => {
+    declare(starter(database), dialect)
+  })
+}
+
+function starter(database: () => Promise<TestDatabase>): (options?: StartOptions) => Promise<TestService> {
+  const started: TestService[] = []
+  let perTest = false
+  beforeEach(() => {
+    perTest = true
+  })
+  const closeAll = async (): Promise<void> => {
+    for (const service of started.splice(0)) await service.close()
+  }
+  afterEach(closeAll)
+  after(closeAll)
+  return async (options = {}) => {
+    const service = await startService(options.database ?? (await database()).url, options)
+    // One that was started in `before` serves every test of its group; the group's database goes after it.
+    if (perTest) started.push(service)
+    else after(() => service.close())
+    return service
+  }
+}
+
+export const testKeys = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
+
+/** `options.database` is a database that another service of the test uses already. */
+export async function startService(databaseUrl: string, options: StartOptions = {}): Promise<TestService> {
+  const { declare, listen = false, now, wrapStore, ...appOptions } = options
+  const statements: string[] = []
+  const changes: RecordedChange[] = []
+  const log: string[] = []
+  const app = new App(
+    {
+      type: 'urn:actingweb:example.com:test',
+      name: 'test',
+      mode: 'development',
+      database: databaseUrl,
+      secretKeys: testKeys,
+      host: '127.0.0.1',
+      port: 0,
+      env: {},
+      ...(listen ? {} : { baseUrl: 'http://troupe.test' }),
+      ...appOptions,
+    },
+    {
+      log: createLog('trace', { write: (line: string) => void log.push(line) }),
+      onQuery: (sql) => void statements.push(sql),
+      changeSink: (_tx, actor, made, by) => {
+        changes.push(...made.map((change) => ({ ...change, actorId: actor.id, by })))
+        return Promise.resolve()
+      },
+      ...(now === undefined ? {} : { now }),
+      ...(wrapStore === undefined ? {} : { wrapStore }),
+    },
+  )
+  declare?.(app)
+  const listening = listen ? await app.listen() : null
+  if (listening === null) await app.start()
+  const base = appOptions.baseUrl ?? listening?.url ?? 'http://troupe.test'
+  const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    const target = `${base}${path}`
+    return listening === null
+      ? app.fetch(new Request(target, { redirect: 'manual', ...init }))
+      : fetch(target, { redirect: 'manual', ...init })
+  }
+  const service: TestService = {
+    app,
+    databaseUrl,
+    url: base,
+    request,
+    createActor: async (creator = 'creator@example.com') => createTestActor(request, creator),
+    statements,
+    changes,
+    log,
+    reset() {
+      for (const list of [statements, changes, log]) list.length = 0
+    },
+    close: async () => (listening === null ? app.close() : listening.stop()),
+  }
+  return service
+}
+
+async function createTestActor(request: TestService['request'], creator: string): Promise<TestActor> {
+  const answer = await request('/', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ creator }),
+  })
+  if (answer.status !== 201) throw new Error(`No actor: ${answer.status} ${await answer.text()}`)
+  const created = (await answer.json()) as { id: string; creator: string; passphrase: string }
+  const authorization = basic(created.creator, created.passphrase)
+  return {
+    ...created,
+    authorization,
+    request: async (method, path, body, headers = {}) =>
+      request(`/${created.id}${path}`, {
+        method,
+        headers: {
+          authorization,
+          ...(body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+  }
+}
+
+export function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+}
