@@ -1,0 +1,481 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import pg from 'pg'
+import { ServiceError } from '../../src/errors.ts'
+import { openStore, type StoreOptions } from '../../src/store/open.ts'
+import type { Queries, Store, Transaction } from '../../src/store/store.ts'
+import { administer, type PostgresServer, sharedPostgresUrl, startPostgres } from '../support/postgres.ts'
+import { openRelay } from '../support/relay.ts'
+import { createPostgresDatabase, createTestDatabase } from '../support/stores.ts'
+
+const unavailable = (reason: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof ServiceError, String(error))
+  assert.equal(error.code, 'store_unavailable')
+  assert.equal(error.status, 503)
+  assert.match(error.detail.reason ?? '', reason)
+  return true
+}
+
+const addActor = (tx: Transaction, id: string) =>
+  tx.run('INSERT INTO actor (id, creator, passphrase, created_at) VALUES ($1, $2, $3, $4)', id, 'owner', 'secret', 1)
+
+const rename = (tx: Transaction, id: string, creator: string) =>
+  tx.run('UPDATE actor SET creator = $2 WHERE id = $1', id, creator)
+
+const actorIds = async (q: Queries) =>
+  (await q.all<{ id: string }>('SELECT id FROM actor ORDER BY id')).map((row) => row.id)
+
+const creatorOf = async (store: Store, id: string) =>
+  (await store.read((q) => q.get<{ creator: string }>('SELECT creator FROM actor WHERE id = $1', id)))?.creator
+
+/** A promise to be kept from outside. */
+function deferred() {
+  let keep = () => {}
+  const promise = new Promise<void>((resolve) => (keep = resolve))
+  return { promise, keep }
+}
+
+/** Closes and removes what a test opened, the last first. */
+function undoAfter(t: TestContext): (step: () => Promise<void>) => void {
+  const steps: (() => Promise<void>)[] = []
+  t.after(async () => {
+    for (const step of steps.reverse()) await step()
+  })
+  return (step) => void steps.push(step)
+}
+
+/** A store on a database of its own. */
+async function openFresh(t: TestContext, options: Partial<StoreOptions> = {}, settings: readonly string[] = []) {
+  const undo = undoAfter(t)
+  const database = await createTestDatabase('postgres')
+  undo(() => database.remove())
+  const { url } = database
+  const name = new URL(url).pathname.slice(1)
+  for (const setting of settings) await administer(url, `ALTER DATABASE ${name} SET ${setting}`)
+  const store = await openStore({ ...options, url })
+  undo(() => store.close())
+  return { store, url, name }
+}
+
+/** The same over a line that can be cut, and a store beside it with a line of its own. */
+async function openOverRelay(t: TestContext, options: Partial<StoreOptions> = {}) {
+  const undo = undoAfter(t)
+  const database = await createTestDatabase('postgres')
+  undo(() => database.remove())
+  const relay = await openRelay(Number(new URL(database.url).port))
+  const url = new URL(database.url)
+  url.port = String(relay.port)
+  const store = await openStore({ ...options, url: url.href })
+  undo(() => store.close())
+  undo(() => relay.close())
+  const direct = await openStore({ url: database.url })
+  undo(() => direct.close())
+  return { store, relay, direct }
+}
+
+const COMMIT = Buffer.from('COMMIT\0')
+
+describe('DUR-14: a connection that is lost', () => {
+  it('between the commit and the answer is a 503 that says so; the change is made once', async (t) => {
+    const { store, relay, direct } = await openOverRelay(t)
+    let runs = 0
+    let cut = false
+    relay.judge = (piece) => {
+      if (cut || !piece.includes(COMMIT)) return 'pass'
+      cut = true
+      return 'cut before the answer'
+    }
+    await assert.rejects(
+      store.write((tx) => {
+        runs++
+        return addActor(tx, 'a')
+      }),
+      {
+        code: 'store_unavailable',
+        message: 'The connection to storage broke during the commit: whether the change was made is unknown',
+      },
+    )
+    assert.equal(runs, 1)
+    assert.deepEqual(await direct.read(actorIds), ['a'])
+    await store.write((tx) => addActor(tx, 'b'))
+    assert.deepEqual(await store.read(actorIds), ['a', 'b'])
+  })
+
+  it('before the commit arrives is a 503 that says the same, and nothing is repeated', async (t) => {
+    const { store, relay, direct } = await openOverRelay(t)
+    let cut = false
+    relay.judge = (piece) => {
+      if (cut || !piece.includes(COMMIT)) return 'pass'
+      cut = true
+      return 'cut before it arrives'
+    }
+    await assert.rejects(
+      store.write((tx) => addActor(tx, 'a')),
+      /whether the change was made is unknown/,
+    )
+    assert.deepEqual(await direct.read(actorIds), [])
+  })
+
+  it('before the commit lets the work run a second time, and once only', async (t) => {
+    const { store, relay, direct } = await openOverRelay(t)
+    let runs = 0
+    await store.write(async (tx) => {
+      runs++
+      await addActor(tx, 'a')
+      if (runs === 1) relay.cut()
+      await addActor(tx, 'b')
+    })
+    assert.equal(runs, 2)
+    assert.deepEqual(await direct.read(actorIds), ['a', 'b'])
+    runs = 0
+    await assert.rejects(
+      store.write(async (tx) => {
+        runs++
+        await addActor(tx, 'c')
+        relay.cut()
+        await addActor(tx, 'd')
+      }),
+      unavailable(/connection to the database broke/),
+    )
+    assert.equal(runs, 2)
+    assert.deepEqual(await direct.read(actorIds), ['a', 'b'])
+  })
+
+  it('under a read is made anew, unseen by the reader', async (t) => {
+    const { store, relay } = await openOverRelay(t)
+    await store.write((tx) => addActor(tx, 'a'))
+    for (let round = 0; round < 4; round++) {
+      relay.cut()
+      assert.deepEqual(await store.read(actorIds), ['a'])
+    }
+  })
+})
+
+describe('DUR-14: transactions in each other’s way', () => {
+  it('of which the database breaks one off are both made in the end', async (t) => {
+    const { store } = await openFresh(t, {}, ["deadlock_timeout = '10ms'"])
+    await store.write(async (tx) => {
+      await addActor(tx, 'a')
+      await addActor(tx, 'b')
+    })
+    const [first, second] = [deferred(), deferred()]
+    let runs = 0
+    await Promise.all([
+      store.write(async (tx) => {
+        runs++
+        await rename(tx, 'a', 'one')
+        first.keep()
+        await second.promise
+        await rename(tx, 'b', 'one')
+      }),
+      store.write(async (tx) => {
+        runs++
+        await rename(tx, 'b', 'two')
+        second.keep()
+        await first.promise
+        await rename(tx, 'a', 'two')
+      }),
+    ])
+    assert.equal(runs, 3)
+    assert.equal(await creatorOf(store, 'a'), await creatorOf(store, 'b'))
+  })
+
+  it('that cannot be put in an order run again, and lose nothing', async (t) => {
+    const { store } = await openFresh(t, {}, ["default_transaction_isolation = 'serializable'"])
+    await store.write((tx) => addActor(tx, 'a'))
+    await store.write((tx) => rename(tx, 'a', '0'))
+    const countUp = () =>
+      store.write(async (tx) => {
+        const row = await tx.get<{ creator: string }>('SELECT creator FROM actor WHERE id = $1', 'a')
+        await rename(tx, 'a', String(Number(row?.creator) + 1))
+      })
+    const results = await Promise.allSettled([countUp(), countUp(), countUp()])
+    const made = results.filter((result) => result.status === 'fulfilled').length
+    assert.equal(await creatorOf(store, 'a'), String(made))
+    for (const result of results) if (result.status === 'rejected') unavailable(/in the way each time/)(result.reason)
+  })
+
+  it('are given up after six attempts with 503', async (t) => {
+    const { store } = await openFresh(t, {}, ["default_transaction_isolation = 'repeatable read'"])
+    await store.write((tx) => addActor(tx, 'a'))
+    let runs = 0
+    await assert.rejects(
+      store.write(async (tx) => {
+        runs++
+        await tx.get('SELECT creator FROM actor WHERE id = $1', 'a')
+        await store.write((other) => rename(other, 'a', `other ${runs}`))
+        await rename(tx, 'a', 'mine')
+      }),
+      unavailable(/in the way each time/),
+    )
+    assert.equal(runs, 6)
+    assert.equal(await creatorOf(store, 'a'), 'other 6')
+  })
+})
+
+describe('DUR-15: connections that are all busy', () => {
+  it('are a 503 with Retry-After for those who wait too long, and free again afterwards', async (t) => {
+    const { store } = await openFresh(t, { workers: 2, connectTimeoutMs: 50 })
+    const release = deferred()
+    const taken = [deferred(), deferred()]
+    const holders = taken.map((one, index) =>
+      store.write(async (tx) => {
+        await addActor(tx, `holder ${index}`)
+        one.keep()
+        await release.promise
+      }),
+    )
+    await Promise.all(taken.map((one) => one.promise))
+    const results = await Promise.allSettled([store.write((tx) => addActor(tx, 'a')), store.snapshot(actorIds)])
+    for (const result of results) {
+      assert.equal(result.status, 'rejected')
+      unavailable(/connection to the database/)(result.reason)
+      assert.equal(result.reason.detail.retryAfterSeconds, 1)
+    }
+    assert.deepEqual(await store.read(actorIds), [])
+    release.keep()
+    await Promise.all(holders)
+    await store.write((tx) => addActor(tx, 'b'))
+    assert.deepEqual(await store.read(actorIds), ['b', 'holder 0', 'holder 1'])
+  })
+
+  it('refuse at once when too many wait already', async (t) => {
+    const { store } = await openFresh(t, { workers: 1, connectTimeoutMs: 30_000 })
+    const [release, taken] = [deferred(), deferred()]
+    const holder = store.write(async () => {
+      taken.keep()
+      await release.promise
+    })
+    await taken.promise
+    const waiting = Array.from({ length: 100 }, () => store.snapshot(async () => 'done'))
+    await assert.rejects(
+      store.write((tx) => addActor(tx, 'a')),
+      unavailable(/^Too many calls wait/),
+    )
+    release.keep()
+    await Promise.all([holder, ...waiting])
+  })
+
+  it('are not leaked by 10 000 requests that fail', async (t) => {
+    const { store, url, name } = await openFresh(t, { workers: 4, connectTimeoutMs: 60_000 })
+    await store.write((tx) => addActor(tx, 'a'))
+    let failures = 0
+    const fail = async (index: number) => {
+      const kinds = [
+        () => store.write((tx) => addActor(tx, 'a')),
+        () => store.writeActor('none', async () => {}),
+        () => store.snapshot(async () => Promise.reject(new Error('no'))),
+        () => store.read((q) => q.get('SELECT nothing FROM actor')),
+        () => store.write((tx) => tx.run('DELETE FROM actor WHERE id = $1')),
+      ]
+      await kinds[index % kinds.length]?.().catch(() => failures++)
+    }
+    for (let round = 0; round < 100; round++)
+      await Promise.all(Array.from({ length: 100 }, (_, index) => fail(round * 100 + index)))
+    assert.equal(failures, 10_000)
+    assert.deepEqual(await store.read(actorIds), ['a'])
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const sessions = await client.query<{ state: string }>(
+      `SELECT state FROM pg_stat_activity WHERE datname = $1 AND application_name = 'troupe'`,
+      [name],
+    )
+    await client.end()
+    assert.ok(sessions.rows.length <= 6, `${sessions.rows.length} connections`)
+    assert.deepEqual(new Set(sessions.rows.map((row) => row.state)), new Set(['idle']))
+  })
+})
+
+describe('a database that does not answer', () => {
+  it('is a 503 for reads, writes and ping within their limits', async (t) => {
+    const { store, relay } = await openOverRelay(t, { statementTimeoutMs: 50, connectTimeoutMs: 100 })
+    await store.read(actorIds)
+    await store.write((tx) => addActor(tx, 'a'))
+    relay.silence()
+    const results = await Promise.allSettled([
+      store.read(actorIds),
+      store.read(actorIds),
+      store.snapshot(actorIds),
+      store.ping(),
+    ])
+    for (const result of results) {
+      assert.equal(result.status, 'rejected')
+      unavailable(/database/)(result.reason)
+    }
+    await assert.rejects(
+      store.write((tx) => addActor(tx, 'b')),
+      unavailable(/database/),
+    )
+  })
+
+  it('to one statement in time breaks off that statement', async (t) => {
+    const { store } = await openFresh(t, { statementTimeoutMs: 50 })
+    await assert.rejects(
+      store.read((q) => q.get('SELECT pg_sleep(60)')),
+      unavailable(/longer than it may/),
+    )
+    await assert.rejects(
+      store.write(async (tx) => {
+        await addActor(tx, 'a')
+        await tx.get('SELECT pg_sleep(60)')
+      }),
+      unavailable(/longer than it may/),
+    )
+    assert.deepEqual(await store.read(actorIds), [])
+  })
+})
+
+describe('DUR-06: an error of the database for want of space', () => {
+  it('is a 503, and the service goes on', async (t) => {
+    const { store, url } = await openFresh(t)
+    await administer(
+      url,
+      `CREATE FUNCTION fails(code TEXT) RETURNS BIGINT LANGUAGE plpgsql AS
+       $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = code; END $$`,
+    )
+    for (const code of ['53100', '53200', '58030', 'XX001', '25006'])
+      await assert.rejects(
+        store.write(async (tx) => {
+          await addActor(tx, 'a')
+          await tx.get('SELECT fails($1)', code)
+        }),
+        { code: 'store_unavailable' },
+        code,
+      )
+    assert.deepEqual(await store.read(actorIds), [])
+  })
+})
+
+describe('a value that PostgreSQL cannot hold', () => {
+  it('is invalid_value', async (t) => {
+    const { store } = await openFresh(t)
+    const attempts: ((tx: Transaction) => Promise<unknown>)[] = [
+      (tx) => rename(tx, 'a', 'a\0b'),
+      (tx) => tx.all('SELECT r.t FROM rows($1, t TEXT) AS r', JSON.stringify([['a\0b']])),
+      (tx) => tx.all('SELECT r.t FROM rows($1, t TEXT) AS r', JSON.stringify([['\ud800']])),
+    ]
+    for (const attempt of attempts) {
+      await assert.rejects(store.write(attempt), { code: 'invalid_value' })
+      await assert.rejects(
+        store.write(async (tx) => {
+          await addActor(tx, 'a')
+          await attempt(tx)
+        }),
+        { code: 'invalid_value' },
+      )
+    }
+    assert.deepEqual(await store.read(actorIds), [])
+  })
+})
+
+describe('a schema that changed under a prepared statement', () => {
+  it('is met with a new connection', async (t) => {
+    const { store, url } = await openFresh(t)
+    const sql = 'SELECT * FROM setting'
+    await store.read((q) => q.all(sql))
+    await store.write((tx) => tx.all(sql))
+    await administer(url, 'ALTER TABLE setting ADD COLUMN more TEXT')
+    for (let round = 0; round < 3; round++) {
+      assert.deepEqual(await store.read((q) => q.all(sql)), [])
+      assert.deepEqual(await store.write((tx) => tx.all(sql)), [])
+    }
+  })
+})
+
+describe('a PostgreSQL server that is killed', () => {
+  let server: PostgresServer
+  before(async () => {
+    server = await startPostgres({ fsync: true })
+  })
+  after(() => server.remove())
+
+  for (const mode of ['fast', 'immediate'] as const)
+    it(`(${mode}) loses nothing that was answered, and is used again by itself`, async (t) => {
+      const { url } = await createPostgresDatabase(server.url)
+      const store = await openStore({ url })
+      t.after(() => store.close())
+      const answered: string[] = []
+      let stopped = false
+      const writer = async (name: string) => {
+        for (let count = 0; !stopped; count++) {
+          const id = `${name}-${count}`
+          try {
+            await store.write((tx) => addActor(tx, id))
+            answered.push(id)
+          } catch (error) {
+            // A repetition may find what a lost connection left behind.
+            assert.ok(error instanceof ServiceError)
+            assert.ok(['store_unavailable', 'conflict'].includes(error.code), error.code)
+            if (stopped) return
+          }
+        }
+      }
+      const writers = ['a', 'b', 'c'].map(writer)
+      while (answered.length < 30) await store.read(actorIds)
+      const stop = server.stop(mode)
+      await stop
+      stopped = true
+      await Promise.all(writers)
+      await assert.rejects(store.read(actorIds), unavailable(/database/))
+      await assert.rejects(store.ping(), unavailable(/database/))
+      await server.start()
+      await store.ping()
+      const found = new Set(await store.read(actorIds))
+      assert.deepEqual(
+        answered.filter((id) => !found.has(id)),
+        [],
+      )
+      await Promise.all(Array.from({ length: 20 }, (_, index) => store.write((tx) => addActor(tx, `after ${index}`))))
+      await store.snapshot(actorIds)
+    })
+})
+
+describe('a start on PostgreSQL is refused with one sentence', () => {
+  const refusal = (url: string, sentence: RegExp) =>
+    assert.rejects(openStore({ url, connectTimeoutMs: 2_000 }), (error: Error) => {
+      assert.equal(error.name, 'StoreStartError')
+      assert.match(error.message, sentence)
+      assert.doesNotMatch(error.message, /hunter2/)
+      return true
+    })
+
+  it('when nobody listens', async () => {
+    const relay = await openRelay(1)
+    await relay.close()
+    await refusal(
+      `postgres://me:hunter2@127.0.0.1:${relay.port}/notes`,
+      /^Cannot reach the PostgreSQL database "notes" at 127\.0\.0\.1:\d+: connect ECONNREFUSED 127\.0\.0\.1:\d+\.$/,
+    )
+  })
+
+  it('when the database is not there', async () => {
+    const url = new URL(await sharedPostgresUrl())
+    url.pathname = '/none'
+    url.password = 'hunter2'
+    await refusal(url.href, /^Cannot reach the PostgreSQL database "none" at .*: database "none" does not exist\.$/)
+  })
+
+  it('when the address cannot be read', async () => {
+    await refusal(
+      'postgres://me:hunter2@[/notes',
+      /^The address of the PostgreSQL database cannot be read; it looks like/,
+    )
+  })
+
+  it('when the encoding does not hold every text', async (t) => {
+    const server = await sharedPostgresUrl()
+    const name = 'test_latin1'
+    await administer(server, `DROP DATABASE IF EXISTS ${name}`)
+    await administer(
+      server,
+      `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'`,
+    )
+    t.after(() => administer(server, `DROP DATABASE ${name} WITH (FORCE)`))
+    const url = new URL(server)
+    url.pathname = `/${name}`
+    await refusal(
+      url.href,
+      /^Cannot use the PostgreSQL database .*: its encoding is LATIN1, and only UTF8 holds every text\.$/,
+    )
+  })
+})
