@@ -20,7 +20,7 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
+import { createServer, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -133,8 +133,7 @@ async function keep(order: string): Promise<Keeper> {
   const pid = await readyPid(child)
   // A test file ends when its tests are done, not when the server is.
   child.unref()
-  for (const stream of [child.stdin, child.stdout])
-    if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
+  for (const stream of [child.stdin, child.stdout]) if (stream instanceof Socket) stream.unref()
   return {
     pid,
     ended,

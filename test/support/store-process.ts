@@ -3,6 +3,7 @@
  * "a" as often as argv[3] says, and says "done". What stops it goes to standard output as one line of JSON.
  */
 import { ServiceError } from '../../src/errors.ts'
+import type { Migration } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 
 const [, , url = '', times = '0', migrations = ''] = process.argv
@@ -10,7 +11,8 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 try {
   say('starting')
-  const store = await openStore({ url, ...(migrations === '' ? {} : { migrations: JSON.parse(migrations) }) })
+  const own = migrations === '' ? {} : { migrations: JSON.parse(migrations) as Migration[] }
+  const store = await openStore({ url, ...own })
   say('open')
   for (let count = 0; count < Number(times); count++) {
     await store.writeActor('a', async (tx) => {

@@ -16,7 +16,7 @@ export interface TestDatabase {
   readonly dialect: Dialect
   /** For `openStore`. */
   readonly url: string
-  remove(): Promise<void>
+  readonly remove: () => Promise<void>
 }
 
 /** Opens a migrated store on a database of its own, or on the one whose address is given; both go with the test. */
@@ -157,7 +157,7 @@ export interface FaultPlan {
   /** How many statements fail (default 1). */
   readonly times?: number
   /** What they fail with (default: `store_unavailable`). */
-  readonly error?: () => unknown
+  readonly error?: () => Error
 }
 
 export interface FaultyStore extends Store {

@@ -89,7 +89,7 @@ export class PostgresTransaction implements Transaction {
         return
       }
       this.#holding = true
-      this.#begun.then(ask)
+      void this.#begun.then(ask)
     })
   }
 

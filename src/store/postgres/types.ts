@@ -23,7 +23,7 @@ const parsers = new Map<number, (text: string) => unknown>([
 ])
 
 export const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+  getTypeParser: ((oid: number, format?: 'text' | 'binary'): unknown =>
     (format === 'binary' ? undefined : parsers.get(oid)) ??
     pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
