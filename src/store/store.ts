@@ -5,6 +5,13 @@
  * (`store/portable.ts`):
  * - `rows($3, item BIGINT, value TEXT)` is a table made of parameter 3, the JSON text of an array of arrays;
  * - `/*sqlite: … *\/` and `/*postgres: … *\/` stand for their content on that database and for nothing on the other.
+ *
+ * What to know when writing it:
+ * - `INSERT … SELECT … FROM rows(…) AS r` needs a `WHERE true` before `ON CONFLICT`: SQLite reads the ON as one of a join.
+ * - Columns are named, never `*`: a release that is still running may meet the columns of the next.
+ * - A duplicate key or a missing parent is a ServiceError `conflict`. Like every failed statement it fails the whole
+ *   transaction, so what may happen belongs into `ON CONFLICT`.
+ * - Rows come back with integers and truth values as numbers. Those of SQLite have no prototype.
  */
 export type Param = string | number | null
 
@@ -31,7 +38,9 @@ export interface Store {
   /** All statements see one moment. */
   snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T>
   /**
-   * Atomic, and durable before it resolves. Runs again on a serialization conflict, so `work` touches nothing but `tx`
+   * Atomic, and durable before it resolves. On PostgreSQL other writes go on beside it (READ COMMITTED): what was read
+   * without a lock may have changed by the time it is written, which a constraint, a condition in the statement or
+   * `writeActor` has to exclude. Runs again on a serialization conflict, so `work` touches nothing but `tx`
    * and waits for nothing else.
    *
    * @throws ServiceError `store_unavailable` when the database cannot take the change now; nothing was changed, except

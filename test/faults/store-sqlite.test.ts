@@ -21,7 +21,7 @@ import { ServiceError } from '../../src/errors.ts'
 import { readMigrations } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
-import type { Queries, Transaction } from '../../src/store/store.ts'
+import type { Queries, Store, Transaction } from '../../src/store/store.ts'
 
 const unavailable = (reason: RegExp) => (error: unknown) => {
   assert.ok(error instanceof ServiceError, String(error))
@@ -76,7 +76,7 @@ class BrittleDatabase extends DatabaseSync {
   }
 }
 
-async function openOn(t: TestContext, options: { busyTimeoutMs?: number } = {}) {
+async function openOn(t: TestContext, options: { busyTimeoutMs?: number; logAlarmBytes?: number } = {}) {
   const path = join(folderFor(t), 'troupe.db')
   const logged: string[] = []
   const disk: Disk = { pragma: '', nextCommit: undefined, opened: [] }
@@ -86,6 +86,7 @@ async function openOn(t: TestContext, options: { busyTimeoutMs?: number } = {}) 
     migrations: readMigrations(),
     busyTimeoutMs: options.busyTimeoutMs ?? 5_000,
     batchSize: 256,
+    logAlarmBytes: options.logAlarmBytes ?? 2 ** 28,
     snapshotConnections: 4,
     onQuery: undefined,
     log: (level, message) => logged.push(`${level}: ${message}`),
@@ -413,6 +414,34 @@ describe('DUR-08: a lock held by another process', () => {
       name: 'StoreStartError',
       message: `Cannot open the database file ${path}: another process keeps it locked.`,
     })
+  })
+})
+
+describe('DUR-10: the write-ahead log', () => {
+  const large = 'x'.repeat(40_000)
+  const fill = async (store: Store, from: number) => {
+    for (let count = from; count < from + 200; count++) await store.write((tx) => addActor(tx, `${count}`, large))
+  }
+
+  it('stays small while snapshots come and go', async (t) => {
+    const { store, path, logged } = await openOn(t, { logAlarmBytes: 6_000_000 })
+    for (let round = 0; round < 4; round++) {
+      await Promise.all([fill(store, round * 1_000), fill(store, round * 1_000 + 500), store.snapshot(actorIds)])
+    }
+    // 64 MB went through it.
+    assert.ok(statSync(`${path}-wal`).size < 6_000_000)
+    assert.deepEqual(logged, [])
+  })
+
+  it('that a long snapshot keeps from starting over is told of once', async (t) => {
+    const { store, path, logged } = await openOn(t, { logAlarmBytes: 6_000_000 })
+    await store.snapshot(async (q) => {
+      await actorIds(q)
+      await fill(store, 0)
+    })
+    assert.deepEqual(logged, [
+      `warn: The log of the database file ${path} has grown beyond 6000000 bytes: a reader stays in it`,
+    ])
   })
 })
 

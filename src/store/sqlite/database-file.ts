@@ -1,5 +1,5 @@
 /** The file: created for its owner alone, connected to, and watched for being removed, replaced or failing. */
-import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -13,12 +13,15 @@ export interface DatabaseFileOptions {
   readonly synchronous: 'FULL' | 'NORMAL'
   readonly onQuery: QueryObserver | undefined
   readonly log: StoreLog
+  /** The size of the log beyond which the operator is told (bytes, default 256 MiB). */
+  readonly logAlarmBytes?: number
   /** Opens the file at a `file:` address. Tests break things here. */
   readonly open?: (location: URL, options: DatabaseSyncOptions) => DatabaseSync
 }
 
 /** Bounds what the log keeps on disk after a burst (bytes). */
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
+const LOG_ALARM_BYTES = 256 * 1024 * 1024
 
 export class DatabaseFile {
   readonly path: string
@@ -26,6 +29,7 @@ export class DatabaseFile {
   #identity: string | undefined
   #logIdentity: string | undefined
   #connections = 0
+  #logAlarmed = false
   #present = true
   #fault: unknown
 
@@ -56,7 +60,7 @@ export class DatabaseFile {
     } catch (error) {
       throw new StoreStartError(`Cannot write in the folder ${folder} of the database: ${reasonOf(error)}.`, error)
     }
-    this.#identity = identityOf(this.path)
+    this.#identity = identityOf(statOf(this.path))
   }
 
   /** A connection that writes. */
@@ -109,17 +113,33 @@ export class DatabaseFile {
    * @throws ServiceError `store_unavailable` when the path leads to another file or to none.
    */
   requirePresent(): void {
-    const identity = identityOf(this.path)
+    const identity = identityOf(statOf(this.path))
     // The log appears with the first connection, and stays until the last one is closed.
-    const logIdentity = this.#connections === 0 ? undefined : identityOf(`${this.path}-wal`)
+    const log = this.#connections === 0 ? undefined : statOf(`${this.path}-wal`)
+    const logIdentity = identityOf(log)
     this.#logIdentity ??= logIdentity
     this.#present = identity === this.#identity && logIdentity === this.#logIdentity
-    if (this.#present) return
+    if (this.#present) {
+      if (log !== undefined) this.#watchLog(log.size)
+      return
+    }
     const what = identity === this.#identity ? 'log of the database file' : 'database file'
     const gone = (identity === this.#identity ? logIdentity : identity) === undefined
     const reason = `The ${what} ${this.path} was ${gone ? 'removed' : 'replaced'} while in use`
     this.report(reason, undefined)
     throw unavailable(reason)
+  }
+
+  /** The log starts over when no reader is in it; one that stays keeps it growing. */
+  #watchLog(bytes: number): void {
+    const limit = this.#options.logAlarmBytes ?? LOG_ALARM_BYTES
+    if (bytes > limit && !this.#logAlarmed) {
+      this.#logAlarmed = true
+      this.#options.log(
+        'warn',
+        `The log of the database file ${this.path} has grown beyond ${limit} bytes: a reader stays in it`,
+      )
+    } else if (bytes <= limit) this.#logAlarmed = false
   }
 
   /** Whether the file was there when it was last looked for. */
@@ -163,9 +183,12 @@ export class DatabaseFile {
   }
 }
 
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
 /** Device and inode; undefined when there is no such file. */
-function identityOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false })
+function identityOf(found: Stats | undefined): string | undefined {
   return found === undefined ? undefined : `${found.dev}:${found.ino}`
 }
 
