@@ -15,17 +15,10 @@ export async function requireReachable(url: string, timeoutMs: number, log: Stor
   const client = newClient(url, timeoutMs)
   client.on('error', (error) => log('warn', 'The connection to the database broke', error))
   const name = `the PostgreSQL database "${client.database}" at ${client.host}:${client.port}`
-  try {
-    await client.connect()
-  } catch (error) {
+  const { server_encoding, synchronous_commit, fsync } = await connect(client).catch(async (error: unknown) => {
+    await client.end().catch(() => {})
     throw new StoreStartError(`Cannot reach ${name}: ${reasonOf(error)}.`, error)
-  }
-  const settings = await client.query<Settings>(
-    `SELECT current_setting('server_encoding') AS server_encoding,
-            current_setting('synchronous_commit') AS synchronous_commit,
-            current_setting('fsync') AS fsync`,
-  )
-  const { server_encoding, synchronous_commit, fsync } = settings.rows[0] ?? {}
+  })
   if (server_encoding !== 'UTF8') {
     await client.end()
     throw new StoreStartError(`Cannot use ${name}: its encoding is ${server_encoding}, and only UTF8 holds every text.`)
@@ -36,6 +29,16 @@ export async function requireReachable(url: string, timeoutMs: number, log: Stor
       `The server of ${name} answers before a change is on its disk: a crash may take the last changes with it`,
     )
   return client
+}
+
+async function connect(client: pg.Client): Promise<Partial<Settings>> {
+  await client.connect()
+  const { rows } = await client.query<Settings>(
+    `SELECT current_setting('server_encoding') AS server_encoding,
+            current_setting('synchronous_commit') AS synchronous_commit,
+            current_setting('fsync') AS fsync`,
+  )
+  return rows[0] ?? {}
 }
 
 function newClient(url: string, timeoutMs: number): pg.Client {
