@@ -6,7 +6,7 @@ import { Attributes } from './actor/attributes.ts'
 import type { ActorHandle } from './app/actor-handle.ts'
 import type { Identity } from './app/identity.ts'
 import type { Registry } from './app/registry.ts'
-import { Authentication } from './auth/authenticate.ts'
+import { Authentication, type BearerKind } from './auth/authenticate.ts'
 import { application } from './auth/caller.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
@@ -16,7 +16,7 @@ import { routesFor } from './http/routes.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { Operations } from './operation/operations.ts'
-import { Permission } from './permission/permission.ts'
+import { Permission, type RelationshipRules } from './permission/permission.ts'
 import type { Access } from './property/access.ts'
 import { BulkWrite } from './property/bulk-write.ts'
 import { ActorWriter, type ChangeSink } from './property/change.ts'
@@ -42,6 +42,10 @@ export interface ServiceOptions {
   readonly log?: Log
   /** Unix milliseconds; the one clock of the service. */
   readonly now?: () => number
+  /** The kinds of bearer tokens that are known, in the order in which they are asked; none unless given. */
+  readonly bearerKinds?: readonly BearerKind[]
+  /** What peers and clients may do; nothing unless given. */
+  readonly relationshipRules?: RelationshipRules
   /** Receives the changes of every write inside its transaction. */
   readonly changeSink?: ChangeSink
   /** Told of every statement, for counting. */
@@ -91,7 +95,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const rawHandleOf = (actor: Access['actor']): ActorHandle =>
     actorHandle(handleParts, { actor, caller: application, withoutHooks: true })
 
-  const permission = new Permission()
+  const permission = new Permission(options.relationshipRules)
   const writer = new ActorWriter(store, options.changeSink ?? null)
   const gate = new PropertyGate(registry, rawHandleOf)
   const indexes = new Indexes({
@@ -123,7 +127,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     basePath: new URL(baseUrl).pathname.replace(/\/$/, ''),
     registry,
     authentication: new Authentication({
-      bearerKinds: [],
+      bearerKinds: options.bearerKinds ?? [],
       passphraseOf: (actor) => actors.passphraseOf(actor),
       realm: new URL(baseUrl).host,
     }),

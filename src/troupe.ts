@@ -54,7 +54,10 @@ export interface ActorsApi {
 }
 
 /** What parts of the service a test or an embedding program may replace before it starts. */
-export type Replaceable = Pick<ServiceOptions, 'log' | 'now' | 'changeSink' | 'onQuery' | 'wrapStore'>
+export type Replaceable = Pick<
+  ServiceOptions,
+  'log' | 'now' | 'bearerKinds' | 'relationshipRules' | 'changeSink' | 'onQuery' | 'wrapStore'
+>
 
 export class App {
   readonly #options: TroupeOptions

@@ -9,12 +9,12 @@ export type Verdict = { readonly allowed: boolean; readonly reason: string }
 type Related = Extract<Caller, { kind: 'peer' | 'client' }>
 
 /**
- * The rules of a relationship (trust-type defaults and overrides) for one operation.
- * A rule that cannot be read throws, and the request fails; it is never taken for a grant.
+ * The rules of a relationship (trust-type defaults and overrides): read once, then asked about as many targets as a
+ * request has. Rules that cannot be read throw, and the request fails; that is never taken for a grant.
  */
-export type RelationshipRules = (actorId: string, caller: Related, operation: Operation) => Promise<Verdict>
+export type RelationshipRules = (actorId: string, caller: Related) => Promise<(operation: Operation) => Verdict>
 
-const noRules: RelationshipRules = () => Promise.resolve({ allowed: false, reason: 'no rule grants it' })
+const noRules: RelationshipRules = () => Promise.resolve(() => ({ allowed: false, reason: 'no rule grants it' }))
 
 export class Permission {
   readonly #rules: RelationshipRules
@@ -33,9 +33,11 @@ export class Permission {
       case 'trustee':
         return inTable(roleTable({ trustee: true }), operation, 'a trustee')
       case 'peer':
+        if (!caller.peerId) return { allowed: false, reason: 'the peer has no identity' }
         if (!caller.approved) return { allowed: false, reason: 'the relationship is not approved' }
         return inTable(roleTable(caller), operation, `relationship ${caller.relationship}`)
       case 'client':
+        if (!caller.clientId) return { allowed: false, reason: 'the client has no identity' }
         return inTable(roleTable(caller), operation, `relationship ${caller.relationship}`)
       case 'anonymous':
         return { allowed: false, reason: 'no credentials' }
@@ -46,15 +48,26 @@ export class Permission {
 
   /** The whole answer for one target. */
   async may(actorId: string, caller: Caller, operation: Operation): Promise<Verdict> {
-    const coarse = this.mayTouch(caller, operation)
-    if (!coarse.allowed) return coarse
-    return caller.kind === 'peer' || caller.kind === 'client' ? this.#rules(actorId, caller, operation) : coarse
+    return (await this.#judge(actorId, caller, operation))(operation.target)
   }
 
   /** @throws ServiceError `forbidden`, or `unauthorized` without credentials. The reason is for the log. */
   async require(actorId: string, caller: Caller, operation: Operation): Promise<void> {
-    const verdict = await this.may(actorId, caller, operation)
-    if (!verdict.allowed) throw refusal(caller, operation, verdict)
+    await this.requireAll(actorId, caller, operation, [operation.target])
+  }
+
+  /** As `require`, for every one of `targets`; the rules are read once. */
+  async requireAll(
+    actorId: string,
+    caller: Caller,
+    { category, right }: Omit<Operation, 'target'>,
+    targets: Iterable<string>,
+  ): Promise<void> {
+    const judge = await this.#judge(actorId, caller, { category, right })
+    for (const target of targets) {
+      const verdict = judge(target)
+      if (!verdict.allowed) throw refusal(caller, { category, right, target }, verdict)
+    }
   }
 
   /** Those of `targets` that may be touched: what a listing shows. */
@@ -64,9 +77,19 @@ export class Permission {
     operation: Omit<Operation, 'target'>,
     targets: readonly string[],
   ): Promise<ReadonlySet<string>> {
-    if (!this.isRuled(caller)) return new Set(this.mayTouch(caller, operation).allowed ? targets : [])
-    const verdicts = await Promise.all(targets.map((target) => this.may(actorId, caller, { ...operation, target })))
-    return new Set(targets.filter((_, index) => verdicts[index]?.allowed === true))
+    const judge = await this.#judge(actorId, caller, operation)
+    return new Set(targets.filter((target) => judge(target).allowed))
+  }
+
+  async #judge(
+    actorId: string,
+    caller: Caller,
+    { category, right }: Omit<Operation, 'target'>,
+  ): Promise<(target: string) => Verdict> {
+    const coarse = this.mayTouch(caller, { category, right })
+    if (!coarse.allowed || !this.isRuled(caller)) return () => coarse
+    const judge = await this.#rules(actorId, caller)
+    return (target) => judge({ category, right, target })
   }
 
   /** False when one answer holds for every target of a category. */
@@ -80,7 +103,9 @@ export function refusal(
   operation: Omit<Operation, 'target'> & { target?: string },
   verdict: Verdict,
 ): ServiceError {
-  const what = `${operation.right} ${operation.category}${operation.target ? `/${operation.target}` : ''}`
+  // A name in a body may be as long as the body.
+  const target = operation.target === undefined || operation.target === '' ? '' : `/${operation.target.slice(0, 120)}`
+  const what = `${operation.right} ${operation.category}${target}`
   const reason = `${nameOf(caller)} may not ${what}: ${verdict.reason}`
   if (caller.kind === 'anonymous') return new ServiceError('unauthorized', undefined, { reason })
   return new ServiceError('forbidden', `Cannot ${what}: these credentials do not allow it`, { reason })

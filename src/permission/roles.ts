@@ -23,7 +23,7 @@ const creator: RoleTable = {
   devtest: all,
 }
 
-const trustee: RoleTable = { actor: all, trust: all, subscriptions: all, services: all, devtest: all }
+const trustee: RoleTable = { actor: all, trust: all, subscriptions: all, services: all }
 
 /** Relationships with another actor or an AI client. Names that are not here carry what `otherRelationship` says. */
 const relationships: Readonly<Record<string, RoleTable>> = {

@@ -43,20 +43,20 @@ export class BulkWrite {
     if (fields === null) throw new ServiceError('bad_request', 'Cannot set properties: the body must be a JSON object')
     if (fields.size === 0 && operation === 'post')
       throw new ServiceError('bad_request', 'Cannot set properties: the object is empty')
+    const asked = new Map([...fields].map(([name, given]) => [name, readEntry(name, given)] as const))
+    for (const [name, entry] of asked) (entry.kind === 'list' ? checkListName : checkName)(name)
+    const right = { category: 'properties', right: 'write' } as const
+    await this.#parts.permission.requireAll(access.actor.id, access.caller, right, asked.keys())
     const entries = new Map<string, Entry>()
-    for (const [name, given] of fields)
-      entries.set(name, await this.#check(access, name, readEntry(name, given), operation))
+    for (const [name, entry] of asked) entries.set(name, await this.#passHooks(access, name, entry, operation))
     if (entries.size === 0) return object([])
     return this.#parts.writer.change(access.actor.id, access.caller, (tx, record) =>
       this.#store(tx, record, access.actor.id, entries),
     )
   }
 
-  async #check(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
-    const { permission, gate, lists } = this.#parts
-    if (entry.kind === 'list') checkListName(name)
-    else checkName(name)
-    await permission.require(access.actor.id, access.caller, { category: 'properties', right: 'write', target: name })
+  async #passHooks(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
+    const { gate, lists } = this.#parts
     if (entry.kind === 'bulk') return { kind: 'bulk', entries: await lists.passBulk(access, name, entry.entries) }
     const passed = await gate.pass(access, operation, [name], entry.kind === 'list' ? known('[]') : entry.value)
     if (passed === null)

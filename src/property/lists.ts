@@ -145,8 +145,9 @@ export class Lists {
     given: readonly JsonText[],
     options: { create?: boolean } = {},
   ): Promise<void> {
+    await this.#require(access, 'write', name)
     const items: JsonText[] = []
-    for (const item of given) items.push(await this.#pass(access, 'post', [name], item))
+    for (const item of given) items.push(await this.#passHooks(access, 'post', [name], item))
     await this.#changeOne(access, name, async (tx, at, now) => {
       if (options.create === true) await list.createList(tx, at, {}, now)
       return list.extend(tx, at, items, now)
@@ -239,13 +240,13 @@ export class Lists {
     return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, field, value, now, { firstOnly }))
   }
 
-  /** Runs the hooks of a bulk update, entry by entry, before anything is stored. Deleting an item is a write of the list. */
+  /** Runs the hooks of a bulk update, entry by entry, before anything is stored; the right to write was asked for. */
   async passBulk(access: Access, name: string, entries: readonly list.BulkEntry[]): Promise<list.BulkEntry[]> {
     const passed: list.BulkEntry[] = []
     for (const { index, item } of entries) {
       const path = [name, String(index)]
-      if (item === null) await this.#passItemDelete(access, path, index, {})
-      passed.push({ index, item: item === null ? null : await this.#pass(access, 'put', path, item) })
+      if (item === null) await this.#passDeleteHooks(access, path, index, {})
+      passed.push({ index, item: item === null ? null : await this.#passHooks(access, 'put', path, item) })
     }
     return passed
   }
@@ -303,6 +304,15 @@ export class Lists {
     value: JsonText,
   ): Promise<JsonText> {
     await this.#require(access, 'write', path[0] ?? '')
+    return this.#passHooks(access, operation, path, value)
+  }
+
+  async #passHooks(
+    access: Access,
+    operation: PropertyOperation,
+    path: readonly string[],
+    value: JsonText,
+  ): Promise<JsonText> {
     const passed = await this.#parts.gate.pass(access, operation, path, value)
     if (passed === null)
       throw new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
@@ -331,8 +341,17 @@ export class Lists {
     index: number,
     options: { fromEnd?: boolean },
   ): Promise<void> {
+    await this.#require(access, 'write', path[0] ?? '')
+    await this.#passDeleteHooks(access, path, index, options)
+  }
+
+  async #passDeleteHooks(
+    access: Access,
+    path: readonly string[],
+    index: number,
+    options: { fromEnd?: boolean },
+  ): Promise<void> {
     const [name = ''] = path
-    await this.#require(access, 'write', name)
     if (this.#parts.gate.isOpen(access, 'delete', name)) return
     const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), index, options))
     if (item !== null && (await this.#parts.gate.pass(access, 'delete', path, item)) === null)

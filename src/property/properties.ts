@@ -37,10 +37,15 @@ export class Properties {
     this.#parts = parts
   }
 
-  /** What stands under the name; asks for the right first, so that nobody learns what exists without it. */
-  async kindOf(access: Access, right: Right, path: readonly string[]): Promise<StoredProperty['kind'] | null> {
-    await this.#require(access, right, path)
+  /** What stands under the name. Who lacks the right learns nothing about it. */
+  async kindOf(
+    access: Access,
+    right: Right,
+    path: readonly string[],
+    rightOnList: Right = right,
+  ): Promise<StoredProperty['kind'] | null> {
     const property = await this.#parts.store.read((q) => findProperty(q, access.actor.id, path[0] ?? ''))
+    await this.#require(access, property?.kind === 'list' ? rightOnList : right, targetOf(property, path))
     return property?.kind ?? null
   }
 
@@ -49,9 +54,9 @@ export class Properties {
     access: Access,
     path: readonly string[],
   ): Promise<{ kind: 'value'; value: JsonText } | { kind: 'list' } | null> {
-    await this.#require(access, 'read', path)
     const [name = '', ...below] = path
     const property = await this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
+    await this.#require(access, 'read', targetOf(property, path))
     if (property === null) return null
     if (property.kind === 'list') return { kind: 'list' }
     const value = below.length === 0 ? property.value : getAt(property.value, below)
@@ -164,18 +169,21 @@ export class Properties {
 
   /** Removes every value and every list, or nothing when one of them may not go. */
   async deleteAll(access: Access, listRemoval: (name: string) => Change): Promise<void> {
+    const { permission } = this.#parts
+    const operation = { category: 'properties', right: 'delete' } as const
     const stored = await this.#parts.store.read((q) => findProperties(q, access.actor.id))
-    await this.#require(access, 'delete', [])
-    for (const { name } of this.#parts.permission.isRuled(access.caller) ? stored : [])
-      await this.#require(access, 'delete', [name])
+    const judged = new Set(['', ...stored.map(({ name }) => name)])
+    await permission.requireAll(access.actor.id, access.caller, operation, judged)
     for (const property of stored) {
       const value = property.kind === 'value' ? property.value : known('[]')
       if ((await this.#parts.gate.pass(access, 'delete', [property.name], value)) === null)
         throw rejectedDelete([property.name])
     }
     await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
-      // Read again: what was added since the hooks ran goes too, and is told of.
+      // Read again: what was added since the hooks ran goes too, and is told of; unless rules would have to allow it.
       const present = await findProperties(tx, access.actor.id)
+      if (permission.isRuled(access.caller) && present.some(({ name }) => !judged.has(name)))
+        throw new ServiceError('conflict', 'Cannot delete all properties: another request added one meanwhile')
       await deleteAllProperties(tx, access.actor.id)
       await this.#parts.indexes.update(tx, access.actor.id, new Map(present.map(({ name }) => [name, null])))
       for (const { name, kind } of present) record(kind === 'list' ? listRemoval(name) : wholeValue(name, absent))
@@ -210,6 +218,11 @@ export class Properties {
       stored?.kind === 'value' ? (below.length === 0 ? stored.value : getAt(stored.value, below)) : undefined
     if ((await this.#parts.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)
   }
+}
+
+/** Rights are granted on a list as a whole, not on its positions; on values along the path. */
+function targetOf(property: StoredProperty | null, path: readonly string[]): readonly string[] {
+  return property?.kind === 'list' ? path.slice(0, 1) : path
 }
 
 export function wholeValue(name: string, blob: JsonText): Change {

@@ -3,7 +3,9 @@ import { afterEach, after, beforeEach } from 'node:test'
 import { App, type TroupeOptions } from '../../src/troupe.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { Change } from '../../src/property/change.ts'
+import type { BearerKind } from '../../src/auth/authenticate.ts'
 import type { Caller } from '../../src/auth/caller.ts'
+import type { RelationshipRules } from '../../src/permission/permission.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Store } from '../../src/store/store.ts'
 import { forEachStore, type TestDatabase } from './stores.ts'
@@ -15,6 +17,8 @@ export interface StartOptions extends Partial<TroupeOptions> {
   readonly listen?: boolean
   readonly now?: () => number
   readonly wrapStore?: (store: Store) => Store
+  readonly bearerKinds?: readonly BearerKind[]
+  readonly relationshipRules?: RelationshipRules
 }
 
 export interface RecordedChange extends Change {
@@ -82,7 +86,7 @@ export const testKeys = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
 
 /** `options.database` is a database that another service of the test uses already. */
 export async function startService(databaseUrl: string, options: StartOptions = {}): Promise<TestService> {
-  const { declare, listen = false, now, wrapStore, ...appOptions } = options
+  const { declare, listen = false, now, wrapStore, bearerKinds, relationshipRules, ...appOptions } = options
   const statements: string[] = []
   const changes: RecordedChange[] = []
   const log: string[] = []
@@ -108,6 +112,8 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       },
       ...(now === undefined ? {} : { now }),
       ...(wrapStore === undefined ? {} : { wrapStore }),
+      ...(bearerKinds === undefined ? {} : { bearerKinds }),
+      ...(relationshipRules === undefined ? {} : { relationshipRules }),
     },
   )
   declare?.(app)

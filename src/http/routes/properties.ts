@@ -288,8 +288,8 @@ async function deleteOne(exchange: ActorExchange): Promise<Answer> {
   const [name = '', position, ...deeper] = path
   const wanted = query.get('index')
   const isWhole = position === undefined && wanted === undefined
-  // An item's removal writes the list, which `deleteItem` asks for; to learn that it is a list reading is enough.
-  const kind = await parts.properties.kindOf(access, isWhole ? 'delete' : 'read', path)
+  // Removing an item writes the list.
+  const kind = await parts.properties.kindOf(access, 'delete', path, isWhole ? 'delete' : 'write')
   if (kind === 'list') {
     if (isWhole) await parts.lists.remove(access, name)
     else await deleteItem(access, parts, path, deeper.length > 0 ? null : parseIndex(position ?? wanted ?? ''))
