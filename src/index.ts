@@ -39,5 +39,7 @@ export type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './
 export type { Caller } from './auth/caller.ts'
 export type { Config, Mode } from './config/options.ts'
 export type { Json } from './json/json.ts'
+/** For pages of the application's own: a template tag that escapes what is put into it. */
+export { html } from 'hono/html'
 export type { CreatedValues, FactoryValues, Html, SignInProvider } from './ui/values.ts'
 export type { Pages } from './ui/pages.ts'

@@ -31,16 +31,19 @@ h2 { font-size: 1rem; margin: 0 0 .5rem; }
 .notes ul { padding-left: 1.2rem; }
 label { display: block; font-weight: 550; margin-bottom: .35rem; }
 input { font: inherit; width: 100%; color: inherit; background: var(--ground); border: 1px solid var(--muted); border-radius: 9px; padding: .7rem .8rem; margin-bottom: 1rem; }
+::placeholder { color: var(--muted); opacity: 1; font-style: italic; }
 button, .button { font: inherit; font-weight: 600; display: block; width: 100%; text-align: center; text-decoration: none; color: var(--accent-ink); background: var(--accent); border: 0; border-radius: 9px; padding: .75rem 1rem; cursor: pointer; }
 button:hover, .button:hover { filter: brightness(1.08); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .providers { list-style: none; margin: 0; padding: 0; display: grid; gap: .6rem; }
+.notes a { color: var(--accent); }
 .error { color: var(--alert); border-left: 3px solid var(--alert); padding: .25rem .75rem; margin: 0 0 1rem; }
 .facts { display: grid; gap: .2rem; margin: 0; }
 .facts dt { color: var(--muted); font-size: .875rem; }
 .facts dd { margin: 0 0 .7rem; }
 code { font: .9em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
-dd code, pre { display: block; background: var(--code); border-radius: 8px; padding: .5rem .7rem; margin: 0; }
+dd code, pre { display: block; background: var(--code); border-radius: 8px; padding: .5rem .7rem; margin: 0 0 .75rem; user-select: all; }
+dd code { margin: 0; }
 pre { white-space: pre-wrap; color: var(--ink); }
 `
 

@@ -9,7 +9,7 @@ export function createdPage(values: CreatedValues): Html {
     html`
 <section class="card">
 <h1>Your actor is ready</h1>
-<p class="lead">Keep these three. The passphrase is your key: with it, any program can act as you here.</p>
+<p class="lead">Keep these three in a safe place: this page appears only once. The passphrase is your key, and any program that has it can act as you here.</p>
 <dl class="facts">
 <dt>Address</dt><dd><code>${values.url}</code></dd>
 <dt>Creator</dt><dd><code>${values.creator}</code></dd>
@@ -18,7 +18,14 @@ export function createdPage(values: CreatedValues): Html {
 </section>
 <section class="notes">
 <h2>Try it</h2>
-<pre><code>curl -u '${values.creator}:${values.passphrase}' ${values.url}/properties</code></pre>
+<p>This reads everything your actor holds.</p>
+<pre><code>curl -u ${shellWord(`${values.creator}:${values.passphrase}`)} \\
+${values.url}/properties</code></pre>
 </section>`,
   )
+}
+
+/** As one word of a POSIX shell: an address may hold an apostrophe. */
+function shellWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
 }

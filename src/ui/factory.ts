@@ -10,7 +10,7 @@ export function factoryPage(values: FactoryValues): Html {
 <section class="card">
 <h1>${values.oauth_enabled ? 'Sign in' : 'Create your actor'}</h1>
 ${values.description === '' ? '' : html`<p class="lead">${values.description}</p>`}
-${values.error === null ? '' : html`<p class="error" role="alert">${values.error}</p>`}
+${values.error === null ? '' : html`<p class="error" role="alert" id="error">${values.error}</p>`}
 ${values.oauth_enabled ? providers(values) : form(values)}
 </section>
 <section class="notes">
@@ -21,6 +21,7 @@ ${values.oauth_enabled ? providers(values) : form(values)}
 <li>Other actors, phones and AI assistants reach it through one set of rules.</li>
 <li>Delete it, and everything in it is gone.</li>
 </ul>
+<p>Programs begin with the <a href="${values.base_path}/openapi.json">description of the API</a>.</p>
 </section>`,
   )
 }
@@ -31,10 +32,15 @@ function providers(values: FactoryValues): Html {
   )}</ul>`
 }
 
+/** The reader hears what is wrong together with the field where it is mended. */
+function afterError(values: FactoryValues): Html | string {
+  return values.error === null ? '' : html` aria-invalid="true" aria-describedby="error" autofocus`
+}
+
 function form(values: FactoryValues): Html {
   return html`<form method="post" action="${values.base_path}/">
 <label for="creator">Your e-mail address</label>
-<input id="creator" name="creator" type="text" inputmode="email" autocomplete="email" autocapitalize="none" spellcheck="false" required maxlength="512" placeholder="you@example.com">
+<input id="creator" name="creator" type="text" inputmode="email" autocomplete="email" autocapitalize="none" spellcheck="false" required maxlength="512" placeholder="you@example.com" value="${values.creator}"${afterError(values)}>
 <button type="submit">Create actor</button>
 </form>`
 }

@@ -21,6 +21,8 @@ export interface FactoryValues {
   readonly description: string
   /** What went wrong with the form that was sent. */
   readonly error: string | null
+  /** What was typed into the form that was refused; empty otherwise. */
+  readonly creator: string
 }
 
 export interface CreatedValues {

@@ -4,6 +4,7 @@ import { ServiceError } from '../../errors.ts'
 import { isObject, type JsonText, members, stringValue } from '../../json/json.ts'
 import { type Answer, html, json } from '../answer.ts'
 import { readJsonOrForm } from '../body.ts'
+import type { FactoryValues } from '../../ui/values.ts'
 import type { Params } from '../params.ts'
 import type { Parts } from '../parts.ts'
 import type { Exchange, Route } from '../route.ts'
@@ -18,7 +19,7 @@ export const factoryRoutes: readonly Route[] = [
     access: 'service',
     summary: 'The front page: sign in, or create an actor',
     responses: { 200: { text: 'The page', type: 'text/html' } },
-    handler: ({ parts }) => frontPage(parts, 200, null),
+    handler: ({ parts }) => frontPage(parts, 200),
   },
   {
     id: 'login',
@@ -27,7 +28,7 @@ export const factoryRoutes: readonly Route[] = [
     access: 'service',
     summary: 'The sign-in page',
     responses: { 200: { text: 'The page', type: 'text/html' } },
-    handler: ({ parts }) => frontPage(parts, 200, null),
+    handler: ({ parts }) => frontPage(parts, 200),
   },
   {
     id: 'createActor',
@@ -90,16 +91,22 @@ async function createFromForm(parts: Parts, form: Params, accept: string | undef
     }
     return html(200, await parts.pages.created(values))
   } catch (error) {
-    if (error instanceof ServiceError && error.status < 500) return frontPage(parts, error.status, error.message)
+    if (error instanceof ServiceError && error.status < 500)
+      return frontPage(parts, error.status, { error: error.message, creator })
     throw error
   }
 }
 
 function missingCreator(parts: Parts): Promise<Answer> {
-  return frontPage(parts, 400, 'Please enter your e-mail address.')
+  return frontPage(parts, 400, { error: 'Please enter your e-mail address.', creator: '' })
 }
 
-async function frontPage(parts: Parts, status: number, error: string | null): Promise<Answer> {
+/** @param refused The form that was sent, and why it was not taken. */
+async function frontPage(
+  parts: Parts,
+  status: number,
+  refused: Pick<FactoryValues, 'error' | 'creator'> = { error: null, creator: '' },
+): Promise<Answer> {
   const values = {
     oauth_urls: {},
     oauth_providers: [],
@@ -107,7 +114,7 @@ async function frontPage(parts: Parts, status: number, error: string | null): Pr
     base_path: parts.basePath,
     name: parts.identity.name,
     description: parts.identity.description,
-    error,
+    ...refused,
   }
   return html(status, await parts.pages.factory(values))
 }

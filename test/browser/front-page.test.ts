@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import type { BrowserContextOptions } from 'playwright-core'
+import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+
+const phone = { width: 390, height: 844 }
+const desktop = { width: 1280, height: 860 }
+
+let database: TestDatabase
+let service: TestService
+const opened: WatchedPage[] = []
+
+before(async () => {
+  database = await createTestDatabase('sqlite')
+  service = await startService(database.url, {
+    listen: true,
+    name: 'Notes',
+    description: 'A notebook that belongs to you.',
+    uniqueCreator: true,
+  })
+})
+after(async () => {
+  await service.close()
+  await database.remove()
+})
+afterEach(async () => {
+  for (const page of opened.splice(0)) await closePage(page)
+})
+
+async function visit(options: BrowserContextOptions = {}, path = '/'): Promise<WatchedPage> {
+  const page = await openPage({ viewport: desktop, ...options })
+  opened.push(page)
+  await page.goto(service.url + path)
+  return page
+}
+
+async function create(page: WatchedPage, creator: string): Promise<void> {
+  await page.getByLabel('Your e-mail address').fill(creator)
+  await page.getByRole('button', { name: 'Create actor' }).click()
+  await page.waitForLoadState()
+}
+
+async function factsOf(page: WatchedPage): Promise<Record<string, string>> {
+  const names = await page.locator('dl dt').allTextContents()
+  const values = await page.locator('dl dd').allTextContents()
+  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']))
+}
+
+/** Whether something is wider than the screen, so that one would have to scroll sideways. */
+async function isTooWide(page: WatchedPage): Promise<boolean> {
+  return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true
+}
+
+describe('the front page', () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [device, viewport] of Object.entries({ phone, desktop })) {
+      it(`R-ACT-01 is in order for everybody on a ${device} in ${colorScheme} colours, with its answers and refusals`, async () => {
+        const page = await visit({ viewport, colorScheme, bypassCSP: true })
+        assert.deepEqual(await accessibilityViolations(page), [])
+        assert.equal(await isTooWide(page), false)
+        await create(page, ' ')
+        assert.equal(await page.getByRole('alert').textContent(), 'Please enter your e-mail address.')
+        assert.deepEqual(await accessibilityViolations(page), [])
+        await create(page, `${device}-${colorScheme}-with-a-rather-long-name@example.com`)
+        assert.equal(await page.getByRole('heading', { level: 1 }).textContent(), 'Your actor is ready')
+        assert.deepEqual(await accessibilityViolations(page), [])
+        assert.equal(await isTooWide(page), false)
+      })
+    }
+  }
+
+  it('is light or dark as the visitor’s system is', async () => {
+    const backgrounds: unknown[] = []
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await visit({ colorScheme })
+      backgrounds.push(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor'))
+    }
+    assert.deepEqual(backgrounds, ['rgb(246, 245, 242)', 'rgb(23, 22, 20)'])
+  })
+
+  it('names the application and what it is for', async () => {
+    const page = await visit()
+    assert.equal(await page.title(), 'Create your actor · Notes')
+    assert.equal(await page.locator('.lead').textContent(), 'A notebook that belongs to you.')
+  })
+
+  it('R-ACT-02 makes an actor with the keyboard alone, with the focus always in sight', async () => {
+    const page = await visit()
+    const places: unknown[] = []
+    for (let step = 0; step < 3; step += 1) {
+      await page.keyboard.press('Tab')
+      places.push(
+        await page.evaluate(
+          'document.activeElement.tagName + " " + getComputedStyle(document.activeElement).outlineStyle',
+        ),
+      )
+    }
+    assert.deepEqual(places, ['A solid', 'INPUT solid', 'BUTTON solid'])
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.type('keys@example.com')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Space')
+    await page.getByRole('heading', { name: 'Your actor is ready' }).waitFor()
+    assert.equal((await factsOf(page))['Creator'], 'keys@example.com')
+  })
+
+  it('R-ACT-02 makes an actor with JavaScript switched off', async () => {
+    const page = await visit({ javaScriptEnabled: false })
+    await create(page, 'no-script@example.com')
+    assert.equal((await factsOf(page))['Creator'], 'no-script@example.com')
+  })
+
+  it('R-ACT-02 shows an address, a creator and a passphrase that open the actor', async () => {
+    const page = await visit()
+    await create(page, 'Ada@Example.com')
+    const { Address = '', Creator = '', Passphrase = '', ...others } = await factsOf(page)
+    assert.deepEqual(others, {})
+    assert.match(Address, new RegExp(`^${service.url}/[0-9a-f]{32}$`))
+    assert.equal(Creator, 'ada@example.com')
+    const answer = await fetch(Address, {
+      headers: { authorization: `Basic ${Buffer.from(`${Creator}:${Passphrase}`).toString('base64')}` },
+    })
+    assert.equal(answer.status, 200)
+    assert.equal(((await answer.json()) as { creator: string }).creator, 'ada@example.com')
+  })
+
+  it('R-ACT-02 shows a command that a shell runs as it stands, whatever the address holds', async () => {
+    const page = await visit()
+    await create(page, "o'brien+$HOME`id`@example.com")
+    const command = (await page.locator('pre').textContent()) ?? ''
+    const { stdout } = await promisify(execFile)('bash', ['-c', command.replace(/^curl/, 'curl --silent --include')])
+    assert.match(stdout, /^HTTP\/1\.1 200 OK/)
+  })
+
+  it('R-ACT-03 says that a creator has an actor already, keeps what was typed and puts the cursor there', async () => {
+    const first = await visit()
+    await create(first, 'twice@example.com')
+    const page = await visit()
+    await create(page, 'twice@example.com')
+    const field = page.getByLabel('Your e-mail address')
+    assert.equal(await page.getByRole('alert').textContent(), 'Cannot create an actor: this creator has one already')
+    assert.equal(await field.inputValue(), 'twice@example.com')
+    assert.equal(await field.getAttribute('aria-describedby'), await page.getByRole('alert').getAttribute('id'))
+    assert.equal(await page.evaluate('document.activeElement.id'), 'creator')
+  })
+
+  it('shows what was typed as text and never as a part of the page', async () => {
+    const page = await visit()
+    const typed = '"><script>window.intruder = 1</script><b>@example.com'
+    await page.evaluate('document.querySelector("#creator").removeAttribute("maxlength")')
+    await page.getByLabel('Your e-mail address').fill(typed.padEnd(513, 'x'))
+    await page.getByRole('button').click()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('Your e-mail address').inputValue(), typed.padEnd(513, 'x'))
+    assert.equal(await page.locator('main b, main script').count(), 0)
+    assert.equal(await page.evaluate('typeof window.intruder'), 'undefined')
+  })
+
+  it('gives the browser nothing to complain about, from the first visit to the actor', async () => {
+    const page = await visit()
+    await create(page, 'quiet@example.com')
+    await page.getByRole('link', { name: 'Notes' }).click()
+    await page.waitForLoadState('networkidle')
+    assert.deepEqual(page.complaints, [])
+  })
+
+  it('lets no script run but its own files, and no form go elsewhere', async () => {
+    const page = await visit()
+    await page.evaluate(`{
+      const script = document.createElement('script')
+      script.textContent = 'window.intruder = 1'
+      document.body.append(script)
+      document.body.insertAdjacentHTML('beforeend', '<img src="/nowhere.svg" onerror="window.intruder = 2">')
+      document.querySelector('form').action = 'http://127.0.0.1:9/'
+    }`)
+    await page.getByLabel('Your e-mail address').fill('stolen@example.com')
+    const refusal = page.waitForEvent('console', (message) => message.text().includes('form-action'))
+    await page.evaluate("document.querySelector('form').requestSubmit()")
+    await refusal
+    assert.equal(await page.evaluate('typeof window.intruder'), 'undefined')
+    assert.equal(page.url(), `${service.url}/`)
+    const refused = page.complaints.filter((text) => text.includes('Content Security Policy directive'))
+    for (const rule of ["script-src 'self'", "form-action 'self'"]) {
+      assert.ok(
+        refused.some((text) => text.includes(rule)),
+        rule,
+      )
+    }
+  })
+
+  it('R-ACT-10 finds its files and its form under a path prefix', async () => {
+    const other = await createTestDatabase('sqlite')
+    const port = Number(new URL(service.url).port) + 1
+    const mounted = await startService(other.url, {
+      listen: true,
+      port,
+      baseUrl: `http://127.0.0.1:${port}/under/here`,
+    })
+    try {
+      const page = await openPage({ viewport: desktop })
+      opened.push(page)
+      await page.goto(`http://127.0.0.1:${port}/under/here`)
+      await create(page, 'prefix@example.com')
+      const { Address = '' } = await factsOf(page)
+      assert.match(Address, /\/under\/here\/[0-9a-f]{32}$/)
+      assert.deepEqual(page.complaints, [])
+    } finally {
+      await mounted.close()
+      await other.remove()
+    }
+  })
+})

