@@ -1,5 +1,5 @@
 /** The one place where an error becomes an answer. */
-import { ServiceError } from '../errors.ts'
+import { type ErrorCode, ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import { type Answer, json } from './answer.ts'
 
@@ -20,8 +20,11 @@ export function errorAnswer(error: ServiceError): Answer {
   )
 }
 
+/** What an operator has to look at. Any other refusal is the sender's doing, and must not let senders fill the log. */
+const faults: ReadonlySet<ErrorCode> = new Set(['server_error', 'store_unavailable', 'list_corrupted'])
+
 export function logError(log: Log, error: ServiceError): void {
-  if (error.status >= 500) log.error({ error }, 'A request failed')
+  if (faults.has(error.code)) log.error({ error }, 'A request failed')
   else if (log.isLevelEnabled('debug'))
     log.debug({ code: error.code, reason: error.detail.reason ?? error.message }, 'A request was refused')
 }

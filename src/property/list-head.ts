@@ -90,8 +90,9 @@ function parseObject(list: string, text: string): Members {
   let head: unknown
   try {
     head = JSON.parse(text)
-  } catch (cause) {
-    throw damagedList(list, 'the head cannot be read', cause)
+  } catch {
+    // The parser's own words quote what was stored.
+    throw damagedList(list, 'the head cannot be read')
   }
   if (typeof head !== 'object' || head === null || Array.isArray(head))
     throw damagedList(list, 'the head is not an object')

@@ -15,7 +15,7 @@ export function parseIndex(text: string): number | null {
 export function indexFromJson(value: JsonText): number {
   const written = stringValue(value)
   const index = written !== null ? parseIndex(written) : kindOf(value) === 'number' ? Number(value) : null
-  if (index === null) throw refusal(value)
+  if (index === null) throw refusal()
   return requireIndex(index)
 }
 
@@ -23,7 +23,7 @@ export function indexFromJson(value: JsonText): number {
 export function requireIndex(index: number): number {
   // A whole number that is too big for exact arithmetic is as far beyond the end as any.
   if (Number.isInteger(index) && index >= 0) return Math.min(index, Number.MAX_SAFE_INTEGER) + 0
-  throw refusal(String(index))
+  throw refusal()
 }
 
 /**
@@ -36,7 +36,7 @@ export function resolveIndex(index: number, length: number, fromEnd: boolean): n
   return resolved >= 0 && resolved < length ? resolved : null
 }
 
-function refusal(given: string): ServiceError {
-  const shown = given.length > 40 ? `${given.slice(0, 40)}…` : given
-  return new ServiceError('invalid_index', `An index is a whole number from 0 on, not ${shown}`)
+/** Without the value itself, which is the caller's and would end up in the log. */
+function refusal(): ServiceError {
+  return new ServiceError('invalid_index', 'An index is a whole number from 0 on')
 }

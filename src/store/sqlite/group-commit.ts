@@ -2,6 +2,7 @@
  * The one writer of this process. Writes that wait at the same moment share one COMMIT, and so one sync of the disk:
  * each runs in a savepoint of its own, and every caller is answered only after that COMMIT.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { ServiceError } from '../../errors.ts'
 import type { LockedActor, StoreLog, Transaction } from '../store.ts'
 import { busyDelayMs, pause } from './busy.ts'
@@ -76,7 +77,8 @@ export class GroupCommit {
     return new Promise<T>((resolve, reject) => {
       // What resolves is what `run` returned.
       this.#waiting.push({
-        run,
+        // The work belongs to its own request, not to the one whose write woke the writer.
+        run: AsyncLocalStorage.bind(run),
         queuedAt: performance.now(),
         repeated: false,
         resolve: resolve as (value: unknown) => void,
