@@ -200,10 +200,11 @@ export async function updateItems(
           list,
           ...first,
         )
-      : await tx.run(
-          `UPDATE list_item SET value = changed.value, revision = list_item.revision + 1
-           FROM rows($3, item BIGINT, value TEXT) AS changed
-           WHERE list_item.actor_id = $1 AND list_item.list = $2 AND list_item.item = changed.item`,
+      : // As an upsert, though every item exists: both databases answer UPDATE … FROM by going through the whole list.
+        await tx.run(
+          `INSERT INTO list_item (actor_id, list, item, revision, value)
+           SELECT $1, $2, changed.item, 1, changed.value FROM rows($3, item BIGINT, value TEXT) AS changed WHERE true
+           ON CONFLICT (actor_id, list, item) DO UPDATE SET value = excluded.value, revision = list_item.revision + 1`,
           actorId,
           list,
           JSON.stringify(items),

@@ -1,0 +1,35 @@
+/** Prepares data over HTTP and writes requests as bytes. */
+export interface BenchActor {
+  readonly id: string
+  readonly authorization: string
+}
+
+export async function createActor(port: number, creator: string): Promise<BenchActor> {
+  const answer = await fetch(`http://127.0.0.1:${port}/`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ creator }),
+  })
+  const made = (await answer.json()) as { id: string; creator: string; passphrase: string }
+  return { id: made.id, authorization: `Basic ${Buffer.from(`${made.creator}:${made.passphrase}`).toString('base64')}` }
+}
+
+export async function send(port: number, actor: BenchActor, method: string, path: string, body?: string): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/${actor.id}${path}`, {
+    method,
+    headers: { authorization: actor.authorization, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body }),
+  })
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+  await answer.arrayBuffer()
+}
+
+export function requestText(actor: BenchActor | null, method: string, path: string, body?: string): string {
+  const target = actor === null ? path : `/${actor.id}${path}`
+  const authorization = actor === null ? '' : `Authorization: ${actor.authorization}\r\n`
+  const content = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
+  return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${authorization}${content}\r\n${body ?? ''}`
+}
+
+/** About 200 bytes, like a small setting or a note. */
+export const value = JSON.stringify({ theme: 'dark', size: 12, tags: ['home', 'shopping'], note: 'x'.repeat(130) })

@@ -1,0 +1,67 @@
+/**
+ * `npm run bench`: every hot path beside its bound, in one run on one machine. Figures of different runs or machines do
+ * not compare; the ratios do.
+ *
+ *   --quick   shorter slices and 100,000 actors instead of a million
+ *   --write   also writes docs/benchmarks.md
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { generateKey } from '../src/secret/key-ring.ts'
+import { createPostgresDatabase } from '../test/support/stores.ts'
+import { startPostgres } from '../test/support/postgres.ts'
+import { measureColdStart } from './cold-start.ts'
+import { measureLists } from './lists.ts'
+import { startLoader } from './process.ts'
+import { type Line, tableOf } from './report.ts'
+import { measureRequests } from './requests.ts'
+import { measureScale } from './scale.ts'
+
+const { values: flags } = parseArgs({ options: { quick: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } } })
+const slices = flags.quick ? { rounds: 3, milliseconds: 700, connections: 32 } : { rounds: 5, milliseconds: 2000, connections: 32 }
+const actors = flags.quick ? 100_000 : 1_000_000
+
+const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
+const keys = generateKey()
+const file = (name: string): { database: string; keys: string } => ({ database: `sqlite:${join(folder, `${name}.db`)}`, keys })
+const loader = startLoader()
+const postgres = await startPostgres({ fsync: true })
+const lines: Line[] = []
+const add = (measured: readonly Line[]): void => {
+  lines.push(...measured)
+  for (const line of measured) process.stderr.write(`${line.store}: ${line.what}\n`)
+}
+
+try {
+  add([await measureColdStart(5)])
+  add(await measureRequests('SQLite', file('requests'), loader, slices))
+  add(await measureLists('SQLite', file('lists'), loader, slices))
+  add(await measureScale(file('few'), file('many'), actors, loader, slices))
+  const database = await createPostgresDatabase(postgres.url)
+  add(await measureRequests('PostgreSQL', { database: database.url, keys }, loader, slices))
+  add(await measureLists('PostgreSQL', { database: database.url, keys }, loader, slices))
+} finally {
+  loader.stop()
+  await postgres.remove()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+const about = `Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? ''}, ${cpus().length} × ${cpus()[0]?.model.trim() ?? 'CPU'}`
+const table = tableOf(lines)
+process.stdout.write(`\n${about}\n\n${table}\n`)
+if (flags.write) {
+  const text = `# Benchmarks
+
+Written by \`npm run bench -- --write\`. Every line is measured in the same run as what it stands beside; figures of other
+runs or machines do not compare, the ratios do. The bare server is \`bench/server-bare.ts\`: plain \`node:http\`, the same
+check of the passphrase and the same store call by hand, nothing else. CPU is the server's processor time for one request.
+List operations run one after the other, each waiting for its commit; the other lines have 32 connections.
+
+${about}
+
+${table}
+`
+  writeFileSync(new URL('../docs/benchmarks.md', import.meta.url), text)
+}

@@ -1,0 +1,22 @@
+/** The service under measurement, in a process of its own. */
+import { App } from '../src/troupe.ts'
+import { createLog } from '../src/observe/log.ts'
+import { serveMeasurements, type Subject } from './subject.ts'
+
+const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
+const app = new App(
+  {
+    type: 'urn:actingweb:example.com:bench',
+    name: 'bench',
+    mode: 'development',
+    database: subject.database,
+    secretKeys: subject.keys,
+    host: '127.0.0.1',
+    port: 0,
+    env: {},
+  },
+  { log: createLog('info') },
+)
+app.action('echo', ({ input }) => ({ echo: input }) as object)
+const listening = await app.listen()
+serveMeasurements(Number(new URL(listening.url).port), async () => listening.stop())
