@@ -38,7 +38,7 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
     },
     list: (name): ListHandle => listHandle(lists, access, name),
     async lists() {
-      const shown = await properties.all(access)
+      const shown = await lists.withoutHidden(access, await properties.all(access))
       return shown.flatMap((property) =>
         property.kind === 'list'
           ? [{ name: property.name, length: listMetadata(property.name, property.head).length }]

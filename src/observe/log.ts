@@ -27,17 +27,21 @@ const mostCauses = 4
 
 /** An error with its causes, each cut to length. Never the values it was about: those are not ours to log. */
 export function describeError(error: unknown, depth = 0): object {
-  if (!(error instanceof Error)) return { message: typeof error === 'object' ? 'Not an error' : cut(String(error)) }
-  const code = (error as { code?: unknown }).code
-  const reason = (error as { detail?: { reason?: unknown } }).detail?.reason
+  if (!(error instanceof Error)) return { message: textOf(error) ?? `A thrown ${typeof error}` }
+  const { code, detail, cause } = error as { code?: unknown; detail?: { reason?: unknown }; cause?: unknown }
   return {
-    name: cut(String(error.name)),
-    message: cut(String(error.message)),
-    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    ...(typeof reason === 'string' ? { reason: cut(reason) } : {}),
-    ...(typeof error.stack === 'string' ? { stack: cut(error.stack) } : {}),
-    ...(error.cause === undefined || depth === mostCauses ? {} : { cause: describeError(error.cause, depth + 1) }),
+    name: textOf(error.name),
+    message: textOf(error.message),
+    code: typeof code === 'number' ? code : textOf(code),
+    reason: textOf(detail?.reason),
+    stack: textOf(error.stack),
+    ...(cause === undefined || depth === mostCauses ? {} : { cause: describeError(cause, depth + 1) }),
   }
+}
+
+/** Undefined, which is left out of the line, for what is no text: an error may hold anything in any place. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? cut(value) : undefined
 }
 
 /** The fields of an event; a text that somebody else chose neither fills the log nor acts on a terminal that shows it. */

@@ -33,9 +33,31 @@ export class Lists {
 
   // Reading
 
+  /** Null when there is no such list or a hook hides it: then its length and its texts are hidden with it. */
   async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
     await this.#require(access, 'read', name)
-    return this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
+    if (this.#parts.gate.isOpen(access, 'get', name))
+      return this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
+    const { metadata, page } = await this.#parts.store.snapshot(async (q) => ({
+      metadata: await list.readMetadata(q, address(access, name)),
+      page: await list.readItems(q, address(access, name)),
+    }))
+    return page === null || (await this.#passItems(access, name, page.items)) === null ? null : metadata
+  }
+
+  /** Those of these properties that stay when the hooks of lists have spoken. Lists without hooks cost nothing. */
+  async withoutHidden(access: Access, shown: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
+    const isHooked = ({ kind, name }: StoredProperty): boolean =>
+      kind === 'list' && !this.#parts.gate.isOpen(access, 'get', name)
+    const hooked = new Set(shown.filter(isHooked).map(({ name }) => name))
+    if (hooked.size === 0) return shown
+    // The heads once more: those given may be of another moment than the items.
+    const contents = await this.#parts.store.snapshot(async (q) => {
+      const stored = await findProperties(q, access.actor.id)
+      return list.readManyLists(q, access.actor.id, headsOf(stored.filter(({ name }) => hooked.has(name))))
+    })
+    const visible = await this.#shown(access, contents)
+    return shown.filter(({ name }) => !hooked.has(name) || visible.has(name))
   }
 
   /** All items or a span; null when there is no such list or a hook hides it. `length` is the list's, hidden items included. */
@@ -71,10 +93,7 @@ export class Lists {
     const { store, permission } = this.#parts
     const { stored, contents } = await store.snapshot(async (q) => {
       const properties = await findProperties(q, access.actor.id)
-      const heads = new Map(
-        properties.flatMap((property) => (property.kind === 'list' ? [[property.name, property.head] as const] : [])),
-      )
-      return { stored: properties, contents: await list.readManyLists(q, access.actor.id, heads) }
+      return { stored: properties, contents: await list.readManyLists(q, access.actor.id, headsOf(properties)) }
     })
     const names = stored.map(({ name }) => name)
     const visible = await permission.filter(
@@ -83,17 +102,19 @@ export class Lists {
       { category: 'properties', right: 'read' },
       names,
     )
-    const lists = new Map<string, ListContent>()
-    for (const [name, { metadata, items }] of contents) {
-      if (!visible.has(name)) continue
-      const shown = await this.#passItems(
-        access,
-        name,
-        items.map((item, index) => ({ index, item })),
-      )
-      if (shown !== null) lists.set(name, { metadata, items: shown.map(({ item }) => item) })
-    }
+    const lists = await this.#shown(access, new Map([...contents].filter(([name]) => visible.has(name))))
     return { stored: stored.filter(({ name }) => visible.has(name)), lists }
+  }
+
+  /** The lists as the hooks show them; hidden ones are left out. */
+  async #shown(access: Access, contents: ReadonlyMap<string, ListContent>): Promise<Map<string, ListContent>> {
+    const shown = new Map<string, ListContent>()
+    for (const [name, { metadata, items }] of contents) {
+      const indexed = items.map((item, index) => ({ index, item }))
+      const passed = await this.#passItems(access, name, indexed)
+      if (passed !== null) shown.set(name, { metadata, items: passed.map(({ item }) => item) })
+    }
+    return shown
   }
 
   async find(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem | null> {
@@ -385,6 +406,12 @@ export async function createdChange(
 ): Promise<list.ListChange> {
   const length = isNew ? 0 : ((await list.readMetadata(tx, at))?.length ?? 0)
   return { operation: 'metadata', length, ...texts }
+}
+
+function headsOf(stored: readonly StoredProperty[]): Map<string, string> {
+  return new Map(
+    stored.flatMap((property) => (property.kind === 'list' ? [[property.name, property.head] as const] : [])),
+  )
 }
 
 function address(access: Access, name: string): list.ListAddress {

@@ -125,7 +125,8 @@ async function listAll({ parts, query, actor, caller }: ActorExchange): Promise<
     return jsonText(200, metadataView(await everythingShown(parts, access)))
   }
   if (format === 'full') return jsonText(200, listingView(await everythingShown(parts, access)))
-  return jsonText(200, listingView({ properties: await parts.properties.all(access), lists: null }))
+  const shown = await parts.lists.withoutHidden(access, await parts.properties.all(access))
+  return jsonText(200, listingView({ properties: shown, lists: null }))
 }
 
 async function everythingShown(
