@@ -43,6 +43,20 @@ export async function readValue(request: Incoming, limits: BodyLimits): Promise<
   return bytes.length === 0 ? { kind: 'none' } : readText(type, decode(bytes), limits)
 }
 
+/** The text of a url-encoded form; null where the body is something else, or says what it is in a way nobody reads. */
+export async function readFormText(request: Incoming, limits: BodyLimits): Promise<string | null> {
+  return isUrlencoded(request) ? decode(await request.body(limits.maxBodyBytes)) : null
+}
+
+export function isUrlencoded(request: Incoming): boolean {
+  try {
+    return contentType(request).media === 'form'
+  } catch (error) {
+    if (error instanceof ServiceError) return false
+    throw error
+  }
+}
+
 /** JSON and nothing else. @throws ServiceError `invalid_json`, also for an empty body. */
 export async function readJson(request: Incoming, limits: BodyLimits): Promise<JsonText> {
   const type = contentType(request)

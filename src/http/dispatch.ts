@@ -7,7 +7,7 @@ import { acceptsPages } from './accepts.ts'
 import { type Answer, redirect } from './answer.ts'
 import { errorAnswer, logError, toServiceError } from './error-answer.ts'
 import type { Incoming } from './incoming.ts'
-import { isUrlencoded, methodOf, overriddenMethod } from './method.ts'
+import { methodOf, overriddenMethod } from './method.ts'
 import { maxQueryFields, Params } from './params.ts'
 import type { Parts } from './parts.ts'
 import { decodePath } from './path.ts'
@@ -52,6 +52,9 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
 
   async function answerTo(request: Incoming, tracker: Tracker): Promise<Answer> {
     if (request.path.length + request.query.length > longestAddress) throw new ServiceError('uri_too_long')
+    // Host is not believed; but two of them mean that somebody on the way read this request in another way.
+    if (request.hasRepeated('host'))
+      throw new ServiceError('bad_request', 'Cannot serve this request: it has two hosts')
     const method = methodOf(request)
     const path = withoutPrefix(request.path)
     const segments = decodePath(path)
@@ -73,8 +76,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     segments: readonly string[],
     query: Params,
   ): Promise<{ match: Match; effective: Method }> {
-    const mayOverride = query.entries.has('_method') || isUrlencoded(request.header('content-type'))
-    const override = mayOverride ? await overriddenMethod(request, query, parts.config) : null
+    const override = await overriddenMethod(request, query, parts.config)
     if (override !== null) {
       // A path that does not take the method is served as it was sent.
       const found = table.find(override, segments)
@@ -139,7 +141,7 @@ interface Tracker {
 
 /** `/<actor>/` has one spelling, without the slash; `/<actor>/properties/` is taken as `/<actor>/properties`. */
 function droppedSlash(segments: readonly string[]): readonly string[] | 'redirect' {
-  if (segments.at(-1) !== '' || segments.length < 2 || segments.length > 3) return segments
+  if (segments.at(-1) !== '' || segments[0] === '' || segments.length > 3) return segments
   return segments.length === 2 ? 'redirect' : segments.slice(0, -1)
 }
 

@@ -14,9 +14,18 @@ export function errorAnswer(error: ServiceError): Answer {
     error.status,
     { ...members, error: error.code, message: error.message },
     {
-      ...headers,
+      ...sendable(headers),
       ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
     },
+  )
+}
+
+/** An application's error may carry headers too: one that cannot be sent must not cost the answer. */
+function sendable(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name, value]) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(value),
+    ),
   )
 }
 

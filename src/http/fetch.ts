@@ -45,12 +45,23 @@ async function readStream(request: Request, maxBytes: number): Promise<Uint8Arra
   if (request.body === null) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of request.body) {
-    length += chunk.length
-    if (length > maxBytes) throw tooLarge(maxBytes)
-    chunks.push(chunk)
+  const reader = request.body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read().catch((cause: unknown) => Promise.reject(brokenOff(cause)))
+    if (done) return Buffer.concat(chunks, length)
+    length += value.length
+    if (length > maxBytes) {
+      // Not waited for: a sender that does not hear of it must not hold the answer.
+      reader.cancel().catch(() => {})
+      throw tooLarge(maxBytes)
+    }
+    chunks.push(value)
   }
-  return Buffer.concat(chunks, length)
+}
+
+/** The sender went away, or its framing broke, before the body was whole. */
+export function brokenOff(cause?: unknown): ServiceError {
+  return new ServiceError('bad_request', 'Cannot read the body: the connection broke', { cause })
 }
 
 export function tooLarge(maxBytes: number): ServiceError {

@@ -1,6 +1,6 @@
 /** Which method a request means: HEAD is GET, and `_method` may stand for a method that a form or link cannot send. */
 import { ServiceError } from '../errors.ts'
-import type { BodyLimits } from './body.ts'
+import { type BodyLimits, readFormText } from './body.ts'
 import type { Incoming } from './incoming.ts'
 import { maxFormFields, Params } from './params.ts'
 import type { Method } from './route.ts'
@@ -25,13 +25,9 @@ export function methodOf(request: Incoming): Method | null {
  */
 export async function overriddenMethod(request: Incoming, query: Params, limits: BodyLimits): Promise<Method | null> {
   if (request.method === 'GET' && request.header('authorization') !== undefined) return toMethod(query.get('_method'))
-  if (request.method !== 'POST' || !isUrlencoded(request.header('content-type'))) return null
-  const text = new TextDecoder().decode(await request.body(limits.maxBodyBytes))
-  return text.includes('_method=') ? toMethod(Params.parse(text, maxFormFields, 'form').get('_method')) : null
-}
-
-export function isUrlencoded(contentType: string | undefined): boolean {
-  return contentType?.split(';')[0]?.trim().toLowerCase() === 'application/x-www-form-urlencoded'
+  if (request.method !== 'POST') return null
+  const text = await readFormText(request, limits)
+  return text?.includes('_method=') === true ? toMethod(Params.parse(text, maxFormFields, 'form').get('_method')) : null
 }
 
 function toMethod(name: string | undefined): Method | null {

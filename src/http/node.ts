@@ -1,18 +1,49 @@
 /** The node:http edge: translates bytes, nothing else. Works for plain servers and inside Express or Fastify. */
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { ServiceError } from '../errors.ts'
 import type { Answer } from './answer.ts'
 import type { Handle } from './dispatch.ts'
-import { tooLarge } from './fetch.ts'
+import { brokenOff, tooLarge } from './fetch.ts'
 import type { Incoming } from './incoming.ts'
 
-export function toNodeListener(handle: Handle): RequestListener {
+/** How long a receiver may take nothing of an answer before the connection is closed. */
+const stalledMs = 30_000
+
+/** How long a connection stays open after an answer to a body that was refused unread. */
+const lingerMs = 500
+
+/**
+ * Requests that were sent one behind the other on a connection are served in that order, each after the answer to the
+ * one before it: node:http hands them out all at once, and a read would not see the write before it (RFC 9112 §9.3.2).
+ */
+export function toNodeListener(handle: Handle, { stallMs = stalledMs } = {}): RequestListener {
+  const turns = new WeakMap<object, Promise<void>>()
   return (request, response) => {
-    handle(new NodeIncoming(request)).then(
-      (answer) => send(request, response, answer),
-      // `handle` answers its own failures; what fails here is the connection.
-      () => response.destroy(),
-    )
+    const { socket } = request
+    const before = turns.get(socket)
+    const turn =
+      before === undefined
+        ? serve(handle, request, response, stallMs)
+        : before.then(() => (response.destroyed ? undefined : serve(handle, request, response, stallMs)))
+    turns.set(socket, turn)
+    void turn.then(() => {
+      if (turns.get(socket) === turn) turns.delete(socket)
+    })
+  }
+}
+
+/** Never rejects: nobody could answer that. */
+async function serve(
+  handle: Handle,
+  request: IncomingMessage,
+  response: ServerResponse,
+  stallMs: number,
+): Promise<void> {
+  try {
+    send(request, response, await handle(new NodeIncoming(request)), stallMs)
+  } catch {
+    // `handle` answers its own failures; what fails here is the connection.
+    response.destroy()
   }
 }
 
@@ -31,10 +62,10 @@ class NodeIncoming implements Incoming {
 
   constructor(message: IncomingMessage & Framework) {
     // Express cuts the mount path off `url` and keeps the whole in `originalUrl`.
-    const url = message.originalUrl ?? message.url ?? '/'
-    const mark = url.indexOf('?')
     this.#message = message
     this.method = message.method ?? 'GET'
+    const url = originForm(message.originalUrl ?? message.url ?? '/', this.method)
+    const mark = url.indexOf('?')
     this.path = mark < 0 ? url : url.slice(0, mark)
     this.query = mark < 0 ? '' : url.slice(mark + 1)
   }
@@ -61,13 +92,33 @@ class NodeIncoming implements Incoming {
   }
 }
 
+/**
+ * Path and query. A request meant for a proxy has scheme and host before them, which say nothing here, and `OPTIONS *`
+ * asks about the service as a whole (RFC 9112 §3.2).
+ */
+function originForm(target: string, method: string): string {
+  if (target.startsWith('/')) return target
+  if (target === '*' && method === 'OPTIONS') return '/'
+  const rest = /^https?:\/\/[^/?]+(.*)$/i.exec(target)?.[1]
+  if (rest === undefined) return target
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
 const none = new Uint8Array()
 
-function readMessage(message: IncomingMessage & Framework, maxBytes: number): Promise<Uint8Array> {
+async function readMessage(message: IncomingMessage & Framework, maxBytes: number): Promise<Uint8Array> {
   const length = message.headers['content-length']
-  if (length !== undefined && Number(length) > maxBytes) return Promise.reject(tooLarge(maxBytes))
+  const coding = message.headers['transfer-encoding']
+  if (length !== undefined && Number(length) > maxBytes) throw tooLarge(maxBytes)
   if (message.readableEnded || message.readableDidRead) return parsedByFramework(message)
-  if (length === undefined && message.headers['transfer-encoding'] === undefined) return Promise.resolve(none)
+  if (length === undefined && coding === undefined) return none
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
+    throw new ServiceError('not_implemented', 'Cannot read the body: this transfer coding is not known', {
+      headers: { Connection: 'close' },
+    })
+  }
+  // Of a connection that is gone already no event tells.
+  if (message.destroyed) throw brokenOff()
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -82,10 +133,8 @@ function readMessage(message: IncomingMessage & Framework, maxBytes: number): Pr
       }
     })
     message.on('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? none) : Buffer.concat(chunks, size)))
-    message.on('error', (cause) =>
-      reject(new ServiceError('bad_request', 'Cannot read the body: the connection broke', { cause })),
-    )
-    message.on('aborted', () => reject(new ServiceError('bad_request', 'Cannot read the body: the connection broke')))
+    message.on('error', (cause) => reject(brokenOff(cause)))
+    message.on('close', () => reject(brokenOff()))
   })
 }
 
@@ -99,44 +148,23 @@ async function parsedByFramework(message: IncomingMessage & Framework): Promise<
   return Buffer.from(isForm ? new URLSearchParams(body as Record<string, string>).toString() : JSON.stringify(body))
 }
 
-function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+function send(request: IncomingMessage, response: ServerResponse, answer: Answer, stallMs: number): void {
   if (response.headersSent || response.destroyed) return
   response.writeHead(answer.status, answer.headers)
-  response.end(answer.body ?? undefined)
-  // A body that was refused unread is not read now either: the connection ends with the answer.
-  if (!request.complete && answer.headers['Connection'] === 'close') response.once('finish', () => request.destroy())
-}
-
-/** Answers what the parser refuses, as the request would have been answered. */
-export function onClientError(server: Server): void {
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy()
-      return
-    }
-    const [status, code] = parserStatus(error.code)
-    const body = JSON.stringify({ error: code, message: 'The request is not valid HTTP or exceeds a limit' })
-    const reason = {
-      400: 'Bad Request',
-      408: 'Request Timeout',
-      431: 'Request Header Fields Too Large',
-      501: 'Not Implemented',
-    }[status]
-    socket.end(
-      `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    )
-  })
-}
-
-function parserStatus(code: string | undefined): [400 | 408 | 431 | 501, string] {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return [431, 'headers_too_large']
-    case 'HPE_INVALID_METHOD':
-      return [501, 'not_implemented']
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return [408, 'request_timeout']
-    default:
-      return [400, 'bad_request']
+  if (!request.complete && answer.headers['Connection'] === 'close') {
+    sendAndLinger(response, answer)
+    return
   }
+  response.end(answer.body ?? undefined)
+  if (response.writableLength > 0) response.setTimeout(stallMs)
+}
+
+/**
+ * The answer to a body that is not wanted. The rest of the body is not read; closing a connection with unread bytes
+ * resets it, and the sender could lose the answer, so it gets a moment to take it and close by itself.
+ */
+function sendAndLinger(response: ServerResponse, answer: Answer): void {
+  response.write(answer.body ?? '')
+  const linger = setTimeout(() => response.end(), lingerMs)
+  response.once('close', () => clearTimeout(linger))
 }

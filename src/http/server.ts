@@ -3,7 +3,8 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/options.ts'
 import type { Handle } from './dispatch.ts'
-import { onClientError, toNodeListener } from './node.ts'
+import { toNodeListener } from './node.ts'
+import { refuseBadConnections } from './refused-connection.ts'
 
 /** In bytes, all header fields together with the address. */
 const maxHeaderBytes = 16_384
@@ -45,7 +46,9 @@ export function createServer(config: Config): Server {
     rejectNonStandardBodyWrites: true,
   })
   server.maxRequestsPerSocket = 0
-  onClientError(server)
+  refuseBadConnections(server)
+  // An expectation that is not known may be passed over (RFC 9110 §10.1.1); the answer is then like any other.
+  server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
   return server
 }
 
@@ -57,10 +60,6 @@ export async function listen(server: Server, config: Config): Promise<Address> {
     if (listener !== undefined) listener(request, response)
     else void ready.then((late) => late(request, response))
   })
-  // CONNECT is a method that no path takes; without a listener the connection would just be dropped.
-  server.on('connect', (_request, socket) =>
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'),
-  )
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(new ListenError(complaint(error, config), { cause: error })),
@@ -72,7 +71,7 @@ export async function listen(server: Server, config: Config): Promise<Address> {
   return {
     url,
     serve(service) {
-      listener = toNodeListener(service.handle)
+      listener = toNodeListener(service.handle, { stallMs: config.requestTimeoutSeconds * 1000 })
       setListener(listener)
       return { url, stop: () => stop(server, service, config.shutdownSeconds * 1000) }
     },

@@ -7,8 +7,7 @@ import { parseIndex } from '../../property/list.ts'
 import { absent } from '../../property/properties.ts'
 import { acceptsJsonByName } from '../accepts.ts'
 import { type Answer, jsonText, noContent, text } from '../answer.ts'
-import { type Body, readJsonOrForm, readValue } from '../body.ts'
-import { isUrlencoded } from '../method.ts'
+import { type Body, isUrlencoded, readJsonOrForm, readValue } from '../body.ts'
 import type { Params } from '../params.ts'
 import { listingView, metadataView } from '../property-listing.ts'
 import type { ActorExchange, Route } from '../route.ts'
@@ -235,7 +234,7 @@ async function putOne(exchange: ActorExchange): Promise<Answer> {
   const [name = '', position, ...deeper] = path
   const given = valueOf(
     await readValue(request, parts.config),
-    isUrlencoded(request.header('content-type')) && request.method === 'POST',
+    isUrlencoded(request) && request.method === 'POST',
   )
   const wanted = query.get('index')
   if (position === undefined && wanted === undefined) {
