@@ -47,7 +47,11 @@ export class Authentication {
 
   unauthorized(message: string): ServiceError {
     return new ServiceError('unauthorized', message, {
-      headers: { 'WWW-Authenticate': `Basic realm="${this.#parts.realm}", charset="UTF-8"` },
+      headers: {
+        'WWW-Authenticate': `Basic realm="${this.#parts.realm}", charset="UTF-8"`,
+        // A browser is sent to sign in instead.
+        Vary: 'Accept',
+      },
     })
   }
 

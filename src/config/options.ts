@@ -105,6 +105,8 @@ function words(about: About<readonly string[]>): Option<readonly string[]> {
 function checkBaseUrl(value: string): string | null {
   const url = URL.parse(value)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'must be an http or https address'
+  if (!/^[!-~]+$/.test(value))
+    return 'must be written in ASCII: percent-encode the path, and use the xn-- form of the host'
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or password'
   if (url.search !== '' || url.hash !== '') return 'must not have a query or fragment'
   return null

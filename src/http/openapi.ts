@@ -17,9 +17,11 @@ export function openApiDocument(routes: readonly Route[], about: About): object 
     paths[path] = { ...paths[path], [method]: operation }
   }
   for (const route of routes) add(...described(route))
+  for (const route of endsAtItself(routes)) add(...described(route))
   for (const kind of ['methods', 'actions'] as const) {
     for (const descriptor of about.registry.descriptors(kind)) {
-      add(`/{actor}/${kind}/${encodeURI(descriptor.name)}`, 'post', describedCall(kind, descriptor))
+      const name = descriptor.name.toWellFormed().split('/').map(encodeURIComponent).join('/')
+      add(`/{actor}/${kind}/${name}`, 'post', describedCall(kind, descriptor))
     }
   }
   return {
@@ -42,6 +44,15 @@ export function openApiDocument(routes: readonly Route[], about: About): object 
       },
     },
   }
+}
+
+/** A final `*` stands for no segment as well; a path parameter of OpenAPI does not, so that address is a path of its own. */
+function endsAtItself(routes: readonly Route[]): Route[] {
+  const taken = new Set(routes.map(({ method, path }) => `${method} ${path}`))
+  return routes
+    .filter(({ path }) => path.endsWith('/*'))
+    .map((route) => ({ ...route, id: `${route.id}Itself`, path: route.path.slice(0, -2) }))
+    .filter(({ method, path }) => !taken.has(`${method} ${path}`))
 }
 
 function described(route: Route): [path: string, method: string, operation: Operation] {
