@@ -23,6 +23,7 @@ import { ActorWriter, type ChangeSink } from './property/change.ts'
 import { PropertyGate } from './property/gate.ts'
 import { Indexes } from './property/indexes.ts'
 import { rebuildLookups } from './property/lookup-rebuild.ts'
+import { ListHooks } from './property/list-hooks.ts'
 import { Lists } from './property/lists.ts'
 import { Properties } from './property/properties.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
@@ -106,7 +107,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
   })
   const properties = new Properties({ store, writer, permission, gate, indexes })
-  const lists = new Lists({ store, writer, permission, gate, now })
+  const lists = new Lists({ store, writer, permission, hooks: new ListHooks(store, gate), now })
   const handleParts = { properties, lists, baseUrl }
   const actors = new Actors({
     store,
@@ -165,7 +166,7 @@ export async function keyRingOf(config: Config): Promise<KeyRing> {
   } catch (error) {
     if (!(error instanceof KeyRingError)) throw error
     throw new ConfigError(
-      config.secretKeys === null ? error.message : `TROUPE_SECRET_KEYS cannot be used: ${error.message}`,
+      config.secretKeys === null ? `${error.message}.` : `TROUPE_SECRET_KEYS cannot be used: ${error.message}.`,
     )
   }
 }

@@ -1,6 +1,6 @@
 /** The actor as applications hold it: plain values in and out, the same rules as any other access. */
 import type { ActorHandle, ListHandle } from '../app/actor-handle.ts'
-import { fromPlain, type Json, known, toPlain } from '../json/json.ts'
+import { fromPlain, type Json, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import type { Lists } from '../property/lists.ts'
 import { listMetadata } from '../property/list.ts'
@@ -23,7 +23,8 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
     async get(name): Promise<Json | undefined> {
       const found = await properties.get(access, [name])
       if (found === null) return undefined
-      return toPlain(found.kind === 'list' ? ((await lists.value(access, name)) ?? known('[]')) : found.value)
+      const value = found.kind === 'list' ? await lists.value(access, name) : found.value
+      return value === null ? undefined : toPlain(value)
     },
     async all() {
       const shown = await properties.all(access)
@@ -31,7 +32,7 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
         shown.flatMap((property) => (property.kind === 'value' ? [[property.name, toPlain(property.value)]] : [])),
       )
     },
-    set: async (name, value) => properties.put(access, [name], fromPlain(value)),
+    set: async (name, value) => void (await properties.put(access, [name], fromPlain(value))),
     async delete(name) {
       if ((await properties.kindOf(access, 'delete', [name])) === 'list') return lists.remove(access, name)
       return properties.delete(access, [name])

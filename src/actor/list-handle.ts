@@ -18,7 +18,7 @@ export function listHandle(lists: Lists, access: Access, name: string): ListHand
     length: async () => (await metadata())?.length ?? 0,
     metadata,
 
-    append: async (item) => lists.append(access, name, fromPlain(item), create),
+    append: async (item) => (await lists.append(access, name, fromPlain(item), create)).index,
     extend: async (items) => lists.extend(access, name, items.map(fromPlain), create),
     insert: async (index, item) =>
       require(await lists.insert(access, name, index, fromPlain(item), create), name, index),

@@ -1,14 +1,15 @@
 /** `POST` and `PUT` on all properties: several values and lists in one transaction, all or nothing. */
 import { ServiceError } from '../errors.ts'
-import { isNull, isObject, type JsonText, known, members, object, stringText, stringValue } from '../json/json.ts'
+import { isNull, isObject, type JsonText, known, members, object, stringText } from '../json/json.ts'
 import type { Access } from './access.ts'
 import type { Record as RecordChange } from './change.ts'
 import type { PropertyGate } from './gate.ts'
 import type { Indexes } from './indexes.ts'
 import { type BulkEntry, bulk, createList, type ListTexts, readBulk } from './list.ts'
+import { readTexts } from './list-texts.ts'
 import { createdChange, type Lists, recordAll } from './lists.ts'
 import { checkListName, checkName } from './name.ts'
-import { absent, nameIsList, type PropertyParts, quote } from './properties.ts'
+import { absent, nameIsList, type PropertyParts, quote, rejectedWrite } from './properties.ts'
 import { deleteValues, findKinds, putValues } from './property-store.ts'
 import type { Transaction } from '../store/store.ts'
 
@@ -57,10 +58,10 @@ export class BulkWrite {
 
   async #passHooks(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
     const { gate, lists } = this.#parts
-    if (entry.kind === 'bulk') return { kind: 'bulk', entries: await lists.passBulk(access, name, entry.entries) }
+    if (entry.kind === 'bulk')
+      return { kind: 'bulk', entries: await lists.passBulk(access, name, entry.entries, operation) }
     const passed = await gate.pass(access, operation, [name], entry.kind === 'list' ? known('[]') : entry.value)
-    if (passed === null)
-      throw new ServiceError('forbidden', `Cannot set ${quote([name])}: the application rejected the value`)
+    if (passed === null) throw rejectedWrite(operation, [name])
     return entry.kind === 'list' ? entry : { kind: 'value', value: passed }
   }
 
@@ -120,18 +121,4 @@ function readEntry(name: string, given: JsonText): Entry {
   if (type === '"list"') return { kind: 'list', texts: readTexts(fields) }
   const items = fields.get('items')
   return items === undefined ? { kind: 'value', value: given } : { kind: 'bulk', entries: readBulk(items) }
-}
-
-/** The texts of a list as a body gives them: a number reads as its text, null as an empty one. */
-export function readTexts(fields: ReadonlyMap<string, JsonText>): ListTexts {
-  const read = (name: string): string | undefined => {
-    const value = fields.get(name)
-    if (value === undefined) return undefined
-    return isNull(value) ? '' : (stringValue(value) ?? value)
-  }
-  const [description, explanation] = [read('description'), read('explanation')]
-  return {
-    ...(description === undefined ? {} : { description }),
-    ...(explanation === undefined ? {} : { explanation }),
-  }
 }

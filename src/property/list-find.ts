@@ -67,6 +67,12 @@ export async function removeWhere(
   return found.map(({ row }, removed) => ({ operation: 'remove', length: before - removed - 1, item: row.value }))
 }
 
+/** Whether the item is an object whose field has this value. */
+export function holds(item: JsonText, field: string, value: JsonText): boolean {
+  const held = getAt(item, [field])
+  return held !== undefined && equal(held, value)
+}
+
 async function matches(
   list: OpenList | null,
   field: string,
@@ -75,8 +81,7 @@ async function matches(
 ): Promise<{ readonly index: number; readonly row: StoredItem }[]> {
   const found: { index: number; row: StoredItem }[] = []
   for (const [index, row] of (list === null ? [] : await list.loadAll()).entries()) {
-    const held = getAt(row.value, [field])
-    if (held === undefined || !equal(held, value)) continue
+    if (!holds(row.value, field, value)) continue
     found.push({ index, row })
     if (firstOnly) break
   }

@@ -8,6 +8,7 @@ import type { Queries, Transaction } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
 import { damagedList } from './list-damage.ts'
+import type { IndexedItem } from './list-read.ts'
 import { findItems, type StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
 
@@ -28,6 +29,14 @@ export async function itemsWithHandles(q: Queries, at: ListAddress): Promise<Ite
     item: row.value,
     handle: [list.id, row.item, row.revision, index].join('.'),
   }))
+}
+
+/** The item and where it stands now. Null when it was changed or removed meanwhile. @throws as `updateByHandle` */
+export async function findByHandle(q: Queries, at: ListAddress, handle: string): Promise<IndexedItem | null> {
+  const receipt = parseHandle(handle)
+  const found = await redeem(q, at, receipt)
+  if (found === null) return null
+  return { index: await positionOf(found.list, found.row.item, receipt.index), item: found.row.value }
 }
 
 /** Null when the item was changed or removed meanwhile. @throws ServiceError `invalid_value`, `list_corrupted` */
@@ -76,13 +85,13 @@ function parseHandle(handle: string): Receipt {
 }
 
 async function redeem(
-  tx: Transaction,
+  q: Queries,
   at: ListAddress,
   receipt: Receipt,
 ): Promise<{ list: OpenList; row: StoredItem } | null> {
-  const list = await OpenList.find(tx, at)
+  const list = await OpenList.find(q, at)
   if (list === null || list.id !== receipt.list) return null
-  const [row] = await findItems(tx, at, [receipt.item])
+  const [row] = await findItems(q, at, [receipt.item])
   return row === undefined || row.revision !== receipt.revision ? null : { list, row }
 }
 

@@ -65,6 +65,7 @@ export async function readManyLists(
   actorId: string,
   heads: ReadonlyMap<string, string>,
 ): Promise<Map<string, { readonly metadata: ListMetadata; readonly items: readonly JsonText[] }>> {
+  if (heads.size === 0) return new Map()
   const lists = [...heads.keys()]
   const rows = await Promise.all([findAllNodes(q, actorId, lists), findAllItems(q, actorId, lists)])
   const nodes = Map.groupBy(rows[0], (row) => row.list)

@@ -1,20 +1,21 @@
 /** Lists: one function for each thing that can be done, in one transaction, behind rights and hooks. */
 import type { PropertyOperation } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
-import { array, elements, type JsonText, known } from '../json/json.ts'
+import { array, type JsonText, known, members } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { Record as RecordChange } from './change.ts'
-import type { PropertyGate } from './gate.ts'
 import * as list from './list.ts'
 import { listDiff } from './list-diff.ts'
+import type { ListHooks } from './list-hooks.ts'
+import { readTexts } from './list-texts.ts'
 import type { PropertyParts } from './properties.ts'
-import { absent, quote, rejectedDelete } from './properties.ts'
+import { quote } from './properties.ts'
 import { findProperties, type StoredProperty } from './property-store.ts'
 
 export interface ListsParts extends Pick<PropertyParts, 'store' | 'writer' | 'permission'> {
-  readonly gate: PropertyGate
+  readonly hooks: ListHooks
   readonly now: () => number
 }
 
@@ -36,19 +37,19 @@ export class Lists {
   /** Null when there is no such list or a hook hides it: then its length and its texts are hidden with it. */
   async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
     await this.#require(access, 'read', name)
-    if (this.#parts.gate.isOpen(access, 'get', name))
+    if (this.#parts.hooks.isOpen(access, 'get', name))
       return this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
     const { metadata, page } = await this.#parts.store.snapshot(async (q) => ({
       metadata: await list.readMetadata(q, address(access, name)),
       page: await list.readItems(q, address(access, name)),
     }))
-    return page === null || (await this.#passItems(access, name, page.items)) === null ? null : metadata
+    return page === null || (await this.#parts.hooks.passItems(access, name, page.items)) === null ? null : metadata
   }
 
   /** Those of these properties that stay when the hooks of lists have spoken. Lists without hooks cost nothing. */
   async withoutHidden(access: Access, shown: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
     const isHooked = ({ kind, name }: StoredProperty): boolean =>
-      kind === 'list' && !this.#parts.gate.isOpen(access, 'get', name)
+      kind === 'list' && !this.#parts.hooks.isOpen(access, 'get', name)
     const hooked = new Set(shown.filter(isHooked).map(({ name }) => name))
     if (hooked.size === 0) return shown
     // The heads once more: those given may be of another moment than the items.
@@ -64,7 +65,7 @@ export class Lists {
   async items(access: Access, name: string, span?: { from: number; to: number }): Promise<list.ListPage | null> {
     await this.#require(access, 'read', name)
     const page = await this.#parts.store.snapshot((q) => list.readItems(q, address(access, name), span))
-    const shown = page === null ? null : await this.#passItems(access, name, page.items)
+    const shown = page === null ? null : await this.#parts.hooks.passItems(access, name, page.items)
     return page === null || shown === null ? null : { length: page.length, items: shown }
   }
 
@@ -80,10 +81,10 @@ export class Lists {
     index: number,
     options: { fromEnd?: boolean } = {},
   ): Promise<JsonText | null> {
-    const path = [name, String(index)]
     await this.#require(access, 'read', name)
-    const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), index, options))
-    return item === null ? null : this.#parts.gate.pass(access, 'get', path, item)
+    const position = await this.#parts.hooks.positionOf(access, 'get', name, index)
+    const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), position, options))
+    return item === null ? null : this.#parts.hooks.passRead(access, [name, String(position)], item)
   }
 
   /** Values and lists with their items, in one moment: three statements, however many there are. */
@@ -111,22 +112,31 @@ export class Lists {
     const shown = new Map<string, ListContent>()
     for (const [name, { metadata, items }] of contents) {
       const indexed = items.map((item, index) => ({ index, item }))
-      const passed = await this.#passItems(access, name, indexed)
+      const passed = await this.#parts.hooks.passItems(access, name, indexed)
       if (passed !== null) shown.set(name, { metadata, items: passed.map(({ item }) => item) })
     }
     return shown
   }
 
   async find(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem | null> {
+    if (!this.#parts.hooks.isOpen(access, 'get', name))
+      return (await this.findAll(access, name, field, value))[0] ?? null
     return this.#snapshot(access, name, (q, at) => list.find(q, at, field, value))
   }
 
+  /** Where hooks stand before the list, what they show is what is searched: nobody finds by a value that is hidden. */
   async findAll(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem[]> {
-    return this.#snapshot(access, name, (q, at) => list.findAll(q, at, field, value))
+    if (this.#parts.hooks.isOpen(access, 'get', name))
+      return this.#snapshot(access, name, (q, at) => list.findAll(q, at, field, value))
+    const page = await this.items(access, name)
+    return (page?.items ?? []).filter(({ item }) => list.holds(item, field, value))
   }
 
   async itemsWithHandles(access: Access, name: string): Promise<list.ItemWithHandle[]> {
-    return (await this.#snapshot(access, name, (q, at) => list.itemsWithHandles(q, at))) ?? []
+    const items = (await this.#snapshot(access, name, (q, at) => list.itemsWithHandles(q, at))) ?? []
+    if (this.#parts.hooks.isOpen(access, 'get', name)) return items
+    const shown = (await this.#parts.hooks.passItems(access, name, items)) ?? []
+    return shown.map(({ index, item }) => ({ index, item, handle: items[index]?.handle ?? '' }))
   }
 
   async #snapshot<T>(access: Access, name: string, work: (q: Queries, at: list.ListAddress) => Promise<T>): Promise<T> {
@@ -146,18 +156,25 @@ export class Lists {
   }
 
   async setTexts(access: Access, name: string, texts: list.ListTexts): Promise<void> {
-    await this.#pass(access, 'put', [name, 'metadata'], known(JSON.stringify(texts)))
-    await this.#changeOne(access, name, (tx, at, now) => list.setMetadata(tx, at, texts, now))
+    const given = known(JSON.stringify(texts))
+    const passed = await this.#pass(access, 'put', [name, 'metadata'], given)
+    const kept = passed === given ? texts : readTexts(members(passed) ?? new Map())
+    await this.#changeOne(access, name, (tx, at, now) => list.setMetadata(tx, at, kept, now))
   }
 
-  /** The index of the new item. `create` makes the list when there is none. */
-  async append(access: Access, name: string, given: JsonText, options: { create?: boolean } = {}): Promise<number> {
+  /** The new item as it was stored, after the hooks. `create` makes the list when there is none. */
+  async append(
+    access: Access,
+    name: string,
+    given: JsonText,
+    options: { create?: boolean } = {},
+  ): Promise<list.IndexedItem> {
     const item = await this.#pass(access, 'post', [name], given)
     const change = await this.#changeOne(access, name, async (tx, at, now) => {
       if (options.create === true) await list.createList(tx, at, {}, now)
       return list.append(tx, at, item, now)
     })
-    return change?.index ?? 0
+    return { index: change?.index ?? 0, item }
   }
 
   async extend(
@@ -168,7 +185,7 @@ export class Lists {
   ): Promise<void> {
     await this.#require(access, 'write', name)
     const items: JsonText[] = []
-    for (const item of given) items.push(await this.#passHooks(access, 'post', [name], item))
+    for (const item of given) items.push(await this.#parts.hooks.passWrite(access, 'post', [name], item))
     await this.#changeOne(access, name, async (tx, at, now) => {
       if (options.create === true) await list.createList(tx, at, {}, now)
       return list.extend(tx, at, items, now)
@@ -200,46 +217,62 @@ export class Lists {
     given: JsonText,
     options: { orAppend?: boolean; fromEnd?: boolean } = {},
   ): Promise<boolean> {
-    const path = [name, String(index)]
-    const item = await this.#pass(access, 'put', path, given)
+    await this.#require(access, 'write', name)
+    const position = await this.#parts.hooks.positionOf(access, 'put', name, index)
+    const item = await this.#parts.hooks.passWrite(access, 'put', [name, String(position)], given)
     return (
-      (await this.#changeOne(access, name, (tx, at, now) => list.update(tx, at, index, item, now, options))) !== null
+      (await this.#changeOne(access, name, (tx, at, now) => list.update(tx, at, position, item, now, options))) !== null
     )
   }
 
   /** False when there is no such item. */
   async deleteItem(access: Access, name: string, index: number, options: { fromEnd?: boolean } = {}): Promise<boolean> {
-    const path = [name, String(index)]
-    await this.#passItemDelete(access, path, index, options)
-    return (await this.#changeOne(access, name, (tx, at, now) => list.deleteAt(tx, at, index, now, options))) !== null
+    const position = await this.#passItemDelete(access, name, index, options)
+    return (
+      (await this.#changeOne(access, name, (tx, at, now) => list.deleteAt(tx, at, position, now, options))) !== null
+    )
   }
 
   /** What was removed; null when there is no such item. */
   async pop(access: Access, name: string, index = -1): Promise<JsonText | null> {
-    await this.#passItemDelete(access, [name, String(index)], index, { fromEnd: true })
-    const change = await this.#changeOne(access, name, (tx, at, now) => list.pop(tx, at, now, index))
+    const position = await this.#passItemDelete(access, name, index, { fromEnd: true })
+    const change = await this.#changeOne(access, name, (tx, at, now) => list.pop(tx, at, now, position))
     return change?.item ?? null
   }
 
   async clear(access: Access, name: string): Promise<void> {
-    await this.#passListDelete(access, name, 'write')
+    await this.#require(access, 'write', name)
+    await this.#parts.hooks.passListDelete(access, name)
     await this.#changeOne(access, name, (tx, at, now) => list.clear(tx, at, now))
   }
 
   /** Removes the list itself. False when there was none. */
   async remove(access: Access, name: string): Promise<boolean> {
-    await this.#passListDelete(access, name, 'delete')
+    await this.#require(access, 'delete', name)
+    await this.#parts.hooks.passListDelete(access, name)
     return (await this.#changeOne(access, name, (tx, at) => list.deleteList(tx, at), 'delete')) !== null
   }
 
   async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {
-    const item = await this.#pass(access, 'put', [name], given)
+    await this.#require(access, 'write', name)
+    let item = given
+    if (!this.#parts.hooks.isOpen(access, 'put', name)) {
+      const found = await this.#parts.store.snapshot((q) => list.findByHandle(q, address(access, name), handle))
+      if (found === null) return false
+      item = await this.#parts.hooks.passWrite(access, 'put', [name, String(found.index)], given)
+    }
     return (
       (await this.#changeOne(access, name, (tx, at, now) => list.updateByHandle(tx, at, handle, item, now))) !== null
     )
   }
 
   async deleteByHandle(access: Access, name: string, handle: string): Promise<boolean> {
+    await this.#require(access, 'write', name)
+    if (!this.#parts.hooks.isOpen(access, 'delete', name)) {
+      const found = await this.#parts.store.snapshot((q) => list.findByHandle(q, address(access, name), handle))
+      if (found === null) return false
+      await this.#parts.hooks.passDelete(access, [name, String(found.index)], found.item)
+    }
     return (await this.#changeOne(access, name, (tx, at, now) => list.deleteByHandle(tx, at, handle, now))) !== null
   }
 
@@ -251,23 +284,77 @@ export class Lists {
     given: JsonText,
     firstOnly: boolean,
   ): Promise<number> {
-    const item = await this.#pass(access, 'put', [name], given)
+    if (!this.#parts.hooks.isOpen(access, 'put', name)) {
+      const updates: (readonly [handle: string, item: JsonText])[] = []
+      for (const { index, handle } of await this.#matches(access, name, field, value, firstOnly))
+        updates.push([handle, await this.#parts.hooks.passWrite(access, 'put', [name, String(index)], given)])
+      return this.#changeEach(access, name, updates, (tx, at, now, [handle, item]) =>
+        list.updateByHandle(tx, at, handle, item, now),
+      )
+    }
     return this.#changeMany(access, name, (tx, at, now) =>
-      list.updateWhere(tx, at, field, value, item, now, { firstOnly }),
+      list.updateWhere(tx, at, field, value, given, now, { firstOnly }),
     )
   }
 
   async removeWhere(access: Access, name: string, field: string, value: JsonText, firstOnly: boolean): Promise<number> {
+    if (!this.#parts.hooks.isOpen(access, 'delete', name)) {
+      const found = await this.#matches(access, name, field, value, firstOnly)
+      for (const { index, item } of found) await this.#parts.hooks.passDelete(access, [name, String(index)], item)
+      return this.#changeEach(access, name, found, (tx, at, now, { handle }) =>
+        list.deleteByHandle(tx, at, handle, now),
+      )
+    }
     return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, field, value, now, { firstOnly }))
   }
 
+  /** What matches now, each pinned by its handle: hooks judge exactly what is changed after them. */
+  async #matches(
+    access: Access,
+    name: string,
+    field: string,
+    value: JsonText,
+    firstOnly: boolean,
+  ): Promise<readonly list.ItemWithHandle[]> {
+    await this.#require(access, 'write', name)
+    const items = await this.#parts.store.snapshot((q) => list.itemsWithHandles(q, address(access, name)))
+    if (items === null) throw new ServiceError('not_found', `There is no list ${quote([name])}`)
+    const found = items.filter(({ item }) => list.holds(item, field, value))
+    return firstOnly ? found.slice(0, 1) : found
+  }
+
+  /** The number of `works` that still found their item. */
+  async #changeEach<W>(
+    access: Access,
+    name: string,
+    works: readonly W[],
+    change: (tx: Transaction, at: list.ListAddress, now: number, work: W) => Promise<list.ListChange | null>,
+  ): Promise<number> {
+    return this.#changeMany(access, name, async (tx, at, now) => {
+      const changes: list.ListChange[] = []
+      for (const work of works) {
+        const made = await change(tx, at, now, work)
+        if (made !== null) changes.push(made)
+      }
+      return changes
+    })
+  }
+
   /** Runs the hooks of a bulk update, entry by entry, before anything is stored; the right to write was asked for. */
-  async passBulk(access: Access, name: string, entries: readonly list.BulkEntry[]): Promise<list.BulkEntry[]> {
+  async passBulk(
+    access: Access,
+    name: string,
+    entries: readonly list.BulkEntry[],
+    refusedAs: 'put' | 'post',
+  ): Promise<list.BulkEntry[]> {
     const passed: list.BulkEntry[] = []
     for (const { index, item } of entries) {
       const path = [name, String(index)]
-      if (item === null) await this.#passDeleteHooks(access, path, index, {})
-      passed.push({ index, item: item === null ? null : await this.#passHooks(access, 'put', path, item) })
+      if (item === null) await this.#parts.hooks.passItemDelete(access, name, index)
+      passed.push({
+        index,
+        item: item === null ? null : await this.#parts.hooks.passWrite(access, 'put', path, item, refusedAs),
+      })
     }
     return passed
   }
@@ -318,6 +405,14 @@ export class Lists {
     })
   }
 
+  /** The position that the hooks agreed to. */
+  async #passItemDelete(access: Access, name: string, index: number, options: { fromEnd?: boolean }): Promise<number> {
+    await this.#require(access, 'write', name)
+    const position = await this.#parts.hooks.positionOf(access, 'delete', name, index)
+    await this.#parts.hooks.passItemDelete(access, name, position, options)
+    return position
+  }
+
   async #pass(
     access: Access,
     operation: PropertyOperation,
@@ -325,66 +420,7 @@ export class Lists {
     value: JsonText,
   ): Promise<JsonText> {
     await this.#require(access, 'write', path[0] ?? '')
-    return this.#passHooks(access, operation, path, value)
-  }
-
-  async #passHooks(
-    access: Access,
-    operation: PropertyOperation,
-    path: readonly string[],
-    value: JsonText,
-  ): Promise<JsonText> {
-    const passed = await this.#parts.gate.pass(access, operation, path, value)
-    if (passed === null)
-      throw new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
-    return passed
-  }
-
-  /** The list-wide hook sees the whole array and may hide it; then each item passes under its own index. */
-  async #passItems(
-    access: Access,
-    name: string,
-    items: readonly list.IndexedItem[],
-  ): Promise<readonly list.IndexedItem[] | null> {
-    const { gate } = this.#parts
-    if (gate.isOpen(access, 'get', name)) return items
-    const whole = array(items.map(({ item }) => item))
-    const passed = await gate.pass(access, 'get', [name], whole)
-    if (passed === null) return null
-    const replaced = passed === whole ? null : elements(passed)
-    const current = replaced === null ? items : replaced.map((item, at) => ({ index: items[at]?.index ?? at, item }))
-    return gate.passItems(access, name, current)
-  }
-
-  async #passItemDelete(
-    access: Access,
-    path: readonly string[],
-    index: number,
-    options: { fromEnd?: boolean },
-  ): Promise<void> {
-    await this.#require(access, 'write', path[0] ?? '')
-    await this.#passDeleteHooks(access, path, index, options)
-  }
-
-  async #passDeleteHooks(
-    access: Access,
-    path: readonly string[],
-    index: number,
-    options: { fromEnd?: boolean },
-  ): Promise<void> {
-    const [name = ''] = path
-    if (this.#parts.gate.isOpen(access, 'delete', name)) return
-    const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), index, options))
-    if (item !== null && (await this.#parts.gate.pass(access, 'delete', path, item)) === null)
-      throw rejectedDelete(path)
-  }
-
-  async #passListDelete(access: Access, name: string, right: Right): Promise<void> {
-    await this.#require(access, right, name)
-    if (this.#parts.gate.isOpen(access, 'delete', name)) return
-    const page = await this.#parts.store.snapshot((q) => list.readItems(q, address(access, name)))
-    const value = page === null ? absent : array(page.items.map(({ item }) => item))
-    if ((await this.#parts.gate.pass(access, 'delete', [name], value)) === null) throw rejectedDelete([name])
+    return this.#parts.hooks.passWrite(access, operation, path, value)
   }
 }
 

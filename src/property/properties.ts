@@ -1,14 +1,15 @@
 /** Property values: one function for each thing that can be done, in one transaction, behind rights and hooks. */
 import type { PropertyOperation } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
-import { deleteAt, getAt, isNull, type JsonText, known, mergeAt, object } from '../json/json.ts'
+import { array, deleteAt, getAt, isNull, type JsonText, known, mergeAt, object } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
-import type { Store, Transaction } from '../store/store.ts'
+import type { Queries, Store, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { ActorWriter, Change } from './change.ts'
 import type { PropertyGate } from './gate.ts'
 import type { Indexes } from './indexes.ts'
+import { readManyLists } from './list-read.ts'
 import { checkName } from './name.ts'
 import {
   deleteAllProperties,
@@ -59,7 +60,7 @@ export class Properties {
     await this.#require(access, 'read', targetOf(property, path))
     if (property === null) return null
     if (property.kind === 'list') return { kind: 'list' }
-    const value = below.length === 0 ? property.value : getAt(property.value, below)
+    const value = below.length === 0 ? property.value : below.includes('') ? undefined : getAt(property.value, below)
     const shown = value === undefined ? null : await this.#parts.gate.pass(access, 'get', path, value)
     return shown === null ? null : { kind: 'value', value: shown }
   }
@@ -91,6 +92,7 @@ export class Properties {
 
   /**
    * Sets the value at the path: a name alone is replaced, below it objects merge. `absent` at a name removes it.
+   * Gives what was stored, after the hooks.
    *
    * @throws ServiceError `conflict` when the name is a list's, or something on the way is not an object.
    */
@@ -99,7 +101,7 @@ export class Properties {
     path: readonly string[],
     given: JsonText,
     operation: 'put' | 'post' = 'put',
-  ): Promise<void> {
+  ): Promise<JsonText> {
     const [name = '', ...below] = path
     checkName(name)
     if (below.includes('')) throw new ServiceError('not_found', `Cannot write ${quote(path)}: a segment is empty`)
@@ -119,6 +121,7 @@ export class Properties {
         record(wholeValue(name, value))
       }
     })
+    return value
   }
 
   async #merge(
@@ -149,7 +152,9 @@ export class Properties {
    */
   async delete(access: Access, path: readonly string[]): Promise<boolean> {
     const [name = '', ...below] = path
+    checkName(name)
     await this.#require(access, 'delete', path)
+    if (below.includes('')) throw noSuchKey(path)
     await this.#passDelete(access, path)
     return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
       if (below.length === 0) {
@@ -159,7 +164,7 @@ export class Properties {
       }
       const stored = await findProperty(tx, access.actor.id, name)
       const rest = stored?.kind === 'value' ? deleteAt(stored.value, below) : undefined
-      if (rest === undefined) throw new ServiceError('not_found', `Cannot delete ${quote(path)}: there is no such key`)
+      if (rest === undefined) throw noSuchKey(path)
       await putValue(tx, access.actor.id, name, rest)
       await this.#parts.indexes.update(tx, access.actor.id, new Map([[name, rest]]))
       record(partial(name, below, absent))
@@ -171,11 +176,11 @@ export class Properties {
   async deleteAll(access: Access, listRemoval: (name: string) => Change): Promise<void> {
     const { permission } = this.#parts
     const operation = { category: 'properties', right: 'delete' } as const
-    const stored = await this.#parts.store.read((q) => findProperties(q, access.actor.id))
+    const { stored, items } = await this.#parts.store.snapshot((q) => this.#forDeletion(q, access))
     const judged = new Set(['', ...stored.map(({ name }) => name)])
     await permission.requireAll(access.actor.id, access.caller, operation, judged)
     for (const property of stored) {
-      const value = property.kind === 'value' ? property.value : known('[]')
+      const value = property.kind === 'value' ? property.value : array(items.get(property.name)?.items ?? [])
       if ((await this.#parts.gate.pass(access, 'delete', [property.name], value)) === null)
         throw rejectedDelete([property.name])
     }
@@ -188,6 +193,21 @@ export class Properties {
       await this.#parts.indexes.update(tx, access.actor.id, new Map(present.map(({ name }) => [name, null])))
       for (const { name, kind } of present) record(kind === 'list' ? listRemoval(name) : wholeValue(name, absent))
     })
+  }
+
+  /** Everything, with the items of those lists whose hooks want to see them. */
+  async #forDeletion(
+    q: Queries,
+    access: Access,
+  ): Promise<{ stored: StoredProperty[]; items: Awaited<ReturnType<typeof readManyLists>> }> {
+    const stored = await findProperties(q, access.actor.id)
+    const heads = stored.flatMap((property) =>
+      property.kind === 'list' && !this.#parts.gate.isOpen(access, 'delete', property.name)
+        ? [[property.name, property.head] as const]
+        : [],
+    )
+    const wanted = new Map(heads)
+    return { stored, items: await readManyLists(q, access.actor.id, wanted) }
   }
 
   async #require(access: Access, right: Right, path: readonly string[]): Promise<void> {
@@ -205,8 +225,7 @@ export class Properties {
     value: JsonText,
   ): Promise<JsonText> {
     const passed = await this.#parts.gate.pass(access, operation, path, value)
-    if (passed === null)
-      throw new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
+    if (passed === null) throw rejectedWrite(operation, path)
     return passed
   }
 
@@ -238,6 +257,18 @@ function partial(name: string, below: readonly string[], value: JsonText): Chang
 
 export function nameIsList(name: string): ServiceError {
   return new ServiceError('conflict', `Cannot set ${quote([name])}: a list has this name`)
+}
+
+function noSuchKey(path: readonly string[]): ServiceError {
+  return new ServiceError('not_found', `Cannot delete ${quote(path)}: there is no such key`)
+}
+
+/** Peers tell a value that is refused by PUT (400) from an addition that is not allowed (403). */
+export function rejectedWrite(operation: PropertyOperation, path: readonly string[]): ServiceError {
+  return new ServiceError(
+    operation === 'put' ? 'rejected' : 'forbidden',
+    `Cannot set ${quote(path)}: the application rejected the value`,
+  )
 }
 
 export function rejectedDelete(path: readonly string[]): ServiceError {

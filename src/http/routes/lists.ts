@@ -1,7 +1,7 @@
 /** `/<actor>/properties/<list>/items` and `/metadata`. */
 import { ServiceError } from '../../errors.ts'
 import { isNull, isObject, type JsonText, known, members, stringValue } from '../../json/json.ts'
-import { readTexts } from '../../property/bulk-write.ts'
+import { readTexts } from '../../property/list-texts.ts'
 import { indexFromJson } from '../../property/list.ts'
 import { type Answer, json, jsonText, noContent } from '../answer.ts'
 import { readJson } from '../body.ts'
@@ -96,7 +96,7 @@ async function changeItem(exchange: ActorExchange): Promise<Answer> {
   switch (action) {
     case 'add':
       if (item === null) throw missing('item_value')
-      return json(201, { success: true, index: await parts.lists.append(access, name, item) })
+      return json(201, { success: true, index: (await parts.lists.append(access, name, item)).index })
     case 'update': {
       const index = requireIndex(fields)
       if (item === null) throw missing('item_value')

@@ -232,10 +232,7 @@ async function putOne(exchange: ActorExchange): Promise<Answer> {
   const access = { actor, caller }
   const path = pathOf(exchange)
   const [name = '', position, ...deeper] = path
-  const given = valueOf(
-    await readValue(request, parts.config),
-    isUrlencoded(request) && request.method === 'POST',
-  )
+  const given = valueOf(await readValue(request, parts.config), isUrlencoded(request) && request.method === 'POST')
   const wanted = query.get('index')
   if (position === undefined && wanted === undefined) {
     await parts.properties.put(access, path, given)
@@ -273,12 +270,12 @@ async function postOne(exchange: ActorExchange): Promise<Answer> {
   const kind = await parts.properties.kindOf(access, 'write', path)
   const url = `${urlOf(parts, actor.id)}/properties/${path.map(encodeURIComponent).join('/')}`
   if (kind !== 'list') {
-    await parts.properties.put(access, path, given, 'post')
-    return jsonText(201, given, { Location: url })
+    return jsonText(201, await parts.properties.put(access, path, given, 'post'), { Location: url })
   }
   if (path.length > 1) throw new ServiceError('conflict', 'Cannot add inside a list item: append to the list')
   if (given === 'null') throw new ServiceError('invalid_value', 'Cannot append to the list: the item is null')
-  return jsonText(201, given, { Location: `${url}/${await parts.lists.append(access, name, given)}` })
+  const { index, item } = await parts.lists.append(access, name, given)
+  return jsonText(201, item, { Location: `${url}/${index}` })
 }
 
 async function deleteOne(exchange: ActorExchange): Promise<Answer> {

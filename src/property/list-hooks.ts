@@ -1,0 +1,87 @@
+/** Runs an application's property hooks around the accesses to lists: the list as a whole, and each item under its position. */
+import type { PropertyOperation } from '../app/declarations.ts'
+import { array, elements, type JsonText } from '../json/json.ts'
+import type { Store } from '../store/store.ts'
+import type { Access } from './access.ts'
+import type { PropertyGate } from './gate.ts'
+import * as list from './list.ts'
+import { absent, rejectedDelete, rejectedWrite } from './properties.ts'
+
+interface FromEnd {
+  readonly fromEnd?: boolean
+}
+
+export class ListHooks {
+  readonly #store: Store
+  readonly #gate: PropertyGate
+
+  constructor(store: Store, gate: PropertyGate) {
+    this.#store = store
+    this.#gate = gate
+  }
+
+  isOpen(access: Access, operation: PropertyOperation, name: string): boolean {
+    return this.#gate.isOpen(access, operation, name)
+  }
+
+  /** Null when a hook hides it. */
+  async passRead(access: Access, path: readonly string[], item: JsonText): Promise<JsonText | null> {
+    return this.#gate.pass(access, 'get', path, item)
+  }
+
+  /** The list-wide hook sees the whole array and may hide it; then each item passes under its own index. */
+  async passItems(
+    access: Access,
+    name: string,
+    items: readonly list.IndexedItem[],
+  ): Promise<readonly list.IndexedItem[] | null> {
+    if (this.isOpen(access, 'get', name)) return items
+    const whole = array(items.map(({ item }) => item))
+    const passed = await this.passRead(access, [name], whole)
+    if (passed === null) return null
+    const replaced = passed === whole ? null : elements(passed)
+    const current = replaced === null ? items : replaced.map((item, at) => ({ index: items[at]?.index ?? at, item }))
+    return this.#gate.passItems(access, name, current)
+  }
+
+  /** @param refusedAs The operation of the request, where that is another one than the entry's. */
+  async passWrite(
+    access: Access,
+    operation: PropertyOperation,
+    path: readonly string[],
+    value: JsonText,
+    refusedAs: PropertyOperation = operation,
+  ): Promise<JsonText> {
+    const passed = await this.#gate.pass(access, operation, path, value)
+    if (passed === null) throw rejectedWrite(refusedAs, path)
+    return passed
+  }
+
+  async passDelete(access: Access, path: readonly string[], value: JsonText): Promise<void> {
+    if ((await this.#gate.pass(access, 'delete', path, value)) === null) throw rejectedDelete(path)
+  }
+
+  async passItemDelete(access: Access, name: string, index: number, options: FromEnd = {}): Promise<void> {
+    if (this.isOpen(access, 'delete', name)) return
+    const item = await this.#store.snapshot((q) => list.readItem(q, address(access, name), index, options))
+    if (item !== null) await this.passDelete(access, [name, String(index)], item)
+  }
+
+  async passListDelete(access: Access, name: string): Promise<void> {
+    if (this.isOpen(access, 'delete', name)) return
+    const page = await this.#store.snapshot((q) => list.readItems(q, address(access, name)))
+    await this.passDelete(access, [name], page === null ? absent : array(page.items.map(({ item }) => item)))
+  }
+
+  /** Hooks know items by their position: an index from the end is turned into the one that it means now. */
+  async positionOf(access: Access, operation: PropertyOperation, name: string, index: number): Promise<number> {
+    if (index >= 0 || this.isOpen(access, operation, name)) return index
+    const metadata = await this.#store.read((q) => list.readMetadata(q, address(access, name)))
+    const position = (metadata?.length ?? 0) + index
+    return position < 0 ? index : position
+  }
+}
+
+function address(access: Access, name: string): list.ListAddress {
+  return { actorId: access.actor.id, list: name }
+}

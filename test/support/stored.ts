@@ -1,0 +1,84 @@
+/** What a story checks besides an answer: everything that is stored, and the shape of a refusal. */
+import assert from 'node:assert/strict'
+import type { Queries } from '../../src/store/store.ts'
+import type { TestService } from './service.ts'
+
+const tables = [
+  ['actor', 'id'],
+  ['unique_creator', 'creator'],
+  ['deleted_actor', 'id'],
+  ['property', 'actor_id, name'],
+  ['list_node', 'actor_id, list, node'],
+  ['list_item', 'actor_id, list, item'],
+  ['property_lookup', 'name, value'],
+  ['attribute', 'actor_id, bucket, name'],
+  ['setting', 'name'],
+] as const
+
+export type Table = (typeof tables)[number][0]
+export type Row = Record<string, string | number | null>
+
+/** Every row of every table, in the order of its key. */
+export async function everythingStored(service: TestService): Promise<Record<Table, Row[]>> {
+  const { store } = await service.app.start()
+  const found: Partial<Record<Table, Row[]>> = {}
+  await store.snapshot(async (q) => {
+    for (const [table, key] of tables) found[table] = (await allRows(q, table, key)).map((row) => ({ ...row }))
+  })
+  return found as Record<Table, Row[]>
+}
+
+function allRows(q: Queries, table: string, key: string): Promise<Row[]> {
+  return q.all<Row>(`SELECT * FROM ${table} ORDER BY ${key}`)
+}
+
+/** The rows that name the actor, in any table but that of the deletion markers. */
+export async function rowsOf(service: TestService, actorId: string): Promise<string[]> {
+  const stored = await everythingStored(service)
+  return Object.entries(stored)
+    .filter(([table]) => table !== 'deleted_actor')
+    .flatMap(([table, rows]) =>
+      rows.filter((row) => row['actor_id'] === actorId || row['id'] === actorId).map(() => table),
+    )
+}
+
+/** Runs `work` and holds it to having stored nothing and told subscribers of nothing. */
+export async function changesNothing<T>(service: TestService, work: () => Promise<T>): Promise<T> {
+  const [before, told] = [await everythingStored(service), service.changes.length]
+  const result = await work()
+  assert.deepEqual(await everythingStored(service), before, 'something was stored')
+  assert.equal(service.changes.length, told, 'a change was recorded')
+  return result
+}
+
+/** Holds a refusal to its status, its code and what it says; its body has these two members and no other. */
+export async function refused(
+  answer: Response,
+  status: number,
+  error: string,
+  message: string | RegExp,
+): Promise<void> {
+  const text = await answer.text()
+  assert.equal(answer.status, status, text)
+  assert.equal(answer.headers.get('content-type'), 'application/json')
+  const body = JSON.parse(text) as { error: unknown; message: unknown }
+  assert.deepEqual(Object.keys(body).toSorted(), ['error', 'message'])
+  assert.equal(body.error, error)
+  if (typeof message === 'string') assert.equal(body.message, message)
+  else assert.match(String(body.message), message)
+}
+
+/** Holds an answer to its status and JSON body. */
+export async function answered(answer: Response, status: number, body: unknown): Promise<void> {
+  const text = await answer.text()
+  assert.equal(answer.status, status, text)
+  assert.deepEqual(JSON.parse(text), body)
+}
+
+/** Holds an answer to 204: no body and no type. */
+export async function done(answer: Response): Promise<void> {
+  const text = await answer.text()
+  assert.equal(answer.status, 204, text)
+  assert.equal(text, '')
+  assert.equal(answer.headers.get('content-type'), null)
+}
