@@ -94,6 +94,8 @@ export async function deleteActorsOf(tx: Transaction, creator: string, now: numb
     now,
   )
   await tx.run('DELETE FROM actor WHERE creator = $1', creator)
+  // A claim whose actor took another creator since is worth nothing.
+  await tx.run('DELETE FROM unique_creator WHERE creator = $1', creator)
 }
 
 export async function clearDeletionMarker(tx: Transaction, id: string): Promise<void> {

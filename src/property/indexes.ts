@@ -1,5 +1,5 @@
 /** What a changed value moves besides itself: the look-up entries of indexed names, and the creator where it is the e-mail address. */
-import { claimCreator, setCreator } from '../actor/actor-store.ts'
+import { claimCreator, findActorByCreator, setCreator } from '../actor/actor-store.ts'
 import { normaliseCreator } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, stringValue } from '../json/json.ts'
@@ -34,9 +34,15 @@ export class Indexes {
     const creator = normaliseCreator(stringValue(email) ?? '')
     if (!creator.includes('@'))
       throw new ServiceError('invalid_value', 'Cannot set "email": the creator has to be an e-mail address')
-    if (this.#policy.uniqueCreator && !(await claimCreator(tx, creator, actorId))) {
+    if (this.#policy.uniqueCreator && !(await this.#isFree(tx, creator, actorId))) {
       throw new ServiceError('conflict', 'Cannot set "email": another actor has this creator')
     }
     await setCreator(tx, actorId, creator)
+  }
+
+  /** Actors from before creators had to be unique hold no claim. */
+  async #isFree(tx: Transaction, creator: string, actorId: string): Promise<boolean> {
+    const holder = await findActorByCreator(tx, creator)
+    return (holder === null || holder.id === actorId) && claimCreator(tx, creator, actorId)
   }
 }
