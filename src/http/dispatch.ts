@@ -1,5 +1,7 @@
 /** From a request to an answer: route table, caller, right, handler; and the headers that every answer carries. */
-import { readCredential } from '../auth/credentials.ts'
+import type { Actor } from '../actor/actor.ts'
+import type { Caller } from '../auth/caller.ts'
+import { type Credential, readCredential } from '../auth/credentials.ts'
 import { ServiceError } from '../errors.ts'
 import { type RequestContext, runInContext } from '../observe/context.ts'
 import { refusal } from '../permission/permission.ts'
@@ -101,15 +103,35 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       request.header('cookie'),
       request.hasRepeated('authorization'),
     )
-    if (credential.kind === 'none' && acceptsPages(request))
-      return redirect(302, `${parts.baseUrl}/login`, { Vary: 'Accept' })
+    const isBrowser = acceptsPages(request)
+    if (credential.kind === 'none' && isBrowser) return toSignIn()
+    let caller: Caller
+    try {
+      caller = await allowedCaller(route, exchange.method, credential, actor)
+    } catch (error) {
+      if (isBrowser && route.signsIn === true && isLackOfRights(error)) return toSignIn()
+      throw error
+    }
+    if (caller.kind === 'peer') context.peerId = caller.peerId
+    return route.handler({ ...exchange, actor, caller })
+  }
+
+  function toSignIn(): Answer {
+    return redirect(302, `${parts.baseUrl}/login`, { Vary: 'Accept' })
+  }
+
+  async function allowedCaller(
+    route: ActorRoute,
+    method: Method,
+    credential: Credential,
+    actor: Actor,
+  ): Promise<Caller> {
     const caller = await parts.authentication.authenticate(credential, actor)
     if (caller.kind === 'anonymous') throw parts.authentication.unauthorized('Authentication required')
-    if (caller.kind === 'peer') context.peerId = caller.peerId
-    const wanted = { category: route.access, right: rightOf(exchange.method) }
+    const wanted = { category: route.access, right: rightOf(method) }
     const verdict = parts.permission.mayTouch(caller, wanted)
     if (!verdict.allowed) throw refusal(caller, wanted, verdict)
-    return route.handler({ ...exchange, actor, caller })
+    return caller
   }
 
   function withoutPrefix(path: string): string {
@@ -130,6 +152,10 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     else if (answer.status !== 204 && answer.status !== 304) all['Content-Length'] = '0'
     return { status: answer.status, headers: all, body: request.method === 'HEAD' ? null : answer.body }
   }
+}
+
+function isLackOfRights(error: unknown): boolean {
+  return error instanceof ServiceError && (error.code === 'unauthorized' || error.code === 'forbidden')
 }
 
 interface Tracker {

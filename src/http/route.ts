@@ -60,6 +60,8 @@ export interface PublicActorRoute extends RouteBase {
 /** Below an actor, for callers whose rights reach into the category. */
 export interface ActorRoute extends RouteBase {
   readonly access: Category
+  /** A browser whose credentials do not suffice is sent to sign-in here, as one without any is everywhere. */
+  readonly signsIn?: true
   readonly handler: (exchange: ActorExchange) => Promise<Answer> | Answer
 }
 
