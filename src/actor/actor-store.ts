@@ -95,7 +95,11 @@ export async function deleteActorsOf(tx: Transaction, creator: string, now: numb
   )
   await tx.run('DELETE FROM actor WHERE creator = $1', creator)
   // A claim whose actor took another creator since is worth nothing.
-  await tx.run('DELETE FROM unique_creator WHERE creator = $1', creator)
+  await tx.run(
+    `DELETE FROM unique_creator WHERE creator = $1
+     AND NOT EXISTS (SELECT 1 FROM actor WHERE actor.id = unique_creator.actor_id AND actor.creator = $1)`,
+    creator,
+  )
 }
 
 export async function clearDeletionMarker(tx: Transaction, id: string): Promise<void> {

@@ -1,0 +1,662 @@
+/** `/` and `/<actor>`: creating actors and showing them. */
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { raw } from 'hono/html'
+import { ConfigError } from '../../src/config/config.ts'
+import { ServiceError } from '../../src/errors.ts'
+import type { FactoryValues } from '../../src/ui/values.ts'
+import { basic, forEachService, type TestService } from '../support/service.ts'
+import { answered, changesNothing, done, everythingStored, refused } from '../support/stored.ts'
+
+interface Created {
+  readonly id: string
+  readonly creator: string
+  readonly passphrase: string
+  readonly trustee_root?: string
+}
+
+const json = { 'content-type': 'application/json' }
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+function post(
+  service: TestService,
+  body: string | undefined,
+  headers: Record<string, string> = json,
+): Promise<Response> {
+  return service.request('/', { method: 'POST', headers, ...(body === undefined ? {} : { body }) })
+}
+
+async function created(answer: Response): Promise<Created> {
+  const text = await answer.text()
+  assert.equal(answer.status, 201, text)
+  assert.equal(answer.headers.get('content-type'), 'application/json')
+  const actor = JSON.parse(text) as Created
+  assert.equal(answer.headers.get('location'), `http://troupe.test/${actor.id}`)
+  return actor
+}
+
+async function actorsIn(service: TestService): Promise<number> {
+  return (await everythingStored(service)).actor.length
+}
+
+forEachService((start) => {
+  describe('the front page', () => {
+    it('R-ACT-01 is a page made from oauth_urls, oauth_providers, oauth_enabled and the base path', async () => {
+      const seen: FactoryValues[] = []
+      const service = await start({
+        baseUrl: 'http://troupe.test/prefix',
+        name: 'notes',
+        description: 'Keeps notes',
+        pages: {
+          factory: (values) => {
+            seen.push(values)
+            return raw('<p>mine</p>')
+          },
+        },
+      })
+      const answer = await service.request('/')
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+      assert.equal(await answer.text(), '<p>mine</p>')
+      assert.equal(seen.length, 1)
+      assert.deepEqual(seen[0], {
+        oauth_urls: {},
+        oauth_providers: [],
+        oauth_enabled: false,
+        base_path: '/prefix',
+        name: 'notes',
+        description: 'Keeps notes',
+        error: null,
+        creator: '',
+      })
+    })
+
+    it('R-ACT-01 is a form that posts to the same address, at / and at /login, whatever is accepted', async () => {
+      const service = await start()
+      for (const path of ['/', '/login', '/?format=json']) {
+        for (const accept of ['text/html', '*/*', 'application/json']) {
+          const answer = await service.request(path, { headers: { accept } })
+          assert.equal(answer.status, 200)
+          assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+          assert.match(await answer.text(), /<form method="post" action="\/">[^]*name="creator"/)
+        }
+      }
+    })
+  })
+
+  describe('creating an actor by API', () => {
+    let service: TestService
+    before(async () => {
+      service = await start()
+    })
+
+    it('R-ACT-02 answers 201 with the address, an id of 32 hex characters and a passphrase of 40 (decision 12)', async () => {
+      const actor = await created(await post(service, '{"creator":"somebody"}'))
+      assert.deepEqual(Object.keys(actor), ['id', 'creator', 'passphrase'])
+      assert.match(actor.id, /^[0-9a-f]{32}$/)
+      assert.equal(actor.creator, 'somebody')
+      assert.match(actor.passphrase, /^[0-9a-f]{40}$/)
+    })
+
+    it('R-ACT-02 takes creator, passphrase and trustee_root, and nothing else', async () => {
+      const body = {
+        creator: 'a',
+        passphrase: 'my: pässphrase',
+        trustee_root: 'https://peer.example/1',
+        id: 'mine',
+        x: 1,
+      }
+      const actor = await created(await post(service, JSON.stringify(body)))
+      assert.match(actor.id, /^[0-9a-f]{32}$/)
+      assert.deepEqual(actor, {
+        id: actor.id,
+        creator: 'a',
+        passphrase: 'my: pässphrase',
+        trustee_root: 'https://peer.example/1',
+      })
+    })
+
+    for (const [what, body, creator] of [
+      ['none', '{}', 'creator'],
+      ['an empty one', '{"creator":""}', 'creator'],
+      ['a blank one', '{"creator":"  "}', 'creator'],
+      ['one with blanks around it', '{"creator":" me "}', 'me'],
+      ['an e-mail address in any letter case', '{"creator":"Me@Example.COM"}', 'me@example.com'],
+      ['a name in any letter case', '{"creator":"Me"}', 'Me'],
+    ] as const) {
+      it(`R-ACT-02 makes the creator ${JSON.stringify(creator)} of ${what}`, async () => {
+        assert.equal((await created(await post(service, body))).creator, creator)
+      })
+    }
+
+    it('R-ACT-02 makes a passphrase for an empty one and keeps no trustee_root for an empty one', async () => {
+      const actor = await created(await post(service, '{"passphrase":"","trustee_root":""}'))
+      assert.match(actor.passphrase, /^[0-9a-f]{40}$/)
+      assert.deepEqual(Object.keys(actor), ['id', 'creator', 'passphrase'])
+    })
+
+    for (const [what, headers] of [
+      ['with the type of JSON', json],
+      ['without a type', {}],
+      ['with the type of a form', { ...form, accept: 'application/json' }],
+    ] as const) {
+      it(`R-ACT-02 takes an empty body ${what} as an empty object`, async () => {
+        assert.equal((await created(await post(service, undefined, headers))).creator, 'creator')
+      })
+    }
+
+    it('R-ACT-02 takes JSON without a type as JSON (decision 56)', async () => {
+      const bytes = new TextEncoder().encode('{"creator":"untyped"}')
+      const answer = await service.request('/', { method: 'POST', body: bytes })
+      assert.equal((await created(answer)).creator, 'untyped')
+    })
+
+    it('R-ACT-02 takes a form from a program that accepts JSON', async () => {
+      const body = 'creator=Form%40Example.com&passphrase=secret%3A1&trustee_root=https%3A%2F%2Fp.example%2F'
+      const actor = await created(await post(service, body, { ...form, accept: 'application/json' }))
+      assert.deepEqual(actor, {
+        id: actor.id,
+        creator: 'form@example.com',
+        passphrase: 'secret:1',
+        trustee_root: 'https://p.example/',
+      })
+    })
+
+    it('R-ACT-02 makes a second actor for the same creator while creators need not be unique', async () => {
+      const first = await created(await post(service, '{"creator":"twice"}'))
+      const second = await created(await post(service, '{"creator":"twice"}'))
+      assert.notEqual(first.id, second.id)
+    })
+
+    it('DEL-08 gives actors of one instant ids of their own', async () => {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => post(service, '{"creator":"burst"}')))
+      const ids = await Promise.all(answers.map(async (answer) => (await created(answer)).id))
+      assert.equal(new Set(ids).size, 50)
+    })
+
+    for (const [body, code, message] of [
+      ['5', 'bad_request', 'Cannot create an actor: the body must be a JSON object'],
+      ['"x"', 'bad_request', 'Cannot create an actor: the body must be a JSON object'],
+      ['null', 'bad_request', 'Cannot create an actor: the body must be a JSON object'],
+      ['[]', 'bad_request', 'Cannot create an actor: the body must be a JSON object'],
+      ['{"creator":null}', 'bad_request', 'Cannot create an actor: creator must be a text'],
+      ['{"creator":7}', 'bad_request', 'Cannot create an actor: creator must be a text'],
+      ['{"creator":["a"]}', 'bad_request', 'Cannot create an actor: creator must be a text'],
+      ['{"passphrase":7}', 'bad_request', 'Cannot create an actor: passphrase must be a text'],
+      ['{"passphrase":null}', 'bad_request', 'Cannot create an actor: passphrase must be a text'],
+      ['{"trustee_root":{}}', 'bad_request', 'Cannot create an actor: trustee_root must be a text'],
+      ['{"trustee_root":true}', 'bad_request', 'Cannot create an actor: trustee_root must be a text'],
+      ['{"creator":"a\\nb"}', 'invalid_value', /^Cannot use this creator: it must be at most 512 characters/],
+      [`{"creator":"${'a'.repeat(513)}"}`, 'invalid_value', /^Cannot use this creator: it must be at most 512/],
+      ['{"creator":', 'invalid_json', /./],
+      ['hello', 'invalid_json', /./],
+    ] as const) {
+      it(`R-ACT-02 refuses ${body.slice(0, 40)} with 400 and makes nothing (decision 57)`, async () => {
+        await changesNothing(service, async () => refused(await post(service, body), 400, code, message))
+      })
+    }
+
+    it('R-ACT-02 refuses text that is neither JSON nor a form, and a type that it does not read (decision 56)', async () => {
+      await changesNothing(service, async () => {
+        await refused(
+          await post(service, 'creator: me', { 'content-type': 'text/plain' }),
+          400,
+          'invalid_json',
+          'Cannot create an actor: the body is neither JSON nor a form',
+        )
+        await refused(
+          await post(service, '<a/>', { 'content-type': 'application/xml' }),
+          415,
+          'unsupported_media_type',
+          'Cannot read a body of type "application/xml"',
+        )
+      })
+    })
+  })
+
+  describe('creating an actor by the form of the page', () => {
+    let service: TestService
+    before(async () => {
+      service = await start()
+    })
+
+    for (const field of ['creator', 'email']) {
+      it(`R-ACT-02 shows a page with the address, the creator and the passphrase, from the field ${field}`, async () => {
+        const answer = await post(service, `${field}=Page.${field}%40example.com`, { ...form, accept: 'text/html' })
+        assert.equal(answer.status, 200)
+        assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+        assert.equal(answer.headers.get('location'), null)
+        const page = await answer.text()
+        const rows = (await everythingStored(service)).actor.filter(
+          (row) => row['creator'] === `page.${field}@example.com`,
+        )
+        assert.equal(rows.length, 1)
+        assert.ok(page.includes(`http://troupe.test/${String(rows[0]?.['id'])}`))
+        const passphrase = /<code>([0-9a-f]{40})<\/code>/.exec(page)?.[1] ?? ''
+        const shown = await service.request(`/${String(rows[0]?.['id'])}`, {
+          headers: { authorization: basic(`page.${field}@example.com`, passphrase) },
+        })
+        assert.equal(shown.status, 200)
+      })
+    }
+
+    it('R-ACT-02 takes the multipart form that a browser may send instead', async () => {
+      const body = new FormData()
+      body.append('creator', 'multi@example.com')
+      const answer = await service.request('/', { method: 'POST', body, headers: { accept: 'text/html' } })
+      assert.equal(answer.status, 200)
+      assert.ok((await everythingStored(service)).actor.some((row) => row['creator'] === 'multi@example.com'))
+    })
+
+    for (const body of ['', 'creator=', 'creator=+', 'other=1', 'passphrase=x']) {
+      it(`R-ACT-02 shows the page again with what is missing for ${JSON.stringify(body)}, and makes nothing`, async () => {
+        const answer = await changesNothing(service, () => post(service, body, { ...form, accept: 'text/html' }))
+        assert.equal(answer.status, 400)
+        assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+        assert.match(await answer.text(), /role="alert"[^>]*>Please enter your e-mail address\.</)
+      })
+    }
+
+    it('R-ACT-02 shows the page again with the reason when the creator cannot be used', async () => {
+      const answer = await changesNothing(service, () =>
+        post(service, 'creator=a%00b', { ...form, accept: 'text/html' }),
+      )
+      assert.equal(answer.status, 400)
+      assert.match(await answer.text(), /role="alert"[^>]*>Cannot use this creator/)
+    })
+  })
+
+  describe('where creators are unique', () => {
+    it('R-ACT-03 refuses a second actor for the same creator, and makes nothing', async () => {
+      const service = await start({ uniqueCreator: true })
+      await created(await post(service, '{"creator":"One@Example.com","passphrase":"right"}'))
+      for (const body of [
+        '{"creator":"one@example.com"}',
+        '{"creator":" ONE@example.COM ","passphrase":"wrong"}',
+        '{"creator":"one@example.com","passphrase":""}',
+      ]) {
+        await changesNothing(service, async () =>
+          refused(
+            await post(service, body),
+            403,
+            'creator_exists',
+            'Cannot create an actor: this creator has one already',
+          ),
+        )
+      }
+    })
+
+    it('R-ACT-03 R-EVT-01 gives the existing actor to whoever knows its passphrase: no second actor, no event', async () => {
+      const events: string[] = []
+      const service = await start({
+        uniqueCreator: true,
+        declare: (app) => app.on('actor_created', ({ actor }) => events.push(actor.id)),
+      })
+      const body = '{"creator":"one@example.com","passphrase":"right","trustee_root":"https://t.example/"}'
+      const first = await created(await post(service, body))
+      const again = await created(await post(service, '{"creator":"one@example.com","passphrase":"right"}'))
+      assert.deepEqual(again, first)
+      assert.deepEqual(events, [first.id])
+      assert.equal(await actorsIn(service), 1)
+    })
+
+    it('R-ACT-03 refuses the second actor that names no creator with 400', async () => {
+      const service = await start({ uniqueCreator: true })
+      await created(await post(service, '{}'))
+      await changesNothing(service, async () =>
+        refused(
+          await post(service, '{}'),
+          400,
+          'bad_request',
+          'Cannot create an actor: a creator has to be named, because creators are unique here',
+        ),
+      )
+    })
+
+    it('R-ACT-03 tells it on the page when the form names a creator that has an actor', async () => {
+      const service = await start({ uniqueCreator: true })
+      await created(await post(service, '{"creator":"one@example.com"}'))
+      const answer = await changesNothing(service, () =>
+        post(service, 'creator=one%40example.com', { ...form, accept: 'text/html' }),
+      )
+      assert.equal(answer.status, 403)
+      assert.match(await answer.text(), /role="alert"[^>]*>Cannot create an actor: this creator has one already</)
+    })
+
+    it('R-ACT-03 lets the creator have another actor once the first is deleted', async () => {
+      const service = await start({ uniqueCreator: true })
+      const first = await service.createActor('one@example.com')
+      await done(await first.request('DELETE', ''))
+      await service.createActor('one@example.com')
+    })
+
+    it('R-ACT-03 refuses creators that have an actor from before the option was turned on', async () => {
+      const open = await start()
+      await open.createActor('old@example.com')
+      const service = await start({ uniqueCreator: true, database: open.databaseUrl })
+      await changesNothing(service, async () =>
+        refused(await post(service, '{"creator":"old@example.com"}'), 403, 'creator_exists', /has one already$/),
+      )
+    })
+
+    it('R-ACT-03 DEL-07 makes exactly one actor when 100 creations of one creator come at once', async () => {
+      const service = await start({ uniqueCreator: true })
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => post(service, '{"creator":"rush@example.com"}')),
+      )
+      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b)
+      assert.deepEqual(statuses, [201, ...Array<number>(99).fill(403)])
+      assert.equal(await actorsIn(service), 1)
+    })
+  })
+
+  describe('replacing the actor of a creator', () => {
+    it('R-ACT-03 makes the new actor and wipes every old one of that creator, and of nobody else', async () => {
+      const service = await start()
+      const [old, older, other] = [
+        await service.createActor('me@example.com'),
+        await service.createActor('me@example.com'),
+        await service.createActor('other@example.com'),
+      ]
+      await done(await old.request('PUT', '/properties/a', '1'))
+      const { actor } = await service.app.actors.create({ creator: 'Me@example.com', deleteExisting: true })
+      assert.equal((await old.request('GET', '')).status, 404)
+      assert.equal((await older.request('GET', '')).status, 404)
+      assert.equal((await other.request('GET', '')).status, 200)
+      assert.equal(await actor.get('a'), undefined)
+      assert.equal(await actorsIn(service), 2)
+    })
+
+    for (const uniqueCreator of [true, false]) {
+      it(`R-ACT-03 DEL-07 leaves exactly one when 100 replacements come at once, unique creators ${uniqueCreator ? 'on' : 'off'}`, async () => {
+        const service = await start({ uniqueCreator })
+        // Ten of each creator, so that many of them find no older actor to meet at.
+        const made = await Promise.all(
+          Array.from({ length: 100 }, (_, at) =>
+            service.app.actors.create({ creator: `rush${Math.floor(at / 10)}@example.com`, deleteExisting: true }),
+          ),
+        )
+        assert.equal(new Set(made.map(({ actor }) => actor.id)).size, 100)
+        const creators = (await everythingStored(service)).actor.map(({ creator }) => String(creator)).toSorted()
+        assert.deepEqual(
+          creators,
+          Array.from({ length: 10 }, (_, at) => `rush${at}@example.com`),
+        )
+      })
+    }
+
+    it('R-ACT-03 replaces again after the actor that replaced took another creator', async () => {
+      const service = await start({ forceEmailAsCreator: true })
+      const { actor } = await service.app.actors.create({ creator: 'me@example.com', deleteExisting: true })
+      await actor.set('email', 'moved@example.com')
+      const next = await service.app.actors.create({ creator: 'me@example.com', deleteExisting: true })
+      assert.notEqual(next.actor.id, actor.id)
+      assert.equal((await service.app.actors.get(actor.id))?.creator, 'moved@example.com')
+    })
+  })
+
+  describe('creating an actor from code', () => {
+    let service: TestService
+    before(async () => {
+      service = await start({ forceEmailAsCreator: false })
+    })
+
+    it('R-ACT-04 takes an id, a passphrase and a trustee_root', async () => {
+      const { actor, passphrase, isNew } = await service.app.actors.create({
+        id: 'Chosen_id-1',
+        creator: 'code@example.com',
+        passphrase: 'a passphrase',
+        trusteeRoot: 'https://trustee.example/1',
+      })
+      assert.deepEqual([actor.id, passphrase, isNew], ['Chosen_id-1', 'a passphrase', true])
+      assert.equal(actor.url, 'http://troupe.test/Chosen_id-1')
+      await answered(
+        await service.request('/Chosen_id-1', {
+          headers: { authorization: basic('code@example.com', 'a passphrase') },
+        }),
+        200,
+        {
+          id: 'Chosen_id-1',
+          creator: 'code@example.com',
+          passphrase: 'a passphrase',
+          trustee_root: 'https://trustee.example/1',
+        },
+      )
+    })
+
+    it('R-ACT-04 keeps ids that differ by letter case apart', async () => {
+      await service.app.actors.create({ id: 'case', creator: 'lower' })
+      await service.app.actors.create({ id: 'CASE', creator: 'upper' })
+      assert.equal((await service.app.actors.get('case'))?.creator, 'lower')
+      assert.equal((await service.app.actors.get('CASE'))?.creator, 'upper')
+    })
+
+    it('R-ACT-04 DEL-08 refuses an id that is taken, and leaves its actor as it is', async () => {
+      const { actor } = await service.app.actors.create({ id: 'taken', creator: 'first' })
+      await actor.set('a', 1)
+      await changesNothing(service, () =>
+        assert.rejects(service.app.actors.create({ id: 'taken', creator: 'second' }), (error) => {
+          assert.ok(error instanceof ServiceError)
+          assert.equal(error.code, 'conflict')
+          assert.equal(error.message, 'Cannot create actor "taken": the id is taken')
+          return true
+        }),
+      )
+    })
+
+    for (const id of [
+      '',
+      'oauth',
+      'MCP',
+      'login',
+      'callbacks',
+      'bot',
+      'health',
+      'metrics',
+      'assets',
+      '.well-known',
+      '..',
+      'a/b',
+      'a.b',
+      'å',
+      '-a',
+      'a b',
+      'a%2Fb',
+      'x'.repeat(129),
+    ]) {
+      it(`R-ACT-04 refuses the id ${JSON.stringify(id.slice(0, 20))}`, async () => {
+        await changesNothing(service, () =>
+          assert.rejects(service.app.actors.create({ id }), {
+            code: 'invalid_value',
+            message: /^Cannot use the actor id/,
+          }),
+        )
+      })
+    }
+  })
+
+  describe('where the creator is the e-mail address', () => {
+    it('R-ACT-04 makes the value of `email` the creator, by whatever way it is written', async () => {
+      const service = await start({ forceEmailAsCreator: true })
+      const actor = await service.createActor('first@example.com')
+      const as = (creator: string) => ({ authorization: basic(creator, actor.passphrase) })
+      await done(await actor.request('PUT', '/properties/email', 'Second@Example.com'))
+      assert.equal((await actor.request('GET', '')).status, 403)
+      const root = await actor.request('GET', '', undefined, as('second@example.com'))
+      assert.equal(((await root.json()) as Created).creator, 'second@example.com')
+      const posted = await actor.request(
+        'POST',
+        '/properties',
+        { email: 'third@example.com' },
+        as('second@example.com'),
+      )
+      assert.equal(posted.status, 201)
+      await done(await actor.request('PUT', '/properties', { email: 'fourth@example.com' }, as('third@example.com')))
+      await done(await actor.request('DELETE', '/properties/email', undefined, as('fourth@example.com')))
+      assert.equal((await actor.request('GET', '', undefined, as('fourth@example.com'))).status, 200)
+    })
+
+    for (const body of ['nobody', '12', '{"a":"b@c.example"}', '[]']) {
+      it(`R-ACT-04 refuses ${body} as an e-mail address, and changes nothing`, async () => {
+        const service = await start({ forceEmailAsCreator: true })
+        const actor = await service.createActor('first@example.com')
+        await changesNothing(service, async () => {
+          const message = 'Cannot set "email": the creator has to be an e-mail address'
+          await refused(await actor.request('PUT', '/properties/email', body), 400, 'invalid_value', message)
+        })
+      })
+    }
+
+    it('R-ACT-03 R-ACT-04 refuses the address of another actor where creators are unique', async () => {
+      const open = await start()
+      await open.createActor('older@example.com')
+      const service = await start({ forceEmailAsCreator: true, uniqueCreator: true, database: open.databaseUrl })
+      await service.createActor('other@example.com')
+      const actor = await service.createActor('first@example.com')
+      for (const taken of ['other@example.com', 'older@example.com']) {
+        await changesNothing(service, async () =>
+          refused(
+            await actor.request('PUT', '/properties/email', taken),
+            409,
+            'conflict',
+            'Cannot set "email": another actor has this creator',
+          ),
+        )
+      }
+      await done(await actor.request('PUT', '/properties/email', 'first@example.com'))
+    })
+
+    it('R-ACT-04 leaves the creator alone where the option is off', async () => {
+      const service = await start()
+      const actor = await service.createActor('first@example.com')
+      await done(await actor.request('PUT', '/properties/email', 'second@example.com'))
+      assert.equal((await actor.request('GET', '')).status, 200)
+    })
+  })
+
+  describe('GET /<actor>', () => {
+    for (const accept of [undefined, '*/*', 'application/json', 'application/*;q=0.9']) {
+      it(`R-ACT-05 gives id, creator and passphrase to the creator for Accept ${accept ?? '(none)'}`, async () => {
+        const service = await start()
+        const actor = await service.createActor('me@example.com')
+        const answer = await actor.request('GET', '', undefined, accept === undefined ? {} : { accept })
+        assert.equal(answer.headers.get('content-type'), 'application/json')
+        await answered(answer, 200, { id: actor.id, creator: 'me@example.com', passphrase: actor.passphrase })
+      })
+    }
+
+    it('R-ACT-05 R-AUTH-03 asks a program without credentials for them, and refuses wrong ones', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const open = await service.request(`/${actor.id}`)
+      assert.equal(open.headers.get('www-authenticate'), 'Basic realm="troupe.test", charset="UTF-8"')
+      await refused(open, 401, 'unauthorized', 'Authentication required')
+      for (const authorization of [basic(actor.creator, 'wrong'), basic('wrong', actor.passphrase)]) {
+        await refused(
+          await service.request(`/${actor.id}`, { headers: { authorization } }),
+          403,
+          'forbidden',
+          'Cannot let you in: the credentials are not valid for this actor',
+        )
+      }
+    })
+
+    const page = { accept: 'text/html,application/xhtml+xml;q=0.9' }
+    for (const webUi of [true, false]) {
+      it(`R-ACT-06 WEB-15 sends a browser without a session to sign-in, pages ${webUi ? 'on' : 'off'} (decisions 1 and 49)`, async () => {
+        const service = await start({ webUi })
+        const actor = await service.createActor()
+        for (const headers of [
+          page,
+          { ...page, authorization: actor.authorization },
+          { ...page, authorization: basic(actor.creator, 'wrong') },
+          { ...page, authorization: 'Basic !' },
+          { ...page, authorization: 'Bearer unknown' },
+          { ...page, cookie: 'oauth_token=unknown' },
+        ]) {
+          const answer = await service.request(`/${actor.id}`, { headers })
+          assert.equal(answer.status, 302, JSON.stringify(headers))
+          assert.equal(answer.headers.get('location'), 'http://troupe.test/login')
+          assert.equal(answer.headers.get('vary'), 'Accept')
+          assert.equal(await answer.text(), '')
+        }
+      })
+
+      it(`R-ACT-06 sends a browser with a session to ${webUi ? '/<id>/www' : '/<id>/app'}`, async () => {
+        const service = await start({
+          webUi,
+          bearerKinds: [(token, _actor, via) => Promise.resolve(token === 'session' ? { kind: 'creator', via } : null)],
+        })
+        const actor = await service.createActor()
+        for (const session of [{ cookie: 'a=b; oauth_token=session' }, { authorization: 'Bearer session' }]) {
+          const answer = await service.request(`/${actor.id}`, { headers: { ...page, ...session } })
+          assert.equal(answer.status, 302)
+          assert.equal(answer.headers.get('location'), `http://troupe.test/${actor.id}/${webUi ? 'www' : 'app'}`)
+          assert.equal(answer.headers.get('vary'), 'Accept')
+        }
+      })
+    }
+
+    it('R-ACT-06 has one spelling: /<actor>/ leads to /<actor>', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const answer = await service.request(`/${actor.id}/?a=b`)
+      assert.equal(answer.status, 307)
+      assert.equal(answer.headers.get('location'), `http://troupe.test/${actor.id}?a=b`)
+    })
+
+    it('R-ACT-05 refuses other methods with everything that the address takes', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      for (const method of ['POST', 'PUT', 'PATCH', 'OPTIONS']) {
+        const answer = await actor.request(method, '')
+        assert.equal(answer.headers.get('allow'), 'DELETE, GET, HEAD')
+        await refused(
+          answer,
+          405,
+          'method_not_allowed',
+          'Cannot serve this method here: the address takes DELETE, GET, HEAD',
+        )
+      }
+    })
+  })
+
+  describe('an actor that does not exist', () => {
+    it('R-ACT-09 is 404 on every route, for everybody (decision 50)', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const document = (await (await service.request('/openapi.json')).json()) as { paths: Record<string, object> }
+      const routes = Object.entries(document.paths)
+        .filter(([path]) => path.startsWith('/{actor}'))
+        .flatMap(([path, methods]) => Object.keys(methods).map((method) => ({ path, method: method.toUpperCase() })))
+      assert.ok(routes.length > 30)
+      for (const { path, method } of routes) {
+        const target = path.replace('{actor}', '0123456789abcdef0123456789abcdef').replace(/\{\w+\}/g, 'x')
+        for (const headers of [
+          {},
+          { authorization: actor.authorization },
+          { authorization: 'Bearer unknown' },
+          { accept: 'text/html' },
+          { cookie: 'oauth_token=unknown', accept: 'text/html' },
+        ]) {
+          const answer = await service.request(target, { method, headers })
+          await refused(answer, 404, 'actor_not_found', 'There is no actor "0123456789abcdef0123456789abcdef"')
+        }
+      }
+    })
+
+    it('R-ACT-09 a route word is taken as an actor only where no route has it: GET /bot is no actor', async () => {
+      const service = await start()
+      await refused(await service.request('/bot'), 404, 'actor_not_found', 'There is no actor "bot"')
+    })
+  })
+
+  it('R-ACT-03 an option of a wrong kind stops the start and is named', async () => {
+    // @ts-expect-error what a program without types may pass
+    await assert.rejects(start({ uniqueCreator: 'yes' }), (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.equal(error.message, 'Option uniqueCreator must be true or false.')
+      return true
+    })
+  })
+})
