@@ -54,9 +54,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
 
   async function answerTo(request: Incoming, tracker: Tracker): Promise<Answer> {
     if (request.path.length + request.query.length > longestAddress) throw new ServiceError('uri_too_long')
-    // Host is not believed; but two of them mean that somebody on the way read this request in another way.
-    if (request.hasRepeated('host'))
-      throw new ServiceError('bad_request', 'Cannot serve this request: it has two hosts')
+    if (request.fault !== null) throw new ServiceError('bad_request', `Cannot serve this request: ${request.fault}`)
     const method = methodOf(request)
     const path = withoutPrefix(request.path)
     const segments = decodePath(path)

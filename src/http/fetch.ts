@@ -15,6 +15,7 @@ class FetchIncoming implements Incoming {
   readonly path: string
   readonly query: string
   readonly remoteAddress = null
+  readonly fault = null
   readonly #request: Request
   #body: Promise<Uint8Array> | undefined
 

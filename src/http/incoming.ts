@@ -16,6 +16,8 @@ export interface Incoming {
    * @throws ServiceError `payload_too_large` beyond `maxBytes`, without keeping the rest.
    */
   body(maxBytes: number): Promise<Uint8Array>
+  /** What is wrong with the request as such, whatever it asks for; null for a good one. */
+  readonly fault: string | null
   /** The other end of the connection, where the edge knows it. */
   readonly remoteAddress: string | null
 }

@@ -82,6 +82,14 @@ class NodeIncoming implements Incoming {
     return seen > 1
   }
 
+  /** Host is not believed; but none or two of them mean that somebody on the way read this request in another way. */
+  get fault(): string | null {
+    const { httpVersionMajor, httpVersionMinor, headers } = this.#message
+    if (httpVersionMajor < 1) return 'it is older than HTTP/1.0'
+    if (this.hasRepeated('host')) return 'it has two Host fields'
+    return httpVersionMinor > 0 && headers.host === undefined ? 'it has no Host field' : null
+  }
+
   get remoteAddress(): string | null {
     return this.#message.socket.remoteAddress ?? null
   }

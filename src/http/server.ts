@@ -41,7 +41,8 @@ export function createServer(config: Config): Server {
     requestTimeout: config.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: 72_000,
-    requireHostHeader: true,
+    // Asked for where every request is answered (`node.ts`), so that the refusal is an answer like the others.
+    requireHostHeader: false,
     insecureHTTPParser: false,
     rejectNonStandardBodyWrites: true,
   })

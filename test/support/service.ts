@@ -8,7 +8,7 @@ import type { Caller } from '../../src/auth/caller.ts'
 import type { RelationshipRules } from '../../src/permission/permission.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Store } from '../../src/store/store.ts'
-import { forEachStore, type TestDatabase } from './stores.ts'
+import { createTestDatabase, forEachStore, type TestDatabase } from './stores.ts'
 
 export interface StartOptions extends Partial<TroupeOptions> {
   /** Declares what the application does. */
@@ -62,22 +62,38 @@ export function forEachService(
   })
 }
 
-function starter(database: () => Promise<TestDatabase>): (options?: StartOptions) => Promise<TestService> {
-  const started: TestService[] = []
-  let perTest = false
-  beforeEach(() => {
-    perTest = true
+/** For stories about requests alone, where the two stores have nothing to differ in. */
+export function sqliteService(): (options?: StartOptions) => Promise<TestService> {
+  const databases: TestDatabase[] = []
+  const start = starter(async () => {
+    const database = await createTestDatabase('sqlite')
+    databases.push(database)
+    return database
   })
-  const closeAll = async (): Promise<void> => {
-    for (const service of started.splice(0)) await service.close()
-  }
-  afterEach(closeAll)
-  after(closeAll)
+  after(async () => {
+    for (const database of databases) await database.remove()
+  })
+  return start
+}
+
+function starter(database: () => Promise<TestDatabase>): (options?: StartOptions) => Promise<TestService> {
+  const ofTest: TestService[] = []
+  const ofGroup: TestService[] = []
+  let current = ofGroup
+  beforeEach(() => {
+    current = ofTest
+  })
+  afterEach(async () => {
+    current = ofGroup
+    for (const service of ofTest.splice(0)) await service.close()
+  })
+  after(async () => {
+    for (const service of ofGroup.splice(0)) await service.close()
+  })
   return async (options = {}) => {
     const service = await startService(options.database ?? (await database()).url, options)
-    // One that was started in `before` serves every test of its group; the group's database goes after it.
-    if (perTest) started.push(service)
-    else after(() => service.close())
+    // One that was started in `before` serves every test of its group.
+    current.push(service)
     return service
   }
 }

@@ -42,7 +42,6 @@ export function forEachStore(
         current = ofFile
         await undo(ofTest)
       })
-      after(() => undo(ofFile))
 
       const database = async (): Promise<TestDatabase> => {
         const created = await createTestDatabase(dialect)
@@ -57,6 +56,8 @@ export function forEachStore(
         return store
       }
       declare(dialect, open, database)
+      // Hooks run in the order of their declaration: the databases go after whatever the tests keep open on them.
+      after(() => undo(ofFile))
     })
   }
 }

@@ -1,0 +1,458 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { requestText, Wire } from '../support/wire.ts'
+
+/** Waits inside a handler until the test lets it go on. */
+class Gate {
+  readonly #entered = Promise.withResolvers<void>()
+  readonly #opened = Promise.withResolvers<void>()
+  readonly entered = this.#entered.promise
+
+  async pass(): Promise<void> {
+    this.#entered.resolve()
+    await this.#opened.promise
+  }
+
+  open(): void {
+    this.#opened.resolve()
+  }
+}
+
+describe('where a request ends', () => {
+  const start = sqliteService()
+  let service: TestService
+  before(async () => {
+    service = await start({ listen: true })
+  })
+
+  const chunked = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' }
+  const refused: [what: string, request: string][] = [
+    [
+      'Content-Length beside Transfer-Encoding',
+      requestText('POST', '/', { 'Content-Length': '5', 'Transfer-Encoding': 'chunked' }, '0\r\n\r\n'),
+    ],
+    [
+      'Transfer-Encoding beside Content-Length',
+      requestText('POST', '/', { 'Transfer-Encoding': 'chunked', 'Content-Length': '5' }, '0\r\n\r\n'),
+    ],
+    ['two different lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}x'],
+    ['the same length twice', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}'],
+    ['a list of lengths', requestText('POST', '/', { 'Content-Length': '2, 2' }, '{}')],
+    ['a length with a sign', requestText('POST', '/', { 'Content-Length': '+2' }, '{}')],
+    ['a negative length', requestText('POST', '/', { 'Content-Length': '-2' }, '{}')],
+    ['a length in hex', requestText('POST', '/', { 'Content-Length': '0x2' }, '{}')],
+    ['a length beyond 64 bits', requestText('POST', '/', { 'Content-Length': '99999999999999999999' }, '{}')],
+    ['a chunk size that is no number', requestText('POST', '/', chunked, 'zz\r\n{}\r\n0\r\n\r\n')],
+    ['a negative chunk size', requestText('POST', '/', chunked, '-2\r\n{}\r\n0\r\n\r\n')],
+    ['a chunk size with 0x', requestText('POST', '/', chunked, '0x2\r\n{}\r\n0\r\n\r\n')],
+    ['a chunk size beyond 64 bits', requestText('POST', '/', chunked, 'fffffffffffffffff\r\n{}\r\n0\r\n\r\n')],
+    ['a chunk longer than its size', requestText('POST', '/', chunked, '2\r\n{}X\r\n0\r\n\r\n')],
+    ['a chunk size that ends in a bare LF', requestText('POST', '/', chunked, '2\n{}\r\n0\r\n\r\n')],
+    ['a chunk extension that ends in a bare LF', requestText('POST', '/', chunked, '2;a\n{}\r\n0\r\n\r\n')],
+    ['a chunk that ends in a bare LF', requestText('POST', '/', chunked, '2\r\n{}\n0\r\n\r\n')],
+    ['chunked that is not the last coding', requestText('POST', '/', { 'Transfer-Encoding': 'chunked, gzip' }, '{}')],
+    ['a coding that only looks like chunked', requestText('POST', '/', { 'Transfer-Encoding': 'xchunked' }, '{}')],
+    ['chunked in quotes', requestText('POST', '/', { 'Transfer-Encoding': '"chunked"' }, '0\r\n\r\n')],
+    [
+      'chunked twice',
+      'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['lines that end in a bare LF', 'GET /health/live HTTP/1.1\nHost: x\n\n'],
+    ['a header that ends in a bare LF', 'GET /health/live HTTP/1.1\r\nHost: x\nX-A: b\r\n\r\n'],
+    ['a header that ends in a bare CR', 'GET /health/live HTTP/1.1\r\nHost: x\rX-A: b\r\n\r\n'],
+    ['a blank before the colon', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n\r\n{}'],
+    ['a tab before the colon', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n'],
+    ['a header that begins with a blank', 'GET /health/live HTTP/1.1\r\n Host: x\r\n\r\n'],
+    ['a folded header', 'GET /health/live HTTP/1.1\r\nHost: x\r\nX-A: a\r\n b\r\n\r\n'],
+    ['a folded coding', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n'],
+    ['a header without a colon', 'GET /health/live HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'],
+    ['a header without a name', 'GET /health/live HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
+    ['a blank in a header name', 'GET /health/live HTTP/1.1\r\nHost: x\r\nX A: y\r\n\r\n'],
+    ['NUL in a header', 'GET /health/live HTTP/1.1\r\nHost: x\r\nX-A: a\0b\r\n\r\n'],
+    ['a version that does not exist', 'GET /health/live HTTP/1.7\r\nHost: x\r\n\r\n'],
+    ['HTTP/2 without being asked', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['an address with a blank', 'GET /health live HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an address with a control character', 'GET /health/\x01 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an address with bytes beyond ASCII', 'GET /caf\xe9 HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ]
+  for (const [what, text] of refused) {
+    it(`HTTP-09 refuses ${what} with 400, closes, and takes nothing behind it for a request`, async () => {
+      service.reset()
+      const wire = await Wire.open(service.url)
+      wire.send(`${text}${requestText('POST', '/', { 'Content-Type': 'application/json' }, '{"creator":"smuggled"}')}`)
+      const answers = await wire.untilClosed()
+      assert.deepEqual(
+        answers.map(({ status, headers }) => [status, headers.get('connection')]),
+        [[400, 'close']],
+      )
+      assert.deepEqual(service.statements, [])
+    })
+  }
+
+  for (const [what, text, why] of [
+    ['two Host fields', 'GET /health/live HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n', 'it has two Host fields'],
+    ['no Host field', 'GET /health/live HTTP/1.1\r\n\r\n', 'it has no Host field'],
+    ['HTTP/0.9', 'GET /health/live\r\n\r\n', 'it is older than HTTP/1.0'],
+  ] as const) {
+    it(`HTTP-09 refuses ${what} with 400, like any other request`, async () => {
+      const wire = await Wire.open(service.url)
+      const { status, headers, body } = await wire.send(text).answer()
+      assert.equal(status, 400)
+      assert.equal(body, `{"error":"bad_request","message":"Cannot serve this request: ${why}"}`)
+      assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
+      wire.close()
+    })
+  }
+
+  it('HTTP-09 serves HTTP/1.0 without a Host field, and closes', async () => {
+    const wire = await Wire.open(service.url)
+    const [answer] = await wire.send('GET /health/live HTTP/1.0\r\n\r\n').untilClosed()
+    assert.equal(answer?.status, 200)
+  })
+
+  it('HTTP-09 HTTP-12 does not unpack a coded body: 501, closed, and no actor made', async () => {
+    service.reset()
+    const wire = await Wire.open(service.url)
+    wire.send(
+      requestText(
+        'POST',
+        '/',
+        { 'Content-Type': 'application/json', 'Transfer-Encoding': 'gzip, chunked' },
+        '2\r\n{}\r\n0\r\n\r\n',
+      ),
+    )
+    const answers = await wire.untilClosed()
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [501],
+    )
+    assert.deepEqual(service.statements, [])
+  })
+
+  it('HTTP-09 takes the absolute form for the path in it, whatever host it names (RFC 9112 §3.2.2)', async () => {
+    const wire = await Wire.open(service.url)
+    wire.send(requestText('GET', 'http://elsewhere.test/health/live'))
+    wire.send(requestText('GET', 'http://elsewhere.test'))
+    wire.send(requestText('GET', 'http://elsewhere.test?x=1'))
+    wire.send(requestText('GET', 'ftp://elsewhere.test/health/live'))
+    const answers = await wire.answers(4)
+    assert.deepEqual(
+      answers.map(({ status, headers }) => [status, headers.get('content-type')]),
+      [
+        [200, 'application/json'],
+        [200, 'text/html; charset=utf-8'],
+        [200, 'text/html; charset=utf-8'],
+        [400, 'application/json'],
+      ],
+    )
+    wire.close()
+  })
+
+  it('HTTP-09 R-OBS-01 answers what is no HTTP as it answers everything: JSON, a request id, never sniffed', async () => {
+    const wire = await Wire.open(service.url)
+    const [answer] = await wire.send('GET /health live HTTP/1.1\r\nHost: x\r\n\r\n').untilClosed()
+    assert.equal(answer?.body, '{"error":"bad_request","message":"The request is not valid HTTP"}')
+    assert.equal(answer.headers.get('content-type'), 'application/json')
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+    assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
+  })
+
+  it('HTTP-08 never puts what a sender wrote into a header as it is', async () => {
+    for (const id of ['a\tb', 'a b', 'a"b', '<x>', 'é', 'x'.repeat(129), '', 'a\\r\\nSet-Cookie: x=1']) {
+      const wire = await Wire.open(service.url)
+      const { status, headers } = await wire.send(requestText('GET', '/health/live', { 'X-Request-ID': id })).answer()
+      assert.equal(status, 200)
+      assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+      assert.equal(headers.has('set-cookie'), false)
+      wire.close()
+    }
+  })
+
+  for (const [what, id] of [
+    ['CR', 'a\rSet-Cookie: x=1'],
+    ['LF', 'a\nSet-Cookie: x=1'],
+    ['NUL', 'a\0b'],
+  ] as const) {
+    it(`HTTP-08 refuses a request id that holds ${what}, with nothing of it in the answer`, async () => {
+      const wire = await Wire.open(service.url)
+      wire.send(requestText('GET', '/health/live', { 'X-Request-ID': id }))
+      // A bare LF ends the field for some and not for others, which is why nobody may serve it.
+      const answers = await wire.untilClosed()
+      assert.deepEqual(
+        answers.map(({ status, headers }) => [status, headers.has('set-cookie')]),
+        [[400, false]],
+      )
+    })
+  }
+
+  it('HTTP-08 keeps line breaks of path and query inside a Location percent-encoded', async () => {
+    const wire = await Wire.open(service.url)
+    const { status, headers } = await wire.send(requestText('GET', '/x%0d%0aSet-Cookie:y=1/?a=%0d%0ab')).answer()
+    assert.equal(status, 307)
+    assert.equal(headers.get('location'), `${service.url}/x%0d%0aSet-Cookie:y=1?a=%0d%0ab`)
+    assert.equal(headers.has('set-cookie'), false)
+    wire.close()
+  })
+})
+
+describe('several requests on one connection', () => {
+  const start = sqliteService()
+  let service: TestService
+  let actor: TestActor
+  let gate: Gate
+  let calls: string[]
+  before(async () => {
+    service = await start({
+      listen: true,
+      declare: (app) => {
+        app.action('slow', async ({ input }) => {
+          calls.push(`slow ${JSON.stringify(input)}`)
+          await gate.pass()
+          return { done: true }
+        })
+        app.action('quick', ({ input }) => {
+          calls.push(`quick ${JSON.stringify(input)}`)
+          return { quick: true }
+        })
+      },
+    })
+    actor = await service.createActor()
+  })
+
+  const authorized = (): Record<string, string> => ({ Authorization: actor.authorization })
+
+  it('HTTP-09 are answered in their order, and a read behind a write sees it', async () => {
+    const wire = await Wire.open(service.url)
+    const values = Array.from({ length: 20 }, (_, index) => String(index))
+    wire.send(
+      values
+        .flatMap((value) => [
+          requestText('PUT', `/${actor.id}/properties/p`, authorized(), value),
+          requestText('GET', `/${actor.id}/properties/p`, authorized()),
+        ])
+        .join(''),
+    )
+    const answers = await wire.answers(40)
+    assert.deepEqual(
+      answers.map(({ status, body }) => (status === 204 ? 'written' : body)),
+      values.flatMap((value) => ['written', value]),
+    )
+    wire.close()
+  })
+
+  it('HTTP-09 are served one at a time: the second begins after the answer to the first', async () => {
+    gate = new Gate()
+    calls = []
+    const wire = await Wire.open(service.url)
+    wire.send(
+      requestText('POST', `/${actor.id}/actions/slow`, authorized(), '{"n":1}') +
+        requestText('POST', `/${actor.id}/actions/quick`, authorized(), '{"n":2}'),
+    )
+    await gate.entered
+    // Another connection is not held up, and its answer shows that the service had time to begin the second.
+    assert.equal((await actor.request('POST', '/actions/quick', { n: 3 })).status, 200)
+    assert.deepEqual(calls, ['slow {"n":1}', 'quick {"n":3}'])
+    gate.open()
+    const answers = await wire.answers(2)
+    assert.deepEqual(
+      answers.map(({ body }) => body),
+      ['{"done":true}', '{"quick":true}'],
+    )
+    assert.deepEqual(calls, ['slow {"n":1}', 'quick {"n":3}', 'quick {"n":2}'])
+    wire.close()
+  })
+
+  it('HTTP-09 garbage behind a request does not become its answer: the request is answered, then the connection ends', async () => {
+    gate = new Gate()
+    calls = []
+    const wire = await Wire.open(service.url)
+    wire.send(`${requestText('POST', `/${actor.id}/actions/slow`, authorized(), '{}')}NO HTTP AT ALL\r\n\r\n`)
+    await gate.entered
+    await service.request('/health/live')
+    gate.open()
+    const answers = await wire.untilClosed()
+    assert.deepEqual(
+      answers.map(({ status, body, headers }) => [status, body, headers.get('connection')]),
+      [[200, '{"done":true}', 'close']],
+    )
+  })
+
+  it('HTTP-01 HTTP-09 bytes beyond the declared length are never part of the body', async () => {
+    const wire = await Wire.open(service.url)
+    wire.send(
+      requestText('PUT', `/${actor.id}/properties/short`, { ...authorized(), 'Content-Length': '2' }, 'hello there'),
+    )
+    assert.equal((await wire.untilClosed())[0]?.status, 204)
+    assert.equal(await (await actor.request('GET', '/properties/short')).text(), 'he')
+  })
+
+  const unread: [
+    what: string,
+    status: number,
+    method: string,
+    path: () => string,
+    headers: () => Record<string, string>,
+  ][] = [
+    ['401', 401, 'PUT', () => `/${actor.id}/properties/unread`, () => ({})],
+    ['403', 403, 'PUT', () => `/${actor.id}/properties/unread`, () => ({ Authorization: 'Basic eDp5' })],
+    ['404 of an actor', 404, 'PUT', () => '/nobody/properties/unread', () => ({})],
+    ['404 of an address', 404, 'POST', () => '/a/b/c/d/e', () => ({})],
+    ['405', 405, 'PATCH', () => `/${actor.id}/properties/unread`, authorized],
+    ['414', 414, 'PUT', () => `/${'a'.repeat(8200)}`, () => ({})],
+    ['501', 501, 'PROPFIND', () => '/', () => ({})],
+    ['415', 415, 'POST', () => '/', () => ({ 'Content-Type': 'image/png' })],
+  ]
+  for (const [what, status, method, path, headers] of unread) {
+    it(`HTTP-09 goes on after ${what} with an unread body, which is never taken for a request`, async () => {
+      const inside = requestText('DELETE', `/${actor.id}`, authorized())
+      const wire = await Wire.open(service.url)
+      wire.send(requestText(method, path(), headers(), inside) + requestText('GET', '/health/live'))
+      const answers = await wire.answers(2)
+      assert.deepEqual(
+        answers.map((answer) => answer.status),
+        [status, 200],
+      )
+      assert.equal(answers[1]?.body, '{"status":"live"}')
+      wire.close()
+      assert.equal((await actor.request('GET', '')).status, 200)
+      assert.equal((await actor.request('GET', '/properties/unread')).status, 404)
+    })
+  }
+
+  it('HTTP-01 answers Expect: 100-continue with the go-ahead and then the answer', async () => {
+    const wire = await Wire.open(service.url)
+    wire.send(
+      requestText('PUT', `/${actor.id}/properties/expected`, {
+        ...authorized(),
+        Expect: '100-continue',
+        'Content-Length': '5',
+      }),
+    )
+    assert.equal((await wire.answer()).status, 100)
+    const answers = await wire.send('hello').answers(2)
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [100, 204],
+    )
+    assert.equal(await (await actor.request('GET', '/properties/expected')).text(), 'hello')
+    wire.close()
+  })
+
+  it('R-OBS-01 passes over an expectation that it does not know, with a request id in the answer', async () => {
+    const wire = await Wire.open(service.url)
+    const { status, headers } = await wire
+      .send(requestText('GET', '/health/live', { Expect: 'the-impossible', 'X-Request-ID': 'expecting' }))
+      .answer()
+    assert.deepEqual([status, headers.get('x-request-id')], [200, 'expecting'])
+    wire.close()
+  })
+})
+
+describe('connections that break', () => {
+  const start = sqliteService()
+  let service: TestService
+  let actor: TestActor
+  before(async () => {
+    service = await start({ listen: true })
+    actor = await service.createActor()
+  })
+
+  const running = async (): Promise<string | undefined> =>
+    /^troupe_http_requests_running (\d+)$/m.exec(await (await service.request('/metrics')).text())?.[1]
+
+  /** Until nothing but the question itself runs. */
+  const settled = async (): Promise<void> => {
+    for (let round = 0; round < 2000; round += 1) if ((await running()) === '1') return
+    assert.fail(`Still running: ${await running()}`)
+  }
+
+  it('HTTP-01 an upload that breaks off changes nothing, at whatever byte', async () => {
+    const whole = requestText(
+      'PUT',
+      `/${actor.id}/properties/broken`,
+      { Authorization: actor.authorization },
+      'a value that never comes whole',
+    )
+    const bodyFrom = whole.indexOf('\r\n\r\n') + 4
+    for (let cut = 0; cut < whole.length; cut += cut < bodyFrom - 5 ? 37 : 3) {
+      const wire = await Wire.open(service.url)
+      wire.send(whole.slice(0, cut))
+      if (cut % 2 === 0) wire.reset()
+      else wire.socket.end()
+      await wire.untilClosed()
+      assert.doesNotMatch(wire.received, /HTTP\/1\.1 2/)
+    }
+    await settled()
+    assert.equal((await actor.request('GET', '/properties/broken')).status, 404)
+    assert.deepEqual(service.changes, [])
+  })
+
+  it('HTTP-01 a chunked upload that breaks off before its last chunk changes nothing', async () => {
+    for (const part of ['5\r\nhello', '5\r\nhello\r\n', '5\r\nhello\r\n0\r\n', '5\r\nhello\r\n0\r\nX-Trailer: 1\r\n']) {
+      for (const how of ['end', 'reset'] as const) {
+        const wire = await Wire.open(service.url)
+        wire.send(
+          requestText(
+            'PUT',
+            `/${actor.id}/properties/broken`,
+            { Authorization: actor.authorization, 'Transfer-Encoding': 'chunked' },
+            part,
+          ),
+        )
+        if (how === 'end') wire.socket.end()
+        else wire.reset()
+        await wire.untilClosed()
+      }
+    }
+    await settled()
+    assert.equal((await actor.request('GET', '/properties/broken')).status, 404)
+  })
+
+  it('HTTP-01 an upload whose sender is gone before the body is asked for is not waited for', async () => {
+    const text = requestText(
+      'PUT',
+      `/${actor.id}/properties/broken`,
+      { Authorization: actor.authorization, 'Content-Length': '50' },
+      'hello',
+    )
+    const wires = await Promise.all(Array.from({ length: 20 }, () => Wire.open(service.url)))
+    for (const wire of wires) wire.send(text).reset()
+    await Promise.all(wires.map((wire) => wire.untilClosed()))
+    await settled()
+  })
+
+  it('HTTP-13 refuses a tunnel with 405 and closes', async () => {
+    const wire = await Wire.open(service.url)
+    const [answer, ...more] = await wire.send('CONNECT inside.test:443 HTTP/1.1\r\nHost: x\r\n\r\nhello').untilClosed()
+    assert.equal(answer?.status, 405)
+    assert.equal(answer.headers.get('allow'), 'GET, HEAD')
+    assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
+    assert.deepEqual(more, [])
+  })
+
+  it('HTTP-13 outlives senders that ask for a tunnel and reset the connection', async () => {
+    // In this process: an error event that nobody hears would end the whole run.
+    for (let round = 0; round < 20; round += 1) {
+      const wire = await Wire.open(service.url)
+      wire.send(`CONNECT inside.test:443 HTTP/1.1\r\nHost: x\r\n\r\n${'x'.repeat(100_000)}`)
+      if (round % 2 === 0) await wire.answer()
+      wire.reset()
+    }
+    assert.equal((await service.request('/health/live')).status, 200)
+  })
+
+  it('HTTP-10 closes a refused connection whose other end never does', async () => {
+    // With its own half open, nothing but the service can end these.
+    for (const text of ['CONNECT inside.test:443 HTTP/1.1\r\nHost: x\r\n\r\n', 'NO HTTP\r\n\r\n']) {
+      const wire = await Wire.open(service.url)
+      wire.socket.allowHalfOpen = true
+      wire.send(text)
+      await new Promise((resolve) => wire.socket.once('end', resolve))
+      // The end of the reading half came with the answer; a reset answers what is sent once the socket is closed.
+      const timer = setInterval(() => wire.socket.write('x'), 20)
+      await wire.untilClosed()
+      clearInterval(timer)
+    }
+  })
+})
