@@ -277,16 +277,16 @@ describe('the nodes of a long list', () => {
     for (const end of ['front', 'back']) {
       const shelf = new Shelf(nodeSizes)
       for (let count = 0; count < 20_000; count++) shelf.insert(end === 'front' ? 0 : count)
-      // 157 leaves and 2 mids.
-      assert.equal(shelf.nodes.size, 159)
+      // 157 leaves and 3 mids.
+      assert.equal(shelf.nodes.size, 160)
     }
   })
 
   it('keep the length of their texts, however long the list is', () => {
     const shelf = new Shelf(nodeSizes)
     for (let count = 0; count < 40_000; count++) shelf.insert(count)
-    for (const entries of shelf.nodes.values()) assert.ok(entries.length <= 128 * 12)
-    assert.equal(shelf.root.length, 3)
+    for (const entries of shelf.nodes.values()) assert.ok(entries.length <= 128 * 8)
+    assert.equal(shelf.root.length, 5)
   })
 
   it('are all gone when the last item is', () => {
@@ -324,8 +324,8 @@ describe('a damaged order', () => {
     ['holds null', () => '[null]'],
     ['holds a fraction', () => '[1.5]'],
     ['holds a negative number', () => '[-1]'],
-    ['holds a branch without a count', () => '[[1]]'],
-    ['holds an empty branch', () => '[[3,0]]'],
+    ['holds a branch without a count', () => '[1]'],
+    ['holds an empty branch', () => '[3,0]'],
     ['lost its last entry', (entries) => JSON.stringify((JSON.parse(entries) as unknown[]).slice(0, -1))],
     [
       'has its first entry twice',
@@ -344,34 +344,35 @@ describe('a damaged order', () => {
 
   it('is refused when a leaf stands at two places, in the root, or where none was made', () => {
     const twice = filled()
-    const [[first, count] = [0, 0], [second] = [0]] = twice.root
+    const { node: first, count } = twice.root[0] ?? assert.fail('there is no mid')
+    const { node: second } = twice.root[1] ?? assert.fail('there is one mid only')
     twice.nodes.set(second, twice.nodes.get(first) ?? '')
     twice.root = [
-      [first, count],
-      [second, count],
+      { node: first, count },
+      { node: second, count },
     ]
     assert.throws(() => twice.contents(), refusesAsDamaged(/^node \d+ stands at two places$/))
 
     const own = filled()
-    own.nodes.set(first, `[[${first},${count}]]`)
+    own.nodes.set(first, `[${first},${count}]`)
     assert.throws(() => own.contents(), refusesAsDamaged(/^node \d+ stands at two places$/))
 
     const unmade = filled()
-    unmade.nodes.set(first, `[[9999,${count}]]`)
+    unmade.nodes.set(first, `[9999,${count}]`)
     assert.throws(() => unmade.contents(), refusesAsDamaged(/names node 9999, which was never made$/))
   })
 
   it('is refused when the root names a node twice or counts wrongly', () => {
     const twice = filled()
-    const [[first, count] = [0, 0]] = twice.root
+    const { node: first, count } = twice.root[0] ?? assert.fail('there is no mid')
     twice.root = [
-      [first, count],
-      [first, count],
+      { node: first, count },
+      { node: first, count },
     ]
-    assert.throws(() => twice.contents(), refusesAsDamaged(/^the head names node \d+ twice$/))
+    assert.throws(() => twice.contents(), refusesAsDamaged(/^node \d+ stands at two places$/))
 
     const off = filled()
-    off.root = [[first, count - 1], ...off.root.slice(1)]
+    off.root = [{ node: first, count: count - 1 }, ...off.root.slice(1)]
     assert.throws(() => off.contents(), refusesAsDamaged(/^node \d+ counts \d+ items where \d+ belong$/))
   })
 })
