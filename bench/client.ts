@@ -14,7 +14,13 @@ export async function createActor(port: number, creator: string): Promise<BenchA
   return { id: made.id, authorization: `Basic ${Buffer.from(`${made.creator}:${made.passphrase}`).toString('base64')}` }
 }
 
-export async function send(port: number, actor: BenchActor, method: string, path: string, body?: string): Promise<void> {
+export async function send(
+  port: number,
+  actor: BenchActor,
+  method: string,
+  path: string,
+  body?: string,
+): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${port}/${actor.id}${path}`, {
     method,
     headers: { authorization: actor.authorization, 'content-type': 'application/json' },
@@ -27,7 +33,8 @@ export async function send(port: number, actor: BenchActor, method: string, path
 export function requestText(actor: BenchActor | null, method: string, path: string, body?: string): string {
   const target = actor === null ? path : `/${actor.id}${path}`
   const authorization = actor === null ? '' : `Authorization: ${actor.authorization}\r\n`
-  const content = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
+  const content =
+    body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
   return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${authorization}${content}\r\n${body ?? ''}`
 }
 

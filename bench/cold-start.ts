@@ -30,13 +30,18 @@ async function oneStart(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
   const port = await freePort()
   const started = performance.now()
-  const child = spawn(process.execPath, ['--conditions=source', join(root, 'bin/troupe.js'), 'dev', join(root, 'examples/notes/app.ts')], {
-    cwd: folder,
-    env: { ...process.env, PORT: String(port), HOST: '127.0.0.1' },
-    stdio: 'ignore',
-  })
+  const child = spawn(
+    process.execPath,
+    ['--conditions=source', join(root, 'bin/troupe.js'), 'dev', join(root, 'examples/notes/app.ts')],
+    {
+      cwd: folder,
+      env: { ...process.env, PORT: String(port), HOST: '127.0.0.1' },
+      stdio: 'ignore',
+    },
+  )
   try {
-    while (!(await answers(port))) if (performance.now() - started > 10_000) throw new Error('The service did not start')
+    while (!(await answers(port)))
+      if (performance.now() - started > 10_000) throw new Error('The service did not start')
     return performance.now() - started
   } finally {
     const exited = once(child, 'exit')
@@ -48,7 +53,9 @@ async function oneStart(): Promise<number> {
 
 async function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = createConnection(port, '127.0.0.1', () => socket.write('GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n'))
+    const socket = createConnection(port, '127.0.0.1', () =>
+      socket.write('GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n'),
+    )
     socket.on('data', (bytes) => {
       resolve(bytes.toString().startsWith('HTTP/1.1 200'))
       socket.destroy()

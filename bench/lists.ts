@@ -20,7 +20,10 @@ export async function measureLists(store: string, subject: Subject, loader: Load
       const [few, many] = await compare(
         loader,
         [server, server],
-        (which) => (which === 0 ? cycle('small', small) : cycle('large', large)).map(([method, path, body]) => requestText(actor, method, path, body)),
+        (which) =>
+          (which === 0 ? cycle('small', small) : cycle('large', large)).map(([method, path, body]) =>
+            requestText(actor, method, path, body),
+          ),
         { ...slices, connections: 1 },
       )
       if (few === undefined || many === undefined) continue
@@ -64,7 +67,15 @@ const operations: readonly { readonly what: string; readonly cycle: (list: strin
   {
     what: 'bulk update of 10 items',
     cycle: (list, length) => [
-      ['POST', '/properties', JSON.stringify({ [list]: { items: Array.from({ length: 10 }, (_, at) => ({ index: Math.floor((at * length) / 10), text: 'changed' })) } })],
+      [
+        'POST',
+        '/properties',
+        JSON.stringify({
+          [list]: {
+            items: Array.from({ length: 10 }, (_, at) => ({ index: Math.floor((at * length) / 10), text: 'changed' })),
+          },
+        }),
+      ],
     ],
   },
 ]

@@ -21,7 +21,13 @@ export interface LoadResult {
   readonly p99: number
 }
 
-function client(load: Load, next: () => Buffer, until: number, latencies: number[], count: { answers: number; refused: number }): Promise<void> {
+function client(
+  load: Load,
+  next: () => Buffer,
+  until: number,
+  latencies: number[],
+  count: { answers: number; refused: number },
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(load.port, '127.0.0.1')
     socket.setNoDelay(true)
@@ -69,7 +75,8 @@ export async function run(load: Load): Promise<LoadResult> {
   await Promise.all(Array.from({ length: load.connections }, async () => client(load, next, until, latencies, count)))
   const seconds = (performance.now() - start) / 1000
   latencies.sort((a, b) => a - b)
-  const at = (share: number): number => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
+  const at = (share: number): number =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
   return { ...count, seconds, p50: at(0.5), p99: at(0.99) }
 }
 

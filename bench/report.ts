@@ -22,8 +22,11 @@ export function tableOf(lines: readonly Line[]): string {
     line.aim === '' ? '' : `${line.aim}${line.met === null ? '' : line.met ? ' ✓' : ' ✗'}`,
   ])
   const widths = columns.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)))
-  const format = (row: readonly string[]): string => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
-  return [format(columns), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rows.map(format)].join('\n')
+  const format = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  return [format(columns), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...rows.map(format)].join(
+    '\n',
+  )
 }
 
 export const rate = (perSecond: number): string => `${Math.round(perSecond).toLocaleString('en')}/s`

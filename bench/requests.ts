@@ -5,7 +5,12 @@ import { type Loader, startServer } from './process.ts'
 import { type Line, micros, rate } from './report.ts'
 import type { Subject } from './subject.ts'
 
-export async function measureRequests(store: string, subject: Subject, loader: Loader, slices: Slices): Promise<Line[]> {
+export async function measureRequests(
+  store: string,
+  subject: Subject,
+  loader: Loader,
+  slices: Slices,
+): Promise<Line[]> {
   const troupe = await startServer('troupe', subject)
   const bare = await startServer('bare', subject)
   try {
@@ -38,7 +43,15 @@ export async function measureRequests(store: string, subject: Subject, loader: L
       { ...slices, rounds: 2 },
     )
     if (creation !== undefined) {
-      lines.push({ store, what: 'create an actor, durable', measured: `${rate(creation.rate)}, ${micros(creation.cpu)} CPU`, bound: '', ratio: null, aim: '', met: null })
+      lines.push({
+        store,
+        what: 'create an actor, durable',
+        measured: `${rate(creation.rate)}, ${micros(creation.cpu)} CPU`,
+        bound: '',
+        ratio: null,
+        aim: '',
+        met: null,
+      })
     }
     return lines
   } finally {

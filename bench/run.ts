@@ -3,6 +3,7 @@
  * not compare; the ratios do.
  *
  *   --quick   shorter slices and 100,000 actors instead of a million
+ *   --only    one part: start, requests, lists, scale
  *   --write   also writes docs/benchmarks.md
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,29 +20,47 @@ import { type Line, tableOf } from './report.ts'
 import { measureRequests } from './requests.ts'
 import { measureScale } from './scale.ts'
 
-const { values: flags } = parseArgs({ options: { quick: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } } })
-const slices = flags.quick ? { rounds: 3, milliseconds: 700, connections: 32 } : { rounds: 5, milliseconds: 2000, connections: 32 }
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    only: { type: 'string' },
+  },
+})
+const slices = flags.quick
+  ? { rounds: 3, milliseconds: 700, connections: 32 }
+  : { rounds: 5, milliseconds: 2000, connections: 32 }
 const actors = flags.quick ? 100_000 : 1_000_000
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
 const keys = generateKey()
-const file = (name: string): { database: string; keys: string } => ({ database: `sqlite:${join(folder, `${name}.db`)}`, keys })
+const file = (name: string): { database: string; keys: string } => ({
+  database: `sqlite:${join(folder, `${name}.db`)}`,
+  keys,
+})
 const loader = startLoader()
 const postgres = await startPostgres({ fsync: true })
 const lines: Line[] = []
+const onPostgres = async (): Promise<{ database: string; keys: string }> => ({
+  database: (await createPostgresDatabase(postgres.url)).url,
+  keys,
+})
 const add = (measured: readonly Line[]): void => {
   lines.push(...measured)
   for (const line of measured) process.stderr.write(`${line.store}: ${line.what}\n`)
 }
 
+const parts: readonly (readonly [name: string, measure: () => Promise<readonly Line[]>])[] = [
+  ['start', async () => [await measureColdStart(5)]],
+  ['requests', async () => measureRequests('SQLite', file('requests'), loader, slices)],
+  ['lists', async () => measureLists('SQLite', file('lists'), loader, slices)],
+  ['scale', async () => measureScale(file('few'), file('many'), actors, loader, slices)],
+  ['requests', async () => measureRequests('PostgreSQL', await onPostgres(), loader, slices)],
+  ['lists', async () => measureLists('PostgreSQL', await onPostgres(), loader, slices)],
+]
+
 try {
-  add([await measureColdStart(5)])
-  add(await measureRequests('SQLite', file('requests'), loader, slices))
-  add(await measureLists('SQLite', file('lists'), loader, slices))
-  add(await measureScale(file('few'), file('many'), actors, loader, slices))
-  const database = await createPostgresDatabase(postgres.url)
-  add(await measureRequests('PostgreSQL', { database: database.url, keys }, loader, slices))
-  add(await measureLists('PostgreSQL', { database: database.url, keys }, loader, slices))
+  for (const [name, measure] of parts) if (flags.only === undefined || flags.only === name) add(await measure())
 } finally {
   loader.stop()
   await postgres.remove()

@@ -13,11 +13,19 @@ import type { Subject } from './subject.ts'
 /** Actors that are asked for, spread evenly among the others. */
 const asked = 1000
 
-export async function measureScale(few: Subject, many: Subject, actors: number, loader: Loader, slices: Slices): Promise<Line[]> {
+export async function measureScale(
+  few: Subject,
+  many: Subject,
+  actors: number,
+  loader: Loader,
+  slices: Slices,
+): Promise<Line[]> {
   const [fewActors, manyActors] = [await fill(few, asked), await fill(many, actors)]
   const servers = [await startServer('troupe', few), await startServer('troupe', many)]
   try {
-    const requests = [fewActors, manyActors].map((set) => set.map((actor) => requestText(actor, 'GET', '/properties/p')))
+    const requests = [fewActors, manyActors].map((set) =>
+      set.map((actor) => requestText(actor, 'GET', '/properties/p')),
+    )
     const [small, large] = await compare(loader, servers, (which) => requests[which] ?? [], slices)
     if (small === undefined || large === undefined) return []
     const count = actors.toLocaleString('en')

@@ -26,8 +26,13 @@ const server = createServer((request, response) => {
   async function answer(body: string): Promise<void> {
     const [, id = '', , name] = (request.url ?? '').split('/')
     const actor = await store.read((q) => findActor(q, id))
-    const [user = '', password = ''] = Buffer.from((request.headers.authorization ?? '').slice(6), 'base64').toString().split(':')
-    const allowed = actor !== null && sameSecret(user, actor.creator) && sameSecret(password, open(ring, actor.passphrase, bindingOf(actorPassphrase, id)))
+    const [user = '', password = ''] = Buffer.from((request.headers.authorization ?? '').slice(6), 'base64')
+      .toString()
+      .split(':')
+    const allowed =
+      actor !== null &&
+      sameSecret(user, actor.creator) &&
+      sameSecret(password, open(ring, actor.passphrase, bindingOf(actorPassphrase, id)))
     if (!allowed) return void response.writeHead(403).end()
     if (request.method === 'PUT') {
       const value = known(JSON.stringify(JSON.parse(body)))
@@ -37,7 +42,13 @@ const server = createServer((request, response) => {
     }
     const text =
       name === undefined
-        ? JSON.stringify(Object.fromEntries((await store.read((q) => findProperties(q, id))).flatMap((row) => (row.kind === 'value' ? [[row.name, JSON.parse(row.value)]] : []))))
+        ? JSON.stringify(
+            Object.fromEntries(
+              (await store.read((q) => findProperties(q, id))).flatMap((row) =>
+                row.kind === 'value' ? [[row.name, JSON.parse(row.value)]] : [],
+              ),
+            ),
+          )
         : propertyText(await store.read((q) => findProperty(q, id, name)))
     response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }).end(text)
   }

@@ -20,6 +20,8 @@ export interface DatabaseFileOptions {
 }
 
 /** Bounds what the log keeps on disk after a burst (bytes). */
+/** Pages that a connection keeps at most, so that the actors in use are read from memory however large the file is. */
+const CACHE_KIB = 16 * 1024
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
 const LOG_ALARM_BYTES = 256 * 1024 * 1024
 
@@ -94,7 +96,7 @@ export class DatabaseFile {
     try {
       configure(database)
       // As PostgreSQL compares.
-      database.exec('PRAGMA case_sensitive_like = ON; PRAGMA temp_store = MEMORY')
+      database.exec(`PRAGMA case_sensitive_like = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}`)
     } catch (error) {
       database.close()
       throw error
