@@ -1,5 +1,6 @@
 /** What a story checks besides an answer: everything that is stored, and the shape of a refusal. */
 import assert from 'node:assert/strict'
+import { ServiceError } from '../../src/errors.ts'
 import type { Queries } from '../../src/store/store.ts'
 import type { TestService } from './service.ts'
 
@@ -81,4 +82,14 @@ export async function done(answer: Response): Promise<void> {
   assert.equal(answer.status, 204, text)
   assert.equal(text, '')
   assert.equal(answer.headers.get('content-type'), null)
+}
+
+/** The code of the ServiceError that the work ends with; 'done' when it succeeds. */
+export async function outcomeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work
+    return 'done'
+  } catch (error) {
+    return error instanceof ServiceError ? error.code : String(error)
+  }
 }

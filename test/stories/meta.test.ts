@@ -1,0 +1,187 @@
+/** `/<actor>/meta`: what everybody may know. */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { answered, refused } from '../support/stored.ts'
+
+forEachService((start) => {
+  describe('the meta data of an actor', () => {
+    let service: TestService
+    let actor: TestActor
+    let trusteeId: string
+    before(async () => {
+      service = await start({
+        type: 'urn:actingweb:example.com:notes',
+        version: '2.1',
+        description: 'Keeps notes',
+        info: 'https://example.com/about',
+        specification: 'https://example.com/spec',
+      })
+      actor = await service.createActor()
+      trusteeId = (await service.app.actors.create({ trusteeRoot: 'https://trustee.example/1' })).actor.id
+    })
+
+    it('R-ACT-08 is one flat object, its members in the order of the protocol', async () => {
+      const answer = await service.request(`/${actor.id}/meta`)
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers.get('content-type'), 'application/json')
+      assert.equal(
+        await answer.text(),
+        `{"id":"${actor.id}","type":"urn:actingweb:example.com:notes","version":"2.1","desc":"Keeps notes",` +
+          '"info":"https://example.com/about","trustee_root":"","specification":"https://example.com/spec",' +
+          '"aw_version":"1.0","aw_supported":"actions,listproperties,methods,nestedproperties,resources",' +
+          '"aw_formats":"json","aw_trust_types":["admin","associate","friend","mcp_client","partner","viewer"]}',
+      )
+    })
+
+    it('R-ACT-08 names the trustee of an actor that has one', async () => {
+      const facts = (await (await service.request(`/${trusteeId}/meta`)).json()) as { trustee_root: string }
+      assert.equal(facts.trustee_root, 'https://trustee.example/1')
+      assert.equal(await (await service.request(`/${trusteeId}/meta/trustee_root`)).text(), 'https://trustee.example/1')
+    })
+
+    for (const [path, value] of [
+      ['type', 'urn:actingweb:example.com:notes'],
+      ['version', '2.1'],
+      ['desc', 'Keeps notes'],
+      ['info', 'https://example.com/about'],
+      ['trustee_root', ''],
+      ['specification', 'https://example.com/spec'],
+      ['actingweb/version', '1.0'],
+      ['actingweb/supported', 'actions,listproperties,methods,nestedproperties,resources'],
+      ['actingweb/formats', 'json'],
+    ] as const) {
+      it(`R-ACT-08 gives ${path} as bare text`, async () => {
+        const answer = await service.request(`/${actor.id}/meta/${path}`)
+        assert.equal(answer.status, 200)
+        assert.equal(answer.headers.get('content-type'), 'text/plain; charset=utf-8')
+        assert.equal(await answer.text(), value)
+      })
+    }
+
+    it('R-ACT-08 gives the id as bare text', async () => {
+      assert.equal(await (await service.request(`/${actor.id}/meta/id`)).text(), actor.id)
+    })
+
+    it('R-ACT-08 lists the trust types with who made them', async () => {
+      await answered(await service.request(`/${actor.id}/meta/actingweb/trust_types`), 200, [
+        {
+          name: 'admin',
+          display_name: 'Administrator',
+          description: 'Full access to the actor',
+          created_by: 'system',
+        },
+        {
+          name: 'associate',
+          display_name: 'Associate',
+          description: 'Reads what is shared with everybody',
+          created_by: 'system',
+        },
+        { name: 'friend', display_name: 'Friend', description: 'Reads and changes shared data', created_by: 'system' },
+        {
+          name: 'mcp_client',
+          display_name: 'MCP Client (AI Assistant)',
+          description: 'An AI assistant acting for the owner',
+          created_by: 'system',
+        },
+        {
+          name: 'partner',
+          display_name: 'Partner',
+          description: 'Works on the owner’s data together with the owner',
+          created_by: 'system',
+        },
+        { name: 'viewer', display_name: 'Viewer', description: 'Reads public data', created_by: 'system' },
+      ])
+    })
+
+    it('R-ACT-08 gives the trust types by name, and a default that is not the most powerful one', async () => {
+      await answered(await service.request(`/${actor.id}/meta/trusttypes`), 200, {
+        trust_types: {
+          admin: { display_name: 'Administrator', description: 'Full access to the actor' },
+          associate: { display_name: 'Associate', description: 'Reads what is shared with everybody' },
+          friend: { display_name: 'Friend', description: 'Reads and changes shared data' },
+          mcp_client: {
+            display_name: 'MCP Client (AI Assistant)',
+            description: 'An AI assistant acting for the owner',
+          },
+          partner: { display_name: 'Partner', description: 'Works on the owner’s data together with the owner' },
+          viewer: { display_name: 'Viewer', description: 'Reads public data' },
+        },
+        default_trust_type: 'friend',
+      })
+    })
+
+    for (const headers of [
+      { authorization: 'Basic d3Jvbmc6d3Jvbmc=' },
+      { authorization: 'Basic !' },
+      { authorization: 'nonsense' },
+      { authorization: 'Bearer unknown' },
+      { cookie: 'oauth_token=unknown' },
+      { accept: 'text/html' },
+    ]) {
+      it(`R-ACT-08 is public: ${JSON.stringify(headers)} is not looked at`, async () => {
+        const answer = await service.request(`/${actor.id}/meta/type`, { headers })
+        assert.equal(answer.status, 200)
+        assert.equal(await answer.text(), 'urn:actingweb:example.com:notes')
+      })
+    }
+
+    it('R-ACT-08 takes a slash at the end as none', async () => {
+      const [bare, slashed] = [await service.request(`/${actor.id}/meta`), await service.request(`/${actor.id}/meta/`)]
+      assert.equal(slashed.status, 200)
+      assert.equal(await slashed.text(), await bare.text())
+    })
+
+    for (const path of [
+      'actingweb',
+      'raml',
+      'id/',
+      'id/x',
+      'actingweb/',
+      'actingweb/x',
+      'passphrase',
+      'creator',
+      'ID',
+    ]) {
+      it(`R-ACT-08 knows no ${path}`, async () => {
+        await refused(
+          await service.request(`/${actor.id}/meta/${path}`),
+          404,
+          'not_found',
+          `There is no meta value ${JSON.stringify(path)}`,
+        )
+      })
+    }
+
+    it('R-ACT-08 is only read', async () => {
+      for (const path of ['/meta', '/meta/id']) {
+        for (const method of ['POST', 'PUT', 'DELETE']) {
+          const answer = await actor.request(method, path)
+          assert.equal(answer.headers.get('allow'), 'GET, HEAD')
+          await refused(answer, 405, 'method_not_allowed', /the address takes GET, HEAD$/)
+        }
+        assert.equal((await actor.request('GET', `${path}?_method=DELETE`)).status, 200)
+      }
+    })
+
+    it('R-ACT-09 R-ACT-08 is not there for an actor that is not there', async () => {
+      for (const path of ['/meta', '/meta/id', '/meta/nothing'])
+        await refused(await service.request(`/nobody${path}`), 404, 'actor_not_found', 'There is no actor "nobody"')
+    })
+  })
+
+  it('R-ACT-08 R-VER-01 an application that names no version shows the release of the service', async () => {
+    const file = await readFile(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')
+    const { version } = JSON.parse(file) as { version: string }
+    const service = await start()
+    const actor = await service.createActor()
+    const facts = (await (await service.request(`/${actor.id}/meta`)).json()) as Record<string, unknown>
+    assert.equal(facts['version'], version)
+    assert.match(version, /^\d+\.\d+\.\d+/)
+    assert.deepEqual([facts['desc'], facts['info'], facts['specification']], ['', '', ''])
+    const document = (await (await service.request('/openapi.json')).json()) as { info: { version: string } }
+    assert.equal(document.info.version, version)
+  })
+})
