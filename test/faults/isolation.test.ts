@@ -1,0 +1,1129 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { before, describe, it } from 'node:test'
+import type { Route } from '../../src/http/route.ts'
+import type { Operation } from '../../src/permission/operation.ts'
+import { everything, granting, TestCallers } from '../support/callers.ts'
+import { declareAll, furnish, planted, requestOf, routes, sampleOf } from '../support/routes.ts'
+import { rawRequest } from '../support/raw-request.ts'
+import { basic, forEachService, startService, type TestActor, type TestService } from '../support/service.ts'
+import { type Dump, dumpStore, rowsOf } from '../support/store-dump.ts'
+import { createTestDatabase } from '../support/stores.ts'
+
+interface World {
+  readonly service: TestService
+  readonly callers: TestCallers
+  /** What handlers of the application did. */
+  readonly done: string[]
+  readonly victim: TestActor
+  /** Another actor of the same service, with credentials that are good for itself. */
+  readonly stranger: TestActor
+}
+
+type Headers = Record<string, string>
+type Kind = (world: World, actor: TestActor) => Headers
+
+const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` })
+const cookie = (token: string): Headers => ({ cookie: `oauth_token=${token}` })
+
+/** Callers whose credentials are worth nothing on the actor, by the status that every route for callers gives them. */
+const strangers: Readonly<Record<string, readonly [status: number, headers: Kind]>> = {
+  'nobody, as a program': [401, () => ({})],
+  'nobody, as a program that wants JSON': [401, () => ({ accept: 'application/json' })],
+  'nobody, with an empty cookie': [401, () => cookie('')],
+  'nobody, as a browser': [302, () => ({ accept: 'text/html,application/xhtml+xml' })],
+  'a header without a value': [401, () => ({ authorization: 'Basic' })],
+  'an empty header': [401, () => ({ authorization: '' })],
+  'a bearer without a token': [401, () => ({ authorization: 'Bearer ' })],
+  'two tokens in one header': [401, ({ callers }, actor) => bearer(`${callers.session(actor.id)} more`)],
+  'an unknown scheme': [401, (_, actor) => ({ authorization: actor.authorization.replace('Basic', 'Digest') })],
+  'Basic that is not base64': [401, () => ({ authorization: 'Basic !!!!' })],
+  'Basic without a colon': [401, () => ({ authorization: `Basic ${Buffer.from('creator').toString('base64')}` })],
+  'a header that cannot be read beside a good cookie': [
+    401,
+    ({ callers }, actor) => ({ authorization: 'Basic', ...cookie(callers.session(actor.id)) }),
+  ],
+  'a wrong passphrase': [403, (_, actor) => ({ authorization: basic(actor.creator, 'a-wrong-passphrase') })],
+  'an empty passphrase': [403, (_, actor) => ({ authorization: basic(actor.creator, '') })],
+  'half the passphrase': [403, (_, actor) => ({ authorization: basic(actor.creator, actor.passphrase.slice(0, 20)) })],
+  'a wrong passphrase beside a good cookie': [
+    403,
+    ({ callers }, actor) => ({ authorization: basic(actor.creator, 'wrong'), ...cookie(callers.session(actor.id)) }),
+  ],
+  'an unknown creator': [403, (_, actor) => ({ authorization: basic('nobody@example.com', actor.passphrase) })],
+  'the creator of another actor': [403, ({ stranger }) => ({ authorization: stranger.authorization })],
+  'the passphrase of another actor': [
+    403,
+    ({ stranger }, actor) => ({ authorization: basic(actor.creator, stranger.passphrase) }),
+  ],
+  'the passphrase as a bearer': [403, (_, actor) => bearer(actor.passphrase)],
+  'an unknown bearer': [403, () => bearer('token-that-nobody-has')],
+  'an unknown cookie': [403, () => cookie('token-that-nobody-has')],
+  'a session of another actor': [403, ({ callers, stranger }) => bearer(callers.session(stranger.id))],
+  'a session cookie of another actor': [403, ({ callers, stranger }) => cookie(callers.session(stranger.id))],
+  'a peer of another actor': [
+    403,
+    ({ callers, stranger }) => bearer(callers.peer(stranger.id, { relationship: 'admin', grants: everything })),
+  ],
+  'a peer that is not approved': [
+    403,
+    ({ callers }, actor) => bearer(callers.peer(actor.id, { approved: false, grants: everything })),
+  ],
+  'an admin that is not approved': [
+    403,
+    ({ callers }, actor) =>
+      bearer(callers.peer(actor.id, { approved: false, relationship: 'admin', grants: everything })),
+  ],
+  'a peer without an identity': [
+    403,
+    ({ callers }, actor) =>
+      bearer(callers.as(actor.id, (via) => ({ kind: 'peer', peerId: '', relationship: 'admin', approved: true, via }))),
+  ],
+  'a client without an identity': [
+    403,
+    ({ callers }, actor) =>
+      bearer(callers.as(actor.id, (via) => ({ kind: 'client', clientId: '', relationship: 'admin', via }))),
+  ],
+}
+
+/** Callers that the actor knows and that lack the right. */
+const related: Readonly<Record<string, Kind>> = {
+  'a friend without any right': ({ callers }, actor) => bearer(callers.peer(actor.id)),
+  'a friend with a right on something else': ({ callers }, actor) =>
+    bearer(callers.peer(actor.id, { grants: elsewhere })),
+  'a friend whose session is a cookie': ({ callers }, actor) => cookie(callers.peer(actor.id)),
+  'a partner without any right': ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'partner' })),
+  'a client without any right': ({ callers }, actor) => bearer(callers.client(actor.id)),
+  'a client with a right on something else': ({ callers }, actor) =>
+    bearer(callers.client(actor.id, { grants: elsewhere })),
+}
+
+function elsewhere({ target }: Operation): boolean {
+  return target === 'elsewhere'
+}
+
+/** Listings that a caller with the category but no right is shown empty. */
+const emptyListings: Readonly<Record<string, string>> = {
+  listProperties: '{}',
+  listMethods: '{"methods":[]}',
+  listActions: '{"actions":[]}',
+}
+
+const forCallers = routes.filter(({ access }) => access !== 'service' && access !== 'public')
+const forEverybody = routes.filter(({ access }) => access === 'service' || access === 'public')
+
+async function ask(world: World, route: Route, actor: TestActor, headers: Headers): Promise<Response> {
+  return world.service.request(...requestOf(route, actor.id, headers))
+}
+
+/** The whole answer as one text, to be searched. */
+async function textOf(response: Response): Promise<string> {
+  return JSON.stringify([...response.headers]) + (await response.text())
+}
+
+function assertHoldsNothingOf(actor: TestActor, text: string, what: string): void {
+  for (const secret of [actor.creator, actor.passphrase, ...planted]) assert.ok(!text.includes(secret), what)
+}
+
+forEachService((start) => {
+  let world: World
+  let untouched: Dump
+  const store = async (): Promise<Dump> => dumpStore((await world.service.app.start()).store)
+
+  before(async () => {
+    const callers = new TestCallers()
+    const done: string[] = []
+    const service = await start({ ...callers.parts, declare: (app) => declareAll(app, done) })
+    const victim = await service.createActor('victim@example.com')
+    const stranger = await service.createActor('stranger@example.com')
+    await furnish(victim)
+    await furnish(stranger)
+    world = { service, callers, done, victim, stranger }
+    untouched = await store()
+  })
+
+  async function freshActor(): Promise<TestActor> {
+    const actor = await world.service.createActor('fresh@example.com')
+    await furnish(actor)
+    return actor
+  }
+
+  async function assertUntouched(what: string): Promise<void> {
+    assert.deepEqual(rowsOf(await store(), world.victim.id), rowsOf(untouched, world.victim.id), what)
+    assert.deepEqual(world.done, [], what)
+  }
+
+  describe('a route for callers', () => {
+    for (const route of forCallers) {
+      it(`ACL-01 R-PERM-04 ${route.id} refuses whoever has no part in the actor, tells nothing and changes nothing`, async () => {
+        for (const [who, [status, headers]] of Object.entries(strangers)) {
+          const response = await ask(world, route, world.victim, headers(world, world.victim))
+          assert.equal(response.status, status, who)
+          assert.equal(response.headers.get('location'), status === 302 ? 'http://troupe.test/login' : null, who)
+          assert.equal(
+            response.headers.get('www-authenticate'),
+            status === 401 ? 'Basic realm="troupe.test", charset="UTF-8"' : null,
+            who,
+          )
+          assertHoldsNothingOf(world.victim, await textOf(response), who)
+          await assertUntouched(who)
+        }
+      })
+
+      it(`ACL-01 R-PERM-04 ${route.id} refuses those the actor knows as long as nothing grants it`, async () => {
+        for (const [who, headers] of Object.entries(related)) {
+          const response = await ask(world, route, world.victim, headers(world, world.victim))
+          const listing = emptyListings[route.id]
+          assert.equal(response.status, listing === undefined ? 403 : 200, who)
+          if (listing !== undefined) assert.equal(await response.clone().text(), listing, who)
+          assertHoldsNothingOf(world.victim, await textOf(response), who)
+          await assertUntouched(who)
+        }
+      })
+
+      it(`ACL-01 R-PERM-04 ${route.id} serves those who may, each within its categories, and touches no other actor`, async () => {
+        const grants = everything
+        const data = ['properties', 'methods', 'actions', 'resources'].includes(route.access)
+        const { status } = sampleOf(route)
+        const may: readonly [who: string, may: boolean, headers: Kind][] = [
+          ['the creator', true, (_, actor) => ({ authorization: actor.authorization })],
+          ['a session', true, ({ callers }, actor) => bearer(callers.session(actor.id))],
+          ['a friend', data, ({ callers }, actor) => bearer(callers.peer(actor.id, { grants }))],
+          ['a client', data, ({ callers }, actor) => bearer(callers.client(actor.id, { grants }))],
+          [
+            'an unknown relationship',
+            data,
+            ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'neighbour', grants })),
+          ],
+          [
+            'an admin',
+            route.access !== 'devtest',
+            ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'admin', grants })),
+          ],
+          [
+            'an associate',
+            route.access === 'properties' && route.method === 'GET',
+            ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'associate', grants })),
+          ],
+          ['a trustee', route.access === 'actor', ({ callers }, actor) => bearer(callers.trustee(actor.id))],
+        ]
+        for (const [who, allowed, headers] of may) {
+          const actor = await freshActor()
+          const atFirst = await store()
+          const response = await ask(world, route, actor, headers(world, actor))
+          assert.equal(response.status, allowed ? status : 403, who)
+          const text = await textOf(response)
+          assertHoldsNothingOf(world.victim, text.replaceAll(/planted-\w+/g, ''), who)
+          if (!allowed) {
+            assertHoldsNothingOf(actor, text, who)
+            assert.deepEqual(await store(), atFirst, who)
+            assert.deepEqual(world.done, [], who)
+          }
+          world.done.length = 0
+          await assertUntouched(who)
+        }
+      })
+
+      if (route.method === 'GET') {
+        it(`ACL-01 ${route.id} refuses HEAD as it refuses GET`, async () => {
+          for (const [who, [status, headers]] of Object.entries(strangers)) {
+            const [path, init] = requestOf(route, world.victim.id, headers(world, world.victim))
+            const response = await world.service.request(path, { ...init, method: 'HEAD' })
+            assert.equal(response.status, status, who)
+            assert.equal(await response.text(), '', who)
+          }
+          await assertUntouched(route.id)
+        })
+      }
+
+      it(`ACL-01 ${route.id} is 404 for everybody when there is no such actor`, async () => {
+        const nobody = { ...world.victim, id: '0123456789abcdef0123456789abcdef' }
+        const all = [...Object.values(strangers).map(([, headers]) => headers), ...Object.values(related)]
+        for (const headers of all) {
+          const response = await ask(world, route, nobody, headers(world, world.victim))
+          assert.equal(response.status, 404)
+          assertHoldsNothingOf(world.victim, await textOf(response), route.id)
+        }
+        await assertUntouched(route.id)
+      })
+
+      it(`ACL-02 ${route.id} refuses a credential that is right for another actor`, async () => {
+        const { callers, stranger, victim } = world
+        const credentials: readonly Headers[] = [
+          { authorization: stranger.authorization },
+          bearer(callers.session(stranger.id)),
+          cookie(callers.session(stranger.id)),
+          bearer(callers.peer(stranger.id, { relationship: 'admin', grants: everything })),
+          bearer(callers.client(stranger.id, { grants: everything })),
+          bearer(callers.trustee(stranger.id)),
+        ]
+        for (const headers of credentials) {
+          const response = await ask(world, route, victim, headers)
+          assert.equal(response.status, 403)
+          assertHoldsNothingOf(victim, await textOf(response), route.id)
+        }
+        await assertUntouched(route.id)
+      })
+    }
+  })
+
+  describe('a route for everybody', () => {
+    for (const route of forEverybody) {
+      it(`ACL-01 ${route.id} answers the same whoever asks, and changes no actor`, async () => {
+        const all = [...Object.values(strangers).map(([, headers]) => headers), ...Object.values(related)]
+        for (const headers of all) {
+          const response = await ask(world, route, world.victim, headers(world, world.victim))
+          assert.equal(response.status, sampleOf(route).status)
+          assertHoldsNothingOf(world.victim, await textOf(response), route.id)
+        }
+        await assertUntouched(route.id)
+      })
+    }
+  })
+
+  describe('ids of another actor', () => {
+    it('ACL-03 in a body or a query are values like any other', async () => {
+      const { victim, stranger } = world
+      const id = victim.id
+      const query = `?actor=${id}&actor_id=${id}&id=${id}&peerid=${id}&creator=${victim.creator}`
+      const body = { actor: id, actor_id: id, id, owner: id, creator: victim.creator }
+      assert.equal((await stranger.request('PUT', '/properties', body)).status, 204)
+      assert.equal((await stranger.request('PUT', `/properties/color${query}`, '"mine"')).status, 204)
+      assert.equal(await (await stranger.request('GET', `/properties/color${query}`)).text(), 'mine')
+      assert.equal((await stranger.request('DELETE', `/properties/color${query}`)).status, 204)
+      const own = (await (await stranger.request('GET', `${query}`)).json()) as { id: string }
+      assert.equal(own.id, stranger.id)
+      assert.equal(await (await stranger.request('GET', '/properties/actor_id')).text(), id)
+      assert.equal((await stranger.request('PUT', `/devtest/attribute/${id}/${id}`, '"mine"')).status, 204)
+      await assertUntouched('the query and the body')
+    })
+
+    it('ACL-03 at the factory neither take an actor over nor remove it', async () => {
+      const { victim, service } = world
+      const body = {
+        id: victim.id,
+        actor_id: victim.id,
+        creator: victim.creator,
+        delete_existing: true,
+        deleteExisting: true,
+      }
+      for (const contentType of ['application/json', 'application/x-www-form-urlencoded']) {
+        const text = contentType.endsWith('json')
+          ? JSON.stringify(body)
+          : new URLSearchParams(Object.entries(body).map(([name, value]) => [name, String(value)])).toString()
+        const response = await service.request('/', {
+          method: 'POST',
+          headers: { 'content-type': contentType, accept: 'application/json' },
+          body: text,
+        })
+        assert.equal(response.status, 201)
+        const made = (await response.json()) as { id: string; passphrase: string }
+        assert.notEqual(made.id, victim.id)
+        assert.notEqual(made.passphrase, victim.passphrase)
+      }
+      await assertUntouched('the factory')
+    })
+
+    it('ACL-03 in a call leave the handler with the actor of the path', async () => {
+      const callers = new TestCallers()
+      const seen: string[] = []
+      const service = await start({
+        ...callers.parts,
+        declare: (app) => {
+          app.method('who', ({ actor }) => {
+            seen.push(actor.id)
+            return { id: actor.id }
+          })
+        },
+      })
+      const [own, other] = [
+        await service.createActor('own@example.com'),
+        await service.createActor('other@example.com'),
+      ]
+      const rpc = { jsonrpc: '2.0', method: 'who', params: { actor: other.id, id: other.id }, id: other.id }
+      assert.deepEqual(await (await own.request('POST', '/methods/who', { actor: other.id })).json(), { id: own.id })
+      assert.deepEqual(await (await own.request('POST', `/methods?actor=${other.id}`, rpc)).json(), {
+        jsonrpc: '2.0',
+        result: { id: own.id },
+        id: other.id,
+      })
+      assert.deepEqual(seen, [own.id, own.id])
+    })
+
+    it('ACL-03 handles of list items work in their own list alone', async () => {
+      const { service, victim, stranger } = world
+      const [theirs, mine] = [await service.app.actors.get(victim.id), await service.app.actors.get(stranger.id)]
+      assert.ok(theirs !== undefined && mine !== undefined)
+      const [item] = await theirs.list('notes').itemsWithHandles()
+      assert.ok(item !== undefined)
+      const before = await store()
+      assert.equal(await mine.list('notes').updateByHandle(item.handle, 'taken'), false)
+      assert.equal(await mine.list('notes').deleteByHandle(item.handle), false)
+      assert.deepEqual(await store(), before)
+      await mine.list('copy').append('planted-note')
+      assert.equal(await mine.list('copy').deleteByHandle(item.handle), false)
+      await assertUntouched('a handle')
+    })
+
+    it('ACL-03 an indexed value of another actor keeps naming its first owner', async () => {
+      const { service } = world
+      const [first, second] = [
+        await service.createActor('first@example.com'),
+        await service.createActor('second@example.com'),
+      ]
+      await first.request('PUT', '/properties/email', '"shared@example.com"')
+      await second.request('PUT', '/properties/email', '"shared@example.com"')
+      assert.equal((await service.app.actors.findBy('email', 'shared@example.com'))?.id, first.id)
+      await second.request('DELETE', '/properties/email')
+      assert.equal((await service.app.actors.findBy('email', 'shared@example.com'))?.id, first.id)
+    })
+  })
+
+  describe('a peer that may only read', () => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const writes: readonly [method: string, path: string, body?: unknown, headers?: Headers][] = [
+      ['POST', '/properties', { color: 'x' }],
+      ['POST', '/properties', { fresh: 'x' }],
+      ['POST', '/properties', { notes: { _type: 'list', description: 'x' } }],
+      ['POST', '/properties', { notes: { items: [{ index: 0, text: 'x' }] } }],
+      ['POST', '/properties', { notes: { items: [{ index: 1, text: 'x' }] } }],
+      ['POST', '/properties', { notes: { items: [{ index: 0 }] } }],
+      ['POST', '/properties', { notes: { items: [] } }],
+      ['POST', '/properties', 'property=notes&property_type=list', form],
+      ['POST', '/properties', 'property=color&value=x', form],
+      ['POST', '/properties', 'color=x', form],
+      ['POST', '/properties?color=x'],
+      ['PUT', '/properties', { color: 'x' }],
+      ['PUT', '/properties', { notes: { items: [{ index: 0 }] } }],
+      ['DELETE', '/properties'],
+      ['PUT', '/properties/color', '"x"'],
+      ['PUT', '/properties/color', ''],
+      ['PUT', '/properties/color/deep', '"x"'],
+      ['POST', '/properties/color', '"x"'],
+      ['POST', '/properties/fresh', '"x"'],
+      ['DELETE', '/properties/color'],
+      ['DELETE', '/properties/color/deep'],
+      ['POST', '/properties/notes', '"x"'],
+      ['PUT', '/properties/notes', '"x"'],
+      ['PUT', '/properties/notes/0', '"x"'],
+      ['PUT', '/properties/notes/1', '"x"'],
+      ['PUT', '/properties/notes?index=0', '"x"'],
+      ['PUT', '/properties/notes?index=1', '"x"'],
+      ['DELETE', '/properties/notes/0'],
+      ['DELETE', '/properties/notes?index=0'],
+      ['DELETE', '/properties/notes'],
+      ['POST', '/properties/notes/items', { action: 'add', item_value: 'x' }],
+      ['POST', '/properties/notes/items', { action: 'update', item_index: 0, item_value: 'x' }],
+      ['POST', '/properties/notes/items', { action: 'delete', item_index: 0 }],
+      ['PUT', '/properties/notes/metadata', { description: 'x' }],
+      ['GET', '/properties?_method=DELETE'],
+      ['GET', '/properties/color?_method=PUT'],
+      ['GET', '/properties/color?_method=DELETE'],
+      ['GET', '/properties/notes/0?_method=DELETE'],
+      ['POST', '/properties/notes', '_method=DELETE', form],
+      ['POST', '/properties/notes/0', '_method=DELETE', form],
+      ['POST', '/properties/color', '_method=PUT&value=x', form],
+    ]
+    it('ACL-04 changes nothing by any route', async () => {
+      const { callers, victim } = world
+      const grants = granting('properties read *')
+      const readers = [callers.peer(victim.id, { grants }), callers.client(victim.id, { grants })]
+      for (const [method, path, body, headers] of writes) {
+        for (const reader of readers) {
+          const response = await victim.request(method, path, body, { ...bearer(reader), ...headers })
+          assert.equal(response.status, 403, `${method} ${path} ${JSON.stringify(body)}`)
+          await assertUntouched(`${method} ${path} ${JSON.stringify(body)}`)
+        }
+      }
+      const [reader = ''] = readers
+      assert.equal(
+        await (await victim.request('GET', '/properties/notes', undefined, bearer(reader))).text(),
+        '["planted-note"]',
+      )
+    })
+
+    it('ACL-04 changes nothing with a right to write that ends at another name', async () => {
+      const { callers, victim } = world
+      const grants = granting('properties read *', 'properties write fresh-start', 'properties delete fresh-start')
+      const writer = callers.peer(victim.id, { grants })
+      for (const [method, path, body, headers] of writes) {
+        const response = await victim.request(method, path, body, { ...bearer(writer), ...headers })
+        assert.equal(response.status, 403, `${method} ${path} ${JSON.stringify(body)}`)
+        await assertUntouched(`${method} ${path} ${JSON.stringify(body)}`)
+      }
+    })
+
+    it('ACL-04 a batch is refused as a whole for the one name that is not allowed', async () => {
+      const { callers, victim } = world
+      const writer = bearer(callers.peer(victim.id, { grants: granting('properties write free*') }))
+      for (const name of ['color', 'notes']) {
+        for (const method of ['POST', 'PUT']) {
+          const body = { free: 1, free2: { _type: 'list' }, [name]: { items: [{ index: 0 }] } }
+          assert.equal((await victim.request(method, '/properties', body, writer)).status, 403)
+          await assertUntouched(`${method} with ${name}`)
+        }
+      }
+    })
+  })
+
+  describe('the rights on a list', () => {
+    it('are those on its name: its items are its content, and taking one out is writing it', async () => {
+      const { callers } = world
+      const steps: readonly [right: string, method: string, path: string, status: number][] = [
+        ['read', 'GET', '/properties/notes', 200],
+        ['read', 'GET', '/properties/notes/0', 200],
+        ['read', 'GET', '/properties/notes?index=0', 200],
+        ['read', 'GET', '/properties/notes/items', 200],
+        ['read', 'GET', '/properties/notes/metadata', 200],
+        ['write', 'GET', '/properties/notes/0', 403],
+        ['write', 'PUT', '/properties/notes/0', 204],
+        ['write', 'DELETE', '/properties/notes/0', 204],
+        ['write', 'DELETE', '/properties/notes', 403],
+        ['delete', 'PUT', '/properties/notes/0', 403],
+        ['delete', 'DELETE', '/properties/notes/0', 403],
+        ['delete', 'DELETE', '/properties/notes?index=0', 403],
+        ['delete', 'DELETE', '/properties/notes', 204],
+      ]
+      for (const [right, method, path, status] of steps) {
+        const actor = await freshActor()
+        const peer = callers.peer(actor.id, { grants: granting(`properties ${right} notes`) })
+        const body = method === 'PUT' ? '"x"' : undefined
+        const response = await actor.request(method, path, body, bearer(peer))
+        assert.equal(response.status, status, `${right}: ${method} ${path}`)
+      }
+    })
+
+    it('do not come from a right on a position: what is no value has no path', async () => {
+      const { callers, victim } = world
+      const peer = bearer(callers.peer(victim.id, { grants: ({ target }) => target.startsWith('notes/') }))
+      const steps: readonly [method: string, path: string, body?: unknown][] = [
+        ['GET', '/properties/notes/0'],
+        ['GET', '/properties/notes/'],
+        ['GET', '/properties/notes/items'],
+        ['GET', '/properties/notes/metadata'],
+        ['PUT', '/properties/notes/0', '"x"'],
+        ['DELETE', '/properties/notes/0'],
+        ['POST', '/properties/notes/0', '"x"'],
+        ['POST', '/properties/notes/items', { action: 'delete', item_index: 0 }],
+      ]
+      for (const [method, path, body] of steps) {
+        const response = await victim.request(method, path, body, peer)
+        assert.equal(response.status, 403, `${method} ${path}`)
+        await assertUntouched(`${method} ${path}`)
+      }
+    })
+  })
+
+  describe('a peer with partial rights', () => {
+    const names = ['open', 'closed', 'settings', 'shared', 'private'] as const
+    const forms = ['', '?format=full', '?format=short', '?metadata=true'] as const
+
+    async function mixedActor(): Promise<TestActor> {
+      const actor = await world.service.createActor('mixed@example.com')
+      await actor.request('PUT', '/properties', {
+        open: 'seen',
+        closed: 'hidden-value',
+        settings: { theme: 'seen', key: 'hidden-value' },
+        shared: { _type: 'list', description: 'seen' },
+        private: { _type: 'list', description: 'hidden-value' },
+      })
+      await actor.request('POST', '/properties/shared', '"seen"')
+      await actor.request('POST', '/properties/private', '"hidden-value"')
+      return actor
+    }
+
+    it('ACL-05 is shown in every form of the listing what it may read by itself, and nothing more', async () => {
+      const actor = await mixedActor()
+      const peer = bearer(
+        world.callers.peer(actor.id, {
+          grants: granting('properties read open', 'properties read shared', 'properties read settings/theme'),
+        }),
+      )
+      const expected = {
+        '': { open: 'seen', shared: { _list: true, count: 1 } },
+        '?format=short': { open: 'seen', shared: { _list: true, count: 1 } },
+        '?format=full': {
+          open: 'seen',
+          shared: { _list: true, count: 1, description: 'seen', explanation: '', items: ['seen'] },
+        },
+        '?metadata=true': {
+          simple: { properties: ['open'], total_bytes: 6 },
+          lists: { shared: { count: 1, total_bytes: 6, description: 'seen', explanation: '' } },
+        },
+      }
+      for (const form of forms) {
+        const response = await actor.request('GET', `/properties${form}`, undefined, peer)
+        assert.deepEqual(await response.json(), expected[form], form)
+      }
+      const statuses = await Promise.all(
+        [...names, 'settings/theme', 'settings/key', 'private/0', 'private/items', 'private/metadata', 'unknown'].map(
+          async (name) => [name, (await actor.request('GET', `/properties/${name}`, undefined, peer)).status] as const,
+        ),
+      )
+      assert.deepEqual(Object.fromEntries(statuses), {
+        open: 200,
+        closed: 403,
+        settings: 403,
+        shared: 200,
+        private: 403,
+        'settings/theme': 200,
+        'settings/key': 403,
+        'private/0': 403,
+        'private/items': 403,
+        'private/metadata': 403,
+        unknown: 403,
+      })
+    })
+
+    it('ACL-05 is shown methods and actions that it may call, and nothing more', async () => {
+      const { callers, victim } = world
+      for (const [kind, name] of [
+        ['methods', 'greet'],
+        ['actions', 'paint'],
+      ] as const) {
+        for (const [rule, shown] of [
+          [`${kind} write ${name}`, [name]],
+          [`${kind} read ${name}`, []],
+          [`${kind} write other`, []],
+        ] as const) {
+          const peer = bearer(callers.peer(victim.id, { grants: granting(rule) }))
+          const listing = (await (await victim.request('GET', `/${kind}`, undefined, peer)).json()) as {
+            [kind: string]: { name: string }[]
+          }
+          assert.deepEqual(
+            listing[kind]?.map((entry) => entry.name),
+            shown,
+            rule,
+          )
+        }
+      }
+    })
+
+    it('ACL-05 learns nothing of a list that a hook hides from it, in no form and at no address', async () => {
+      const callers = new TestCallers()
+      const service = await start({
+        ...callers.parts,
+        declare: (app) => {
+          app.property('private', ({ caller, value }) => (caller.kind === 'peer' ? null : value))
+        },
+      })
+      const actor = await service.createActor()
+      await actor.request('POST', '/properties', { private: { _type: 'list', description: 'hidden-value' } })
+      await actor.request('POST', '/properties/private', '"hidden-value"')
+      const peer = bearer(callers.peer(actor.id, { grants: everything }))
+      const listings = {
+        '': '{}',
+        '?format=full': '{}',
+        '?format=short': '{}',
+        '?metadata=true': '{"simple":{"properties":[],"total_bytes":0},"lists":{}}',
+      }
+      for (const form of forms) {
+        const response = await actor.request('GET', `/properties${form}`, undefined, peer)
+        assert.equal(await response.text(), listings[form], form)
+      }
+      for (const path of ['', '/0', '?index=0', '?format=short', '/items', '/metadata']) {
+        const response = await actor.request('GET', `/properties/private${path}`, undefined, peer)
+        assert.equal(response.status, 404, path)
+        assert.doesNotMatch(await response.text(), /hidden-value/, path)
+        assert.equal((await actor.request('GET', `/properties/private${path}`)).status, 200, path)
+      }
+      assert.equal(await (await actor.request('GET', '/properties')).text(), '{"private":{"_list":true,"count":1}}')
+    })
+
+    it('ACL-05 deletes all properties only when it may delete each of them', async () => {
+      const { callers, victim } = world
+      for (const grants of [
+        granting('properties delete color', 'properties delete notes'),
+        granting('properties delete', 'properties delete color'),
+        granting('properties delete'),
+      ]) {
+        const peer = bearer(callers.peer(victim.id, { grants }))
+        assert.equal((await victim.request('DELETE', '/properties', undefined, peer)).status, 403)
+        await assertUntouched('delete all')
+      }
+      const actor = await freshActor()
+      const grants = granting('properties delete', 'properties delete color', 'properties delete notes')
+      const peer = bearer(callers.peer(actor.id, { grants }))
+      assert.equal((await actor.request('DELETE', '/properties', undefined, peer)).status, 204)
+      assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
+    })
+
+    it('ACL-05 does not delete with all properties one that was added after the rules were asked', async () => {
+      const callers = new TestCallers()
+      const service = await start({
+        ...callers.parts,
+        declare: (app) => {
+          // The hook runs between the question and the deletion.
+          app.property('color', {
+            delete: async ({ actor, value }) => {
+              await actor.set('late', 'kept')
+              return value
+            },
+          })
+        },
+      })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/color', '"blue"')
+      const peer = bearer(callers.peer(actor.id, { grants: ({ target }) => target !== 'late' }))
+      assert.equal((await actor.request('DELETE', '/properties', undefined, peer)).status, 409)
+      assert.equal(await (await actor.request('GET', '/properties')).text(), '{"color":"blue","late":"kept"}')
+    })
+  })
+
+  describe('rules', () => {
+    it('ACL-08 that match nothing deny, and no table of roles is asked in their place', async () => {
+      const { callers, victim } = world
+      const grants = granting(
+        'properties read colors',
+        'properties read colo',
+        'properties read color/*',
+        'properties read *r',
+      )
+      for (const relationship of [
+        'friend',
+        'partner',
+        'admin',
+        'associate',
+        'viewer',
+        'creator',
+        'owner',
+        'trustee',
+        '',
+      ]) {
+        const peer = bearer(callers.peer(victim.id, { relationship, grants }))
+        const response = await victim.request('GET', '/properties/color', undefined, peer)
+        assert.equal(response.status, 403, relationship)
+        assertHoldsNothingOf(victim, await textOf(response), relationship)
+      }
+    })
+
+    it('ACL-08 a relationship with the name of a role is no role', async () => {
+      const { callers, victim } = world
+      for (const relationship of [
+        'creator',
+        'trustee',
+        'owner',
+        'application',
+        '__proto__',
+        'constructor',
+        'toString',
+      ]) {
+        for (const path of ['', '/devtest/attribute']) {
+          const peer = bearer(callers.peer(victim.id, { relationship, grants: everything }))
+          assert.equal((await victim.request('GET', path, undefined, peer)).status, 403, relationship + path)
+        }
+      }
+    })
+
+    it('ACL-08 a caller of a kind that nobody knows is refused', async () => {
+      const { callers, victim } = world
+      for (const kind of ['owner', 'Creator', 'CREATOR', '', undefined]) {
+        const token = callers.as(victim.id, (via) => ({ kind, via }) as never)
+        for (const route of forCallers) {
+          const response = await ask(world, route, victim, bearer(token))
+          assert.equal(response.status, 403, route.id)
+          assertHoldsNothingOf(victim, await textOf(response), route.id)
+        }
+      }
+      await assertUntouched('an unknown kind')
+    })
+
+    it('ACL-08 that cannot be read or asked fail the request; nothing is shown, nothing changed', async () => {
+      const callers = new TestCallers()
+      const failure = (): never => {
+        throw new Error('The rules are broken: planted-cause')
+      }
+      for (const relationshipRules of [failure, async () => failure()]) {
+        const service = await start({ ...callers.parts, relationshipRules, declare: declareAll })
+        const actor = await service.createActor()
+        await furnish(actor)
+        const before = await dumpStore((await service.app.start()).store)
+        const peer = bearer(callers.peer(actor.id))
+        for (const route of forCallers.filter(({ access }) => access !== 'actor' && access !== 'devtest')) {
+          const response = await service.request(...requestOf(route, actor.id, peer))
+          assert.equal(response.status, 500, route.id)
+          assert.deepEqual(await response.json(), { error: 'server_error', message: 'The service failed' }, route.id)
+        }
+        assert.deepEqual(await dumpStore((await service.app.start()).store), before)
+      }
+    })
+  })
+
+  describe('requests that run at the same time', () => {
+    interface Line {
+      readonly level: string
+      readonly context: string
+      readonly msg: string
+      readonly actorId?: string
+    }
+    const linesOf = (service: TestService): Line[] => service.log.map((line) => JSON.parse(line) as Line)
+
+    it('ACL-13 log in their own name, also where their changes share one transaction', async () => {
+      const service = await start()
+      const first = await service.createActor('first@example.com')
+      await first.request('PUT', '/properties/email', '"taken@example.com"')
+      const actors = await Promise.all(Array.from({ length: 20 }, (_, n) => service.createActor(`${n}@example.com`)))
+      service.reset()
+      // Each change collides with the first actor's value and is logged from inside its transaction.
+      await Promise.all(
+        actors.map((actor, n) =>
+          actor.request('PUT', '/properties/email', '"taken@example.com"', { 'x-request-id': `request-${1000 + n}` }),
+        ),
+      )
+      const collisions = linesOf(service).filter(({ level }) => level === 'warn')
+      assert.deepEqual(
+        collisions.map(({ actorId, context }) => [actorId, context]).sort(),
+        actors.map((actor, n) => [actor.id, `[uest${1000 + n}:${actor.id}:-]`]).sort(),
+      )
+    })
+
+    it('ACL-13 keep actor, caller and input apart while they wait for one another', async () => {
+      const callers = new TestCallers()
+      let waiting = 0
+      const { promise: allThere, resolve: release } = Promise.withResolvers<void>()
+      const service = await start({
+        ...callers.parts,
+        declare: (app) => {
+          app.method('meet', async ({ actor, caller, input }) => {
+            waiting += 1
+            if (waiting === 12) release()
+            await allThere
+            await actor.set('met', String((input as { n: number }).n))
+            return { actor: actor.id, kind: caller.kind, peer: caller.kind === 'peer' ? caller.peerId : null, input }
+          })
+        },
+      })
+      const actors = await Promise.all(Array.from({ length: 4 }, (_, n) => service.createActor(`${n}@example.com`)))
+      service.reset()
+      const calls = actors.flatMap((actor, n) => {
+        const friend = { kind: 'peer', peerId: `urn:peer-${n}`, relationship: 'friend', approved: true } as const
+        const named = callers.as(actor.id, (via) => ({ ...friend, via }), everything)
+        return [
+          { actor, n, kind: 'creator', peer: null, headers: {} },
+          { actor, n, kind: 'creator', peer: null, headers: bearer(callers.session(actor.id)) },
+          { actor, n, kind: 'peer', peer: `urn:peer-${n}`, headers: bearer(named) },
+        ]
+      })
+      const answers = await Promise.all(
+        calls.map(async ({ actor, n, headers }, at) => {
+          const id = `meeting-${1000 + at}`
+          const response = await actor.request('POST', '/methods/meet', { n }, { ...headers, 'x-request-id': id })
+          assert.equal(response.headers.get('x-request-id'), id)
+          return response.json()
+        }),
+      )
+      assert.deepEqual(
+        answers,
+        calls.map(({ actor, n, kind, peer }) => ({ actor: actor.id, kind, peer, input: { n } })),
+      )
+      assert.deepEqual(
+        service.changes.map(({ actorId, blob }) => `${actorId} ${blob}`).sort(),
+        calls.map(({ actor, n }) => `${actor.id} "${n}"`).sort(),
+      )
+      assert.deepEqual(
+        linesOf(service)
+          .map(({ context }) => context)
+          .sort(),
+        calls.map(({ actor, peer }, at) => `[ting${1000 + at}:${actor.id}:${peer?.slice(4) ?? '-'}]`).sort(),
+      )
+    })
+
+    it('ACL-13 leave nothing behind for the next request of a connection, nor for work outside of requests', async () => {
+      const callers = new TestCallers()
+      const service = await start({
+        ...callers.parts,
+        listen: true,
+        declare: (app) => {
+          app.method('break', () => {
+            throw new Error('broken')
+          })
+          app.on('actor_created', () => {
+            throw new Error('broken')
+          })
+        },
+      })
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      try {
+        const actor = await service.createActor()
+        service.reset()
+        const peer = bearer(callers.peer(actor.id, { grants: everything }))
+        const send = async (path: string, headers: Headers): Promise<number> => {
+          const method = path.includes('break') ? 'POST' : 'GET'
+          const body = method === 'POST' ? '{}' : undefined
+          const options = { headers, agent, ...(body === undefined ? {} : { body }) }
+          return (await rawRequest(service.url, method, path, options)).status
+        }
+        assert.equal(await send(`/${actor.id}/methods/break`, { ...peer, 'x-request-id': 'request-1' }), 500)
+        assert.equal(await send(`/${actor.id}/properties`, { 'x-request-id': 'request-2' }), 401)
+        assert.equal(await send('/health/live', { ...peer, 'x-request-id': 'request-3' }), 200)
+        await service.app.actors.create({ creator: 'inside@example.com' })
+        const [, peerTag = ''] = /:([0-9a-f-]+)\]/.exec(service.log[0] ?? '') ?? []
+        assert.match(peerTag, /^[0-9a-f-]{36}$/)
+        assert.deepEqual(
+          linesOf(service).map(({ level, context }) => `${level} ${context}`),
+          [
+            `error [request1:${actor.id}:${peerTag}]`,
+            `debug [request1:${actor.id}:${peerTag}]`,
+            `debug [request2:${actor.id}:-]`,
+            `debug [request2:${actor.id}:-]`,
+            'debug [request3:-:-]',
+            'error [-:-:-]',
+          ],
+        )
+      } finally {
+        agent.destroy()
+      }
+    })
+  })
+
+  describe('two services in one process', () => {
+    it('ACL-14 have each their own store, keys, declarations, settings, counters and log', async () => {
+      const otherKeys = 'k2:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U'
+      const one = await start({ declare: (app) => declareAll(app), devtest: true })
+      const two = await start({
+        secretKeys: otherKeys,
+        devtest: false,
+        maxBodyBytes: 2048,
+        indexedProperties: ['phone'],
+      })
+      const inOne = await one.createActor()
+      const inTwo = await two.createActor()
+      const [storeOfOne, storeOfTwo] = [(await one.app.start()).store, (await two.app.start()).store]
+
+      // The store: the actor of one is nobody in two, by any credential.
+      for (const headers of [{}, { authorization: inOne.authorization }]) {
+        assert.equal((await two.request(`/${inOne.id}`, { headers })).status, 404)
+      }
+      assert.equal((await two.request(`/${inTwo.id}`, { headers: { authorization: inOne.authorization } })).status, 403)
+      const before = await dumpStore(storeOfTwo)
+      assert.equal((await inOne.request('PUT', '/properties/color', '"blue"')).status, 204)
+      assert.deepEqual(await dumpStore(storeOfTwo), before)
+
+      // The keys.
+      const sealedBy = async (store: typeof storeOfOne): Promise<string | undefined> =>
+        (await dumpStore(store))['actor']?.map((row) => (JSON.parse(row) as { passphrase: string }).passphrase)[0]
+      assert.match((await sealedBy(storeOfOne)) ?? '', /^v1\.k1\./)
+      assert.match((await sealedBy(storeOfTwo)) ?? '', /^v1\.k2\./)
+
+      // What was declared, and the settings.
+      assert.equal((await inOne.request('POST', '/methods/greet', {})).status, 200)
+      assert.equal((await inTwo.request('POST', '/methods/greet', {})).status, 400)
+      assert.equal((await inOne.request('PUT', '/devtest/ping')).status, 204)
+      assert.equal((await inTwo.request('PUT', '/devtest/ping')).status, 404)
+      const large = JSON.stringify('x'.repeat(3000))
+      assert.equal((await inOne.request('PUT', '/properties/large', large)).status, 204)
+      assert.equal((await inTwo.request('PUT', '/properties/large', large)).status, 413)
+      await inOne.request('PUT', '/properties/email', '"a@example.com"')
+      await inTwo.request('PUT', '/properties/phone', '"123"')
+      assert.equal((await one.app.actors.findBy('email', 'a@example.com'))?.id, inOne.id)
+      assert.equal((await two.app.actors.findBy('phone', '123'))?.id, inTwo.id)
+      await assert.rejects(two.app.actors.findBy('email', 'a@example.com'), { code: 'bad_request' })
+
+      // Counters, statements and log.
+      for (const service of [one, two]) service.reset()
+      const counted = async (service: TestService): Promise<string | undefined> =>
+        /_count\{route="getActor",method="GET",status="200"\} (\d+)/.exec(
+          await (await service.request('/metrics')).text(),
+        )?.[1]
+      await inOne.request('GET', '')
+      await inOne.request('GET', '')
+      assert.equal(await counted(one), '2')
+      assert.equal(await counted(two), undefined)
+      assert.equal(one.statements.length, 2)
+      assert.deepEqual(two.statements, [])
+      assert.ok(two.log.every((line) => !line.includes(inOne.id)))
+
+      // The end of one is not the end of the other.
+      await two.close()
+      assert.equal((await inOne.request('GET', '/properties/color')).status, 200)
+    })
+
+    it('ACL-14 two applications on one store differ in what they declare and share what is kept', async () => {
+      const one = await start({ declare: (app) => declareAll(app) })
+      const two = await start({ database: one.databaseUrl })
+      const actor = await one.createActor()
+      const headers = { authorization: actor.authorization, 'content-type': 'application/json' }
+      await one.request(`/${actor.id}/properties/color`, { method: 'PUT', headers, body: '"blue"' })
+      assert.equal(await (await two.request(`/${actor.id}/properties/color`, { headers })).text(), 'blue')
+      const call = { method: 'POST', headers, body: '{}' }
+      assert.equal((await one.request(`/${actor.id}/actions/paint`, call)).status, 200)
+      assert.equal((await two.request(`/${actor.id}/actions/paint`, call)).status, 400)
+    })
+  })
+})
+
+/** Nothing here depends on the database; paths have to go out as they are written. */
+describe('a denied target', () => {
+  it('ACL-09 is reached by no other spelling', async () => {
+    const callers = new TestCallers()
+    const database = await createTestDatabase('sqlite')
+    const done: string[] = []
+    const service = await startService(database.url, {
+      ...callers.parts,
+      listen: true,
+      declare: (app) => declareAll(app, done),
+    })
+    try {
+      const actor = await service.createActor()
+      const denied = ['secret', 's\u00e9cret', 'vault', 'greet', 'paint', 'picture']
+      await actor.request('PUT', '/properties', {
+        secret: 'planted-blue',
+        's\u00e9cret': 'planted-blue',
+        vault: { _type: 'list', description: 'planted-texts' },
+      })
+      await actor.request('POST', '/properties/vault', '"planted-note"')
+      // Exactly these targets are denied: the strictest test of whether another spelling gets past.
+      const peer = bearer(callers.peer(actor.id, { grants: ({ target }) => !denied.includes(target) }))
+      const rows = async (): Promise<string> => {
+        const dump = await dumpStore((await service.app.start()).store)
+        const of = (table: string, name: string): string[] =>
+          (dump[table] ?? []).filter((row) =>
+            denied.includes(String((JSON.parse(row) as Record<string, unknown>)[name])),
+          )
+        return JSON.stringify([of('property', 'name'), of('list_item', 'list'), of('list_node', 'list')])
+      }
+      const before = await rows()
+
+      const id = actor.id
+      for (const [path, get, put, remove] of spellings(id)) {
+        for (const [method, status] of [
+          ['GET', get],
+          ['HEAD', get],
+          ['PUT', put],
+          ['DELETE', remove],
+        ] as const) {
+          const response = await rawRequest(service.url, method, path, {
+            headers: { ...peer, 'content-type': 'application/json' },
+            ...(method === 'PUT' ? { body: '"changed"' } : {}),
+          })
+          assert.equal(response.status, status, `${method} ${path}`)
+          assertHoldsNothingOf(actor, JSON.stringify(response), `${method} ${path}`)
+          assert.equal(await rows(), before, `${method} ${path}`)
+          assert.deepEqual(done, [], `${method} ${path}`)
+        }
+      }
+    } finally {
+      await service.close()
+      await database.remove()
+    }
+  })
+
+  it('ACL-09 is reached by no other spelling in a body', async () => {
+    const callers = new TestCallers()
+    const database = await createTestDatabase('sqlite')
+    const done: string[] = []
+    const service = await startService(database.url, { ...callers.parts, declare: (app) => declareAll(app, done) })
+    try {
+      const actor = await service.createActor()
+      await furnish(actor)
+      const peer = bearer(callers.peer(actor.id, { grants: ({ target }) => !['color', 'greet'].includes(target) }))
+      const before = await dumpStore((await service.app.start()).store)
+      const form = 'application/x-www-form-urlencoded'
+      const bodies: readonly [path: string, type: string, body: string][] = [
+        ['/properties', 'application/json', '{"color":"x"}'],
+        ['/properties', 'application/json', '{"\\u0063olor":"x"}'],
+        ['/properties', 'application/json', '{"free":1,"color":"x"}'],
+        ['/properties', 'application/json', '{"color":{"_type":"list"}}'],
+        ['/properties', 'application/json', '{"color":{"items":[{"index":0}]}}'],
+        ['/properties', form, 'color=x'],
+        ['/properties', form, '%63olor=x'],
+        ['/properties', form, 'property=color&value=x'],
+        ['/properties', form, 'PROPERTY=color&Value=x'],
+        ['/methods', 'application/json', '{"jsonrpc":"2.0","method":"greet","id":1}'],
+        ['/methods', 'application/json', '{"jsonrpc":"2.0","method":"gr\\u0065et","id":1}'],
+        ['/methods/greet', 'application/json', '{"jsonrpc":"2.0","method":"greet","id":1}'],
+      ]
+      for (const [path, type, body] of bodies) {
+        const response = await actor.request('POST', path, body, { ...peer, 'content-type': type })
+        assert.equal(response.status, 403, body)
+        assert.deepEqual(await dumpStore((await service.app.start()).store), before, body)
+        assert.deepEqual(done, [], body)
+      }
+    } finally {
+      await service.close()
+      await database.remove()
+    }
+  })
+})
+
+/** Path, and what GET, PUT and DELETE of a peer get there. 404: another name, which does not exist. */
+function spellings(id: string): readonly [path: string, get: number, put: number, remove: number][] {
+  const properties = `/${id}/properties`
+  return [
+    [`${properties}/secret`, 403, 403, 403],
+    [`${properties}/%73ecret`, 403, 403, 403],
+    [`${properties}/%73%65%63%72%65%74`, 403, 403, 403],
+    [`${properties}/secret?x=/../open`, 403, 403, 403],
+    [`${properties}/secret?_method=GET`, 403, 403, 403],
+    [`${properties}/s%C3%A9cret`, 403, 403, 403],
+    [`${properties}/s%c3%a9cret`, 403, 403, 403],
+    [`${properties}/vault`, 403, 403, 403],
+    [`${properties}/vault/`, 403, 403, 403],
+    [`${properties}/vault/0`, 403, 403, 403],
+    [`${properties}/vault/0/`, 403, 403, 403],
+    [`${properties}/vault/-1`, 403, 403, 403],
+    [`${properties}/vault?index=0`, 403, 403, 403],
+    [`${properties}/vault?INDEX=0`, 403, 403, 403],
+    [`${properties}/vault/items/`, 403, 403, 403],
+    [`${properties}/vault?format=short`, 403, 403, 403],
+    // One decoding, no more: what is encoded twice names another property.
+    [`${properties}/%2573ecret`, 404, 204, 204],
+    [`${properties}/Secret`, 404, 204, 204],
+    [`${properties}/SECRET`, 404, 204, 204],
+    [`${properties}/se%CC%81cret`, 404, 204, 204],
+    [`${properties}/%EF%BD%93ecret`, 404, 204, 204],
+    [`${properties}/%C5%BFecret`, 404, 204, 204],
+    [`${properties}/secret%20`, 404, 204, 204],
+    [`${properties}/%20secret`, 404, 204, 204],
+    [`${properties}/secret;x=1`, 404, 204, 204],
+    [`${properties}/secret%3Fx`, 404, 204, 204],
+    [`${properties}/secret%23`, 404, 204, 204],
+    [`${properties}/secret.`, 404, 204, 204],
+    [`${properties}/secret%5C`, 404, 204, 204],
+    [`${properties}/secret\\`, 404, 204, 204],
+    [`${properties}/secret%0A`, 404, 204, 204],
+    [`${properties}/secret%E2%80%8B`, 404, 204, 204],
+    // No name at all.
+    [`${properties}/secret%00`, 400, 400, 400],
+    [`${properties}/%2Fsecret`, 400, 400, 400],
+    [`${properties}/secret%2F`, 400, 400, 400],
+    [`${properties}/open%2F..%2Fsecret`, 400, 400, 400],
+    [`${properties}/open%2fsecret`, 400, 400, 400],
+    [`${properties}/./secret`, 400, 400, 400],
+    [`${properties}/open/../secret`, 400, 400, 400],
+    [`${properties}/%2e/secret`, 400, 400, 400],
+    [`${properties}/%2E%2e/properties/secret`, 400, 400, 400],
+    [`${properties}/secret/.`, 400, 400, 400],
+    [`${properties}%2Fsecret`, 400, 400, 400],
+    [`${properties}/%ff`, 400, 400, 400],
+    [`${properties}/s%C3ecret`, 400, 400, 400],
+    [`${properties}/secret%`, 400, 400, 400],
+    // No such address.
+    [`${properties}//secret`, 404, 404, 404],
+    [`/${id}//properties/secret`, 404, 404, 404],
+    [`//${id}/properties/secret`, 404, 404, 404],
+    [`/${id}/PROPERTIES/secret`, 404, 404, 404],
+    [`/${id}/Properties/secret`, 404, 404, 404],
+    [`/${id}/properties;x/secret`, 404, 404, 404],
+    [`/${id.toUpperCase()}/properties/secret`, 404, 404, 404],
+    // Below a value that is no object there is nothing, the empty key included.
+    [`${properties}/secret/`, 404, 404, 404],
+    [`${properties}/secret//`, 404, 404, 404],
+    // What can be called.
+    [`/${id}/methods/greet`, 403, 403, 403],
+    [`/${id}/methods/gr%65et`, 403, 403, 403],
+    [`/${id}/methods/GREET`, 404, 400, 403],
+    [`/${id}/methods/greet/`, 404, 400, 403],
+    [`/${id}/methods//greet`, 404, 400, 403],
+    [`/${id}/methods/%2Fgreet`, 400, 400, 400],
+    [`/${id}/methods/./greet`, 400, 400, 400],
+    [`/${id}/methods/%2567reet`, 404, 400, 403],
+    [`/${id}/actions/paint`, 403, 403, 403],
+    [`/${id}/actions/p%61int`, 403, 403, 403],
+    [`/${id}/actions/paint/`, 404, 400, 403],
+    [`/${id}/resources/picture`, 403, 400, 403],
+    [`/${id}/resources/pictur%65`, 403, 400, 403],
+    [`/${id}/resources/picture/`, 404, 400, 404],
+    [`/${id}/resources//picture`, 404, 400, 404],
+  ]
+}

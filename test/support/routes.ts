@@ -1,0 +1,128 @@
+/** The route table of a service in development, and one good request for each of its rows. */
+import { Registry } from '../../src/app/registry.ts'
+import { resolveConfig } from '../../src/config/config.ts'
+import type { Route } from '../../src/http/route.ts'
+import { routesFor } from '../../src/http/routes.ts'
+import type { App } from '../../src/troupe.ts'
+import type { TestActor } from './service.ts'
+
+export const routes: readonly Route[] = routesFor({
+  config: resolveConfig({ mode: 'development' }, {}),
+  identity: {
+    type: 'urn:actingweb:example.com:test',
+    name: 'test',
+    version: '1',
+    description: '',
+    info: '',
+    specification: '',
+  },
+  baseUrl: 'http://troupe.test',
+  registry: new Registry(),
+})
+
+export interface Sample {
+  /** `:actor` stands for the actor's id. */
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** The answer to the owner of the actor. */
+  readonly status: number
+}
+
+/** By route id. They fit the actor that `furnish` made and the application that `declareAll` declared. */
+export const samples: Readonly<Record<string, Sample>> = {
+  frontPage: { path: '/', status: 200 },
+  login: { path: '/login', status: 200 },
+  createActor: { path: '/', body: { creator: 'new@example.com' }, status: 201 },
+  live: { path: '/health/live', status: 200 },
+  ready: { path: '/health/ready', status: 200 },
+  metrics: { path: '/metrics', status: 200 },
+  openapi: { path: '/openapi.json', status: 200 },
+  asset: { path: '/assets/troupe.css', status: 200 },
+  bot: { path: '/bot', body: { text: 'hello' }, status: 404 },
+  getActor: { path: '/:actor', status: 200 },
+  deleteActor: { path: '/:actor', status: 204 },
+  getMeta: { path: '/:actor/meta', status: 200 },
+  getMetaValue: { path: '/:actor/meta/id', status: 200 },
+  listProperties: { path: '/:actor/properties', status: 200 },
+  postProperties: { path: '/:actor/properties', body: { color: 'red', more: 1 }, status: 201 },
+  putProperties: { path: '/:actor/properties', body: { color: 'red', more: 1 }, status: 204 },
+  deleteProperties: { path: '/:actor/properties', status: 204 },
+  getProperty: { path: '/:actor/properties/color', status: 200 },
+  putProperty: { path: '/:actor/properties/color', body: 'red', status: 204 },
+  postProperty: { path: '/:actor/properties/color', body: 'red', status: 201 },
+  deleteProperty: { path: '/:actor/properties/color', status: 204 },
+  getListItems: { path: '/:actor/properties/notes/items', status: 200 },
+  changeListItem: { path: '/:actor/properties/notes/items', body: { action: 'add', item_value: 'x' }, status: 201 },
+  getListMetadata: { path: '/:actor/properties/notes/metadata', status: 200 },
+  putListMetadata: { path: '/:actor/properties/notes/metadata', body: { description: 'x' }, status: 204 },
+  listMethods: { path: '/:actor/methods', status: 200 },
+  getMethod: { path: '/:actor/methods/greet', status: 200 },
+  callMethod: { path: '/:actor/methods/greet', body: {}, status: 200 },
+  putMethod: { path: '/:actor/methods/greet', body: {}, status: 200 },
+  deleteMethod: { path: '/:actor/methods/greet', status: 204 },
+  listActions: { path: '/:actor/actions', status: 200 },
+  getAction: { path: '/:actor/actions/paint', status: 200 },
+  callAction: { path: '/:actor/actions/paint', body: {}, status: 200 },
+  putAction: { path: '/:actor/actions/paint', body: {}, status: 200 },
+  deleteAction: { path: '/:actor/actions/paint', status: 204 },
+  getResource: { path: '/:actor/resources/picture', status: 200 },
+  postResource: { path: '/:actor/resources/picture', body: {}, status: 201 },
+  putResource: { path: '/:actor/resources/picture', body: {}, status: 200 },
+  deleteResource: { path: '/:actor/resources/picture', status: 200 },
+  devtestGet: { path: '/:actor/devtest/attribute/box/key', status: 200 },
+  devtestPut: { path: '/:actor/devtest/attribute/box/key', body: 'x', status: 204 },
+  devtestPost: { path: '/:actor/devtest/attribute/box', body: { key: 'x' }, status: 200 },
+  devtestDelete: { path: '/:actor/devtest/attribute/box/key', status: 204 },
+}
+
+export function sampleOf(route: Route): Sample {
+  const sample = samples[route.id]
+  if (sample === undefined) throw new Error(`Route ${route.id} has no sample in test/support/routes.ts`)
+  return sample
+}
+
+/** The sample's request to one actor. */
+export function requestOf(route: Route, actorId: string, headers: Record<string, string>): [string, RequestInit] {
+  const { path, body } = sampleOf(route)
+  return [
+    path.replace(':actor', actorId),
+    {
+      method: route.method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    },
+  ]
+}
+
+/** A method, an action that changes the actor, and a resource; each tells what it did in `done`. */
+export function declareAll(app: App, done: string[] = []): void {
+  const answer = (what: string): { done: string } => {
+    done.push(what)
+    return { done: what }
+  }
+  app.method('greet', () => answer('greet'))
+  app.action('paint', async ({ actor }) => {
+    await actor.set('color', 'green')
+    return answer('paint')
+  })
+  app.resource('picture', () => answer('picture'))
+}
+
+/** What `furnish` plants in an actor: no answer to somebody else holds it. */
+export const planted = ['planted-blue', 'planted-note', 'planted-texts', 'planted-key'] as const
+
+export async function furnish(actor: TestActor): Promise<void> {
+  await requireDone(
+    await actor.request('POST', '/properties', {
+      color: 'planted-blue',
+      notes: { _type: 'list', description: 'planted-texts' },
+    }),
+  )
+  await requireDone(await actor.request('POST', '/properties/notes', '"planted-note"'))
+  await requireDone(await actor.request('PUT', '/devtest/attribute/box/key', '"planted-key"'))
+}
+
+async function requireDone(response: Response): Promise<void> {
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
+}
