@@ -1,6 +1,7 @@
 /** The head of a list: what its row in `property` holds, apart from the items and the lower parts of their order. */
 import { damagedList } from './list-damage.ts'
-import { nodeSizes, readBranches, type Branch } from './order-tree.ts'
+import { readBranches, writeBranches, type Branch } from './order-branch.ts'
+import { nodeSizes } from './order-tree.ts'
 
 export interface ListHead {
   /** Tells this list from an earlier one of the same name. */
@@ -52,13 +53,13 @@ export function writeHeadText(head: ListHead): string {
     version: '1.0',
     next_item: head.nextItem,
     next_node: head.nextNode,
-    root: head.root,
+    root: writeBranches(head.root),
   })
 }
 
 export function lengthOf(head: ListHead): number {
   let length = 0
-  for (const [, count] of head.root) length += count
+  for (const { count } of head.root) length += count
   return length
 }
 

@@ -6,7 +6,8 @@ import { metadataOf, readHeadText, type ListMetadata } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
 import { findAllItems, findAllNodes } from './list-store.ts'
 import { arrange, OpenList } from './open-list.ts'
-import { OrderTree, type Span } from './order-tree.ts'
+import type { Span } from './order-branch.ts'
+import { OrderTree } from './order-tree.ts'
 
 export interface IndexedItem {
   readonly index: number

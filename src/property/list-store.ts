@@ -13,6 +13,13 @@ export interface StoredItem {
 
 export type NewItem = readonly [item: number, value: JsonText]
 
+/**
+ * One of the numbers in parameter 3. As a join PostgreSQL might choose to read the whole list; an array it can only look
+ * up in the key.
+ */
+const isOneOf = (column: 'node' | 'item'): string =>
+  `/*sqlite: IN */ /*postgres: = ANY (ARRAY */ (SELECT ${column} FROM rows($3, ${column} BIGINT) AS wanted) /*postgres: ) */`
+
 /** What stands under the list's name: its head, a simple property, or nothing. */
 export async function findNamed(
   q: Queries,
@@ -62,7 +69,7 @@ export async function findNodes(
     )
   return q.all(
     `SELECT node, entries FROM list_node
-     WHERE actor_id = $1 AND list = $2 AND node IN (SELECT node FROM rows($3, node BIGINT) AS wanted)`,
+     WHERE actor_id = $1 AND list = $2 AND node ${isOneOf('node')}`,
     actorId,
     list,
     column(nodes),
@@ -94,7 +101,7 @@ export async function deleteNodes(
   if (nodes.length === 0) return
   const deleted = await tx.run(
     `DELETE FROM list_node
-     WHERE actor_id = $1 AND list = $2 AND node IN (SELECT node FROM rows($3, node BIGINT) AS gone)`,
+     WHERE actor_id = $1 AND list = $2 AND node ${isOneOf('node')}`,
     actorId,
     list,
     column(nodes),
@@ -119,7 +126,7 @@ export async function findItems(
     )
   return q.all(
     `SELECT item, revision, value FROM list_item
-     WHERE actor_id = $1 AND list = $2 AND item IN (SELECT item FROM rows($3, item BIGINT) AS wanted)`,
+     WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
     actorId,
     list,
     column(items),
@@ -224,7 +231,7 @@ export async function deleteItems(
       ? await tx.run('DELETE FROM list_item WHERE actor_id = $1 AND list = $2 AND item = $3', actorId, list, first)
       : await tx.run(
           `DELETE FROM list_item
-           WHERE actor_id = $1 AND list = $2 AND item IN (SELECT item FROM rows($3, item BIGINT) AS gone)`,
+           WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
           actorId,
           list,
           column(items),
@@ -237,8 +244,9 @@ export function deleteAllItems(tx: Transaction, { actorId, list }: ListAddress):
   return tx.run('DELETE FROM list_item WHERE actor_id = $1 AND list = $2', actorId, list)
 }
 
-export async function deleteAllNodes(tx: Transaction, { actorId, list }: ListAddress): Promise<void> {
-  await tx.run('DELETE FROM list_node WHERE actor_id = $1 AND list = $2', actorId, list)
+/** The number deleted. */
+export function deleteAllNodes(tx: Transaction, { actorId, list }: ListAddress): Promise<number> {
+  return tx.run('DELETE FROM list_node WHERE actor_id = $1 AND list = $2', actorId, list)
 }
 
 function column(values: readonly (string | number)[]): string {

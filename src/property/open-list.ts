@@ -21,7 +21,8 @@ import {
   type NewItem,
   type StoredItem,
 } from './list-store.ts'
-import { OrderTree, type Span, type StoredNode } from './order-tree.ts'
+import type { Span } from './order-branch.ts'
+import { OrderTree, type StoredNode } from './order-tree.ts'
 
 export class OpenList {
   readonly address: ListAddress
@@ -111,7 +112,7 @@ export class OpenList {
 
   /** Removes every item and the whole order. */
   async clear(tx: Transaction, nowMs: number): Promise<void> {
-    const [deleted] = await Promise.all([
+    const [deleted, nodes] = await Promise.all([
       deleteAllItems(tx, this.address),
       deleteAllNodes(tx, this.address),
       this.#saveHead(tx, nowMs, { root: [] }),
@@ -119,6 +120,8 @@ export class OpenList {
     if (deleted !== this.length) {
       throw damagedList(this.address.list, `it has ${deleted} items where the head counts ${this.length}`)
     }
+    // Every mid has a leaf.
+    if (nodes < 2 * this.#head.root.length) throw damagedList(this.address.list, 'nodes of its order are missing')
   }
 
   async #saveHead(tx: Transaction, nowMs: number, changes: Partial<ListHead>): Promise<void> {

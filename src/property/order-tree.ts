@@ -7,19 +7,21 @@
  * runs in memory, and `unsaved` tells which nodes to write and which to delete.
  */
 import { damagedList } from './list-damage.ts'
-
-/** A node and the number of items below it. */
-export type Branch = readonly [node: number, count: number]
+import {
+  type Branch,
+  type Child,
+  disjoint,
+  pick,
+  readBranches,
+  readPositives,
+  type Span,
+  total,
+  writeBranches,
+} from './order-branch.ts'
 
 export interface StoredNode {
   readonly node: number
   readonly entries: string
-}
-
-/** Positions from `from` up to, not including, `to`. */
-export interface Span {
-  readonly from: number
-  readonly to: number
 }
 
 /** How full nodes may be. */
@@ -28,18 +30,13 @@ export interface NodeSizes {
   readonly midLeaves: number
 }
 
-export const nodeSizes: NodeSizes = { leafItems: 128, midLeaves: 128 }
+export const nodeSizes: NodeSizes = { leafItems: 128, midLeaves: 64 }
 
 export interface UnsavedTree {
   readonly root: readonly Branch[]
   readonly nextNode: number
   readonly changed: readonly StoredNode[]
   readonly removed: readonly number[]
-}
-
-interface Child {
-  readonly node: number
-  count: number
 }
 
 interface Place {
@@ -67,7 +64,8 @@ export class OrderTree {
     this.#list = list
     this.#sizes = sizes
     this.#nextNode = nextNode
-    this.#root = this.#children(root, 'the head')
+    this.#root = root.map(({ node, count }) => ({ node, count }))
+    this.#check(this.#root, 'the head')
     for (const { count } of this.#root) this.#length += count
   }
 
@@ -114,9 +112,9 @@ export class OrderTree {
   /** @throws ServiceError `list_corrupted` when a node is missing or does not hold what its branch says. */
   giveMids(rows: readonly StoredNode[]): void {
     for (const [node, count, entries] of this.#given(rows)) {
-      const branches = readBranches(entries)
-      if (branches === null) throw this.#damaged(`node ${node} is not an array of branches`)
-      const children = this.#children(branches, `node ${node}`)
+      const children = readBranches(entries)
+      if (children === null) throw this.#damaged(`node ${node} is not an array of branches`)
+      this.#check(children, `node ${node}`)
       let found = 0
       for (const child of children) found += child.count
       if (found !== count) throw this.#damaged(`node ${node} counts ${found} items where ${count} belong`)
@@ -127,7 +125,7 @@ export class OrderTree {
   /** @throws ServiceError `list_corrupted` when a node is missing or does not hold what its branch says. */
   giveLeaves(rows: readonly StoredNode[]): void {
     for (const [node, count, entries] of this.#given(rows)) {
-      const items = readItemNumbers(entries)
+      const items = readPositives(entries)
       if (items === null) throw this.#damaged(`node ${node} is not an array of item numbers`)
       if (items.length !== count) throw this.#damaged(`node ${node} holds ${items.length} items where ${count} belong`)
       this.#leaves.set(node, items)
@@ -265,10 +263,10 @@ export class OrderTree {
     const changed: StoredNode[] = []
     for (const node of this.#dirty) {
       const leaf = this.#leaves.get(node)
-      const entries = leaf === undefined ? this.#mid(node).map(toBranch) : leaf
+      const entries = leaf ?? writeBranches(this.#mid(node))
       changed.push({ node, entries: JSON.stringify(entries) })
     }
-    return { root: this.#root.map(toBranch), nextNode: this.#nextNode, changed, removed: [...this.#removed] }
+    return { root: this.#root, nextNode: this.#nextNode, changed, removed: [...this.#removed] }
   }
 
   #locate(index: number): Place {
@@ -412,14 +410,10 @@ export class OrderTree {
     }
   }
 
-  #children(branches: readonly Branch[], where: string): Child[] {
-    const nodes = new Set<number>()
-    return branches.map(([node, count]) => {
+  #check(branches: readonly Branch[], where: string): void {
+    for (const { node } of branches) {
       if (node >= this.#nextNode) throw this.#damaged(`${where} names node ${node}, which was never made`)
-      if (nodes.has(node)) throw this.#damaged(`${where} names node ${node} twice`)
-      nodes.add(node)
-      return { node, count }
-    })
+    }
   }
 
   #damaged(detail: string): Error {
@@ -429,77 +423,3 @@ export class OrderTree {
 
 /** Neighbours are joined when they hold at most this many entries together: the next insertions do not split them again. */
 const joined = (size: number): number => size - (size >> 2)
-
-/** The same positions in order, each once. */
-function disjoint(spans: readonly Span[]): Span[] {
-  const merged: { from: number; to: number }[] = []
-  for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
-    if (from >= to) continue
-    const last = merged.at(-1)
-    if (last !== undefined && from <= last.to) last.to = Math.max(last.to, to)
-    else merged.push({ from, to })
-  }
-  return merged
-}
-
-/**
- * The children that these disjoint, ordered positions lie under. With `joinUpTo` all the positions may be removed: then
- * also the neighbours that have at most so many items together with what is left of a child.
- */
-function pick(children: readonly Child[], first: number, spans: readonly Span[], joinUpTo: number | null): Child[] {
-  const wanted = new Set<Child>()
-  let start = first
-  let next = 0
-  for (const [at, child] of children.entries()) {
-    const end = start + child.count
-    let touched = 0
-    for (let span = spans[next]; span !== undefined && span.from < end; span = spans[++next]) {
-      touched += Math.max(0, Math.min(span.to, end) - Math.max(span.from, start))
-      if (span.to > end) break
-    }
-    if (touched > 0) {
-      wanted.add(child)
-      if (joinUpTo !== null) {
-        const left = child.count - touched
-        for (const neighbour of [children[at - 1], children[at + 1]]) {
-          if (neighbour !== undefined && neighbour.count + left <= joinUpTo) wanted.add(neighbour)
-        }
-      }
-    }
-    start = end
-  }
-  return [...wanted]
-}
-
-/** Null when the value is not an array of branches. */
-export function readBranches(value: unknown): Branch[] | null {
-  if (!Array.isArray(value)) return null
-  const entries: readonly unknown[] = value
-  const branches: Branch[] = []
-  for (const entry of entries) {
-    if (!Array.isArray(entry) || entry.length !== 2) return null
-    const node: unknown = entry[0]
-    const count: unknown = entry[1]
-    if (!isPositive(node) || !isPositive(count)) return null
-    branches.push([node, count])
-  }
-  return branches
-}
-
-function readItemNumbers(value: unknown): number[] | null {
-  if (!Array.isArray(value)) return null
-  const entries: readonly unknown[] = value
-  return entries.every(isPositive) ? [...entries] : null
-}
-
-function total(children: readonly Child[]): number {
-  let count = 0
-  for (const child of children) count += child.count
-  return count
-}
-
-const toBranch = (child: Child): Branch => [child.node, child.count]
-
-function isPositive(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0
-}
