@@ -10,4 +10,7 @@ if (major < 24 || (major === 24 && minor < 16)) {
 const built = new URL('../dist/cli/main.js', import.meta.url)
 const source = new URL('../src/cli/main.ts', import.meta.url)
 const { main } = await import((existsSync(source) ? source : built).href)
-process.exitCode = await main(process.argv.slice(2))
+const code = await main(process.argv.slice(2))
+process.exitCode = code
+// What an application left running, such as a timer, does not keep a stopped service alive. Output is written by then.
+setTimeout(() => process.exit(code), 100).unref()

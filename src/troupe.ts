@@ -1,5 +1,4 @@
 /** `troupe(…)`: an application's declarations, and the service that they make. */
-import type { Server } from 'node:http'
 import type { Created, NewActor } from './actor/actors.ts'
 import type { ActorHandle } from './app/actor-handle.ts'
 import type {
@@ -20,7 +19,7 @@ import { resolveConfig } from './config/config.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
 import { toFetch } from './http/fetch.ts'
-import { createServer, type Listening, listen } from './http/server.ts'
+import { type Listening, listen } from './http/server.ts'
 import { release } from './release.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
 import type { Pages } from './ui/pages.ts'
@@ -164,14 +163,13 @@ export class App {
   async listen(): Promise<Listening> {
     const config = this.#config()
     // The port comes first: with port 0 the address is known only now, and a taken one costs no open store.
-    const server: Server = createServer(config)
-    const address = await listen(server, config)
+    const address = await listen(config)
     try {
       this.#service ??= this.#create(address.url)
       return address.serve(await this.#service)
     } catch (error) {
       this.#service = undefined
-      server.close()
+      address.close()
       throw error
     }
   }

@@ -31,7 +31,7 @@ async function rotate(): Promise<number> {
   try {
     const { resealed } = await resealAll(store, ring)
     process.stdout.write(
-      `${resealed} secrets are encrypted with key ${ring.currentId} now; the keys after it may be removed.\n`,
+      `${resealed} ${resealed === 1 ? 'secret is' : 'secrets are'} encrypted with key ${ring.currentId} now; the keys after it may be removed.\n`,
     )
   } finally {
     await store.close()

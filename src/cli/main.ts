@@ -1,12 +1,9 @@
 /** The commands. Each gives the exit code; what an operator did wrong is one sentence on standard error. */
-import { parseArgs } from 'node:util'
 import { ConfigError } from '../config/config.ts'
+import { ServiceError } from '../errors.ts'
 import { ListenError } from '../http/server.ts'
 import { release } from '../release.ts'
 import { StoreStartError } from '../store/start-error.ts'
-import { doctor } from './doctor.ts'
-import { keys } from './keys.ts'
-import { run } from './run.ts'
 import { UsageError } from './usage-error.ts'
 
 const help = `Troupe ${release}: an actor service that speaks the ActingWeb protocol
@@ -23,11 +20,12 @@ Usage
 Settings come from the environment; docs/configuration.md lists them all.
 `
 
+/** Each is loaded when it is the one: help needs no database driver. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
-  dev: (args) => run('development', args),
-  serve: (args) => run('production', args),
-  doctor,
-  keys,
+  dev: async (args) => (await import('./run.ts')).run('development', args),
+  serve: async (args) => (await import('./run.ts')).run('production', args),
+  doctor: async (args) => (await import('./doctor.ts')).doctor(args),
+  keys: async (args) => (await import('./keys.ts')).keys(args),
 }
 
 export async function main(args: readonly string[]): Promise<number> {
@@ -38,7 +36,10 @@ export async function main(args: readonly string[]): Promise<number> {
     const found = Object.hasOwn(commands, command) ? commands[command] : undefined
     if (found === undefined)
       throw new UsageError(`There is no command ${JSON.stringify(command)}; troupe --help names them.`)
-    return await found(parseArgs({ args: rest, allowPositionals: true, options: {} }).positionals)
+    const option = rest.find((word) => word.startsWith('-'))
+    if (option !== undefined)
+      throw new UsageError(`troupe ${command} takes no option ${option}; settings come from the environment.`)
+    return await found(rest)
   } catch (error) {
     return fail(error)
   }
@@ -49,14 +50,17 @@ function print(text: string): number {
   return 0
 }
 
-/** A mistake of the operator is a sentence; anything else is a fault of ours and keeps its stack. */
+/** What the operator can mend is a sentence; anything else is a fault of ours and keeps its stack. */
 function fail(error: unknown): number {
   const isForOperator =
     error instanceof UsageError ||
     error instanceof ConfigError ||
     error instanceof ListenError ||
-    error instanceof StoreStartError ||
-    (error instanceof TypeError && (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS') === true)
+    error instanceof StoreStartError
+  if (error instanceof ServiceError) {
+    process.stderr.write(`${error.detail.reason ?? error.message}.\n`)
+    return 1
+  }
   process.stderr.write(
     `${isForOperator ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
   )

@@ -16,9 +16,11 @@ export async function run(mode: Mode, args: readonly string[]): Promise<number> 
   setModeOfCommand(mode)
   const app = await load(file)
   const listening = await app.listen()
+  // Before the first word: whoever reads it may already want to stop.
+  const stop = stopSignal()
   const { parts } = await app.start()
   process.stdout.write(welcome(parts, listening.url))
-  await stopSignal()
+  await stop
   process.stdout.write('\nStopping: running requests may end.\n')
   await listening.stop()
   process.stdout.write('Stopped.\n')
@@ -28,11 +30,21 @@ export async function run(mode: Mode, args: readonly string[]): Promise<number> 
 async function load(file: string): Promise<App> {
   const path = resolve(file)
   if (!existsSync(path)) throw new UsageError(`There is no module ${path}.`)
-  const module: unknown = await import(pathToFileURL(path).href)
+  const module: unknown = await import(pathToFileURL(path).href).catch((error: unknown) => {
+    throw new UsageError(`Cannot load ${path}: ${describe(error)}`, { cause: error })
+  })
   const app = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
   if (!(app instanceof App))
     throw new UsageError(`${path} does not export an application: export default troupe({ … })`)
   return app
+}
+
+/** What went wrong and, where a file of the application is to blame, in which line. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const message = error.message.split('\n', 1)[0] ?? ''
+  const place = /(?:^|[\s(]|file:\/\/)((?:\/|[A-Z]:\\)[^\n()]*?):(\d+)(?::\d+)?\)?$/m.exec(error.stack ?? '')
+  return place === null ? message : `${message} (${place[1]}:${place[2]})`
 }
 
 /** The first Ctrl-C or SIGTERM. A second one ends the process at once, as the system does by default. */

@@ -1,0 +1,573 @@
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, connect, type Socket } from 'node:net'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { type Ending, type Program, Workplace } from '../support/program.ts'
+import { createPostgresDatabase } from '../support/stores.ts'
+import { sharedPostgresUrl } from '../support/postgres.ts'
+
+const plain = `import { troupe } from 'troupe'
+export default troupe({ type: 'urn:actingweb:example.com:plain', name: 'plain' })
+`
+
+/** `slow` says that it began and answers once the file \`gate\` is there. */
+const slow = `import { existsSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { troupe } from 'troupe'
+const app = troupe({ type: 'urn:actingweb:example.com:slow', name: 'slow' })
+app.action('slow', async ({ actor }) => {
+  console.log('slow began')
+  while (!existsSync('gate')) await setTimeout(5)
+  await actor.set('done', 'yes')
+  return { done: true }
+})
+export default app
+`
+
+const key = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
+const free = { PORT: '0' }
+
+let place: Workplace
+beforeEach(() => {
+  place = new Workplace()
+  place.write('app.ts', plain)
+})
+afterEach(() => place.remove())
+
+interface Created {
+  readonly id: string
+  readonly authorization: string
+}
+
+async function createActor(url: string): Promise<Created> {
+  const answer = await fetch(`${url}/`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"creator":"ada@example.com"}',
+  })
+  assert.equal(answer.status, 201)
+  const { id, creator, passphrase } = (await answer.json()) as { id: string; creator: string; passphrase: string }
+  return { id, authorization: `Basic ${Buffer.from(`${creator}:${passphrase}`).toString('base64')}` }
+}
+
+async function start(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ program: Program; url: string }> {
+  const program = place.start(args, { env: { ...free, ...env } })
+  const [, url = ''] = await program.prints(/(?:is ready at|listening at) (http:\/\/[^ )\n]+:\d+)/)
+  return { program, url }
+}
+
+/** It ended badly, with one sentence and nothing else. */
+function assertRefused(ending: Ending, sentence: string): void {
+  assert.equal(ending.stderr, `${sentence}\n`)
+  assert.equal(ending.stdout, '')
+  assert.equal(ending.code, 1)
+}
+
+describe('troupe', () => {
+  it('names its commands when asked for help, and when asked for nothing', async () => {
+    const help = await place.run(['--help'])
+    assert.equal(help.code, 0)
+    assert.equal(help.stderr, '')
+    for (const command of [
+      'dev <module>',
+      'serve <module>',
+      'doctor',
+      'keys new',
+      'keys rotate',
+      '--help, --version',
+    ]) {
+      assert.ok(help.stdout.includes(`troupe ${command}`), command)
+    }
+    for (const args of [[], ['help'], ['-h']]) assert.deepEqual(await place.run(args), help)
+  })
+
+  it('says its version', async () => {
+    const { version } = JSON.parse(readFileSync(`${import.meta.dirname}/../../package.json`, 'utf8')) as {
+      version: string
+    }
+    for (const args of [['--version'], ['-v'], ['version']]) {
+      assert.deepEqual(await place.run(args), { code: 0, signal: null, stdout: `${version}\n`, stderr: '' })
+    }
+  })
+
+  it('refuses what it does not know in one sentence', async () => {
+    const refusals: [args: string[], sentence: string][] = [
+      [['dance'], 'There is no command "dance"; troupe --help names them.'],
+      [['constructor'], 'There is no command "constructor"; troupe --help names them.'],
+      [['dev'], 'troupe dev needs one module: troupe dev app.ts'],
+      [['serve', 'app.ts', 'b.ts'], 'troupe serve needs one module: troupe serve app.ts'],
+      [['dev', '--watch', 'app.ts'], 'troupe dev takes no option --watch; settings come from the environment.'],
+      [['doctor', 'now'], 'troupe doctor takes no arguments.'],
+      [['keys'], 'troupe keys takes one word: new or rotate.'],
+      [['keys', 'old'], 'troupe keys takes one word: new or rotate.'],
+    ]
+    for (const [args, sentence] of refusals) assertRefused(await place.run(args, { env: free }), sentence)
+    assert.equal(existsSync(place.path('data')), false)
+  })
+
+  it('says in one sentence that a Node.js is too old', async () => {
+    const disguise = place.write(
+      'old.mjs',
+      "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '24.15.0' } })\n",
+    )
+    const ending = await place.run(['--help'], { nodeArgs: ['--import', disguise] })
+    assertRefused(ending, 'Troupe needs Node.js 24.16 or newer; this is 24.15.0.')
+    for (const node of ['/usr/bin/node', '/usr/local/bin/node'].filter((path) => existsSync(path))) {
+      const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim().slice(1)
+      if (Number(version.split('.')[0]) >= 24) continue
+      const old = await place.run(['dev', 'app.ts'], { node, nodeArgs: [] })
+      assertRefused(old, `Troupe needs Node.js 24.16 or newer; this is ${version}.`)
+    }
+  })
+})
+
+describe('troupe dev', () => {
+  it('says where the application is, what to do next and where its data is', async () => {
+    const { program, url } = await start(['dev', 'app.ts'])
+    program.signal('SIGINT')
+    const { stdout, stderr } = await program.ended
+    assert.equal(stderr, '')
+    assert.equal(
+      stdout,
+      `
+  plain is ready at ${url}   (development mode)
+
+  Create an actor     curl -X POST ${url}/ -H 'Content-Type: application/json' -d '{"creator":"you@example.com"}'
+  or in a browser     ${url}/
+  Read its data       curl -u 'you@example.com:<passphrase>' ${url}/<id>/properties
+  What it can do      ${url}/openapi.json
+
+  Data is kept in ./data/troupe.db. Ctrl-C stops the service.
+
+
+Stopping: running requests may end.
+Stopped.
+`,
+    )
+  })
+
+  it('answers as soon as it says so, on every address that localhost stands for', async () => {
+    const { url } = await start(['dev', 'app.ts'])
+    assert.match(url, /^http:\/\/localhost:\d+$/)
+    const port = new URL(url).port
+    const addresses = ['localhost', '127.0.0.1', ...(hasIpv6() ? ['[::1]'] : [])]
+    for (const address of addresses) {
+      const answer = await fetch(`http://${address}:${port}/`)
+      assert.equal(answer.status, 200, address)
+    }
+  })
+
+  it('OPS-09 keeps data and key for its owner alone, and takes them up again', async () => {
+    const first = await start(['dev', 'app.ts'])
+    const { id, authorization } = await createActor(first.url)
+    first.program.signal('SIGTERM')
+    assert.equal((await first.program.ended).code, 0)
+    for (const [file, mode] of [
+      ['data', 0o700],
+      ['data/troupe.db', 0o600],
+      ['data/development.key', 0o600],
+    ] as const) {
+      assert.equal(statSync(place.path(file)).mode & 0o777, mode, file)
+    }
+    const second = await start(['dev', 'app.ts'])
+    assert.equal((await fetch(`${second.url}/${id}`, { headers: { authorization } })).status, 200)
+  })
+
+  it('refuses a module that cannot be served in one sentence', async () => {
+    const at = (name: string): string => place.path(name)
+    place.write('nothing.ts', 'export const app = 1\n')
+    place.write('other.ts', 'export default { fetch() {} }\n')
+    place.write('throws.ts', "\nthrow new Error('The cellar is empty')\n")
+    place.write('throws-text.ts', "throw 'just words'\n")
+    place.write('wrong.ts', 'const = 1\n')
+    place.write('imports.ts', "import 'no-such-package'\n")
+    place.write('option.ts', plain.replace("name: 'plain'", 'maxJsonDepth: 1'))
+    place.write('typo.ts', plain.replace("name: 'plain'", '...{ prot: 1 }'))
+    const refusals: [module: string, sentence: string][] = [
+      ['absent.ts', `There is no module ${at('absent.ts')}.`],
+      ['nothing.ts', `${at('nothing.ts')} does not export an application: export default troupe({ … })`],
+      ['other.ts', `${at('other.ts')} does not export an application: export default troupe({ … })`],
+      ['throws.ts', `Cannot load ${at('throws.ts')}: The cellar is empty (${at('throws.ts')}:2)`],
+      ['throws-text.ts', `Cannot load ${at('throws-text.ts')}: just words`],
+      [
+        'imports.ts',
+        `Cannot load ${at('imports.ts')}: Cannot find package 'no-such-package' imported from ${at('imports.ts')}`,
+      ],
+      ['option.ts', 'Option maxJsonDepth must be a whole number from 4 to 512, in levels.'],
+      ['typo.ts', 'Option prot is not an option of this service.'],
+    ]
+    for (const [module, sentence] of refusals) assertRefused(await place.run(['dev', module], { env: free }), sentence)
+    const wrong = await place.run(['dev', 'wrong.ts'], { env: free })
+    assert.match(wrong.stderr, /^Cannot load \S+wrong\.ts: .* \(\S+wrong\.ts:1\)\n$/)
+    assert.equal(wrong.code, 1)
+    assert.equal(existsSync(place.path('data')), false)
+  })
+
+  it('OPS-09 refuses a setting that is wrong or unknown in one sentence that names it', async () => {
+    const refusals: [env: Record<string, string>, sentence: string][] = [
+      [{ PORT: 'many' }, 'PORT must be a whole number from 0 to 65535.'],
+      [
+        { TROUPE_MAX_BODY_BYTES: '12' },
+        'TROUPE_MAX_BODY_BYTES must be a whole number from 1024 to 268435456, in bytes.',
+      ],
+      [{ TROUPE_DEVTSET: '1' }, 'TROUPE_DEVTSET is not a setting of this service.'],
+      [{ TROUPE_MODE: 'test' }, 'TROUPE_MODE must be one of development, production.'],
+      [{ BASE_URL: 'ftp://example.com' }, 'BASE_URL must be an http or https address.'],
+      [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL must be sqlite:<file> or postgres://<user>@<host>/<database>.'],
+      [
+        { TROUPE_SECRET_KEYS: 'secret' },
+        'TROUPE_SECRET_KEYS cannot be used: Entry 1 of the key ring has no ":" between id and key.',
+      ],
+    ]
+    for (const [env, sentence] of refusals) {
+      assertRefused(await place.run(['dev', 'app.ts'], { env: { ...free, ...env } }), sentence)
+    }
+    assert.equal(existsSync(place.path('data')), false)
+  })
+
+  it('says in one sentence that the port is taken, on either address of localhost', async () => {
+    for (const host of ['127.0.0.1', ...(hasIpv6() ? ['::1'] : [])]) {
+      const other = createServer().listen(0, host)
+      await once(other, 'listening')
+      const { port } = other.address() as { port: number }
+      const ending = await place.run(['dev', 'app.ts'], { env: { PORT: String(port) } })
+      other.close()
+      assertRefused(
+        ending,
+        `Cannot listen on port ${port} of localhost: another program uses it; choose another with PORT.`,
+      )
+    }
+  })
+
+  it('says in one sentence that the host is no address of this machine', async () => {
+    const ending = await place.run(['dev', 'app.ts'], { env: { ...free, HOST: '203.0.113.9' } })
+    assertRefused(ending, 'Cannot listen on port 0 of 203.0.113.9: HOST is not an address of this machine.')
+  })
+
+  it('OPS-09 says in one sentence that the data cannot be written, and where', async () => {
+    const file = place.write('occupied', '')
+    const below = await place.run(['dev', 'app.ts'], {
+      env: { ...free, TROUPE_SECRET_KEYS: key, DATABASE_URL: `sqlite:${file}/troupe.db` },
+    })
+    assertRefused(below, `Cannot create the folder ${file} for the database: a part of the path is not a folder.`)
+    const locked = unwritableFolder()
+    const data = await place.run(['dev', 'app.ts'], {
+      env: { ...free, TROUPE_SECRET_KEYS: key, DATABASE_URL: `sqlite:${locked}/troupe/troupe.db` },
+    })
+    assertRefused(data, `Cannot create the folder ${locked}/troupe for the database: permission denied.`)
+    const keyFile = await place.run(['dev', 'app.ts'], {
+      env: { ...free, DATABASE_URL: `sqlite:${locked}/troupe/troupe.db` },
+    })
+    assert.match(keyFile.stderr, /^The key file \S+development\.key cannot be made \((EPERM|EACCES|EROFS)\)\.\n$/)
+    assert.equal(keyFile.code, 1)
+  })
+
+  it('says in one sentence that the database cannot be reached, without the password', async () => {
+    const ending = await place.run(['dev', 'app.ts'], {
+      env: { ...free, DATABASE_URL: 'postgres://troupe:hidden@127.0.0.1:1/troupe' },
+    })
+    assertRefused(
+      ending,
+      'Cannot reach the PostgreSQL database "troupe" at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1.',
+    )
+  })
+
+  it('OPS-04 leaves data alone that a newer release wrote, and says so in one sentence', async () => {
+    const { program } = await start(['dev', 'app.ts'])
+    program.signal('SIGTERM')
+    await program.ended
+    const database = new DatabaseSync(place.path('data/troupe.db'))
+    database.exec("INSERT INTO schema_migrations VALUES (9999, 'later', '-', 0)")
+    database.close()
+    const before = readFileSync(place.path('data/troupe.db'))
+    const ending = await place.run(['dev', 'app.ts'], { env: free })
+    assert.match(
+      ending.stderr,
+      /^The database has schema 9999 \("later"\) and this release knows schemas up to \d+; start the release that wrote it, or a newer one\.\n$/,
+    )
+    assert.deepEqual([ending.code, ending.stdout], [1, ''])
+    assert.deepEqual(readFileSync(place.path('data/troupe.db')), before)
+  })
+})
+
+describe('a stop signal', () => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    it(`OPS-03 lets a running request end with its answer: ${signal}`, async () => {
+      place.write('app.ts', slow)
+      const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '600' })
+      const { id, authorization } = await createActor(url)
+      const answer = fetch(`${url}/${id}/actions/slow`, { method: 'POST', headers: { authorization }, body: '{}' })
+      await program.prints(/slow began/)
+      program.signal(signal)
+      await program.prints(/Stopping: running requests may end\./)
+      await assert.rejects(fetch(`${url}/`), 'a new connection is not taken')
+      writeFileSync(place.path('gate'), '')
+      assert.deepEqual(await (await answer).json(), { done: true })
+      const { code, stderr } = await program.ended
+      assert.deepEqual([code, stderr], [0, ''])
+      const database = new DatabaseSync(place.path('data/troupe.db'), { readOnly: true })
+      assert.equal(database.prepare("SELECT value FROM property WHERE name = 'done'").get()?.['value'], '"yes"')
+      database.close()
+    })
+  }
+
+  it('OPS-03 turns health red before anything else, on connections that are still open', async () => {
+    place.write('app.ts', slow)
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '600' })
+    const { id, authorization } = await createActor(url)
+    const socket = await open(url)
+    const said = everything(socket)
+    socket.write(
+      `POST /${id}/actions/slow HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\nContent-Length: 2\r\n\r\n{}`,
+    )
+    await program.prints(/slow began/)
+    program.signal('SIGTERM')
+    await program.prints(/Stopping/)
+    // The connection is in use, so it stays; the second answer comes after the first.
+    socket.write('GET /health/ready HTTP/1.1\r\nHost: x\r\n\r\n')
+    writeFileSync(place.path('gate'), '')
+    assert.match(await said, /^HTTP\/1\.1 200 .*\{"done":true\}HTTP\/1\.1 503 .*"error":"shutting_down"/s)
+    assert.equal((await program.ended).code, 0)
+  })
+
+  it('OPS-03 does not wait for a connection that never asked for anything', async () => {
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '600' })
+    const silent = await open(url)
+    await (await fetch(`${url}/health/live`)).text()
+    program.signal('SIGTERM')
+    assert.equal((await program.ended).code, 0)
+    silent.destroy()
+  })
+
+  it('OPS-03 cuts what has not ended in the time that is configured', async () => {
+    place.write('app.ts', slow)
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '0' })
+    const { id, authorization } = await createActor(url)
+    const answer = fetch(`${url}/${id}/actions/slow`, { method: 'POST', headers: { authorization }, body: '{}' })
+    const cut = assert.rejects(answer)
+    await program.prints(/slow began/)
+    program.signal('SIGTERM')
+    await cut
+    const { code, stdout } = await program.ended
+    assert.equal(code, 0)
+    assert.match(stdout, /Stopped\.\n$/)
+  })
+
+  it('OPS-03 ends the process at once when it comes a second time', async () => {
+    place.write('app.ts', slow)
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SHUTDOWN_SECONDS: '600' })
+    const { id, authorization } = await createActor(url)
+    const answer = fetch(`${url}/${id}/actions/slow`, { method: 'POST', headers: { authorization }, body: '{}' })
+    const cut = assert.rejects(answer)
+    await program.prints(/slow began/)
+    program.signal('SIGINT')
+    await program.prints(/Stopping/)
+    program.signal('SIGINT')
+    const { code, signal, stdout } = await program.ended
+    assert.deepEqual([code, signal], [null, 'SIGINT'])
+    assert.doesNotMatch(stdout, /Stopped/)
+    await cut
+  })
+
+  it('ends the service although the application left a timer running', async () => {
+    place.write('app.ts', `${plain}setInterval(() => {}, 1000)\n`)
+    const { program } = await start(['dev', 'app.ts'])
+    program.signal('SIGTERM')
+    const { code, stdout } = await program.ended
+    assert.equal(code, 0)
+    assert.match(stdout, /Stopped\.\n$/)
+  })
+})
+
+describe('troupe serve', () => {
+  const production = { TROUPE_SECRET_KEYS: key, BASE_URL: 'https://troupe.example.com' }
+
+  it('OPS-09 refuses to start without key, without a public address and without https', async () => {
+    const refusals: [env: Record<string, string>, sentence: string][] = [
+      [{}, 'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.'],
+      [{ TROUPE_SECRET_KEYS: key }, 'BASE_URL is required in production: the public https address of the service.'],
+      [
+        { TROUPE_SECRET_KEYS: key, BASE_URL: 'http://troupe.example.com' },
+        'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.',
+      ],
+      [
+        { ...production, TROUPE_DEVTEST: '1' },
+        'TROUPE_DEVTEST cannot be on in production: it opens internal data to a test client.',
+      ],
+      [
+        { ...production, TROUPE_SECRET_KEYS: `k1:${'A'.repeat(43)}` },
+        'TROUPE_SECRET_KEYS cannot be used: Key "k1" is not random bytes: it is a text or a pattern that can be guessed.',
+      ],
+    ]
+    for (const [env, sentence] of refusals) {
+      assertRefused(await place.run(['serve', 'app.ts'], { env: { ...free, ...env } }), sentence)
+    }
+    assert.equal(existsSync(place.path('data')), false)
+  })
+
+  it('OPS-09 takes the module’s own options for less than what it was started as', async () => {
+    place.write('app.ts', plain.replace("name: 'plain'", "mode: 'development'"))
+    const ending = await place.run(['serve', 'app.ts'], { env: free })
+    assertRefused(
+      ending,
+      'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
+    )
+  })
+
+  it('OPS-09 serves on every address, without test endpoints and without a key file', async () => {
+    const { program, url } = await start(['serve', 'app.ts'], production)
+    assert.match(
+      (await program.prints(/^.*\n/))[0],
+      /^plain is ready at https:\/\/troupe\.example\.com \(listening at http:\/\/localhost:\d+\)\.\n$/,
+    )
+    const { id, authorization } = await createActor(url)
+    const answer = await fetch(`${url}/${id}/devtest/ping`, { headers: { authorization } })
+    assert.equal(answer.status, 404)
+    assert.equal(answer.headers.get('strict-transport-security'), 'max-age=31536000; includeSubDomains')
+    assert.equal(existsSync(place.path('data/development.key')), false)
+    program.signal('SIGTERM')
+    assert.equal((await program.ended).code, 0)
+    const dev = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
+    const open = await fetch(`${dev.url}/${id}/devtest/ping`, { headers: { authorization } })
+    assert.equal(open.status, 204)
+    assert.equal(open.headers.get('strict-transport-security'), null)
+  })
+
+  it('OPS-09 serves without https where TROUPE_ALLOW_HTTP=1 says so', async () => {
+    const { url } = await start(['serve', 'app.ts'], {
+      ...production,
+      BASE_URL: 'http://intern.example.com',
+      TROUPE_ALLOW_HTTP: '1',
+    })
+    const answer = await fetch(`${url}/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    })
+    assert.match(answer.headers.get('location') ?? '', /^http:\/\/intern\.example\.com\/[0-9a-f]{32}$/)
+  })
+
+  it('serves with its data on PostgreSQL, and keeps it there', async () => {
+    const database = await createPostgresDatabase(await sharedPostgresUrl())
+    try {
+      const first = await start(['serve', 'app.ts'], { ...production, DATABASE_URL: database.url })
+      const { id, authorization } = await createActor(first.url)
+      first.program.signal('SIGTERM')
+      assert.equal((await first.program.ended).code, 0)
+      const second = await start(['serve', 'app.ts'], { ...production, DATABASE_URL: database.url })
+      assert.equal((await fetch(`${second.url}/${id}`, { headers: { authorization } })).status, 200)
+      second.program.signal('SIGTERM')
+      assert.equal((await second.program.ended).code, 0)
+      assert.equal(existsSync(place.path('data')), false)
+    } finally {
+      await database.remove()
+    }
+  })
+})
+
+describe('troupe keys', () => {
+  it('makes a new key each time, with nothing else in its output', async () => {
+    const made = await Promise.all([place.run(['keys', 'new']), place.run(['keys', 'new'])])
+    for (const { code, stdout, stderr } of made) {
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.match(stdout, /^k[0-9a-f]{12}:[A-Za-z0-9_-]{43}\n$/)
+    }
+    assert.notEqual(made[0].stdout, made[1].stdout)
+  })
+
+  it('SEC-03 rotates: after it the old key can go, and every passphrase still opens its actor', async () => {
+    const old = (await place.run(['keys', 'new'])).stdout.trim()
+    const young = (await place.run(['keys', 'new'])).stdout.trim()
+    const serve = { BASE_URL: 'https://troupe.example.com', TROUPE_SECRET_KEYS: old }
+    const before = await start(['serve', 'app.ts'], serve)
+    const { id, authorization } = await createActor(before.url)
+    before.program.signal('SIGTERM')
+    await before.program.ended
+
+    const both = `${young},${old}`
+    const during = await start(['serve', 'app.ts'], { ...serve, TROUPE_SECRET_KEYS: both })
+    // While it runs: a rotation needs no pause.
+    const rotated = await place.run(['keys', 'rotate'], { env: { TROUPE_SECRET_KEYS: both } })
+    assert.deepEqual(rotated, {
+      code: 0,
+      signal: null,
+      stdout: `1 secret is encrypted with key ${young.split(':')[0]} now; the keys after it may be removed.\n`,
+      stderr: '',
+    })
+    assert.equal((await fetch(`${during.url}/${id}`, { headers: { authorization } })).status, 200)
+    during.program.signal('SIGTERM')
+    await during.program.ended
+
+    const after = await start(['serve', 'app.ts'], { ...serve, TROUPE_SECRET_KEYS: young })
+    assert.equal((await fetch(`${after.url}/${id}`, { headers: { authorization } })).status, 200)
+  })
+
+  it('SEC-03 says in one sentence which key is missing, and changes nothing', async () => {
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
+    const { id, authorization } = await createActor(url)
+    const other = (await place.run(['keys', 'new'])).stdout.trim()
+    const ending = await place.run(['keys', 'rotate'], { env: { TROUPE_SECRET_KEYS: other } })
+    assertRefused(ending, `Cannot open the secret of ["${id}","actor.passphrase"]: key "k1" is not in the key ring.`)
+    assert.equal((await fetch(`${url}/${id}`, { headers: { authorization } })).status, 200)
+    program.signal('SIGTERM')
+    await program.ended
+  })
+})
+
+describe('troupe doctor', () => {
+  it('tells what a start would find, and never a secret', async () => {
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
+    await createActor(url)
+    program.signal('SIGTERM')
+    await program.ended
+    const { code, stdout, stderr } = await place.run(['doctor'], {
+      env: { TROUPE_SECRET_KEYS: key, BASE_URL: 'https://troupe.example.com' },
+    })
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(
+      stdout,
+      /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actors\nEverything that a start needs is there\.\n$/,
+    )
+    assert.ok(!stdout.includes(key.slice(3)))
+  })
+
+  it('OPS-09 says in one sentence what is missing, and fails', async () => {
+    const { code, stdout, stderr } = await place.run(['doctor'])
+    assert.equal(code, 1)
+    assert.doesNotMatch(stdout, /Everything/)
+    assert.equal(
+      stderr,
+      'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.\n',
+    )
+  })
+})
+
+/** One that this user cannot write in; root can, nearly everywhere. */
+function unwritableFolder(): string {
+  if (process.getuid?.() === 0) return '/sys/kernel'
+  const folder = place.write('locked/file', '').replace(/\/file$/, '')
+  chmodSync(folder, 0o500)
+  return folder
+}
+
+function hasIpv6(): boolean {
+  return existsSync('/proc/net/if_inet6') && readFileSync('/proc/net/if_inet6', 'utf8').includes('0000000000000001 ')
+}
+
+async function open(url: string): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+async function everything(socket: Socket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket) text += String(chunk)
+  return text
+}

@@ -1,0 +1,126 @@
+/** The real program, `troupe`, in a process and a folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+const root = dirname(dirname(import.meta.dirname))
+
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  /** Added to an environment without any setting of the service. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Before the program, for Node.js itself. */
+  readonly nodeArgs?: readonly string[]
+  readonly node?: string
+}
+
+export class Program {
+  readonly process: ChildProcess
+  readonly ended: Promise<Ending>
+  #stdout = ''
+  #stderr = ''
+  #onOutput = (): void => {}
+
+  constructor(child: ChildProcess) {
+    this.process = child
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stdout += text
+      this.#onOutput()
+    })
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text
+    })
+    this.ended = new Promise((resolve) => {
+      child.once('close', (code, signal) => resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr }))
+    })
+  }
+
+  /** The first match in what the program prints. Rejects when it ends without printing it. */
+  async prints(pattern: RegExp): Promise<RegExpExecArray> {
+    const found = new Promise<RegExpExecArray>((resolve) => {
+      this.#onOutput = () => {
+        const match = pattern.exec(this.#stdout)
+        if (match !== null) resolve(match)
+      }
+      this.#onOutput()
+    })
+    const end = this.ended.then(({ code, stdout, stderr }) => {
+      const match = pattern.exec(stdout)
+      if (match !== null) return match
+      throw new Error(`It ended (code ${code}) without printing ${pattern}:\n${stdout}\n${stderr}`)
+    })
+    return Promise.race([found, end])
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.process.kill(name)
+  }
+}
+
+/** A folder with an application in it, as somebody who uses the package has one. */
+export class Workplace {
+  readonly folder = mkdtempSync(join(tmpdir(), 'troupe-cli-'))
+  readonly #started: Program[] = []
+
+  constructor() {
+    mkdirSync(join(this.folder, 'node_modules'))
+    symlinkSync(root, join(this.folder, 'node_modules', 'troupe'), 'junction')
+    symlinkSync(join(root, 'node_modules', 'zod'), join(this.folder, 'node_modules', 'zod'), 'junction')
+  }
+
+  write(name: string, text: string): string {
+    const path = join(this.folder, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    return path
+  }
+
+  path(name: string): string {
+    return join(this.folder, name)
+  }
+
+  start(args: readonly string[], options: RunOptions = {}): Program {
+    return this.startFile(join(root, 'bin', 'troupe.js'), args, options)
+  }
+
+  /** Any other program of this folder. */
+  startFile(file: string, args: readonly string[] = [], options: RunOptions = {}): Program {
+    const { env = {}, nodeArgs = ['--conditions=source'], node = process.execPath } = options
+    const child = spawn(node, [...nodeArgs, file, ...args], {
+      cwd: this.folder,
+      env: { ...environmentWithoutSettings(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const program = new Program(child)
+    this.#started.push(program)
+    return program
+  }
+
+  /** Runs it to its end. */
+  run(args: readonly string[], options: RunOptions = {}): Promise<Ending> {
+    return this.start(args, options).ended
+  }
+
+  async remove(): Promise<void> {
+    for (const program of this.#started) {
+      program.process.kill('SIGKILL')
+      await program.ended
+    }
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+const settings = new Set(['PORT', 'HOST', 'BASE_URL', 'DATABASE_URL', 'LOG_LEVEL', 'NODE_OPTIONS', 'NODE_TEST_CONTEXT'])
+
+export function environmentWithoutSettings(): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !settings.has(name) && !name.startsWith('TROUPE_')),
+  )
+}
