@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { anonymous, application, type Caller } from '../../src/auth/caller.ts'
+import { ServiceError } from '../../src/errors.ts'
+import type { Category, Operation, Right } from '../../src/permission/operation.ts'
+import { Permission, type RelationshipRules } from '../../src/permission/permission.ts'
+
+const peer = { kind: 'peer', peerId: 'urn:peer', relationship: 'friend', approved: true, via: 'bearer' } as const
+const client = { kind: 'client', clientId: 'tool', relationship: 'mcp_client', via: 'bearer' } as const
+const as = (relationship: string): Caller => ({ ...peer, relationship })
+
+const callers: Readonly<Record<string, Caller>> = {
+  anonymous,
+  application,
+  creator: { kind: 'creator', via: 'basic' },
+  'creator by cookie': { kind: 'creator', via: 'cookie' },
+  trustee: { kind: 'trustee', via: 'bearer' },
+  friend: as('friend'),
+  partner: as('partner'),
+  admin: as('admin'),
+  associate: as('associate'),
+  viewer: as('viewer'),
+  'a name of the application': as('neighbour'),
+  'not approved': { ...peer, approved: false },
+  'an admin that is not approved': { ...peer, relationship: 'admin', approved: false },
+  'a peer without an identity': { ...peer, peerId: '' },
+  client,
+  'an admin client': { ...client, relationship: 'admin' },
+  'a client without an identity': { ...client, clientId: '' },
+}
+
+const categories: readonly Category[] = [
+  'actor',
+  'properties',
+  'resources',
+  'methods',
+  'actions',
+  'trust',
+  'subscriptions',
+  'callbacks',
+  'permissions',
+  'services',
+  'www',
+  'devtest',
+]
+const rights: readonly Right[] = ['read', 'write', 'delete']
+
+const everything = 'rwd'
+const nothing: Partial<Record<Category, string>> = {}
+const data = {
+  properties: everything,
+  resources: everything,
+  methods: everything,
+  actions: everything,
+  permissions: 'r',
+}
+const all = {
+  actor: everything,
+  properties: everything,
+  resources: everything,
+  methods: everything,
+  actions: everything,
+  trust: everything,
+  subscriptions: everything,
+  callbacks: everything,
+  permissions: everything,
+  services: everything,
+  www: everything,
+  devtest: everything,
+}
+const administration = { ...data, actor: everything, trust: everything, services: everything }
+
+/** What each may touch at all: r, w and d for the three rights. A category that is missing is closed. */
+const table: Readonly<Record<keyof typeof callers, Partial<Record<Category, string>>>> = {
+  anonymous: nothing,
+  application: all,
+  creator: all,
+  'creator by cookie': all,
+  trustee: { actor: everything, trust: everything, subscriptions: everything, services: everything },
+  friend: data,
+  partner: data,
+  admin: administration,
+  associate: { properties: 'r', permissions: 'r' },
+  viewer: data,
+  'a name of the application': data,
+  'not approved': nothing,
+  'an admin that is not approved': nothing,
+  'a peer without an identity': nothing,
+  client: data,
+  'an admin client': administration,
+  'a client without an identity': nothing,
+}
+
+const grantAll: RelationshipRules = async () => () => ({ allowed: true, reason: 'a rule' })
+
+async function refusalOf(work: Promise<unknown>): Promise<ServiceError> {
+  try {
+    await work
+  } catch (error) {
+    assert.ok(error instanceof ServiceError)
+    return error
+  }
+  assert.fail('it was not refused')
+}
+
+describe('the table of roles', () => {
+  for (const [who, caller] of Object.entries(callers)) {
+    it(`R-PERM-04 opens to ${who} these categories and no other`, async () => {
+      const permission = new Permission(grantAll)
+      const open: Partial<Record<Category, string>> = {}
+      for (const category of categories) {
+        const letters = rights
+          .filter((right) => permission.mayTouch(caller, { category, right }).allowed)
+          .map((right) => right[0])
+        if (letters.length > 0) open[category] = letters.join('')
+        // Rules may grant what they like: they only ever narrow the table.
+        for (const right of rights) {
+          const whole = await permission.may('actor1', caller, { category, right, target: 'x' })
+          assert.equal(whole.allowed, letters.includes(right[0]), `${right} ${category}`)
+        }
+      }
+      assert.deepEqual(open, Object.fromEntries(Object.entries(table[who] ?? {}).sort(byCategory)))
+    })
+  }
+
+  const byCategory = ([one]: [string, string], [other]: [string, string]): number =>
+    categories.indexOf(one as Category) - categories.indexOf(other as Category)
+})
+
+describe('an answer', () => {
+  const reasons: readonly [who: keyof typeof callers, operation: Omit<Operation, 'target'>, reason: string][] = [
+    ['anonymous', { category: 'properties', right: 'read' }, 'no credentials'],
+    ['application', { category: 'properties', right: 'read' }, 'the application itself'],
+    ['creator', { category: 'devtest', right: 'read' }, 'the creator may read devtest'],
+    ['trustee', { category: 'trust', right: 'write' }, 'a trustee may write trust'],
+    ['trustee', { category: 'properties', right: 'read' }, 'a trustee may not read properties'],
+    ['not approved', { category: 'properties', right: 'read' }, 'the relationship is not approved'],
+    ['an admin that is not approved', { category: 'actor', right: 'read' }, 'the relationship is not approved'],
+    ['a peer without an identity', { category: 'properties', right: 'read' }, 'the peer has no identity'],
+    ['a client without an identity', { category: 'properties', right: 'read' }, 'the client has no identity'],
+    ['friend', { category: 'properties', right: 'read' }, 'relationship friend may read properties'],
+    ['friend', { category: 'www', right: 'read' }, 'relationship friend may not read www'],
+    ['associate', { category: 'properties', right: 'delete' }, 'relationship associate may not delete properties'],
+    ['client', { category: 'actor', right: 'delete' }, 'relationship mcp_client may not delete actor'],
+  ]
+  it('says why', () => {
+    const permission = new Permission()
+    for (const [who, operation, reason] of reasons) {
+      assert.equal(permission.mayTouch(callers[who] ?? anonymous, operation).reason, reason)
+    }
+  })
+
+  it('ACL-08 denies what no rule grants, whatever the table would let through', async () => {
+    const permission = new Permission()
+    for (const relationship of ['friend', 'partner', 'admin', 'associate', 'viewer', 'neighbour', '', '__proto__']) {
+      const operation = { category: 'properties', right: 'read', target: 'color' } as const
+      assert.deepEqual(await permission.may('actor1', as(relationship), operation), {
+        allowed: false,
+        reason: 'no rule grants it',
+      })
+    }
+  })
+
+  it('ACL-08 takes the table of no other name for that of a relationship', () => {
+    const permission = new Permission(grantAll)
+    for (const relationship of ['creator', 'trustee', 'owner', 'application', 'constructor', '__proto__', 'Admin']) {
+      for (const category of ['actor', 'trust', 'services', 'www', 'devtest'] as const) {
+        assert.equal(permission.mayTouch(as(relationship), { category, right: 'read' }).allowed, false, relationship)
+      }
+    }
+  })
+
+  it('asks the rules of a peer and of a client, with the whole operation, and of nobody else', async () => {
+    const asked: unknown[] = []
+    const permission = new Permission(async (actorId, caller) => (operation) => {
+      asked.push([actorId, caller.kind, operation])
+      return { allowed: operation.target === 'settings/theme', reason: 'because' }
+    })
+    const operation = { category: 'properties', right: 'write', target: 'settings/theme' } as const
+    for (const caller of Object.values(callers)) await permission.may('actor1', caller, operation)
+    assert.deepEqual(asked, [
+      ['actor1', 'peer', operation],
+      ['actor1', 'peer', operation],
+      ['actor1', 'peer', operation],
+      ['actor1', 'peer', operation],
+      ['actor1', 'peer', operation],
+      ['actor1', 'client', operation],
+      ['actor1', 'client', operation],
+    ])
+    assert.deepEqual(await permission.may('actor1', peer, { ...operation, target: 'settings' }), {
+      allowed: false,
+      reason: 'because',
+    })
+  })
+
+  it('ACL-08 fails when the rules fail: neither granted nor shown as nothing', async () => {
+    const broken = new Error('broken')
+    const failing: readonly RelationshipRules[] = [
+      () => {
+        throw broken
+      },
+      () => Promise.reject(broken),
+      async () => () => {
+        throw broken
+      },
+    ]
+    const operation = { category: 'properties', right: 'read', target: 'color' } as const
+    for (const rules of failing) {
+      const permission = new Permission(rules)
+      await assert.rejects(permission.may('actor1', peer, operation), broken)
+      await assert.rejects(permission.require('actor1', peer, operation), broken)
+      await assert.rejects(permission.requireAll('actor1', peer, operation, ['color']), broken)
+      await assert.rejects(permission.filter('actor1', peer, operation, ['color']), broken)
+    }
+  })
+
+  it('ACL-08 takes nothing for a grant that does not say so', async () => {
+    for (const verdict of [undefined, null, {}, { allowed: undefined }, Promise.resolve({ allowed: true })]) {
+      const permission = new Permission(async () => () => verdict as never)
+      const operation = { category: 'properties', right: 'read', target: 'color' } as const
+      const granted = await permission.require('actor1', peer, operation).then(
+        () => true,
+        () => false,
+      )
+      assert.equal(granted, false)
+    }
+  })
+})
+
+describe('a refusal', () => {
+  it('is 401 without credentials and 403 with them, and keeps its reason for the log', async () => {
+    const permission = new Permission()
+    const operation = { category: 'properties', right: 'write', target: 'color' } as const
+    const nobody = await refusalOf(permission.require('actor1', anonymous, operation))
+    assert.deepEqual(
+      [nobody.status, nobody.code, nobody.message, nobody.detail],
+      [
+        401,
+        'unauthorized',
+        'Authentication required',
+        { reason: 'anonymous may not write properties/color: no credentials' },
+      ],
+    )
+    const friend = await refusalOf(permission.require('actor1', peer, operation))
+    assert.deepEqual(
+      [friend.status, friend.code, friend.message, friend.detail],
+      [
+        403,
+        'forbidden',
+        'Cannot write properties/color: these credentials do not allow it',
+        { reason: 'peer urn:peer may not write properties/color: no rule grants it' },
+      ],
+    )
+    const tool = await refusalOf(permission.require('actor1', client, { ...operation, target: '' }))
+    assert.equal(tool.message, 'Cannot write properties: these credentials do not allow it')
+    assert.equal(tool.detail.reason, 'client tool may not write properties: no rule grants it')
+  })
+
+  it('SEC-07 repeats no more than the beginning of a long name', async () => {
+    const operation = { category: 'methods', right: 'write', target: 'n'.repeat(1_000_000) } as const
+    const { message, detail } = await refusalOf(new Permission().require('actor1', peer, operation))
+    assert.equal(message, `Cannot write methods/${'n'.repeat(120)}: these credentials do not allow it`)
+    assert.equal(detail.reason, `peer urn:peer may not write methods/${'n'.repeat(120)}: no rule grants it`)
+  })
+})
+
+describe('many targets at once', () => {
+  const operation = { category: 'properties', right: 'read' } as const
+
+  function reading(granted: readonly string[]): { permission: Permission; reads: () => number } {
+    let reads = 0
+    const permission = new Permission(async () => {
+      reads += 1
+      return ({ target }) => ({ allowed: granted.includes(target), reason: 'because' })
+    })
+    return { permission, reads: () => reads }
+  }
+
+  it('are judged one by one by rules that are read once', async () => {
+    const targets = Array.from({ length: 500 }, (_, n) => `p${n}`)
+    const { permission, reads } = reading(['p3', 'p400', 'elsewhere'])
+    assert.deepEqual([...(await permission.filter('actor1', peer, operation, targets))], ['p3', 'p400'])
+    assert.equal(reads(), 1)
+    const refusal = await refusalOf(permission.requireAll('actor1', peer, operation, ['p3', 'p4', 'p400']))
+    assert.equal(refusal.detail.reason, 'peer urn:peer may not read properties/p4: because')
+    await permission.requireAll('actor1', peer, operation, ['p3', 'p400'])
+    assert.equal(reads(), 3)
+  })
+
+  it('are all open to the owner and all closed to nobody, without asking rules', async () => {
+    const { permission, reads } = reading([])
+    const targets = ['a', 'b']
+    const shownTo = async (caller: Caller): Promise<string[]> => [
+      ...(await permission.filter('actor1', caller, operation, targets)),
+    ]
+    assert.deepEqual(await shownTo({ kind: 'creator', via: 'basic' }), ['a', 'b'])
+    assert.deepEqual(await shownTo(application), ['a', 'b'])
+    assert.deepEqual(await shownTo(anonymous), [])
+    assert.deepEqual(await shownTo({ kind: 'trustee', via: 'bearer' }), [])
+    assert.deepEqual(await shownTo({ ...peer, approved: false }), [])
+    await assert.rejects(permission.requireAll('actor1', anonymous, operation, targets), { code: 'unauthorized' })
+    await permission.requireAll('actor1', application, operation, targets)
+    assert.equal(reads(), 0)
+  })
+})
