@@ -2,7 +2,7 @@
 import { afterEach, after, beforeEach } from 'node:test'
 import { App, type TroupeOptions } from '../../src/troupe.ts'
 import { createLog } from '../../src/observe/log.ts'
-import type { Change } from '../../src/property/change.ts'
+import type { Change, ChangeSink } from '../../src/property/change.ts'
 import type { BearerKind } from '../../src/auth/authenticate.ts'
 import type { Caller } from '../../src/auth/caller.ts'
 import type { RelationshipRules } from '../../src/permission/permission.ts'
@@ -17,6 +17,8 @@ export interface StartOptions extends Partial<TroupeOptions> {
   readonly listen?: boolean
   readonly now?: () => number
   readonly wrapStore?: (store: Store) => Store
+  /** Runs in the transaction of each write, before its changes are recorded here. */
+  readonly changeSink?: ChangeSink
   readonly bearerKinds?: readonly BearerKind[]
   readonly relationshipRules?: RelationshipRules
 }
@@ -49,7 +51,7 @@ export interface TestActor {
   readonly passphrase: string
   /** `Basic …` of the creator. */
   readonly authorization: string
-  /** As the creator, below the actor: `request('GET', '/properties')`. A body that is not a string is sent as JSON. */
+  /** As the creator, below the actor: `request('GET', '/properties')`. A body that is neither text nor bytes is sent as JSON. */
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
@@ -102,7 +104,7 @@ export const testKeys = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
 
 /** `options.database` is a database that another service of the test uses already. */
 export async function startService(databaseUrl: string, options: StartOptions = {}): Promise<TestService> {
-  const { declare, listen = false, now, wrapStore, bearerKinds, relationshipRules, ...appOptions } = options
+  const { declare, listen = false, now, wrapStore, changeSink, bearerKinds, relationshipRules, ...appOptions } = options
   const statements: string[] = []
   const changes: RecordedChange[] = []
   const log: string[] = []
@@ -122,9 +124,9 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     {
       log: createLog('trace', { write: (line: string) => void log.push(line) }),
       onQuery: (sql) => void statements.push(sql),
-      changeSink: (_tx, actor, made, by) => {
+      changeSink: async (tx, actor, made, by) => {
+        await changeSink?.(tx, actor, made, by)
         changes.push(...made.map((change) => ({ ...change, actorId: actor.id, by })))
-        return Promise.resolve()
       },
       ...(now === undefined ? {} : { now }),
       ...(wrapStore === undefined ? {} : { wrapStore }),
@@ -176,12 +178,16 @@ async function createTestActor(request: TestService['request'], creator: string)
         method,
         headers: {
           authorization,
-          ...(body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }),
+          ...(body === undefined || isRaw(body) ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        ...(body === undefined ? {} : { body: isRaw(body) ? body : JSON.stringify(body) }),
       }),
   }
+}
+
+function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> {
+  return typeof body === 'string' || body instanceof Uint8Array
 }
 
 export function basic(user: string, password: string): string {
