@@ -29,6 +29,8 @@ export interface Transaction extends Queries {
 export interface LockedActor {
   readonly id: string
   readonly creator: string
+  /** How many subscriptions of peers listen to the actor. */
+  readonly listeners: number
 }
 
 export interface Store {

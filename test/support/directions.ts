@@ -7,7 +7,19 @@ export interface SourceFile {
 }
 
 const foundation = ['errors', 'json', 'observe', 'config']
-const domain = ['actor', 'app', 'auth', 'operation', 'permission', 'property', 'secret']
+const domain = [
+  'actor',
+  'app',
+  'auth',
+  'delivery',
+  'operation',
+  'peer',
+  'permission',
+  'property',
+  'secret',
+  'subscription',
+  'trust',
+]
 const domainMay = [...foundation, ...domain, 'store port']
 
 /** What each room may import beside itself. A room that is missing here is a violation, so that a new one gets its line. */

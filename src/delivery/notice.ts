@@ -1,0 +1,22 @@
+/** Messages to peers that are no diffs: kept until they arrived, sent in order for each peer. */
+import type { Sealed } from '../secret/sealed.ts'
+import type { Transaction } from '../store/store.ts'
+
+export type NoticeKind = 'approval' | 'trust_deleted' | 'permission' | 'unsubscribe' | 'revoke' | 'acknowledge'
+
+export interface Notice {
+  readonly kind: NoticeKind
+  readonly actorId: string
+  readonly peerId: string
+  readonly method: 'POST' | 'PUT' | 'DELETE'
+  readonly url: string
+  /** The peer's root, below which `url` has to lie. */
+  readonly baseuri: string
+  /** As the trust keeps it (its binding is the trust's). */
+  readonly secret: Sealed
+  /** JSON text, or null without a body. */
+  readonly body: string | null
+}
+
+/** Adds a notice in the transaction of what it tells about. Delivery starts after the commit and survives a crash. */
+export type EnqueueNotice = (tx: Transaction, notice: Notice) => Promise<void>

@@ -1,0 +1,130 @@
+/** The SQL of relationships. */
+import type { SecretHash } from '../secret/hash.ts'
+import type { Sealed } from '../secret/sealed.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { EstablishedVia, Trust, TrustFacts } from './trust.ts'
+
+interface TrustRow {
+  readonly actor_id: string
+  readonly peer_id: string
+  readonly baseuri: string
+  readonly type: string
+  readonly relationship: string
+  readonly secret: string
+  readonly verification_token: string
+  readonly description: string
+  readonly approved: number
+  readonly peer_approved: number
+  readonly verified: number
+  readonly established_via: string
+  readonly facts: string
+  readonly created_at: number
+  readonly last_accessed: number
+  readonly last_connected_via: string
+}
+
+const columns = `actor_id, peer_id, baseuri, type, relationship, secret, verification_token, description, approved,
+  peer_approved, verified, established_via, facts, created_at, last_accessed, last_connected_via`
+
+function toTrust(row: TrustRow): Trust {
+  return {
+    actorId: row.actor_id,
+    peerId: row.peer_id,
+    baseuri: row.baseuri,
+    type: row.type,
+    relationship: row.relationship,
+    secret: row.secret as Sealed,
+    verificationToken: row.verification_token as Sealed,
+    description: row.description,
+    approved: row.approved !== 0,
+    peerApproved: row.peer_approved !== 0,
+    verified: row.verified !== 0,
+    establishedVia: row.established_via as EstablishedVia,
+    facts: JSON.parse(row.facts) as TrustFacts,
+    createdAt: row.created_at,
+    lastAccessed: row.last_accessed,
+    lastConnectedVia: row.last_connected_via,
+  }
+}
+
+export async function findTrust(q: Queries, actorId: string, peerId: string): Promise<Trust | null> {
+  const row = await q.get<TrustRow>(
+    `SELECT ${columns} FROM trust WHERE actor_id = $1 AND peer_id = $2`,
+    actorId,
+    peerId,
+  )
+  return row === undefined ? null : toTrust(row)
+}
+
+/** The relationship that a bearer secret belongs to, among this actor's alone. */
+export async function findTrustBySecret(q: Queries, actorId: string, secret: SecretHash): Promise<Trust | null> {
+  const row = await q.get<TrustRow>(
+    `SELECT ${columns} FROM trust WHERE actor_id = $1 AND secret_hash = $2`,
+    actorId,
+    secret,
+  )
+  return row === undefined ? null : toTrust(row)
+}
+
+/** By peer. */
+export async function findTrusts(q: Queries, actorId: string): Promise<Trust[]> {
+  const rows = await q.all<TrustRow>(`SELECT ${columns} FROM trust WHERE actor_id = $1 ORDER BY peer_id`, actorId)
+  return rows.map(toTrust)
+}
+
+/**
+ * Adds a relationship.
+ *
+ * @throws ServiceError `conflict` when the actor has one with this peer, or with this secret.
+ */
+export async function insertTrust(tx: Transaction, trust: Trust, secret: SecretHash): Promise<void> {
+  await tx.run(
+    `INSERT INTO trust (${columns}, secret_hash)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+    trust.actorId,
+    trust.peerId,
+    ...changeable(trust),
+    trust.createdAt,
+    trust.lastAccessed,
+    trust.lastConnectedVia,
+    secret,
+  )
+}
+
+/** Replaces everything but the key and the time of creation. False when there is none (any more). */
+export async function updateTrust(tx: Transaction, trust: Trust, secret: SecretHash): Promise<boolean> {
+  const updated = await tx.run(
+    `UPDATE trust SET baseuri = $3, type = $4, relationship = $5, secret = $6, verification_token = $7,
+       description = $8, approved = $9, peer_approved = $10, verified = $11, established_via = $12, facts = $13,
+       last_accessed = $14, last_connected_via = $15, secret_hash = $16
+     WHERE actor_id = $1 AND peer_id = $2`,
+    trust.actorId,
+    trust.peerId,
+    ...changeable(trust),
+    trust.lastAccessed,
+    trust.lastConnectedVia,
+    secret,
+  )
+  return updated === 1
+}
+
+function changeable(trust: Trust): (string | number)[] {
+  return [
+    trust.baseuri,
+    trust.type,
+    trust.relationship,
+    trust.secret,
+    trust.verificationToken,
+    trust.description,
+    Number(trust.approved),
+    Number(trust.peerApproved),
+    Number(trust.verified),
+    trust.establishedVia,
+    JSON.stringify(trust.facts),
+  ]
+}
+
+/** With its subscriptions, diffs, overrides and pending callbacks. False when there was none. */
+export async function deleteTrust(tx: Transaction, actorId: string, peerId: string): Promise<boolean> {
+  return (await tx.run('DELETE FROM trust WHERE actor_id = $1 AND peer_id = $2', actorId, peerId)) === 1
+}

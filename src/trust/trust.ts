@@ -1,0 +1,61 @@
+/** A relationship with another actor, seen from one side. */
+import type { Sealed } from '../secret/sealed.ts'
+
+/**
+ * Where a relationship stands. Approval is what the owner of this actor and the owner of the other one said; only the
+ * first gives the peer any right here.
+ */
+export type TrustState =
+  /** This actor asked, and the peer's owner has not answered. */
+  | { readonly kind: 'requested' }
+  /** The peer asked, and this actor's owner has not answered. */
+  | { readonly kind: 'pending' }
+  /** This actor's owner approved; the peer's has not, as far as is known here. */
+  | { readonly kind: 'approved-here' }
+  | { readonly kind: 'mutual' }
+
+export type EstablishedVia = 'trust' | 'trustee' | 'oauth2_interactive' | 'oauth2_client' | 'oauth2'
+
+export interface Trust {
+  readonly actorId: string
+  readonly peerId: string
+  /** The peer's root address without a slash at the end; empty for a client that has none. */
+  readonly baseuri: string
+  /** The peer's application type, a URN. */
+  readonly type: string
+  /** The trust type's name, which is the permission level and a segment of paths. */
+  readonly relationship: string
+  readonly secret: Sealed
+  readonly verificationToken: Sealed
+  readonly description: string
+  readonly approved: boolean
+  readonly peerApproved: boolean
+  /** The requester proved, by the verification call-back, that it is at its `baseuri`. */
+  readonly verified: boolean
+  readonly establishedVia: EstablishedVia
+  readonly facts: TrustFacts
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  readonly lastAccessed: number
+  readonly lastConnectedVia: string
+}
+
+/** What is known besides, all of it optional and all of it text. */
+export interface TrustFacts {
+  readonly peer_identifier?: string
+  readonly client_name?: string
+  readonly client_version?: string
+  readonly client_platform?: string
+  readonly oauth_client_id?: string
+  readonly aw_supported?: string
+  readonly aw_version?: string
+  /** ISO 8601. */
+  readonly capabilities_fetched_at?: string
+  /** Sealed passphrase of a companion that this actor made (`trustee`). */
+  readonly companion_passphrase?: string
+}
+
+export function stateOf(trust: Pick<Trust, 'approved' | 'peerApproved'>): TrustState {
+  if (trust.approved) return { kind: trust.peerApproved ? 'mutual' : 'approved-here' }
+  return { kind: trust.peerApproved ? 'pending' : 'requested' }
+}
