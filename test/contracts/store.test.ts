@@ -227,11 +227,30 @@ forEachStore((dialect, open, database) => {
   })
 
   describe('writeActor', () => {
+    if (dialect === 'postgres') {
+      it('waits for the turn of a busy actor without a connection, so that other actors go on', async () => {
+        const store = await open({ workers: 3 })
+        await store.write((tx) => Promise.all([addActor(tx, 'busy'), addActor(tx, 'calm')]))
+        const gate = Promise.withResolvers<void>()
+        const writes = Array.from({ length: 20 }, (_, index) =>
+          store.writeActor('busy', async (tx) => {
+            await gate.promise
+            await setProperty(tx, 'busy', `p${index}`, '1')
+          }),
+        )
+        await store.writeActor('calm', (tx) => setProperty(tx, 'calm', 'x', '1'))
+        gate.resolve()
+        await Promise.all(writes)
+        const rows = await store.read((q) => q.all("SELECT name FROM property WHERE actor_id = 'busy'"))
+        assert.equal(rows.length, 20)
+      })
+    }
+
     it('gives its work the row of the actor', async () => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a', 'somebody@example.com'))
       await store.writeActor('a', async (_, actor) => {
-        assert.deepEqual({ ...actor }, { id: 'a', creator: 'somebody@example.com' })
+        assert.deepEqual({ ...actor }, { id: 'a', creator: 'somebody@example.com', listeners: 0 })
       })
     })
 
@@ -512,7 +531,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(seen.statements, [
         'SELECT 1 AS one',
         'SELECT 2 AS two',
-        'SELECT id, creator FROM actor WHERE id = $1 /*postgres: FOR UPDATE */',
+        'SELECT id, creator, listeners FROM actor WHERE id = $1 /*postgres: FOR UPDATE */',
         'UPDATE actor SET creator = $1',
       ])
     })

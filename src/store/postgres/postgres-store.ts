@@ -9,6 +9,7 @@ import { Reader } from './reader.ts'
 import { requireReachable } from './start.ts'
 import { StatementCache } from './statement-cache.ts'
 import { PostgresTransaction } from './transaction.ts'
+import { Turns } from './turns.ts'
 import { types } from './types.ts'
 
 export interface PostgresStoreOptions {
@@ -53,6 +54,7 @@ class PostgresStore implements Store {
   readonly #cache: StatementCache
   readonly #reader: Reader
   readonly #pool: pg.Pool
+  readonly #turns: Turns
   #running = 0
   #drained: (() => void) | undefined
   #closing: Promise<void> | undefined
@@ -60,6 +62,7 @@ class PostgresStore implements Store {
   constructor(options: PostgresStoreOptions) {
     this.#options = options
     this.#cache = new StatementCache(options.onQuery)
+    this.#turns = new Turns(options.statementTimeoutMs)
     const config: pg.ClientConfig = {
       connectionString: options.url,
       types,
@@ -97,7 +100,9 @@ class PostgresStore implements Store {
 
   writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
     return this.#counted(() =>
-      this.#transact(BEGIN_WRITE, async (transaction) => work(transaction, await transaction.lockActor(actorId))),
+      this.#turns.take(actorId, () =>
+        this.#transact(BEGIN_WRITE, async (transaction) => work(transaction, await transaction.lockActor(actorId))),
+      ),
     )
   }
 
