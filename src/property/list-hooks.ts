@@ -67,6 +67,16 @@ export class ListHooks {
     if (item !== null) await this.passDelete(access, [name, String(index)], item)
   }
 
+  /** As `passItemDelete` for many items of one list, which is read once. */
+  async passItemDeletes(access: Access, name: string, indices: readonly number[]): Promise<void> {
+    if (indices.length === 0 || this.isOpen(access, 'delete', name)) return
+    const page = await this.#store.snapshot((q) => list.readItems(q, address(access, name)))
+    for (const index of indices) {
+      const item = page?.items[index]?.item
+      if (item !== undefined) await this.passDelete(access, [name, String(index)], item)
+    }
+  }
+
   async passListDelete(access: Access, name: string): Promise<void> {
     if (this.isOpen(access, 'delete', name)) return
     const page = await this.#store.snapshot((q) => list.readItems(q, address(access, name)))

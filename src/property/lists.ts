@@ -347,15 +347,16 @@ export class Lists {
     entries: readonly list.BulkEntry[],
     refusedAs: 'put' | 'post',
   ): Promise<list.BulkEntry[]> {
+    const { hooks } = this.#parts
     const passed: list.BulkEntry[] = []
     for (const { index, item } of entries) {
       const path = [name, String(index)]
-      if (item === null) await this.#parts.hooks.passItemDelete(access, name, index)
-      passed.push({
-        index,
-        item: item === null ? null : await this.#parts.hooks.passWrite(access, 'put', path, item, refusedAs),
-      })
+      const value = item === null ? null : await hooks.passWrite(access, 'put', path, item, refusedAs)
+      passed.push({ index, item: value })
     }
+    // As in the list itself, deletions come last.
+    const deleted = entries.filter(({ item }) => item === null).map(({ index }) => index)
+    await hooks.passItemDeletes(access, name, deleted)
     return passed
   }
 

@@ -291,7 +291,7 @@ forEachService((start) => {
       assert.equal((await stranger.request('PUT', `/properties/color${query}`, '"mine"')).status, 204)
       assert.equal(await (await stranger.request('GET', `/properties/color${query}`)).text(), 'mine')
       assert.equal((await stranger.request('DELETE', `/properties/color${query}`)).status, 204)
-      const own = (await (await stranger.request('GET', `${query}`)).json()) as { id: string }
+      const own = (await (await stranger.request('GET', query)).json()) as { id: string }
       assert.equal(own.id, stranger.id)
       assert.equal(await (await stranger.request('GET', '/properties/actor_id')).text(), id)
       assert.equal((await stranger.request('PUT', `/devtest/attribute/${id}/${id}`, '"mine"')).status, 204)
@@ -772,8 +772,8 @@ forEachService((start) => {
       )
       const collisions = linesOf(service).filter(({ level }) => level === 'warn')
       assert.deepEqual(
-        collisions.map(({ actorId, context }) => [actorId, context]).sort(),
-        actors.map((actor, n) => [actor.id, `[uest${1000 + n}:${actor.id}:-]`]).sort(),
+        collisions.map(({ actorId, context }) => `${actorId} ${context}`).sort(),
+        actors.map((actor, n) => `${actor.id} [uest${1000 + n}:${actor.id}:-]`).sort(),
       )
     })
 

@@ -1,0 +1,410 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import type { PropertyAccess } from '../../src/app/declarations.ts'
+import type { Json } from '../../src/json/json.ts'
+import { everything, TestCallers } from '../support/callers.ts'
+import { declareAll, furnish, routes, sampleOf } from '../support/routes.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+
+/** What one request may cost. Both numbers hold whatever the actor holds, and on both databases. */
+interface Cost {
+  /** Statements sent to the store, the look-up of the actor included. */
+  readonly statements: number
+  /** How often the rules of a peer are read; null where a peer is refused before they are asked. */
+  readonly rules: number | null
+}
+
+interface Case extends Cost {
+  readonly method: string
+  /** Below the service; `:actor` stands for the actor's id. */
+  readonly path: string
+  /** A text goes out as it is, anything else as JSON. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly status: number
+}
+
+/** Of the sample request of every route (test/support/routes.ts). A route without an entry fails. */
+const costs: Readonly<Record<string, Cost>> = {
+  frontPage: { statements: 0, rules: 0 },
+  login: { statements: 0, rules: 0 },
+  createActor: { statements: 1, rules: 0 },
+  live: { statements: 0, rules: 0 },
+  ready: { statements: 0, rules: 0 },
+  metrics: { statements: 0, rules: 0 },
+  openapi: { statements: 0, rules: 0 },
+  asset: { statements: 0, rules: 0 },
+  bot: { statements: 0, rules: 0 },
+  getActor: { statements: 1, rules: null },
+  deleteActor: { statements: 4, rules: null },
+  getMeta: { statements: 1, rules: 0 },
+  getMetaValue: { statements: 1, rules: 0 },
+  listProperties: { statements: 2, rules: 1 },
+  postProperties: { statements: 4, rules: 1 },
+  putProperties: { statements: 4, rules: 1 },
+  deleteProperties: { statements: 5, rules: 1 },
+  getProperty: { statements: 2, rules: 1 },
+  putProperty: { statements: 3, rules: 1 },
+  postProperty: { statements: 4, rules: 2 },
+  deleteProperty: { statements: 4, rules: 2 },
+  getListItems: { statements: 4, rules: 1 },
+  changeListItem: { statements: 8, rules: 2 },
+  getListMetadata: { statements: 2, rules: 1 },
+  putListMetadata: { statements: 4, rules: 2 },
+  listMethods: { statements: 1, rules: 1 },
+  getMethod: { statements: 1, rules: 1 },
+  callMethod: { statements: 1, rules: 1 },
+  putMethod: { statements: 1, rules: 1 },
+  deleteMethod: { statements: 1, rules: 1 },
+  listActions: { statements: 1, rules: 1 },
+  getAction: { statements: 3, rules: 1 },
+  callAction: { statements: 3, rules: 1 },
+  putAction: { statements: 3, rules: 1 },
+  deleteAction: { statements: 3, rules: 1 },
+  getResource: { statements: 1, rules: 1 },
+  postResource: { statements: 1, rules: 1 },
+  putResource: { statements: 1, rules: 1 },
+  deleteResource: { statements: 1, rules: 1 },
+  devtestGet: { statements: 2, rules: null },
+  devtestPut: { statements: 3, rules: null },
+  devtestPost: { statements: 3, rules: null },
+  devtestDelete: { statements: 3, rules: null },
+}
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+const properties = '/:actor/properties'
+
+/** The other ways through a route. */
+const cases: Readonly<Record<string, Case>> = {
+  'list, full': { method: 'GET', path: `${properties}?format=full`, status: 200, statements: 4, rules: 2 },
+  'list, metadata': { method: 'GET', path: `${properties}?metadata=true`, status: 200, statements: 4, rules: 2 },
+  'actor root as a browser': {
+    method: 'GET',
+    path: '/:actor',
+    headers: { accept: 'text/html' },
+    status: 302,
+    statements: 1,
+    rules: 0,
+  },
+  'a key of a value': { method: 'GET', path: `${properties}/settings/theme`, status: 200, statements: 2, rules: 1 },
+  'a name that does not exist': { method: 'GET', path: `${properties}/absent`, status: 404, statements: 2, rules: 1 },
+  'a list': { method: 'GET', path: `${properties}/notes`, status: 200, statements: 5, rules: 2 },
+  'the facts of a list': {
+    method: 'GET',
+    path: `${properties}/notes?format=short`,
+    status: 200,
+    statements: 3,
+    rules: 2,
+  },
+  'an item by path': { method: 'GET', path: `${properties}/notes/0`, status: 200, statements: 6, rules: 2 },
+  'an item by query': { method: 'GET', path: `${properties}/notes?index=-1`, status: 200, statements: 6, rules: 2 },
+  'an item beyond the end': { method: 'GET', path: `${properties}/notes/100000`, status: 404, statements: 3, rules: 2 },
+  'a key named items': { method: 'GET', path: `${properties}/settings/items`, status: 200, statements: 3, rules: 2 },
+  'a nested value set': {
+    method: 'PUT',
+    path: `${properties}/settings/theme`,
+    body: 'dark',
+    status: 204,
+    statements: 5,
+    rules: 2,
+  },
+  'an indexed value set': {
+    method: 'PUT',
+    path: `${properties}/email`,
+    body: 'a@example.com',
+    status: 204,
+    statements: 5,
+    rules: 1,
+  },
+  'a value emptied': { method: 'PUT', path: `${properties}/color`, body: '', status: 204, statements: 3, rules: 1 },
+  'an item replaced by path': {
+    method: 'PUT',
+    path: `${properties}/notes/0`,
+    body: 'x',
+    status: 204,
+    statements: 9,
+    rules: 3,
+  },
+  'an item replaced by query': {
+    method: 'PUT',
+    path: `${properties}/notes?index=0`,
+    body: 'x',
+    status: 204,
+    statements: 9,
+    rules: 3,
+  },
+  'an item appended': { method: 'POST', path: `${properties}/notes`, body: 'x', status: 201, statements: 9, rules: 3 },
+  'a nested value deleted': {
+    method: 'DELETE',
+    path: `${properties}/settings/theme`,
+    status: 204,
+    statements: 5,
+    rules: 2,
+  },
+  'an item deleted by path': { method: 'DELETE', path: `${properties}/notes/0`, status: 204, statements: 10, rules: 3 },
+  'an item deleted by query': {
+    method: 'DELETE',
+    path: `${properties}/notes?index=0`,
+    status: 204,
+    statements: 10,
+    rules: 3,
+  },
+  'a list deleted': { method: 'DELETE', path: `${properties}/notes`, status: 204, statements: 4, rules: 3 },
+  'an item updated': {
+    method: 'POST',
+    path: `${properties}/notes/items`,
+    body: { action: 'update', item_index: 0, item_value: 'x' },
+    status: 204,
+    statements: 8,
+    rules: 2,
+  },
+  'an item taken out': {
+    method: 'POST',
+    path: `${properties}/notes/items`,
+    body: { action: 'delete', item_index: 0 },
+    status: 204,
+    statements: 9,
+    rules: 2,
+  },
+  'a hundred values at once': {
+    method: 'PUT',
+    path: properties,
+    body: Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`new${n}`, n])),
+    status: 204,
+    statements: 4,
+    rules: 1,
+  },
+  'values set and emptied at once': {
+    method: 'PUT',
+    path: properties,
+    body: { color: '', fresh: 1, email: 'b@example.com' },
+    status: 204,
+    statements: 7,
+    rules: 1,
+  },
+  'a list made': {
+    method: 'POST',
+    path: properties,
+    body: { fresh: { _type: 'list' } },
+    status: 201,
+    statements: 4,
+    rules: 1,
+  },
+  'a list made again': {
+    method: 'POST',
+    path: properties,
+    body: { notes: { _type: 'list', description: 'x' } },
+    status: 201,
+    statements: 6,
+    rules: 1,
+  },
+  'a form': {
+    method: 'POST',
+    path: properties,
+    body: 'color=red&more=1',
+    headers: form,
+    status: 201,
+    statements: 4,
+    rules: 1,
+  },
+  'a batch on one list': {
+    method: 'POST',
+    path: properties,
+    body: { notes: { items: [{ index: 0, text: 'x' }, { index: 1 }] } },
+    status: 201,
+    statements: 10,
+    rules: 1,
+  },
+  'JSON-RPC': {
+    method: 'POST',
+    path: '/:actor/methods',
+    body: { jsonrpc: '2.0', method: 'greet', id: 1 },
+    status: 200,
+    statements: 1,
+    rules: 1,
+  },
+  'all attributes': { method: 'GET', path: '/:actor/devtest/attribute', status: 200, statements: 2, rules: null },
+  'a bucket': { method: 'GET', path: '/:actor/devtest/attribute/box', status: 200, statements: 2, rules: null },
+  'no credentials': {
+    method: 'GET',
+    path: properties,
+    headers: { authorization: '' },
+    status: 401,
+    statements: 1,
+    rules: 0,
+  },
+  'a wrong passphrase': {
+    method: 'GET',
+    path: properties,
+    headers: { authorization: 'Basic Y3JlYXRvcjp4' },
+    status: 403,
+    statements: 1,
+    rules: 0,
+  },
+  'an unknown actor': { method: 'GET', path: '/nobody/properties', status: 404, statements: 1, rules: 0 },
+  'an unknown address': { method: 'GET', path: '/:actor/nothing', status: 404, statements: 0, rules: 0 },
+  'a method that is not taken': { method: 'POST', path: '/:actor', status: 405, statements: 0, rules: 0 },
+}
+
+/** Lists of the actor with much in it; `notes` is the one that requests name. */
+const lists = ['notes', 'tasks', 'places', 'people']
+
+async function fill(actor: TestActor): Promise<void> {
+  const named = <T>(count: number, value: (n: number) => T): Record<string, T> =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`name${n}`, value(n)]))
+  const items = Array.from({ length: 300 }, (_, index) => ({ index, text: `item ${index}` }))
+  const each = <T>(value: T): Record<string, T> => Object.fromEntries(lists.map((list) => [list, value]))
+  const steps: readonly [path: string, body: unknown][] = [
+    ['/properties', named(200, (n) => ({ n }))],
+    ['/properties', each({ _type: 'list' })],
+    ['/properties', each({ items })],
+    ['/devtest/attribute/box', named(200, String)],
+  ]
+  for (const [path, body] of steps) assert.ok((await actor.request('POST', path, body)).ok)
+}
+
+async function send(service: TestService, request: Case, actor: TestActor, authorization: string): Promise<Response> {
+  const { method, path, body, headers } = request
+  const isJson = body !== undefined && typeof body !== 'string'
+  return service.request(path.replace(':actor', actor.id), {
+    method,
+    headers: { authorization, ...(isJson ? { 'content-type': 'application/json' } : {}), ...headers },
+    ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : body }),
+  })
+}
+
+/** An actor with little in it, or with much. */
+async function actorOf(service: TestService, size: 'little' | 'much'): Promise<TestActor> {
+  const actor = await service.createActor(`${size}@example.com`)
+  await furnish(actor)
+  assert.equal((await actor.request('PUT', '/properties/settings', { theme: 'light', items: 1 })).status, 204)
+  if (size === 'much') await fill(actor)
+  else assert.equal((await actor.request('POST', '/properties/notes', 'second')).status, 201)
+  return actor
+}
+
+forEachService((start) => {
+  describe('the statements of a request', () => {
+    const callers = new TestCallers()
+    let service: TestService
+    before(async () => {
+      service = await start({ ...callers.parts, declare: (app) => declareAll(app) })
+    })
+
+    const forReading = new Map<string, Promise<TestActor>>()
+
+    /** Requests that change nothing share an actor. */
+    function actorFor({ method, path }: Case, size: 'little' | 'much'): Promise<TestActor> {
+      if (method !== 'GET' || path.includes('/actions/')) return actorOf(service, size)
+      const known = forReading.get(size) ?? actorOf(service, size)
+      forReading.set(size, known)
+      return known
+    }
+
+    async function assertCosts(request: Case): Promise<void> {
+      const { status, statements, rules } = request
+      for (const size of ['little', 'much'] as const) {
+        const owned = await actorFor(request, size)
+        service.reset()
+        const answer = await send(service, request, owned, owned.authorization)
+        await answer.text()
+        assert.deepEqual([answer.status, service.statements.length], [status, statements], `the owner of ${size}`)
+
+        const shared = await actorFor(request, size)
+        const peer = callers.peer(shared.id, { grants: everything })
+        service.reset()
+        callers.rulesRead = 0
+        const shown = await send(service, request, shared, `Bearer ${peer}`)
+        await shown.text()
+        const expected = rules === null ? [403, 1, 0] : [status, statements, rules]
+        assert.deepEqual(
+          [shown.status, service.statements.length, callers.rulesRead],
+          expected,
+          `a peer of the owner of ${size}`,
+        )
+      }
+    }
+
+    for (const route of routes) {
+      const cost = costs[route.id]
+      it(`is ${cost?.statements} for ${route.id}, whatever the actor holds`, async () => {
+        assert.ok(cost !== undefined, `Route ${route.id} has no cost here`)
+        await assertCosts({ method: route.method, ...sampleOf(route), ...cost })
+      })
+    }
+
+    for (const [what, request] of Object.entries(cases)) {
+      it(`is ${request.statements} for ${what}, whatever the actor holds`, () => assertCosts(request))
+    }
+
+    it('grows in a bulk write by a fixed number for each list that it names, and not with what it stores', async () => {
+      const actor = await actorOf(service, 'much')
+      const cost = async (body: unknown): Promise<number> => {
+        service.reset()
+        assert.equal((await actor.request('PUT', '/properties', body)).status, 204)
+        return service.statements.length
+      }
+      for (const count of [1, 2, 4]) {
+        const named = lists.slice(0, count)
+        for (const entries of [1, 60]) {
+          const indices = Array.from({ length: entries }, (_, index) => index)
+          const updates = { items: indices.map((index) => ({ index, text: 'new' })) }
+          const deletions = { items: indices.map((index) => ({ index })) }
+          const of = (value: unknown): unknown => Object.fromEntries(named.map((list) => [list, value]))
+          assert.equal(await cost(of(updates)), 2 + 6 * count)
+          // A part of the order that becomes too small goes, by one statement for a list.
+          const all = await cost(of(deletions))
+          const shrinking = service.statements.filter((sql) => sql.includes('DELETE FROM list_node')).length
+          assert.equal(all - shrinking, 2 + 7 * count)
+          assert.ok(shrinking <= count)
+        }
+        const made = Object.fromEntries(named.map((list) => [`${list}${count}`, { _type: 'list' }]))
+        assert.equal(await cost(made), 2 + 2 * count)
+        // Values are written together, however many there are.
+        assert.equal(await cost({ ...made, one: 1 }), 2 + 3 * count + 2)
+      }
+    })
+  })
+
+  describe('the statements of a request with hooks', () => {
+    let service: TestService
+    before(async () => {
+      const hook = ({ value }: PropertyAccess): Json => value
+      service = await start({ declare: (app) => app.property('*', hook) })
+    })
+
+    const hooked: Readonly<Record<string, Omit<Case, 'rules'>>> = {
+      'the listing': { method: 'GET', path: properties, status: 200, statements: 5 },
+      'the listing in full': { method: 'GET', path: `${properties}?format=full`, status: 200, statements: 4 },
+      'a list': { method: 'GET', path: `${properties}/notes`, status: 200, statements: 5 },
+      'the metadata of a list': { method: 'GET', path: `${properties}/notes/metadata`, status: 200, statements: 5 },
+      'the deletion of all': { method: 'DELETE', path: properties, status: 204, statements: 7 },
+      'the deletion of an item': { method: 'DELETE', path: `${properties}/notes/0`, status: 204, statements: 14 },
+      'a batch that deletes one item': {
+        method: 'PUT',
+        path: properties,
+        body: { notes: { items: [{ index: 0 }] } },
+        status: 204,
+        statements: 12,
+      },
+      'a batch that deletes a hundred items': {
+        method: 'PUT',
+        path: properties,
+        body: { notes: { items: Array.from({ length: 100 }, (_, index) => ({ index })) } },
+        status: 204,
+        statements: 12,
+      },
+    }
+    for (const [what, request] of Object.entries(hooked)) {
+      it(`is ${request.statements} for ${what}, whatever the actor holds`, async () => {
+        for (const size of ['little', 'much'] as const) {
+          const actor = await actorOf(service, size)
+          service.reset()
+          const answer = await send(service, { ...request, rules: null }, actor, actor.authorization)
+          await answer.text()
+          assert.deepEqual([answer.status, service.statements.length], [request.status, request.statements], size)
+        }
+      })
+    }
+  })
+})
