@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Plain JavaScript that every Node can read, so that an old one gets a sentence and not a syntax error.
 import { existsSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
@@ -13,7 +13,7 @@ const built = new URL('../dist/cli/main.js', import.meta.url)
 const source = new URL('../src/cli/main.ts', import.meta.url)
 const isSource = existsSync(source)
 // Stripping the types of every file anew takes half of a start. Where nothing may be written, nothing is.
-if (isSource) enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/troupe', import.meta.url)))
+if (isSource) module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/troupe', import.meta.url)))
 const { main } = await import((isSource ? source : built).href)
 const code = await main(process.argv.slice(2))
 process.exitCode = code
