@@ -30,6 +30,8 @@ import { developmentKeyRing } from './secret/development-key.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { openStore } from './store/open.ts'
 import type { QueryObserver, Store } from './store/store.ts'
+import { Contacts } from './trust/contacts.ts'
+import { peerBearer } from './trust/peer-bearer.ts'
 import { builtInPages, type Pages } from './ui/pages.ts'
 import { release } from './release.ts'
 
@@ -43,7 +45,7 @@ export interface ServiceOptions {
   readonly log?: Log
   /** Unix milliseconds; the one clock of the service. */
   readonly now?: () => number
-  /** The kinds of bearer tokens that are known, in the order in which they are asked; none unless given. */
+  /** Kinds of bearer tokens besides those that the service knows, asked before them in this order. */
   readonly bearerKinds?: readonly BearerKind[]
   /** What peers and clients may do; nothing unless given. */
   readonly relationshipRules?: RelationshipRules
@@ -119,6 +121,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     indexedProperties,
     handleOf,
   })
+  const contacts = new Contacts(store, log, now)
   let isStopping = false
 
   const parts: Parts = {
@@ -128,7 +131,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     basePath: new URL(baseUrl).pathname.replace(/\/$/, ''),
     registry,
     authentication: new Authentication({
-      bearerKinds: options.bearerKinds ?? [],
+      bearerKinds: [...(options.bearerKinds ?? []), peerBearer(store, contacts)],
       passphraseOf: (actor) => actors.passphraseOf(actor),
       realm: new URL(baseUrl).host,
     }),
@@ -139,6 +142,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     bulkWrite: new BulkWrite({ writer, permission, gate, indexes, lists, now }),
     operations: new Operations({ registry, permission, handleOf }),
     attributes: new Attributes(store, now),
+    contacts,
     pages: { ...builtInPages, ...options.pages },
     log,
     metrics,
@@ -153,7 +157,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     stopping: () => {
       isStopping = true
     },
-    close: () => store.close(),
+    close: async () => {
+      await contacts.settled()
+      await store.close()
+    },
   }
 }
 

@@ -1,10 +1,12 @@
 /** From a request to an answer: route table, caller, right, handler; and the headers that every answer carries. */
 import type { Actor } from '../actor/actor.ts'
-import type { Caller } from '../auth/caller.ts'
+import { anonymous, type Caller } from '../auth/caller.ts'
 import { type Credential, readCredential } from '../auth/credentials.ts'
 import { ServiceError } from '../errors.ts'
 import { type RequestContext, runInContext } from '../observe/context.ts'
+import { judgeOwner } from '../permission/owner.ts'
 import { refusal } from '../permission/permission.ts'
+import type { ConnectedVia } from '../trust/contacts.ts'
 import { acceptsPages } from './accepts.ts'
 import { type Answer, redirect } from './answer.ts'
 import { errorAnswer, logError, toServiceError } from './error-answer.ts'
@@ -14,7 +16,7 @@ import { maxQueryFields, Params } from './params.ts'
 import type { Parts } from './parts.ts'
 import { decodePath } from './path.ts'
 import { requestIdOf } from './request-id.ts'
-import { type ActorRoute, type Exchange, type Method, type PublicActorRoute, rightOf, type Route } from './route.ts'
+import { type ActorRoute, type Exchange, type Method, rightOf, type Route, type ServiceRoute } from './route.ts'
 import { type Found, type Match, RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
 
@@ -88,7 +90,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
   }
 
   async function answerForActor(
-    route: ActorRoute | PublicActorRoute,
+    route: Exclude<Route, ServiceRoute>,
     exchange: Exchange,
     context: RequestContext,
   ): Promise<Answer> {
@@ -102,34 +104,48 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       request.hasRepeated('authorization'),
     )
     const isBrowser = acceptsPages(request)
+    if (route.access === 'open') {
+      let known: Caller = anonymous
+      const authenticated = async (): Promise<Caller> => (known = await callerOf(credential, actor, context))
+      try {
+        const answer = await route.handler({ ...exchange, actor, authenticated })
+        parts.contacts.answered(known, connectedVia(route))
+        return answer
+      } catch (error) {
+        if (credential.kind === 'none' && isBrowser && isLackOfRights(error)) return toSignIn()
+        throw error
+      }
+    }
     if (credential.kind === 'none' && isBrowser) return toSignIn()
     let caller: Caller
     try {
-      caller = await allowedCaller(route, exchange.method, credential, actor)
+      caller = await callerOf(credential, actor, context)
+      refuseUnlessAllowed(route, exchange, caller)
     } catch (error) {
       if (isBrowser && route.signsIn === true && isLackOfRights(error)) return toSignIn()
       throw error
     }
-    if (caller.kind === 'peer') context.peerId = caller.peerId
-    return route.handler({ ...exchange, actor, caller })
+    const answer = await route.handler({ ...exchange, actor, caller })
+    parts.contacts.answered(caller, connectedVia(route))
+    return answer
   }
 
   function toSignIn(): Answer {
     return redirect(302, `${parts.baseUrl}/login`, { Vary: 'Accept' })
   }
 
-  async function allowedCaller(
-    route: ActorRoute,
-    method: Method,
-    credential: Credential,
-    actor: Actor,
-  ): Promise<Caller> {
+  async function callerOf(credential: Credential, actor: Actor, context: RequestContext): Promise<Caller> {
     const caller = await parts.authentication.authenticate(credential, actor)
     if (caller.kind === 'anonymous') throw parts.authentication.unauthorized('Authentication required')
-    const wanted = { category: route.access, right: rightOf(method) }
-    const verdict = parts.permission.mayTouch(caller, wanted)
-    if (!verdict.allowed) throw refusal(caller, wanted, verdict)
+    if (caller.kind === 'peer') context.peerId = caller.peerId
     return caller
+  }
+
+  function refuseUnlessAllowed(route: ActorRoute, { method, params }: Exchange, caller: Caller): void {
+    const wanted = { category: route.access, right: rightOf(method) }
+    const asOwner = route.owner === undefined ? null : judgeOwner(caller, params[route.owner.param] ?? '', route.owner)
+    const verdict = asOwner ?? parts.permission.mayTouch(caller, wanted)
+    if (!verdict.allowed) throw refusal(caller, wanted, verdict)
   }
 
   function withoutPrefix(path: string): string {
@@ -150,6 +166,10 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     else if (answer.status !== 204 && answer.status !== 304) all['Content-Length'] = '0'
     return { status: answer.status, headers: all, body: request.method === 'HEAD' ? null : answer.body }
   }
+}
+
+function connectedVia({ path }: Route): ConnectedVia {
+  return path.startsWith('/:actor/subscriptions') ? 'subscription' : 'trust'
 }
 
 function isLackOfRights(error: unknown): boolean {

@@ -65,7 +65,7 @@ function described(route: Route): [path: string, method: string, operation: Oper
     {
       operationId: route.id,
       summary: route.summary,
-      tags: [route.access === 'service' || route.access === 'public' ? route.access : String(route.access)],
+      tags: [route.access],
       parameters: [
         ...names.map((name) => ({
           name,
@@ -89,9 +89,9 @@ function described(route: Route): [path: string, method: string, operation: Oper
 }
 
 function security(route: Pick<Route, 'access'>): Operation {
-  return route.access === 'service' || route.access === 'public'
-    ? { security: [] }
-    : { security: [{ basic: [] }, { bearer: [] }] }
+  if (route.access === 'service' || route.access === 'public') return { security: [] }
+  const known = [{ basic: [] }, { bearer: [] }]
+  return { security: route.access === 'open' ? [{}, ...known] : known }
 }
 
 function requestBody({ request }: Documentation): Operation {

@@ -12,6 +12,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { BulkWrite } from '../property/bulk-write.ts'
 import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
+import type { Contacts } from '../trust/contacts.ts'
 import type { Pages } from '../ui/pages.ts'
 
 export interface Parts {
@@ -30,6 +31,7 @@ export interface Parts {
   readonly bulkWrite: BulkWrite
   readonly operations: Operations
   readonly attributes: Attributes
+  readonly contacts: Contacts
   readonly pages: Pages
   readonly log: Log
   readonly metrics: Metrics

@@ -2,6 +2,7 @@
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Category } from '../permission/operation.ts'
+import type { OwnerRule } from '../permission/owner.ts'
 import type { Answer } from './answer.ts'
 import type { Incoming } from './incoming.ts'
 import type { Params } from './params.ts'
@@ -57,15 +58,33 @@ export interface PublicActorRoute extends RouteBase {
   readonly handler: (exchange: Exchange & { readonly actor: Actor }) => Promise<Answer> | Answer
 }
 
+export interface OpenExchange extends Exchange {
+  readonly actor: Actor
+  /**
+   * Judges the credentials, now and not before.
+   *
+   * @throws ServiceError `unauthorized` without credentials, `forbidden` with wrong ones.
+   */
+  readonly authenticated: () => Promise<Caller>
+}
+
+/** Below an actor, where something else is looked at before the caller is: credentials are read when the handler asks. */
+export interface OpenActorRoute extends RouteBase {
+  readonly access: 'open'
+  readonly handler: (exchange: OpenExchange) => Promise<Answer> | Answer
+}
+
 /** Below an actor, for callers whose rights reach into the category. */
 export interface ActorRoute extends RouteBase {
   readonly access: Category
+  /** The peer that the path names may come here too, or it alone. */
+  readonly owner?: OwnerRule
   /** A browser whose credentials do not suffice is sent to sign-in here, as one without any is everywhere. */
   readonly signsIn?: true
   readonly handler: (exchange: ActorExchange) => Promise<Answer> | Answer
 }
 
-export type Route = ServiceRoute | PublicActorRoute | ActorRoute
+export type Route = ServiceRoute | PublicActorRoute | OpenActorRoute | ActorRoute
 
 /** The right that a method asks for, by the coarse rule; handlers ask for the exact one. */
 export function rightOf(method: Method): 'read' | 'write' | 'delete' {

@@ -8,9 +8,19 @@ export interface SealedColumn {
 }
 
 export const actorPassphrase = { table: 'actor', key: ['id'], column: 'passphrase' } as const satisfies SealedColumn
+export const trustSecret = {
+  table: 'trust',
+  key: ['actor_id', 'peer_id'],
+  column: 'secret',
+} as const satisfies SealedColumn
+export const trustToken = {
+  table: 'trust',
+  key: ['actor_id', 'peer_id'],
+  column: 'verification_token',
+} as const satisfies SealedColumn
 
 /** What a change of keys seals anew. A column that is missing here becomes unreadable when its old key is removed. */
-export const sealedColumns: readonly SealedColumn[] = [actorPassphrase]
+export const sealedColumns: readonly SealedColumn[] = [actorPassphrase, trustSecret, trustToken]
 
 /** The binding of one value: its actor, its field, then the rest of its key. */
 export function bindingOf(sealed: SealedColumn, actorId: string, ...rest: string[]): readonly string[] {

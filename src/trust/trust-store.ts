@@ -108,6 +108,26 @@ export async function updateTrust(tx: Transaction, trust: Trust, secret: SecretH
   return updated === 1
 }
 
+/** One statement; changes nothing when another process noted a contact after `before` (all times Unix milliseconds). */
+export async function touchTrust(
+  tx: Transaction,
+  actorId: string,
+  peerId: string,
+  via: string,
+  now: number,
+  before: number,
+): Promise<void> {
+  await tx.run(
+    `UPDATE trust SET last_accessed = $3, last_connected_via = $4
+     WHERE actor_id = $1 AND peer_id = $2 AND last_accessed <= $5`,
+    actorId,
+    peerId,
+    now,
+    via,
+    before,
+  )
+}
+
 function changeable(trust: Trust): (string | number)[] {
   return [
     trust.baseuri,
