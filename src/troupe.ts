@@ -195,7 +195,7 @@ export class App {
     return resolveConfig(config, env ?? processEnvironment())
   }
 
-  #create(listeningAt: string | null): Promise<Service> {
+  async #create(listeningAt: string | null): Promise<Service> {
     const config = this.#config()
     const {
       type,

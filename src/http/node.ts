@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts'
 import type { Answer } from './answer.ts'
 import type { Handle } from './dispatch.ts'
 import { brokenOff, tooLarge } from './fetch.ts'
+import { bodyOfFramework, type Framework } from './framework-body.ts'
 import type { Incoming } from './incoming.ts'
 
 /** How long a receiver may take nothing of an answer before the connection is closed. */
@@ -45,12 +46,6 @@ async function serve(
     // `handle` answers its own failures; what fails here is the connection.
     response.destroy()
   }
-}
-
-/** A body that a framework parsed before the request came here. */
-interface Framework {
-  readonly originalUrl?: string
-  readonly body?: unknown
 }
 
 class NodeIncoming implements Incoming {
@@ -118,7 +113,7 @@ async function readMessage(message: IncomingMessage & Framework, maxBytes: numbe
   const length = message.headers['content-length']
   const coding = message.headers['transfer-encoding']
   if (length !== undefined && Number(length) > maxBytes) throw tooLarge(maxBytes)
-  if (message.readableEnded || message.readableDidRead) return parsedByFramework(message)
+  if (message.readableEnded || message.readableDidRead) return bodyOfFramework(message)
   if (length === undefined && coding === undefined) return none
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
     throw new ServiceError('not_implemented', 'Cannot read the body: this transfer coding is not known', {
@@ -144,16 +139,6 @@ async function readMessage(message: IncomingMessage & Framework, maxBytes: numbe
     message.on('error', (cause) => reject(brokenOff(cause)))
     message.on('close', () => reject(brokenOff()))
   })
-}
-
-/** `express.json()` and the like leave the bytes read and their reading in `body`. */
-async function parsedByFramework(message: IncomingMessage & Framework): Promise<Uint8Array> {
-  const { body } = message
-  if (body === undefined || body === null) return none
-  if (body instanceof Uint8Array) return body
-  if (typeof body === 'string') return Buffer.from(body)
-  const isForm = message.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true
-  return Buffer.from(isForm ? new URLSearchParams(body as Record<string, string>).toString() : JSON.stringify(body))
 }
 
 function send(request: IncomingMessage, response: ServerResponse, answer: Answer, stallMs: number): void {
