@@ -39,7 +39,7 @@ export interface TestService {
   /** Every statement since the last call of `reset`. */
   readonly statements: string[]
   readonly changes: RecordedChange[]
-  /** Every line of the log, at the most verbose level. */
+  /** Every line of the log: at the most verbose level, unless `logLevel` is given. */
   readonly log: string[]
   reset(): void
   close(): Promise<void>
@@ -122,7 +122,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       ...appOptions,
     },
     {
-      log: createLog('trace', { write: (line: string) => void log.push(line) }),
+      log: createLog(appOptions.logLevel ?? 'trace', { write: (line: string) => void log.push(line) }),
       onQuery: (sql) => void statements.push(sql),
       changeSink: async (tx, actor, made, by) => {
         await changeSink?.(tx, actor, made, by)

@@ -1,0 +1,620 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { createLog } from '../../src/observe/log.ts'
+import { resealAll } from '../../src/secret/reseal.ts'
+import { actorPassphrase, sealedColumns } from '../../src/secret/sealed-columns.ts'
+import { everything, TestCallers } from '../support/callers.ts'
+import { rawRequest } from '../support/raw-request.ts'
+import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
+import { basic, forEachService, testKeys, type TestActor, type TestService } from '../support/service.ts'
+import { dumpStore } from '../support/store-dump.ts'
+import { faulty, type FaultyStore } from '../support/stores.ts'
+
+const newKey = 'k2:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U'
+const wrongKey = 'k1:Yq2mT7vX0rKd5ZpWcB8nHs4JuLgEfAi1oR9xQyN3w6M'
+const neutral = { error: 'server_error', message: 'The service failed' }
+
+async function storeOf(service: TestService) {
+  return (await service.app.start()).store
+}
+
+/** The passphrase of an actor as it is kept. */
+async function sealedPassphrase(service: TestService, id: string): Promise<string> {
+  const row = await (await storeOf(service)).read((q) =>
+    q.get<{ passphrase: string }>('SELECT passphrase FROM actor WHERE id = $1', id),
+  )
+  return row?.passphrase ?? ''
+}
+
+function reasonsIn(service: TestService): string[] {
+  return service.log.flatMap((line) => {
+    const { error } = JSON.parse(line) as { error?: { reason?: string } }
+    return error?.reason === undefined ? [] : [error.reason]
+  })
+}
+
+forEachService((start, dialect) => {
+  describe('what the store holds', () => {
+    it('SEC-01 SEC-02 is no passphrase in clear, chosen or made, and no credential that somebody tried', async () => {
+      const callers = new TestCallers()
+      const service = await start({
+        ...callers.parts,
+        botToken: 'planted-bot-token',
+        declare: (app) => declareAll(app),
+      })
+      const made = await service.createActor('made@example.com')
+      await furnish(made)
+      const chosen = 'planted chosen passphrase: ü'
+      const answer = await service.request('/', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ creator: 'chosen@example.com', passphrase: chosen }),
+      })
+      const { id } = (await answer.json()) as { id: string }
+      const session = callers.session(made.id)
+      for (const route of routes.filter(({ id: name }) => name !== 'deleteActor')) {
+        for (const authorization of [
+          made.authorization,
+          basic(made.creator, 'planted-wrong-passphrase'),
+          `Bearer ${session}`,
+          'Bearer planted-wrong-token',
+        ]) {
+          await (await service.request(...requestOf(route, made.id, { authorization }))).text()
+        }
+      }
+      assert.equal(
+        (await service.request(`/${id}`, { headers: { authorization: basic('chosen@example.com', chosen) } })).status,
+        200,
+      )
+
+      const secrets = [
+        made.passphrase,
+        chosen,
+        made.authorization.slice('Basic '.length),
+        session,
+        'planted-wrong',
+        'planted-bot-token',
+        testKeys.slice('k1:'.length),
+      ]
+      const dump = JSON.stringify(await dumpStore(await storeOf(service)))
+      assert.ok(dump.includes(id))
+      for (const secret of secrets) assert.ok(!dump.includes(secret), secret)
+      if (dialect === 'sqlite') {
+        const folder = dirname(service.databaseUrl.slice('sqlite:'.length))
+        const bytes = readdirSync(folder).map((name) => readFileSync(join(folder, name)))
+        assert.ok(bytes.some((file) => file.includes(id)))
+        for (const secret of secrets) assert.ok(!bytes.some((file) => file.includes(secret)), secret)
+      }
+    })
+
+    it('SEC-02 names the key of every sealed value, and seals equal secrets to different texts', async () => {
+      const service = await start()
+      const create = { method: 'POST', headers: { 'content-type': 'application/json' } }
+      const body = JSON.stringify({ creator: 'same@example.com', passphrase: 'the same passphrase' })
+      const ids = await Promise.all(
+        [1, 2].map(async () => ((await (await service.request('/', { ...create, body })).json()) as { id: string }).id),
+      )
+      const [first = '', second = ''] = await Promise.all(ids.map((id) => sealedPassphrase(service, id)))
+      assert.match(first, /^v1\.k1\.[A-Za-z0-9_-]{60,}$/)
+      assert.match(second, /^v1\.k1\.[A-Za-z0-9_-]{60,}$/)
+      assert.notEqual(first, second)
+    })
+
+    it('SEC-02 opens a sealed value in its own row alone: one that was moved lets nobody in', async () => {
+      const service = await start()
+      const [owner, thief] = [
+        await service.createActor('owner@example.com'),
+        await service.createActor('thief@example.com'),
+      ]
+      const store = await storeOf(service)
+      const stolen = await sealedPassphrase(service, thief.id)
+      await store.write((tx) => tx.run('UPDATE actor SET passphrase = $2 WHERE id = $1', owner.id, stolen))
+      const before = await dumpStore(store)
+      service.reset()
+      for (const passphrase of [thief.passphrase, owner.passphrase, stolen, '']) {
+        const answer = await service.request(`/${owner.id}`, {
+          headers: { authorization: basic(owner.creator, passphrase) },
+        })
+        assert.equal(answer.status, 500)
+        assert.deepEqual(await answer.json(), neutral)
+      }
+      assert.deepEqual(await dumpStore(store), before)
+      assert.deepEqual(
+        new Set(reasonsIn(service)),
+        new Set([
+          `Cannot open the secret of ["${owner.id}","actor.passphrase"]: key "k1" is not the one it was sealed with, or it was changed, or it belongs to another place`,
+        ]),
+      )
+      assert.equal((await thief.request('GET', '')).status, 200)
+    })
+
+    it('SEC-02 opens no sealed value that was changed by one character, cut, or written in clear', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const store = await storeOf(service)
+      const sealed = await sealedPassphrase(service, actor.id)
+      const at = sealed.length - 10
+      const changed = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1)
+      for (const value of [changed, sealed.slice(0, 20), 'v1.k1.', '', actor.passphrase, 'v1.k9.AAAA']) {
+        await store.write((tx) => tx.run('UPDATE actor SET passphrase = $2 WHERE id = $1', actor.id, value))
+        const answer = await actor.request('GET', '')
+        assert.equal(answer.status, 500, value)
+        assert.deepEqual(await answer.json(), neutral)
+      }
+      await store.write((tx) => tx.run('UPDATE actor SET passphrase = $2 WHERE id = $1', actor.id, sealed))
+      assert.equal((await actor.request('GET', '')).status, 200)
+    })
+  })
+
+  describe('a change of keys', () => {
+    it('SEC-03 keeps what the old key sealed readable, and seals anew with the new one', async () => {
+      const first = await start()
+      const actor = await first.createActor('before@example.com')
+      const rotated = await start({ database: first.databaseUrl, secretKeys: `${newKey},${testKeys}` })
+      const ask = (service: TestService, { id, authorization }: TestActor): Promise<Response> =>
+        service.request(`/${id}`, { headers: { authorization } })
+      const answer = (await (await ask(rotated, actor)).json()) as { passphrase: string }
+      assert.equal(answer.passphrase, actor.passphrase)
+      const later = await rotated.createActor('after@example.com')
+      assert.match(await sealedPassphrase(rotated, actor.id), /^v1\.k1\./)
+      assert.match(await sealedPassphrase(rotated, later.id), /^v1\.k2\./)
+
+      assert.deepEqual(await resealAll(await storeOf(rotated), (await rotated.app.start()).keyRing), { resealed: 1 })
+      const without = await start({ database: first.databaseUrl, secretKeys: newKey })
+      for (const { id, authorization, passphrase } of [actor, later]) {
+        const shown = (await (await without.request(`/${id}`, { headers: { authorization } })).json()) as {
+          passphrase: string
+        }
+        assert.equal(shown.passphrase, passphrase)
+        assert.match(await sealedPassphrase(without, id), /^v1\.k2\./)
+      }
+    })
+
+    const gone: readonly [what: string, keys: string, reason: string][] = [
+      ['was removed', newKey, 'key "k1" is not in the key ring'],
+      [
+        'is another one under the same id',
+        wrongKey,
+        'key "k1" is not the one it was sealed with, or it was changed, or it belongs to another place',
+      ],
+    ]
+    for (const [what, secretKeys, reason] of gone) {
+      it(`SEC-03 fails clearly where the key ${what}: neither garbage nor a way in`, async () => {
+        const first = await start({ uniqueCreator: true })
+        const actor = await first.createActor('owner@example.com')
+        await actor.request('PUT', '/properties/color', '"blue"')
+        const service = await start({ database: first.databaseUrl, secretKeys, uniqueCreator: true })
+        const store = await storeOf(service)
+        const before = await dumpStore(store)
+        service.reset()
+        const answers = [
+          await service.request(`/${actor.id}`, { headers: { authorization: actor.authorization } }),
+          await service.request(`/${actor.id}/properties/color`, { headers: { authorization: actor.authorization } }),
+          await service.request(`/${actor.id}`, { headers: { authorization: basic('owner@example.com', 'wrong') } }),
+          await service.request('/', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ creator: 'owner@example.com', passphrase: actor.passphrase }),
+          }),
+        ]
+        for (const answer of answers) {
+          assert.equal(answer.status, 500)
+          assert.deepEqual(await answer.json(), neutral)
+        }
+        assert.deepEqual(
+          reasonsIn(service),
+          answers.map(() => `Cannot open the secret of ["${actor.id}","actor.passphrase"]: ${reason}`),
+        )
+        assert.deepEqual(await dumpStore(store), before)
+        // Others are served: what cannot be opened is one value, not the service.
+        const other = await service.createActor('other@example.com')
+        assert.equal((await other.request('GET', '')).status, 200)
+        // And with the key it is all there again.
+        assert.equal((await actor.request('GET', '/properties/color')).status, 200)
+      })
+    }
+
+    it('SEC-03 seals anew every column that holds sealed values', async () => {
+      const service = await start()
+      await service.createActor()
+      const dump = await dumpStore(await storeOf(service))
+      const found = new Set<string>()
+      for (const [table, rows] of Object.entries(dump)) {
+        for (const row of rows) {
+          for (const [column, value] of Object.entries(JSON.parse(row) as object)) {
+            if (typeof value === 'string' && /^v\d+\.k1\./.test(value)) found.add(`${table}.${column}`)
+          }
+        }
+      }
+      assert.ok(found.has('actor.passphrase'))
+      const known = new Set(sealedColumns.map(({ table, column }) => `${table}.${column}`))
+      assert.ok(known.has(`${actorPassphrase.table}.${actorPassphrase.column}`))
+      for (const column of found) assert.ok(known.has(column), column)
+    })
+  })
+
+  describe('logs, errors and counters', () => {
+    const secrets = {
+      tried: 'planted-tried-passphrase',
+      bearer: 'planted-bearer-token',
+      cookie: 'planted-cookie-token',
+      value: 'planted-body-value',
+      query: 'planted-query-value',
+      bot: 'planted-bot-token',
+      metrics: 'planted-metrics-token',
+      chosen: 'planted-chosen-passphrase',
+    } as const
+
+    let service: TestService
+    let store: FaultyStore
+    let actor: TestActor
+    let peer: string
+    let failing = false
+    before(async () => {
+      const callers = new TestCallers()
+      service = await start({
+        ...callers.parts,
+        botToken: secrets.bot,
+        metricsToken: secrets.metrics,
+        wrapStore: (inner) => (store = faulty(inner)),
+        declare: (app) => {
+          const mayFail = (): void => {
+            if (failing) throw new Error('The application failed')
+          }
+          app.method('greet', mayFail)
+          app.action('paint', mayFail)
+          app.resource('picture', mayFail)
+          app.property('*', ({ value }) => {
+            mayFail()
+            return value
+          })
+          app.bot(() => {
+            mayFail()
+            return true
+          })
+          app.on('actor_created', mayFail)
+          app.on('actor_deleted', mayFail)
+          // After those above, which answer nothing when they do not fail.
+          declareAll(app)
+        },
+      })
+      actor = await service.createActor('owner@example.com')
+      await furnish(actor)
+      peer = callers.peer(actor.id, { grants: everything })
+      for (const [name, value] of Object.entries({ created: actor.passphrase, peer })) {
+        assert.ok(value.length > 20, name)
+      }
+    })
+
+    const bodies: readonly [type: string, body: string][] = [
+      [
+        'application/json',
+        JSON.stringify({ creator: 'new@example.com', passphrase: secrets.chosen, extra: secrets.value }),
+      ],
+      ['application/json', JSON.stringify({ action: 'update', item_index: secrets.value, item_value: secrets.value })],
+      ['application/json', JSON.stringify({ notes: { items: [{ index: secrets.value }] } })],
+      ['application/json', JSON.stringify({ jsonrpc: '2.0', method: 'greet', params: secrets.value, id: 1 })],
+      ['application/json', JSON.stringify([secrets.value])],
+      ['application/json', JSON.stringify(secrets.value)],
+      ['application/json', `{"passphrase": "${secrets.chosen}", "broken": ${secrets.value}`],
+      ['application/json', secrets.value],
+      ['text/plain', secrets.value],
+      [
+        'application/x-www-form-urlencoded',
+        `creator=new@example.com&passphrase=${secrets.chosen}&value=${secrets.value}`,
+      ],
+      [
+        'multipart/form-data; boundary=b',
+        `--b\r\nContent-Disposition: form-data; name="passphrase"\r\n\r\n${secrets.chosen}\r\n--b--\r\n`,
+      ],
+      ['multipart/form-data; boundary=b', `--b\r\n${secrets.chosen}`],
+    ]
+
+    /** Every route with every credential; bodies where there is one. Gives the answers that refuse. */
+    async function drive(): Promise<string[]> {
+      const refusals: string[] = []
+      const credentials: readonly Record<string, string>[] = [
+        { authorization: actor.authorization },
+        { authorization: basic(actor.creator, secrets.tried) },
+        { authorization: basic(secrets.tried, actor.passphrase) },
+        { authorization: `Basic ${secrets.tried}` },
+        { authorization: `Bearer ${secrets.bearer}` },
+        { authorization: `Bearer ${peer}` },
+        { authorization: secrets.bearer },
+        { cookie: `oauth_token=${secrets.cookie}; other=${secrets.cookie}` },
+      ]
+      // What deletes comes last, so that the others find what they ask for.
+      const others = routes.filter(({ method }) => method !== 'DELETE')
+      const deletions = routes.filter(({ id, method }) => method === 'DELETE' && id !== 'deleteActor')
+      for (const route of [...others, ...deletions]) {
+        const hasBody = route.method === 'POST' || route.method === 'PUT'
+        for (const [at, headers] of credentials.entries()) {
+          // All bodies for the owner; the others do not get as far.
+          for (const body of hasBody ? bodies.slice(0, at === 0 ? bodies.length : 1) : [undefined]) {
+            const [path] = requestOf(route, actor.id, {})
+            const answer = await service.request(`${path}?token=${secrets.query}&format=${secrets.query}`, {
+              method: route.method,
+              headers: { ...headers, ...(body === undefined ? {} : { 'content-type': body[0] }) },
+              ...(body === undefined ? {} : { body: body[1] }),
+            })
+            const text = JSON.stringify([...answer.headers]) + (await answer.text())
+            if (answer.status >= 400) refusals.push(text)
+          }
+        }
+      }
+      return refusals
+    }
+
+    function assertNoSecret(texts: readonly string[], what: string): void {
+      const all = [
+        ...Object.values(secrets),
+        actor.passphrase,
+        actor.authorization.slice('Basic '.length),
+        basic(actor.creator, secrets.tried).slice('Basic '.length),
+        peer,
+        testKeys.slice('k1:'.length),
+      ]
+      for (const secret of all) {
+        const found = texts.find((text) => text.includes(secret))
+        assert.equal(found, undefined, `${what} holds ${secret}`)
+      }
+    }
+
+    it('SEC-04 hold no secret, whatever was sent to whichever route, at the most verbose level', async () => {
+      service.reset()
+      const refusals = await drive()
+      assert.ok(refusals.length > 200)
+      assert.ok(service.log.length > 300)
+      assertNoSecret(refusals, 'an answer')
+      assertNoSecret(service.log, 'the log')
+    })
+
+    it('SEC-04 hold no secret when the store fails, at whichever statement', async () => {
+      for (const error of [undefined, () => new Error('disk I/O error')]) {
+        for (const matching of [/./, /property|attribute/, /INSERT|UPDATE|DELETE/, /list_/]) {
+          await furnish(actor)
+          service.reset()
+          const times = Number.MAX_SAFE_INTEGER
+          store.plan({ matching, times, ...(error === undefined ? {} : { error }) })
+          const refusals = await drive()
+          assert.ok(store.failed > 5, String(matching))
+          store.plan()
+          assert.ok(service.log.some((line) => line.includes('"level":"error"')))
+          assertNoSecret(refusals, 'an answer')
+          assertNoSecret(service.log, 'the log')
+        }
+      }
+    })
+
+    it('SEC-04 hold no secret when the application fails', async () => {
+      service.reset()
+      failing = true
+      const refusals = await drive()
+      failing = false
+      assert.ok(service.log.some((line) => line.includes('The application failed')))
+      assertNoSecret(refusals, 'an answer')
+      assertNoSecret(service.log, 'the log')
+    })
+
+    it('SEC-04 counters know routes, methods and statuses, and nothing of what was sent', async () => {
+      const answer = await service.request('/metrics', { headers: { authorization: `Bearer ${secrets.metrics}` } })
+      assert.equal(answer.status, 200)
+      const text = await answer.text()
+      assert.match(text, /route="putProperty"/)
+      assertNoSecret([text], 'a counter')
+      for (const fact of [actor.id, actor.creator, 'color', 'notes']) assert.ok(!text.includes(fact), fact)
+    })
+
+    it('SEC-05 a failure of the store is told in neutral words, and its cause stays in the log', async () => {
+      for (const route of routes.filter(({ access }) => access !== 'service')) {
+        service.reset()
+        store.plan({
+          matching: /./,
+          times: Number.MAX_SAFE_INTEGER,
+          error: () => new Error('planted-cause of the driver'),
+        })
+        const [path, init] = requestOf(route, actor.id, { authorization: actor.authorization })
+        const answer = await service.request(path, init)
+        store.plan()
+        assert.equal(answer.status, 500, route.id)
+        assert.deepEqual(await answer.json(), neutral, route.id)
+        assert.equal(service.log.filter((line) => line.includes('planted-cause of the driver')).length, 1, route.id)
+
+        store.plan({ matching: /./, times: Number.MAX_SAFE_INTEGER })
+        const busy = await service.request(path, init)
+        store.plan()
+        assert.equal(busy.status, 503, route.id)
+        assert.deepEqual(
+          await busy.json(),
+          { error: 'store_unavailable', message: 'Storage cannot be used right now' },
+          route.id,
+        )
+      }
+    })
+
+    it('SEC-05 a failure of the application is told in neutral words, and its cause stays in the log', async () => {
+      const calls: readonly [method: string, path: string, body?: unknown][] = [
+        ['POST', '/methods/greet', {}],
+        ['GET', '/methods/greet'],
+        ['POST', '/actions/paint', {}],
+        ['GET', '/resources/picture'],
+        ['GET', '/properties/color'],
+        ['GET', '/properties'],
+        ['GET', '/properties?format=full'],
+        ['PUT', '/properties/color', 'red'],
+        ['POST', '/properties', { color: 'red' }],
+        ['DELETE', '/properties/color'],
+        ['DELETE', '/properties'],
+        ['POST', '/properties/notes', 'x'],
+        ['POST', '/properties/notes/items', { action: 'delete', item_index: 0 }],
+        ['GET', '/properties/notes/items'],
+      ]
+      await furnish(actor)
+      const before = await dumpStore(await storeOf(service))
+      for (const [method, path, body] of calls) {
+        service.reset()
+        failing = true
+        const answer = await actor.request(method, path, body)
+        failing = false
+        assert.equal(answer.status, 500, path)
+        assert.deepEqual(await answer.json(), neutral, path)
+        assert.equal(service.log.filter((line) => line.includes('The application failed')).length, 1, path)
+      }
+      assert.deepEqual(await dumpStore(await storeOf(service)), before)
+    })
+
+    it('SEC-05 a failure inside a JSON-RPC call is told in neutral words too', async () => {
+      failing = true
+      const answer = await actor.request('POST', '/methods', { jsonrpc: '2.0', method: 'greet', id: 1 })
+      failing = false
+      assert.deepEqual(await answer.json(), {
+        jsonrpc: '2.0',
+        error: { code: -32603, message: 'Internal error', data: 'The service failed' },
+        id: 1,
+      })
+    })
+
+    it('SEC-05 SEC-07 a cause is cut to length, however long it and its own causes are', async () => {
+      service.reset()
+      const endless = new Error('e'.repeat(1_000_000), { cause: new Error('c'.repeat(1_000_000)) })
+      Object.assign(endless.cause as Error, { cause: endless })
+      store.plan({ at: 1, error: () => endless })
+      const answer = await actor.request('GET', '')
+      store.plan()
+      assert.deepEqual(await answer.json(), neutral)
+      const [line = ''] = service.log
+      assert.ok(line.length < 40_000, String(line.length))
+      assert.match(line, /e{2000}… \(1000000 characters\)/)
+      assert.match(line, /c{2000}… \(1000000 characters\)/)
+    })
+
+    it('SEC-05 whatever a handler throws, an answer is given and the event is logged', async () => {
+      const thrown: readonly unknown[] = [
+        undefined,
+        null,
+        'a text',
+        42,
+        Symbol('s'),
+        Object.create(null),
+        {
+          toString: () => {
+            throw new Error('no text')
+          },
+        },
+        Object.assign(new Error('x'), { message: 42, name: null, stack: {}, code: {}, detail: null }),
+        new AggregateError([new Error('one')], 'many'),
+        Object.freeze(new Error('frozen')),
+      ]
+      const own = await start({
+        declare: (app) =>
+          app.method('throw', ({ input }) => {
+            throw thrown[(input as { at: number }).at]
+          }),
+      })
+      const caller = await own.createActor()
+      for (const at of thrown.keys()) {
+        own.reset()
+        const answer = await caller.request('POST', '/methods/throw', { at })
+        assert.equal(answer.status, 500, String(at))
+        assert.deepEqual(await answer.json(), neutral)
+        assert.equal(own.log.filter((line) => line.includes('"level":"error"')).length, 1, String(at))
+      }
+    })
+
+    it('SEC-09 anonymous refusals and requests leave no line at the level of a service that nobody configured', async () => {
+      const quiet = await start({ logLevel: 'info', listen: true })
+      const target = await quiet.createActor()
+      quiet.reset()
+      const requests: readonly [
+        method: string,
+        path: string,
+        status: number,
+        headers?: Record<string, string>,
+        body?: string,
+      ][] = [
+        ['GET', '/', 200],
+        ['GET', '/nothing/here', 404],
+        ['GET', `/${target.id}`, 401],
+        ['GET', `/${target.id}/properties`, 401],
+        ['GET', `/${target.id}/properties`, 302, { accept: 'text/html' }],
+        ['GET', `/${target.id}/properties`, 403, { authorization: 'Bearer x' }],
+        ['GET', `/${target.id}/properties`, 403, { authorization: basic('a', 'b') }],
+        ['GET', `/${target.id}/properties`, 401, { authorization: 'nonsense' }],
+        ['PATCH', `/${target.id}`, 405],
+        ['POST', `/${target.id}`, 405],
+        ['PROPFIND', `/${target.id}`, 501],
+        ['M-SEARCH', '/', 501],
+        ['GET', '/%ff', 400],
+        ['GET', '/%2e%2e', 400],
+        ['GET', `/${'x'.repeat(9000)}`, 414],
+        ['POST', '/', 400, { 'content-type': 'application/json' }, '{'],
+        ['POST', '/', 415, { 'content-type': 'image/png' }, 'x'],
+        ['POST', '/', 413, { 'content-type': 'application/json' }, ' '.repeat(3_000_000)],
+        ['POST', '/', 201, { 'content-type': 'application/json' }, '{}'],
+        ['POST', '/bot', 404, {}, '{}'],
+        ['GET', '/metrics', 200],
+        ['GET', '/health/ready', 200],
+      ]
+      for (let round = 0; round < 3; round++) {
+        for (const [method, path, status, headers = {}, body] of requests) {
+          const answer = await rawRequest(quiet.url, method, path, { headers, ...(body === undefined ? {} : { body }) })
+          assert.equal(answer.status, status, `${method} ${path.slice(0, 60)}`)
+        }
+      }
+      assert.deepEqual(quiet.log, [])
+    })
+  })
+})
+
+describe('a line of the log', () => {
+  const nasty = [
+    ['line breaks', 'a\nb\r\nc\u2028d\u2029e\u0085f'],
+    ['an end of the line and a forged event', '"}\n{"level":"fatal","msg":"forged"}\n'],
+    ['escape sequences of a terminal', '\u001b[2J\u001b]0;title\u0007\u009b31m\u0090x\u009c'],
+    ['NUL, backspace and delete', 'a\u0000b\u0008c\u007f'],
+    ['marks that turn the direction of writing', 'a\u202eb\u2066c\u200fd\u061ce'],
+    ['half a surrogate pair', 'a\ud800b'],
+    ['a megabyte', 'x'.repeat(1_000_000)],
+  ] as const
+
+  function lineOf(write: (log: ReturnType<typeof createLog>) => void): string {
+    const lines: string[] = []
+    write(createLog('trace', { write: (line: string) => void lines.push(line) }))
+    assert.equal(lines.length, 1)
+    return lines[0] ?? ''
+  }
+
+  /** One line, printable characters alone, and JSON. */
+  function assertOneLine(line: string): void {
+    assert.equal(line.indexOf('\n'), line.length - 1)
+    // oxlint-disable-next-line no-control-regex
+    assert.doesNotMatch(line.slice(0, -1), /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/)
+    assert.ok(line.length < 20_000, String(line.length))
+    assert.equal(typeof JSON.parse(line), 'object')
+  }
+
+  for (const [what, text] of nasty) {
+    it(`SEC-07 stays one line of bounded length with ${what} in a field, in a code, or in an error and its cause`, () => {
+      assertOneLine(lineOf((log) => log.info({ name: text, reason: text }, 'An event')))
+      const error = Object.assign(new Error(text, { cause: new Error(text) }), { code: text, detail: { reason: text } })
+      error.name = text
+      assertOneLine(lineOf((log) => log.error({ error }, 'An event')))
+      assertOneLine(lineOf((log) => log.error({ error: text }, 'An event')))
+    })
+  }
+
+  it('SEC-07 shows what it did not pass on', () => {
+    const { name } = JSON.parse(lineOf((log) => log.info({ name: 'a\u009b\u202eb' }, 'An event'))) as { name: string }
+    assert.equal(name, 'a\\u009b\\u202eb')
+    const { name: long } = JSON.parse(lineOf((log) => log.info({ name: 'x'.repeat(2001) }, 'An event'))) as {
+      name: string
+    }
+    assert.equal(long, `${'x'.repeat(2000)}… (2001 characters)`)
+    const { name: whole } = JSON.parse(lineOf((log) => log.info({ name: 'x'.repeat(2000) }, 'An event'))) as {
+      name: string
+    }
+    assert.equal(whole, 'x'.repeat(2000))
+  })
+})
