@@ -16,6 +16,8 @@ import { routesFor } from './http/routes.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { Operations } from './operation/operations.ts'
+import { GuardedClient } from './peer/guarded-client.ts'
+import type { PeerClient } from './peer/peer-client.ts'
 import { Permission, type RelationshipRules } from './permission/permission.ts'
 import type { Access } from './property/access.ts'
 import { BulkWrite } from './property/bulk-write.ts'
@@ -51,6 +53,8 @@ export interface ServiceOptions {
   readonly relationshipRules?: RelationshipRules
   /** Receives the changes of every write inside its transaction. */
   readonly changeSink?: ChangeSink
+  /** Calls to other actors; the guarded way over the network unless given. */
+  readonly peerClient?: PeerClient
   /** Told of every statement, for counting. */
   readonly onQuery?: QueryObserver
   /** Stands between the domain and the store, for faults. */
@@ -122,6 +126,15 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     handleOf,
   })
   const contacts = new Contacts(store, log, now)
+  const peerClient =
+    options.peerClient ??
+    new GuardedClient({
+      allowPrivatePeers: config.allowPrivatePeers,
+      allowHttp: config.allowHttp,
+      connectSeconds: config.peerConnectSeconds,
+      readSeconds: config.peerReadSeconds,
+      release,
+    })
   let isStopping = false
 
   const parts: Parts = {
@@ -143,6 +156,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     operations: new Operations({ registry, permission, handleOf }),
     attributes: new Attributes(store, now),
     contacts,
+    peerClient,
     pages: { ...builtInPages, ...options.pages },
     log,
     metrics,
@@ -158,6 +172,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       isStopping = true
     },
     close: async () => {
+      await peerClient.close()
       await contacts.settled()
       await store.close()
     },

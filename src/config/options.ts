@@ -137,7 +137,7 @@ export const options = {
     byDefault: (mode) => (mode === 'development' ? 'localhost' : null),
     values: 'name or address',
     text: 'The address to listen on.',
-    defaultText: '`localhost` in development, else every address of the machine',
+    defaultText: '`localhost` (both of its addresses) in development, else every address of the machine',
   }),
   baseUrl: text<string | null>(
     {
@@ -152,7 +152,7 @@ export const options = {
   allowHttp: flag({
     env: 'TROUPE_ALLOW_HTTP',
     byDefault: (mode) => mode === 'development',
-    text: 'Accepts a `BASE_URL` that is not https in production. Passphrases then cross the network in clear.',
+    text: 'Accepts a `BASE_URL` that is not https in production, and calls peers over http. Passphrases and secrets then cross the network in clear.',
     defaultText: '1 in development, else 0',
   }),
   database: text<string>(

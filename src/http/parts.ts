@@ -8,6 +8,7 @@ import type { Config } from '../config/options.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Operations } from '../operation/operations.ts'
+import type { PeerClient } from '../peer/peer-client.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { BulkWrite } from '../property/bulk-write.ts'
 import type { Lists } from '../property/lists.ts'
@@ -32,6 +33,7 @@ export interface Parts {
   readonly operations: Operations
   readonly attributes: Attributes
   readonly contacts: Contacts
+  readonly peerClient: PeerClient
   readonly pages: Pages
   readonly log: Log
   readonly metrics: Metrics

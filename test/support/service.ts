@@ -5,6 +5,7 @@ import { createLog } from '../../src/observe/log.ts'
 import type { Change, ChangeSink } from '../../src/property/change.ts'
 import type { BearerKind } from '../../src/auth/authenticate.ts'
 import type { Caller } from '../../src/auth/caller.ts'
+import type { PeerClient } from '../../src/peer/peer-client.ts'
 import type { RelationshipRules } from '../../src/permission/permission.ts'
 import type { Dialect } from '../../src/store/portable.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -21,6 +22,7 @@ export interface StartOptions extends Partial<TroupeOptions> {
   readonly changeSink?: ChangeSink
   readonly bearerKinds?: readonly BearerKind[]
   readonly relationshipRules?: RelationshipRules
+  readonly peerClient?: PeerClient
 }
 
 export interface RecordedChange extends Change {
@@ -104,7 +106,17 @@ export const testKeys = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
 
 /** `options.database` is a database that another service of the test uses already. */
 export async function startService(databaseUrl: string, options: StartOptions = {}): Promise<TestService> {
-  const { declare, listen = false, now, wrapStore, changeSink, bearerKinds, relationshipRules, ...appOptions } = options
+  const {
+    declare,
+    listen = false,
+    now,
+    wrapStore,
+    changeSink,
+    bearerKinds,
+    relationshipRules,
+    peerClient,
+    ...appOptions
+  } = options
   const statements: string[] = []
   const changes: RecordedChange[] = []
   const log: string[] = []
@@ -132,6 +144,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       ...(wrapStore === undefined ? {} : { wrapStore }),
       ...(bearerKinds === undefined ? {} : { bearerKinds }),
       ...(relationshipRules === undefined ? {} : { relationshipRules }),
+      ...(peerClient === undefined ? {} : { peerClient }),
     },
   )
   declare?.(app)

@@ -1,0 +1,93 @@
+/** One request and its answer, from the queue for a connection to the last byte. */
+import type { Dispatcher } from 'undici'
+import { BoundedBody } from './bounded-body.ts'
+import type { PeerOutcome } from './peer-client.ts'
+
+export interface ExchangeLimits {
+  readonly connectMs: number
+  /** From when the request is sent. */
+  readonly readMs: number
+  readonly maxAnswerBytes: number
+}
+
+/**
+ * Knows at each moment whether the request was sent, which is what tells `unreached` from `unknown`. Every limit ends
+ * the connection: what is still on its way would be taken for the answer to the next request.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly outcome: Promise<PeerOutcome>
+  readonly #settle: (outcome: PeerOutcome) => void
+  readonly #limits: ExchangeLimits
+  readonly #body: BoundedBody
+  #timer: NodeJS.Timeout
+  #isSent = false
+  #isOver = false
+  #status = 0
+  #headers: Record<string, string> = {}
+
+  constructor(limits: ExchangeLimits) {
+    const { promise, resolve } = Promise.withResolvers<PeerOutcome>()
+    this.outcome = promise
+    this.#settle = resolve
+    this.#limits = limits
+    this.#body = new BoundedBody(limits.maxAnswerBytes)
+    this.#timer = setTimeout(() => this.#end('no connection in time'), limits.connectMs)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#isOver) return controller.abort(new Error('Nobody waits for the answer'))
+    this.#isSent = true
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#cut(controller, 'no complete answer in time'), this.#limits.readMs)
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (status < 200) return
+    this.#status = status
+    this.#headers = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+    )
+    if (Number(this.#headers['content-length']) > this.#limits.maxAnswerBytes) this.#cut(controller, tooLarge)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const encoding = this.#headers['content-encoding'] ?? 'identity'
+    // Only the plain form was asked for. Nothing is unpacked, so nothing can swell.
+    if (encoding !== 'identity') this.#cut(controller, `an answer in the encoding ${JSON.stringify(encoding)}`)
+    else if (!this.#body.append(chunk)) this.#cut(controller, tooLarge)
+  }
+
+  onResponseEnd(): void {
+    this.#finish({ kind: 'answered', status: this.#status, headers: this.#headers, body: this.#body.text() })
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#end(reasonOf(error))
+  }
+
+  #cut(controller: Dispatcher.DispatchController, reason: string): void {
+    this.#end(reason)
+    controller.abort(new Error(reason))
+  }
+
+  #end(reason: string): void {
+    this.#finish({ kind: this.#isSent ? 'unknown' : 'unreached', reason })
+  }
+
+  #finish(outcome: PeerOutcome): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#settle(outcome)
+  }
+}
+
+type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2]
+
+const tooLarge = 'an answer that is too large'
+
+/** A failure to connect to one of several addresses has no message of its own, only a code. */
+function reasonOf(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : null
+  const message = error.message === '' ? error.name : error.message
+  return code === null || message.includes(code) ? message : `${code}: ${message}`
+}

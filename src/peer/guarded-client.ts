@@ -1,0 +1,145 @@
+/** The one way out: calls to addresses that somebody chose, kept away from everything that is not a peer. */
+import { randomUUID } from 'node:crypto'
+import type { Agent } from 'undici'
+import { currentContext } from '../observe/context.ts'
+import { Exchange } from './exchange.ts'
+import { guardedConnector, type Resolve, resolveBySystem } from './guarded-connector.ts'
+import type { PeerClient, PeerOutcome, PeerRequest } from './peer-client.ts'
+import { judgeUrl, liesBelow, type PeerPolicy } from './url-rules.ts'
+
+export interface GuardedClientOptions extends PeerPolicy {
+  readonly connectSeconds: number
+  readonly readSeconds: number
+  /** Told to every peer as `Troupe/<release>`. */
+  readonly release: string
+  readonly resolve?: Resolve
+  /** PEM; believed in place of the system's authorities. Verification itself cannot be turned off. */
+  readonly authorities?: readonly string[]
+  /** How many peers' hosts may be in use at once. */
+  readonly maxOrigins?: number
+}
+
+/** 1 MiB: more than any answer between peers but a large synchronisation, which says so. */
+const maxAnswerBytes = 1_048_576
+
+const connectionsPerOrigin = 32
+
+/** What the client alone decides. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'authorization',
+  'connection',
+  'content-length',
+  'cookie',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+  'x-parent-request-id',
+  'x-request-id',
+])
+
+export class GuardedClient implements PeerClient {
+  readonly #options: GuardedClientOptions
+  /** Loaded with the first call: a service without peers starts without it. */
+  #agent: Promise<Agent> | undefined
+  #isClosed = false
+
+  constructor(options: GuardedClientOptions) {
+    this.#options = options
+  }
+
+  async call(request: PeerRequest): Promise<PeerOutcome> {
+    const judged = judgeUrl(request.url, this.#options)
+    if ('refused' in judged) return { kind: 'unreached', reason: `The URL ${judged.refused}` }
+    const { url } = judged
+    const headers = headersOf(request, url, `Troupe/${this.#options.release}`)
+    if ('refused' in headers) return { kind: 'unreached', reason: headers.refused }
+
+    this.#agent ??= this.#createAgent()
+    const agent = await this.#agent
+    if (this.#isClosed) return { kind: 'unreached', reason: 'The service is stopping' }
+    const { connectSeconds, readSeconds } = request.timeouts ?? this.#options
+    const exchange = new Exchange({
+      connectMs: connectSeconds * 1000,
+      readMs: readSeconds * 1000,
+      maxAnswerBytes: request.maxAnswerBytes ?? maxAnswerBytes,
+    })
+    agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: request.method,
+        headers: headers.headers,
+        body: request.body ?? null,
+      },
+      exchange,
+    )
+    return exchange.outcome
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await (await this.#agent)?.destroy()
+  }
+
+  async #createAgent(): Promise<Agent> {
+    const { allowPrivatePeers, authorities, connectSeconds, resolve = resolveBySystem } = this.#options
+    const { Agent, buildConnector } = await import('undici')
+    return new Agent({
+      connect: guardedConnector(buildConnector, {
+        allowPrivatePeers,
+        resolve,
+        timeoutMs: connectSeconds * 1000,
+        ...(authorities === undefined ? {} : { authorities }),
+      }),
+      connections: connectionsPerOrigin,
+      maxOrigins: this.#options.maxOrigins ?? 1000,
+      // Short, because some servers close an idle connection after two seconds without saying so beforehand, and what
+      // is sent at that moment is lost. A peer that announces a longer time is believed within the limit.
+      keepAliveTimeout: 1500,
+      keepAliveMaxTimeout: 30_000,
+      // The time of an exchange is limited as a whole.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+}
+
+function headersOf(
+  request: PeerRequest,
+  url: URL,
+  userAgent: string,
+): { readonly headers: Record<string, string> } | { readonly refused: string } {
+  const { bearer, basic, body } = request
+  const given = Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const own = given.find(([name]) => ownHeaders.has(name))
+  if (own !== undefined) return { refused: `The header ${own[0]} is set by the client alone` }
+  const credential = bearer ?? basic
+  if (credential !== undefined && !liesBelow(url, credential.baseuri)) {
+    return { refused: 'The URL lies outside the base address of the peer whose credential it would carry' }
+  }
+  const parent = currentContext()?.requestId
+  return {
+    headers: {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...Object.fromEntries(given),
+      'accept-encoding': 'identity',
+      'user-agent': userAgent,
+      'x-request-id': randomUUID(),
+      ...(parent === undefined ? {} : { 'x-parent-request-id': parent }),
+      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer.secret}` }),
+      ...(bearer !== undefined || basic === undefined ? {} : { authorization: basicOf(basic.user, basic.password) }),
+    },
+  }
+}
+
+function basicOf(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+}
