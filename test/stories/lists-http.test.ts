@@ -1,0 +1,808 @@
+/** Lists over HTTP, row by row of the wire, with what subscribers would be told of each change. */
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { answered, changesNothing, done, everythingStored, refused } from '../support/stored.ts'
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+forEachService((start) => {
+  let service: TestService
+  let actor: TestActor
+  let now = Date.UTC(2026, 0, 1)
+  before(async () => {
+    service = await start({ now: () => now })
+  })
+  const request = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response> =>
+    actor.request(method, `/properties${path}`, body, headers)
+  const items = async (name = 'notes'): Promise<unknown> => (await request('GET', `/${name}`)).json()
+  /** A new actor with the list `notes` of these items. */
+  const fresh = async (...given: readonly unknown[]): Promise<void> => {
+    actor = await service.createActor()
+    const handle = await service.app.actors.get(actor.id)
+    await handle?.list('notes').create({ description: 'My notes', explanation: 'One each' })
+    for (const item of given) await handle?.list('notes').append(item as object)
+    await handle?.set('value', { items: [1], metadata: { a: 1 } })
+    service.reset()
+  }
+  /** The blobs of the changes, each about the list and by the creator. */
+  const told = (name = 'notes'): unknown[] =>
+    service.changes.map(({ target, subtarget, resource, blob, by, actorId }) => {
+      assert.deepEqual([target, subtarget, resource, actorId], ['properties', name, null, actor.id])
+      assert.deepEqual(by, { kind: 'creator', via: 'basic' })
+      return JSON.parse(blob) as unknown
+    })
+  /** The work is refused with this, stores nothing and tells nothing; the list stays as it is. */
+  const refuses = async (
+    work: () => Promise<Response>,
+    status: number,
+    code: string,
+    message: string | RegExp,
+  ): Promise<void> => changesNothing(service, async () => refused(await work(), status, code, message))
+
+  describe('making a list', () => {
+    it('R-LIST-01 R-LIST-06 by POST with _type: 201, an empty array, and a change of its texts', async () => {
+      await fresh()
+      const body = { todo: { _type: 'list', description: 'To do', explanation: 'Soon', items: [{ index: 0, a: 1 }] } }
+      await answered(await request('POST', '', body), 201, { todo: '[Empty list property created]' })
+      assert.deepEqual(await items('todo'), [])
+      await answered(await request('GET', '/todo?format=short'), 200, {
+        _list: true,
+        count: 0,
+        description: 'To do',
+        explanation: 'Soon',
+      })
+      assert.deepEqual(told('todo'), [
+        {
+          list: 'todo',
+          operation: 'metadata',
+          length: 0,
+          description: 'To do',
+          explanation: 'Soon',
+          action: 'metadata_update',
+        },
+      ])
+    })
+
+    it('R-LIST-01 by PUT of all, and by a form with or without texts', async () => {
+      await fresh()
+      await done(await request('PUT', '', { a: { _type: 'list' } }))
+      const fields = 'property=b&property_type=list&description=From+a+form'
+      await answered(await request('POST', '', fields, form), 201, { b: '[Empty list property created]' })
+      await answered(await request('POST', '', 'property=c&property_type=list', form), 201, {
+        c: '[Empty list property created]',
+      })
+      for (const [name, description] of [
+        ['a', ''],
+        ['b', 'From a form'],
+        ['c', ''],
+      ] as const)
+        await answered(await request('GET', `/${name}?format=short`), 200, {
+          _list: true,
+          count: 0,
+          description,
+          explanation: '',
+        })
+    })
+
+    it('R-LIST-01 again keeps the items, and replaces only the texts that are given', async () => {
+      await fresh('a', 'b')
+      await answered(await request('POST', '', { notes: { _type: 'list', explanation: 'New' } }), 201, {
+        notes: '[Empty list property created]',
+      })
+      await answered(await request('GET', '/notes?format=short'), 200, {
+        _list: true,
+        count: 2,
+        description: 'My notes',
+        explanation: 'New',
+      })
+      assert.deepEqual(told(), [
+        { list: 'notes', operation: 'metadata', length: 2, explanation: 'New', action: 'metadata_update' },
+      ])
+    })
+
+    for (const [what, value] of [
+      ['_list', { _list: true, items: [] }],
+      ['no items', { items: [] }],
+    ] as const) {
+      it(`R-LIST-05 is not done by ${what}: 201, and nothing is made`, async () => {
+        await fresh()
+        await changesNothing(service, async () =>
+          answered(await request('POST', '', { made: value }), 201, { made: '[No items to update]' }),
+        )
+        assert.equal((await request('GET', '/made')).status, 404)
+      })
+    }
+
+    for (const [name, why] of [
+      ['a#b', 'a list\'s name holds no "#"'],
+      ['_a', 'a list\'s name does not begin with "_"'],
+      ['a/b', 'it holds a slash'],
+      ['list:a', 'names that begin with "list:" are reserved'],
+      ['', 'it is empty'],
+    ] as const) {
+      it(`R-LIST-01 refuses the name ${JSON.stringify(name)}`, async () => {
+        await fresh()
+        const message = `Cannot use the name ${JSON.stringify(name)}: ${why}`
+        await refuses(() => request('POST', '', { [name]: { _type: 'list' } }), 400, 'invalid_name', message)
+      })
+    }
+
+    it('R-LIST-01 of another _type is a value', async () => {
+      await fresh()
+      await answered(await request('POST', '', { a: { _type: 'set' } }), 201, { a: { _type: 'set' } })
+      await answered(await request('GET', '/a'), 200, { _type: 'set' })
+    })
+  })
+
+  describe('GET /properties/<list>', () => {
+    for (const query of ['', '?format=full', '?format=other', '?format=', '?metadata=true', '?index=']) {
+      it(`R-LIST-01 is the array of all items${query === '' ? '' : ` (${query})`}`, async () => {
+        await fresh({ t: 1 }, 'x', null, [2], false, 0, '')
+        await answered(await request('GET', `/notes${query}`), 200, [{ t: 1 }, 'x', null, [2], false, 0, ''])
+      })
+    }
+
+    it('R-LIST-01 keeps each item as it was written', async () => {
+      await fresh()
+      await request('POST', '/notes', '{"2":1.0,"1":12345678901234567890}')
+      assert.equal(await (await request('GET', '/notes')).text(), '[{"2":1.0,"1":12345678901234567890}]')
+    })
+
+    it('R-LIST-01 is an empty array for an empty list', async () => {
+      await fresh()
+      assert.equal(await (await request('GET', '/notes')).text(), '[]')
+    })
+
+    for (const [query, item] of [
+      ['0', 'a'],
+      ['2', 'c'],
+      ['-1', 'c'],
+      ['-3', 'a'],
+      ['0&format=short', 'a'],
+      ['007', undefined],
+    ] as const) {
+      it(`R-LIST-04 ?index=${query} is ${item === undefined ? 'nothing' : item}`, async () => {
+        await fresh('a', 'b', 'c')
+        if (item === undefined) await refused(await request('GET', `/notes?index=${query}`), 404, 'not_found', /./)
+        else await answered(await request('GET', `/notes?index=${query}`), 200, item)
+      })
+    }
+
+    for (const query of ['3', '-4', 'x', '1.5', '1e0', '0x1', '99999999999999999999', '2147483648', '1000000000']) {
+      it(`R-LIST-04 LST-09 ?index=${query} is 404`, async () => {
+        await fresh('a', 'b', 'c')
+        await refused(await request('GET', `/notes?index=${query}`), 404, 'not_found', 'There is no property "notes"')
+      })
+    }
+  })
+
+  describe('an item by its index in the path', () => {
+    it('R-LIST-04 GET is the item, as JSON also where it is a text', async () => {
+      await fresh('a', { t: 'b' })
+      const answer = await request('GET', '/notes/0')
+      assert.equal(answer.headers.get('content-type'), 'application/json')
+      assert.equal(await answer.text(), '"a"')
+      await answered(await request('GET', '/notes/1'), 200, { t: 'b' })
+    })
+
+    for (const path of ['2', '-1', 'x', '1.0', '', '1/', '1/t', '1/t/x', '%31%20', '99999999999999999999']) {
+      it(`R-LIST-04 LST-09 GET ${JSON.stringify(path)} is 404`, async () => {
+        await fresh('a', { t: 'b' })
+        await refused(await request('GET', `/notes/${path}`), 404, 'not_found', /^There is no property "notes\//)
+      })
+    }
+
+    for (const [way, address] of [
+      ['path', (index: number | string) => `/notes/${index}`],
+      ['query', (index: number | string) => `/notes?index=${index}`],
+    ] as const) {
+      it(`R-LIST-04 R-LIST-06 PUT by ${way} replaces the item: 204, told as an update`, async () => {
+        await fresh('a', 'b')
+        await done(await request('PUT', address(1), { t: 'B' }))
+        assert.deepEqual(await items(), ['a', { t: 'B' }])
+        assert.deepEqual(told(), [
+          {
+            list: 'notes',
+            operation: 'update',
+            length: 2,
+            index: 1,
+            item: { t: 'B' },
+            old_item: 'b',
+            action: 'update',
+            value: { t: 'B' },
+          },
+        ])
+      })
+
+      it(`R-LIST-04 R-LIST-06 PUT by ${way} at the length appends: 204, told as an append`, async () => {
+        await fresh('a')
+        await done(await request('PUT', address(1), 'plain text'))
+        assert.deepEqual(await items(), ['a', 'plain text'])
+        assert.deepEqual(told(), [
+          {
+            list: 'notes',
+            operation: 'append',
+            length: 2,
+            index: 1,
+            item: 'plain text',
+            action: 'add',
+            value: 'plain text',
+          },
+        ])
+      })
+
+      it(`R-LIST-04 PUT by ${way} of an empty body stores an empty text (decision 9)`, async () => {
+        await fresh('a')
+        await done(await request('PUT', address(0), ''))
+        assert.deepEqual(await items(), [''])
+      })
+
+      it(`R-LIST-04 LST-09 PUT by ${way} beyond the length is 404, and never pads`, async () => {
+        await fresh('a')
+        for (const index of ['2', '2147483648', '1000000000', '99999999999999999999'])
+          await refuses(
+            () => request('PUT', address(index), '1'),
+            404,
+            'not_found',
+            /^There is no property "notes\/\d+"$/,
+          )
+      })
+
+      it(`R-LIST-04 LST-09 PUT by ${way} refuses an index that is none, and null`, async () => {
+        await fresh('a')
+        const message = 'Cannot write the item: its index is not a whole number from 0 on'
+        for (const index of ['-1', 'x', '0.5', '1e0'])
+          await refuses(() => request('PUT', address(index), '1'), 400, 'invalid_index', message)
+        await refuses(
+          () => request('PUT', address(0), 'null'),
+          400,
+          'invalid_value',
+          'Cannot write the item: it is null',
+        )
+      })
+
+      it(`R-LIST-04 R-LIST-06 DELETE by ${way} removes the item and closes the gap: 204, told as a delete`, async () => {
+        await fresh('a', 'b', 'c')
+        await done(await request('DELETE', address(1)))
+        assert.deepEqual(await items(), ['a', 'c'])
+        assert.deepEqual(told(), [
+          { list: 'notes', operation: 'delete', length: 2, index: 1, old_item: 'b', action: 'delete' },
+        ])
+      })
+
+      it(`R-LIST-04 LST-09 DELETE by ${way} of what is not there is 404, the list untouched`, async () => {
+        await fresh('a')
+        for (const index of ['1', '-1', 'x', '99999999999999999999'])
+          await refuses(() => request('DELETE', address(index)), 404, 'not_found', /^There is no property "notes/)
+      })
+    }
+
+    it('R-LIST-04 writing inside an item is 409: items are replaced', async () => {
+      await fresh({ t: 1 })
+      await refuses(
+        () => request('PUT', '/notes/0/t', '2'),
+        409,
+        'conflict',
+        'Cannot write inside a list item: replace the item',
+      )
+      await refuses(
+        () => request('POST', '/notes/0', '2'),
+        409,
+        'conflict',
+        'Cannot add inside a list item: append to the list',
+      )
+      await refuses(() => request('DELETE', '/notes/0/t'), 404, 'not_found', 'There is no property "notes/0/t"')
+    })
+
+    it('R-LIST-04 an index needs a list: PUT and DELETE with one are 404 elsewhere', async () => {
+      await fresh()
+      for (const name of ['missing', 'value'])
+        for (const method of ['PUT', 'DELETE'])
+          await refuses(
+            () => request(method, `/${name}?index=0`, method === 'PUT' ? '1' : undefined),
+            404,
+            'not_found',
+            `There is no property "${name}"`,
+          )
+    })
+
+    it('R-LIST-04 writing the list as a value is 409', async () => {
+      await fresh('a')
+      await refuses(() => request('PUT', '/notes', '[]'), 409, 'conflict', 'Cannot set "notes": a list has this name')
+    })
+  })
+
+  describe('POST /properties/<list> (decision 8)', () => {
+    it('R-LIST-04 R-LIST-06 appends: 201, the address of the item, the item', async () => {
+      await fresh('a')
+      const answer = await request('POST', '/notes', { t: 'new' })
+      assert.equal(answer.headers.get('location'), `http://troupe.test/${actor.id}/properties/notes/1`)
+      await answered(answer, 201, { t: 'new' })
+      assert.deepEqual(await items(), ['a', { t: 'new' }])
+      assert.deepEqual(told(), [
+        {
+          list: 'notes',
+          operation: 'append',
+          length: 2,
+          index: 1,
+          item: { t: 'new' },
+          action: 'add',
+          value: { t: 'new' },
+        },
+      ])
+    })
+
+    it('R-LIST-04 refuses null', async () => {
+      await fresh('a')
+      await refuses(
+        () => request('POST', '/notes', 'null'),
+        400,
+        'invalid_value',
+        'Cannot append to the list: the item is null',
+      )
+    })
+  })
+
+  describe('/properties/<list>/items', () => {
+    it('R-LIST-01 gives items with their indexes, and how many there are', async () => {
+      await fresh('a', { t: 'b' })
+      await answered(await request('GET', '/notes/items'), 200, {
+        items: [
+          { index: 0, item: 'a' },
+          { index: 1, item: { t: 'b' } },
+        ],
+        count: 2,
+      })
+      await fresh()
+      await answered(await request('GET', '/notes/items'), 200, { items: [], count: 0 })
+    })
+
+    it('R-LIST-01 is 404 for what is no list; a key of that name in a value is that key', async () => {
+      await fresh()
+      await refused(await request('GET', '/missing/items'), 404, 'not_found', 'There is no property "missing/items"')
+      await answered(await request('GET', '/value/items'), 200, [1])
+      await done(await request('PUT', '/other', { a: 1 }))
+      await refused(await request('GET', '/other/items'), 404, 'not_found', 'There is no property "other/items"')
+    })
+
+    it('R-LIST-02 R-LIST-06 add appends: 201 with the new index', async () => {
+      await fresh('a')
+      await answered(await request('POST', '/notes/items', { action: 'add', item_value: { t: 1 } }), 201, {
+        success: true,
+        index: 1,
+      })
+      assert.deepEqual(told(), [
+        { list: 'notes', operation: 'append', length: 2, index: 1, item: { t: 1 }, action: 'add', value: { t: 1 } },
+      ])
+    })
+
+    for (const value of [false, 0, '', [], {}, { a: null }]) {
+      it(`R-LIST-02 add takes ${JSON.stringify(value)} (decision 53)`, async () => {
+        await fresh()
+        await answered(await request('POST', '/notes/items', { action: 'add', item_value: value }), 201, {
+          success: true,
+          index: 0,
+        })
+        assert.deepEqual(await items(), [value])
+      })
+    }
+
+    for (const index of [1, '1', '01', 1.0]) {
+      it(`R-LIST-02 R-LIST-06 update and delete take the index ${JSON.stringify(index)} (decision 55)`, async () => {
+        await fresh('a', 'b', 'c')
+        await done(await request('POST', '/notes/items', { action: 'update', item_index: index, item_value: 'B' }))
+        assert.deepEqual(await items(), ['a', 'B', 'c'])
+        await done(await request('POST', '/notes/items', { action: 'delete', item_index: index }))
+        assert.deepEqual(await items(), ['a', 'c'])
+        assert.deepEqual(told(), [
+          {
+            list: 'notes',
+            operation: 'update',
+            length: 3,
+            index: 1,
+            item: 'B',
+            old_item: 'b',
+            action: 'update',
+            value: 'B',
+          },
+          { list: 'notes', operation: 'delete', length: 2, index: 1, old_item: 'B', action: 'delete' },
+        ])
+      })
+    }
+
+    for (const index of ['true', 'false', '1.5', '-1', '"-1"', '"1.5"', '"x"', '""', '" 1"', '[1]', '{}', '1e400']) {
+      it(`R-LIST-02 LST-09 refuses the index ${index} (decision 55)`, async () => {
+        await fresh('a', 'b')
+        for (const action of ['update', 'delete'])
+          await refuses(
+            () => request('POST', '/notes/items', `{"action":"${action}","item_value":1,"item_index":${index}}`),
+            400,
+            'invalid_index',
+            'An index is a whole number from 0 on',
+          )
+      })
+    }
+
+    for (const index of ['2', '"2"', '2147483648', '1000000000', '99999999999999999999999']) {
+      it(`R-LIST-02 LST-09 there is no item ${index} to update or delete: 400`, async () => {
+        await fresh('a', 'b')
+        for (const action of ['update', 'delete'])
+          await refuses(
+            () => request('POST', '/notes/items', `{"action":"${action}","item_value":1,"item_index":${index}}`),
+            400,
+            'invalid_index',
+            /^Cannot change the list: it has no item \d+$/,
+          )
+      })
+    }
+
+    for (const [body, code, message] of [
+      ['{"action":"add"}', 'bad_request', 'Cannot change the list: item_value is missing'],
+      ['{"action":"add","item_value":null}', 'bad_request', 'Cannot change the list: item_value is missing'],
+      ['{"action":"update","item_index":0}', 'bad_request', 'Cannot change the list: item_value is missing'],
+      [
+        '{"action":"update","item_index":0,"item_value":null}',
+        'bad_request',
+        'Cannot change the list: item_value is missing',
+      ],
+      ['{"action":"update","item_value":1}', 'bad_request', 'Cannot change the list: item_index is missing'],
+      [
+        '{"action":"update","item_value":1,"item_index":null}',
+        'bad_request',
+        'Cannot change the list: item_index is missing',
+      ],
+      ['{"action":"delete"}', 'bad_request', 'Cannot change the list: item_index is missing'],
+      ['{"action":"delete","item_index":null}', 'bad_request', 'Cannot change the list: item_index is missing'],
+      ['{}', 'bad_request', 'Cannot change the list: action must be "add", "update" or "delete"'],
+      ['{"action":""}', 'bad_request', 'Cannot change the list: action must be "add", "update" or "delete"'],
+      ['{"action":null}', 'bad_request', 'Cannot change the list: action must be "add", "update" or "delete"'],
+      [
+        '{"action":"Add","item_value":1}',
+        'bad_request',
+        'Cannot change the list: action must be "add", "update" or "delete"',
+      ],
+      ['{"action":"clear"}', 'bad_request', 'Cannot change the list: action must be "add", "update" or "delete"'],
+      ['[]', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
+      ['5', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
+      ['"add"', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
+      ['null', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
+      ['', 'invalid_json', 'Cannot read the body: it is empty'],
+      ['{', 'invalid_json', /./],
+      ['action=add&item_value=1', 'invalid_json', /./],
+    ] as const) {
+      it(`R-LIST-02 refuses ${body === '' ? 'nothing' : body}`, async () => {
+        await fresh('a')
+        await refuses(() => request('POST', '/notes/items', body), 400, code, message)
+      })
+    }
+
+    it('R-LIST-02 is 404 for what is no list, and makes none', async () => {
+      await fresh()
+      for (const name of ['missing', 'value'])
+        for (const body of [
+          { action: 'add', item_value: 1 },
+          { action: 'update', item_index: 0, item_value: 1 },
+          { action: 'delete', item_index: 0 },
+        ])
+          await refuses(() => request('POST', `/${name}/items`, body), 404, 'not_found', `There is no list "${name}"`)
+    })
+
+    it('R-LIST-02 other methods take "items" as an index, which it is not', async () => {
+      await fresh('a')
+      await refuses(() => request('PUT', '/notes/items', '1'), 400, 'invalid_index', /^Cannot write the item/)
+      await refuses(() => request('DELETE', '/notes/items'), 404, 'not_found', 'There is no property "notes/items"')
+    })
+  })
+
+  describe('/properties/<list>/metadata', () => {
+    it('R-LIST-03 gives the texts, the count and what is read-only', async () => {
+      now = Date.UTC(2026, 0, 2)
+      await fresh()
+      now = Date.UTC(2026, 0, 3)
+      await request('POST', '/notes', '"a"')
+      await answered(await request('GET', '/notes/metadata'), 200, {
+        name: 'notes',
+        _list: true,
+        count: 1,
+        description: 'My notes',
+        explanation: 'One each',
+        created_at: '2026-01-02T00:00:00.000Z',
+        updated_at: '2026-01-03T00:00:00.000Z',
+        version: '1.0',
+        item_type: 'json',
+        chunk_size: 128,
+        length: 1,
+      })
+    })
+
+    for (const [body, description, explanation, change] of [
+      ['{"description":"d"}', 'd', 'One each', { description: 'd' }],
+      ['{"explanation":"e"}', 'My notes', 'e', { explanation: 'e' }],
+      ['{"explanation":"e","description":"d","other":1}', 'd', 'e', { description: 'd', explanation: 'e' }],
+      ['{"description":7}', '7', 'One each', { description: '7' }],
+      ['{"description":null}', '', 'One each', { description: '' }],
+      ['{"description":""}', '', 'One each', { description: '' }],
+      ['{"description":"d","length":9,"version":"x","created_at":"x"}', 'd', 'One each', { description: 'd' }],
+    ] as const) {
+      it(`R-LIST-03 R-LIST-06 PUT of ${body}: 204, told as metadata, nothing read-only changed`, async () => {
+        await fresh('a')
+        const before = (await (await request('GET', '/notes/metadata')).json()) as Record<string, unknown>
+        now += 1000
+        await done(await request('PUT', '/notes/metadata', body))
+        const after = (await (await request('GET', '/notes/metadata')).json()) as Record<string, unknown>
+        assert.deepEqual(after, { ...before, description, explanation, updated_at: new Date(now).toISOString() })
+        assert.deepEqual(told(), [
+          { list: 'notes', operation: 'metadata', length: 1, ...change, action: 'metadata_update' },
+        ])
+      })
+    }
+
+    for (const [body, code, message] of [
+      ['{}', 'bad_request', 'Cannot change the metadata: the body has neither description nor explanation'],
+      ['{"other":1}', 'bad_request', 'Cannot change the metadata: the body has neither description nor explanation'],
+      ['[]', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
+      ['"x"', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
+      ['', 'invalid_json', 'Cannot read the body: it is empty'],
+      ['{', 'invalid_json', /./],
+    ] as const) {
+      it(`R-LIST-03 refuses ${body === '' ? 'nothing' : body}`, async () => {
+        await fresh('a')
+        await refuses(() => request('PUT', '/notes/metadata', body), 400, code, message)
+      })
+    }
+
+    it('R-LIST-03 is 404 for what is no list, and makes none; a key of that name in a value is that key', async () => {
+      await fresh()
+      await refused(
+        await request('GET', '/missing/metadata'),
+        404,
+        'not_found',
+        'There is no property "missing/metadata"',
+      )
+      await answered(await request('GET', '/value/metadata'), 200, { a: 1 })
+      await answered(await request('GET', '/value/metadata/a'), 200, 1)
+      for (const name of ['missing', 'value'])
+        await refuses(
+          () => request('PUT', `/${name}/metadata`, { description: 'd' }),
+          404,
+          'not_found',
+          `There is no list "${name}"`,
+        )
+    })
+  })
+
+  describe('bulk update', () => {
+    const bulk = (entries: unknown): Promise<Response> => request('POST', '', { notes: { items: entries } })
+    const echo = (updated: number, deleted: number): object => ({
+      notes: `[Bulk update: ${updated} items updated, ${deleted} items deleted]`,
+    })
+    const [a, b, c, d] = [{ t: 'a' }, { t: 'b' }, { t: 'c' }, { t: 'd' }]
+
+    for (const [what, entries, after, updated, deleted] of [
+      ['delete 0, update 2', [{ index: 0 }, { index: 2, t: 'U' }], [b, { t: 'U' }, d], 1, 1],
+      [
+        'two updates at 1: the later wins',
+        [
+          { index: 1, t: '1' },
+          { index: 1, t: '2' },
+        ],
+        [a, { t: '2' }, c, d],
+        2,
+        0,
+      ],
+      [
+        'two updates at 4: one item, the later wins',
+        [
+          { index: 4, t: '1' },
+          { index: 4, t: '2' },
+        ],
+        [a, b, c, d, { t: '2' }],
+        2,
+        0,
+      ],
+      ['update 4 and delete 4', [{ index: 4, t: '1' }, { index: 4 }], [a, b, c, d], 1, 1],
+      ['delete 1 twice', [{ index: 1 }, { index: 1 }], [a, c, d], 0, 1],
+      ['update 1 and delete 1: the delete wins (decision 2)', [{ index: 1, t: 'U' }, { index: 1 }], [a, c, d], 1, 1],
+      ['delete 1 and update 1, in that order: the same', [{ index: 1 }, { index: 1, t: 'U' }], [a, c, d], 1, 1],
+      ['deletes in any order', [{ index: 0 }, { index: 3 }, { index: 1 }], [c], 0, 3],
+      ['delete beyond the end is skipped and not counted (decision 55)', [{ index: 9 }, { index: 0 }], [b, c, d], 0, 1],
+      ['only a delete beyond the end', [{ index: 4 }], [a, b, c, d], 0, 0],
+      [
+        'append more than one',
+        [
+          { index: 4, t: 'e' },
+          { index: 5, t: 'f' },
+        ],
+        [a, b, c, d, { t: 'e' }, { t: 'f' }],
+        2,
+        0,
+      ],
+      ['an index written as digits', [{ index: '1', t: 'U' }], [a, { t: 'U' }, c, d], 1, 0],
+      [
+        'fields of any kind, null included (decision 53)',
+        [{ index: 0, x: null, y: [1] }],
+        [{ x: null, y: [1] }, b, c, d],
+        1,
+        0,
+      ],
+      [
+        'everything at once',
+        [{ index: 3 }, { index: 0, t: 'A' }, { index: 1 }, { index: 2, t: 'C' }, { index: 4, t: 'e' }],
+        [{ t: 'A' }, { t: 'C' }, { t: 'e' }],
+        3,
+        2,
+      ],
+    ] as const) {
+      it(`R-LIST-05 LST-08 ${what}`, async () => {
+        await fresh(a, b, c, d)
+        await answered(await bulk(entries), 201, echo(updated, deleted))
+        assert.deepEqual(await items(), after)
+        await fresh(a, b, c, d)
+        await done(await request('PUT', '', { notes: { items: entries } }))
+        assert.deepEqual(await items(), after)
+      })
+    }
+
+    it('R-LIST-05 fills an empty list in the given order', async () => {
+      await fresh()
+      await answered(
+        await bulk([
+          { index: 0, t: 'a' },
+          { index: 1, t: 'b' },
+          { index: 2, t: 'c' },
+        ]),
+        201,
+        echo(3, 0),
+      )
+      assert.deepEqual(await items(), [a, b, c])
+    })
+
+    it('R-LIST-06 tells each change on what the ones before it left: updates as given, deletes from the end (decision 25)', async () => {
+      await fresh(a, b, c)
+      await bulk([{ index: 0 }, { index: 1, t: 'U' }, { index: 3, t: 'new' }, { index: 2 }])
+      assert.deepEqual(told(), [
+        {
+          list: 'notes',
+          operation: 'update',
+          length: 3,
+          index: 1,
+          item: { t: 'U' },
+          old_item: b,
+          action: 'update',
+          value: { t: 'U' },
+        },
+        {
+          list: 'notes',
+          operation: 'append',
+          length: 4,
+          index: 3,
+          item: { t: 'new' },
+          action: 'add',
+          value: { t: 'new' },
+        },
+        { list: 'notes', operation: 'delete', length: 3, index: 2, old_item: c, action: 'delete' },
+        { list: 'notes', operation: 'delete', length: 2, index: 0, old_item: a, action: 'delete' },
+      ])
+      assert.deepEqual(await items(), [{ t: 'U' }, { t: 'new' }])
+    })
+
+    it('R-LIST-06 among other keys: values as one change, then each list', async () => {
+      await fresh(a)
+      await request('POST', '', { x: 1, made: { _type: 'list' }, notes: { items: [{ index: 0 }] }, y: 'two' })
+      assert.deepEqual(
+        service.changes.map(({ subtarget, blob }) => [
+          subtarget,
+          (JSON.parse(blob) as { operation?: string }).operation ?? blob,
+        ]),
+        [
+          [null, '{"x":1,"y":"two"}'],
+          ['made', 'metadata'],
+          ['notes', 'delete'],
+        ],
+      )
+    })
+
+    it('R-LIST-05 no items is no change, for a list, a value and a name that is not there', async () => {
+      await fresh(a)
+      await changesNothing(service, async () => {
+        const body = { notes: { items: [] }, value: { items: [] }, missing: { items: [] } }
+        await answered(await request('POST', '', body), 201, {
+          notes: '[No items to update]',
+          value: '[No items to update]',
+          missing: '[No items to update]',
+        })
+      })
+    })
+
+    for (const [entries, code, message] of [
+      ['{}', 'invalid_value', 'Cannot update a list: "items" is not an array'],
+      ['5', 'invalid_value', 'Cannot update a list: "items" is not an array'],
+      ['null', 'invalid_value', 'Cannot update a list: "items" is not an array'],
+      ['[{"index":0,"t":"x"},5]', 'invalid_value', 'Cannot update a list: entry 1 of "items" is not an object'],
+      ['[{"t":"x"}]', 'invalid_index', 'Cannot update a list: entry 0 of "items" has no index'],
+      ['[{"index":0,"t":"x"},{"index":-1}]', 'invalid_index', 'An index is a whole number from 0 on'],
+      ['[{"index":1.5,"t":"x"}]', 'invalid_index', 'An index is a whole number from 0 on'],
+      ['[{"index":null}]', 'invalid_index', 'An index is a whole number from 0 on'],
+      ['[{"index":true,"t":"x"}]', 'invalid_index', 'An index is a whole number from 0 on'],
+      ['[{"index":0,"t":"x"},{"index":3,"t":"y"}]', 'invalid_index', 'Cannot update item 3: the list has 2 items then'],
+      ['[{"index":2,"t":"x"},{"index":4,"t":"y"}]', 'invalid_index', 'Cannot update item 4: the list has 3 items then'],
+      [
+        '[{"index":0},{"index":1000000000,"t":"x"}]',
+        'invalid_index',
+        'Cannot update item 1000000000: the list has 2 items then',
+      ],
+    ] as const) {
+      it(`R-LIST-05 LST-08 refuses ${entries}, the list untouched`, async () => {
+        await fresh(a, b)
+        await refuses(() => request('POST', '', `{"notes":{"items":${entries}}}`), 400, code, message)
+      })
+    }
+
+    it('R-LIST-05 refuses items for what is no list', async () => {
+      await fresh()
+      for (const name of ['missing', 'value'])
+        await refuses(
+          () => request('POST', '', { [name]: { items: [{ index: 0, a: 1 }] } }),
+          400,
+          'invalid_value',
+          `Cannot update the items of "${name}": it is not a list`,
+        )
+    })
+  })
+
+  describe('DELETE /properties/<list>', () => {
+    it('R-LIST-01 R-LIST-06 removes items and texts: 204, then 404, told as delete_all', async () => {
+      await fresh('a', 'b')
+      await done(await request('DELETE', '/notes'))
+      assert.deepEqual(told(), [{ list: 'notes', operation: 'delete_all', length: 0, action: 'delete_all' }])
+      for (const path of ['/notes', '/notes/items', '/notes/metadata', '/notes/0'])
+        assert.equal((await request('GET', path)).status, 404)
+      const stored = await everythingStored(service)
+      for (const table of ['list_item', 'list_node'] as const)
+        assert.deepEqual(
+          stored[table].filter((row) => row['actor_id'] === actor.id),
+          [],
+        )
+      await request('POST', '', { notes: { _type: 'list' } })
+      assert.deepEqual(await items(), [])
+    })
+  })
+
+  describe('a damaged list', () => {
+    const damage = async (): Promise<void> => {
+      await fresh('a', 'b')
+      const { store } = await service.app.start()
+      await store.write((tx) => tx.run('DELETE FROM list_item WHERE actor_id = $1 AND item = 1', actor.id))
+    }
+    for (const [method, path, body] of [
+      ['GET', '/notes', undefined],
+      ['GET', '/notes/items', undefined],
+      ['GET', '/notes/0', undefined],
+      ['DELETE', '/notes/0', undefined],
+      ['POST', '/notes/items', { action: 'update', item_index: 0, item_value: 1 }],
+      ['POST', '/notes/items', { action: 'delete', item_index: 0 }],
+      ['POST', '', { notes: { items: [{ index: 0 }] } }],
+    ] as const) {
+      it(`LST-10 R-LIST-01 ${method} ${path} ${body === undefined ? '' : JSON.stringify(body)} says so with 409, and heals nothing`, async () => {
+        await damage()
+        await changesNothing(service, async () => {
+          const answer = await request(method, path, body)
+          assert.equal(answer.status, 409)
+          const refusal = (await answer.json()) as Record<string, unknown>
+          assert.deepEqual(Object.keys(refusal).toSorted(), ['detail', 'error', 'list', 'message', 'remedy'])
+          assert.deepEqual(
+            [refusal['error'], refusal['list'], refusal['remedy']],
+            ['list_corrupted', 'notes', 'compact'],
+          )
+        })
+      })
+    }
+
+    it('LST-10 R-LIST-01 can be removed', async () => {
+      await damage()
+      await done(await request('DELETE', '/notes'))
+      assert.equal((await request('GET', '/notes')).status, 404)
+    })
+  })
+})
