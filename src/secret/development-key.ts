@@ -1,6 +1,6 @@
 /** The key ring of a machine where nobody configured one: a file beside the data, made at the first start. */
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { generateKey, KeyRingError, parseKeyRing, type KeyRing } from './key-ring.ts'
 
@@ -37,14 +37,15 @@ async function createKeyFile(path: string): Promise<string> {
   const draft = `${path}.${randomUUID()}`
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    await writeSynced(draft, `${generateKey()}\n`)
     try {
+      await writeSynced(draft, `${generateKey()}\n`)
       await link(draft, path)
       await syncDirectory(dirname(path))
     } catch (cause) {
       if (codeOf(cause) !== 'EEXIST') throw cause
     } finally {
-      await unlink(draft)
+      // Also after a disk that was full: a draft holds a key.
+      await rm(draft, { force: true })
     }
   } catch (cause) {
     throw new KeyRingError(`The key file ${path} cannot be made (${codeOf(cause)})`, { cause })
