@@ -28,8 +28,11 @@ import { rebuildLookups } from './property/lookup-rebuild.ts'
 import { ListHooks } from './property/list-hooks.ts'
 import { Lists } from './property/lists.ts'
 import { Properties } from './property/properties.ts'
+import { Notices } from './delivery/notices.ts'
+import type { Timers } from './delivery/timers.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
+import { FollowedStore } from './store/after-commit.ts'
 import { openStore } from './store/open.ts'
 import type { QueryObserver, Store } from './store/store.ts'
 import { Contacts } from './trust/contacts.ts'
@@ -47,6 +50,10 @@ export interface ServiceOptions {
   readonly log?: Log
   /** Unix milliseconds; the one clock of the service. */
   readonly now?: () => number
+  /** What waits; the runtime's timers unless given. */
+  readonly timers?: Timers
+  /** Numbers from 0 to below 1, for what only has to differ between processes. */
+  readonly random?: () => number
   /** Kinds of bearer tokens besides those that the service knows, asked before them in this order. */
   readonly bearerKinds?: readonly BearerKind[]
   /** What peers and clients may do; nothing unless given. */
@@ -66,6 +73,7 @@ export interface Service {
   readonly parts: Parts
   readonly store: Store
   readonly keyRing: KeyRing
+  readonly notices: Notices
   readonly handleOf: (actor: Access['actor']) => ActorHandle
   /** From now on `/health/ready` answers 503. */
   stopping(): void
@@ -88,7 +96,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       onQuery?.(sql)
     },
   })
-  const store = options.wrapStore?.(opened) ?? opened
+  const store = new FollowedStore(options.wrapStore?.(opened) ?? opened)
   const now = options.now ?? Date.now
   const indexedProperties = new Set(config.indexedProperties)
   try {
@@ -135,6 +143,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       readSeconds: config.peerReadSeconds,
       release,
     })
+  const notices = new Notices({ keyRing, now, afterCommit: store.afterCommit, wake: () => {} })
   let isStopping = false
 
   const parts: Parts = {
@@ -167,6 +176,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     parts,
     store,
     keyRing,
+    notices,
     handleOf,
     stopping: () => {
       isStopping = true

@@ -55,7 +55,7 @@ export interface ActorsApi {
 /** What parts of the service a test or an embedding program may replace before it starts. */
 export type Replaceable = Pick<
   ServiceOptions,
-  'log' | 'now' | 'bearerKinds' | 'relationshipRules' | 'changeSink' | 'peerClient' | 'onQuery' | 'wrapStore'
+  'log' | 'now' | 'timers' | 'random' | 'bearerKinds' | 'relationshipRules' | 'changeSink' | 'peerClient' | 'onQuery' | 'wrapStore'
 >
 
 export class App {

@@ -60,6 +60,11 @@ export interface Store {
   close(): Promise<void>
 }
 
+/** What follows from a change. It may not fail: the change is made, whatever comes after it. */
+export type Follow = () => Promise<void> | void
+/** Runs `follow` once the transaction is durable, and before the call that made it resolves. */
+export type AfterCommit = (tx: Transaction, follow: Follow) => void
+
 /** Told of every statement of the domain, once per execution (not of BEGIN, SAVEPOINT and the like). */
 export type QueryObserver = (sql: string) => void
 

@@ -61,12 +61,17 @@ CREATE TABLE inbound_subscription (
   -- The last number produced, and the last one that needs no further attempt.
   sequence BIGINT NOT NULL DEFAULT 0,
   settled BIGINT NOT NULL DEFAULT 0,
-  -- Unix milliseconds of the next attempt; null when there is nothing to send or the circuit is open for good.
+  -- Unix milliseconds of the next attempt; null when there is nothing to send. While a worker holds the lane, when its hold
+  -- ends.
   due_at BIGINT,
+  -- Of the number after `settled`: how often it was tried, and how often with an outcome that nobody knows.
   attempts BIGINT NOT NULL DEFAULT 0,
+  uncertain BIGINT NOT NULL DEFAULT 0,
+  -- Since when every attempt failed; null after one that did not.
+  failing_since BIGINT,
   -- A worker holds the lane until then, unless it dies.
   claimed_until BIGINT NOT NULL DEFAULT 0,
-  -- 'live', or 'resync' when the backlog was capped or the peer was away: one resync stands for everything missed.
+  -- 'live', or 'stopped': the peer asked for no more, or was away for too long; nothing is sent until somebody redrives it.
   state TEXT NOT NULL DEFAULT 'live',
   created_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, peer_id, subscription_id),
@@ -82,15 +87,19 @@ CREATE TABLE diff (
   peer_id TEXT /*postgres: COLLATE "C" */ NOT NULL,
   subscription_id TEXT /*postgres: COLLATE "C" */ NOT NULL,
   sequence BIGINT NOT NULL,
-  -- 'diff', or 'resync' (no data: the peer fetches the whole).
+  -- 'diff', or 'resync' (no data: the peer fetches the whole, and everything up to now with it).
   kind TEXT NOT NULL,
   data TEXT NOT NULL,
+  -- 1 when the values in it replace what was there; 0 when they are merged into it.
+  replaces BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   cleared_at BIGINT,
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
     REFERENCES inbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
 ) /*sqlite: STRICT, WITHOUT ROWID */;
+
+CREATE INDEX diff_by_age ON diff (created_at);
 
 -- What became of each number, for the owner: written, sent, acknowledged, refused with the reason.
 CREATE TABLE delivery (
@@ -103,13 +112,15 @@ CREATE TABLE delivery (
   sent_at BIGINT,
   answered_at BIGINT,
   acknowledged_at BIGINT,
-  -- 'waiting', 'delivered', 'refused' (final), 'superseded' (a resync took its place).
+  -- 'waiting', 'delivered', 'failed' (final), 'superseded' (a resync or a reading took its place), 'unsent' (for polling).
   outcome TEXT NOT NULL DEFAULT 'waiting',
   reason TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
     REFERENCES inbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
 ) /*sqlite: STRICT, WITHOUT ROWID */;
+
+CREATE INDEX delivery_by_age ON delivery (written_at);
 
 -- Targets that the application suspended: no diffs, no numbers, one resync on resume.
 CREATE TABLE suspension (
@@ -168,10 +179,14 @@ CREATE TABLE notice (
   kind TEXT NOT NULL,
   method TEXT NOT NULL,
   url TEXT NOT NULL,
+  -- The peer's root, below which `url` has to lie.
+  baseuri TEXT NOT NULL,
+  -- Sealed.
   secret TEXT NOT NULL,
+  -- JSON, or empty without a body.
   body TEXT NOT NULL,
   attempts BIGINT NOT NULL DEFAULT 0,
-  -- Null: given up, kept for the operator (`dead`).
+  -- Null: given up, kept for the operator.
   due_at BIGINT,
   claimed_until BIGINT NOT NULL DEFAULT 0,
   reason TEXT NOT NULL DEFAULT '',

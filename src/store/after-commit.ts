@@ -1,0 +1,55 @@
+/** What follows from a change once it is durable, told inside the change itself. */
+import type { AfterCommit, Follow, LockedActor, Store, Transaction } from './store.ts'
+
+/**
+ * A store whose transactions can be followed. What was asked for in an attempt that ran again, or failed, is forgotten
+ * with it. The write resolves when everything that follows has.
+ */
+export class FollowedStore implements Store {
+  readonly #inner: Store
+  readonly #follows = new WeakMap<Transaction, Follow[]>()
+
+  constructor(inner: Store) {
+    this.#inner = inner
+  }
+
+  get dialect(): Store['dialect'] {
+    return this.#inner.dialect
+  }
+
+  readonly afterCommit: AfterCommit = (tx, follow) => {
+    const follows = this.#follows.get(tx)
+    if (follows === undefined) throw new Error('Only a change of this store that is still running can be followed')
+    follows.push(follow)
+  }
+
+  read: Store['read'] = (work) => this.#inner.read(work)
+  snapshot: Store['snapshot'] = (work) => this.#inner.snapshot(work)
+
+  async write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    let follows: Follow[] = []
+    const result = await this.#inner.write((tx) => {
+      this.#follows.set(tx, (follows = []))
+      return work(tx)
+    })
+    await run(follows)
+    return result
+  }
+
+  async writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
+    let follows: Follow[] = []
+    const result = await this.#inner.writeActor(actorId, (tx, actor) => {
+      this.#follows.set(tx, (follows = []))
+      return work(tx, actor)
+    })
+    await run(follows)
+    return result
+  }
+
+  ping: Store['ping'] = () => this.#inner.ping()
+  close: Store['close'] = () => this.#inner.close()
+}
+
+async function run(follows: readonly Follow[]): Promise<void> {
+  for (const follow of follows) await follow()
+}
