@@ -1,9 +1,10 @@
 /** Runs what the application declared: methods, actions and resources, behind rights and declared schemas. */
 import type { ActorHandle } from '../app/actor-handle.ts'
+import { handlerResult } from '../app/handler-result.ts'
 import type { Descriptor, OperationKind, Registry } from '../app/registry.ts'
 import type { Caller } from '../auth/caller.ts'
 import { ServiceError } from '../errors.ts'
-import { fromPlain, type Json, type JsonText } from '../json/json.ts'
+import type { Json, JsonText } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 
@@ -45,7 +46,7 @@ export class Operations {
     for (const operation of this.#parts.registry.operations(kind, name)) {
       const input = operation.input === null ? data : await operation.input.check(data)
       const result = await operation.handler({ actor: handle, caller: access.caller, name, input })
-      if (result !== null && result !== undefined) return fromPlain(result)
+      if (result !== null && result !== undefined) return handlerResult(result)
     }
     return null
   }
@@ -67,7 +68,7 @@ export class Operations {
     const handle = this.#parts.handleOf(access.actor)
     for (const handler of this.#parts.registry.resources(name)) {
       const result = await handler({ actor: handle, caller: access.caller, name, input: data })
-      if (result) return fromPlain(result)
+      if (result) return handlerResult(result)
     }
     return null
   }

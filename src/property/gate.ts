@@ -1,8 +1,9 @@
 /** Runs an application's property hooks around an access, and keeps a value's text when no hook changed it. */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { PropertyOperation } from '../app/declarations.ts'
+import { handlerResult } from '../app/handler-result.ts'
 import type { Registry } from '../app/registry.ts'
-import { fromPlain, type Json, type JsonText, toPlain } from '../json/json.ts'
+import { type Json, type JsonText, toPlain } from '../json/json.ts'
 import type { Access } from './access.ts'
 
 export class PropertyGate {
@@ -37,7 +38,7 @@ export class PropertyGate {
       if (result === null || result === undefined) return null
       current = result
     }
-    return JSON.stringify(current) === before ? value : fromPlain(current)
+    return JSON.stringify(current) === before ? value : handlerResult(current)
   }
 
   /** Items in order, each through the hooks under its index; hidden ones are left out. */

@@ -696,9 +696,10 @@ forEachService((start) => {
       const actor = await scripted()
       // What a program without types may give back.
       script.hooks = () => Number.NaN
-      await changesNothing(service, async () => {
-        assert.equal((await actor.request('PUT', '/properties/text', 'x')).status, 400)
-      })
+      await changesNothing(service, async () =>
+        refused(await actor.request('PUT', '/properties/text', 'x'), 500, 'server_error', 'The service failed'),
+      )
+      await refused(await actor.request('GET', '/properties/text'), 500, 'server_error', 'The service failed')
     })
   })
 
