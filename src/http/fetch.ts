@@ -46,9 +46,11 @@ async function readStream(request: Request, maxBytes: number): Promise<Uint8Arra
   if (request.body === null) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let length = 0
-  const reader = request.body.getReader()
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
   for (;;) {
-    const { done, value } = await reader.read().catch((cause: unknown) => Promise.reject(brokenOff(cause)))
+    const { done, value } = await reader.read().catch((cause: unknown): never => {
+      throw brokenOff(cause)
+    })
     if (done) return Buffer.concat(chunks, length)
     length += value.length
     if (length > maxBytes) {

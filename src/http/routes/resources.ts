@@ -32,7 +32,7 @@ async function serve({ parts, method, request: incoming, rest, actor, caller }: 
   const name = rest.join('/')
   const access = { actor, caller }
   const hasBody = method === 'POST' || method === 'PUT'
-  const data = { ...(hasBody ? await readObject(await readJson(incoming, parts.config)) : {}), method }
+  const data = { ...(hasBody ? readObject(await readJson(incoming, parts.config)) : {}), method }
   const result = await parts.operations.resource(access, rightOf(method), name, data)
   if (result === null) throw new ServiceError('not_found', `There is no resource ${JSON.stringify(name.slice(0, 120))}`)
   return jsonText(method === 'POST' ? 201 : 200, result)
