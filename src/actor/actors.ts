@@ -3,7 +3,9 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
 import { ServiceError } from '../errors.ts'
+import { stringText } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
+import { lookupText } from '../property/lookup.ts'
 import { sameSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId, randomPassphrase } from '../secret/random.ts'
@@ -66,8 +68,9 @@ export class Actors {
     this.#parts = parts
   }
 
-  find(id: string): Promise<Actor | null> {
-    return this.#parts.store.read((q) => findActor(q, id))
+  async find(id: string): Promise<Actor | null> {
+    // What cannot be an id is nobody's, and is not worth a statement.
+    return parseActorId(id) === null ? null : this.#parts.store.read((q) => findActor(q, id))
   }
 
   /** @throws ServiceError `actor_not_found` */
@@ -92,7 +95,8 @@ export class Actors {
         ),
       )
     }
-    return this.#parts.store.read((q) => findActorByProperty(q, name, value))
+    const text = lookupText(stringText(value))
+    return text === null ? Promise.resolve(null) : this.#parts.store.read((q) => findActorByProperty(q, name, text))
   }
 
   passphraseOf(actor: Actor): string {

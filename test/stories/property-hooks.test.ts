@@ -173,9 +173,9 @@ forEachService((start) => {
         '',
         { notes: { items: [{ index: 2 }, { index: 0, t: 'x' }, { index: 3, t: 'y' }, { index: 9 }] } },
         [
-          ['delete', 'notes/2', c],
           ['put', 'notes/0', { t: 'x' }],
           ['put', 'notes/3', { t: 'y' }],
+          ['delete', 'notes/2', c],
         ],
       ],
       ['a value deleted', 'DELETE', '/settings', undefined, [['delete', 'settings', settings]]],

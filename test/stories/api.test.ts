@@ -1,0 +1,674 @@
+/** Actors from inside the application: `app.actors`, the actor as a handle, its lists; and finding actors by value. */
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import type { ActorHandle, ListHandle } from '../../src/app/actor-handle.ts'
+import { ServiceError } from '../../src/errors.ts'
+import { forEachService, type TestService } from '../support/service.ts'
+import { answered, changesNothing, done, everythingStored, outcomeOf, refused } from '../support/stored.ts'
+
+async function rejects(work: Promise<unknown>, code: string, message: string | RegExp): Promise<void> {
+  await assert.rejects(work, (error) => {
+    assert.ok(error instanceof ServiceError, String(error))
+    assert.equal(error.code, code)
+    if (typeof message === 'string') assert.equal(error.message, message)
+    else assert.match(error.message, message)
+    return true
+  })
+}
+
+forEachService((start) => {
+  describe('app.actors', () => {
+    let service: TestService
+    before(async () => {
+      service = await start()
+    })
+
+    it('R-ACT-04 create, get, findByCreator and delete go together', async () => {
+      const { actors } = service.app
+      const { actor, passphrase, isNew } = await actors.create({ creator: 'Me@Example.com' })
+      assert.equal(isNew, true)
+      assert.match(passphrase, /^[0-9a-f]{40}$/)
+      assert.equal(actor.creator, 'me@example.com')
+      assert.equal(actor.url, `http://troupe.test/${actor.id}`)
+      assert.equal((await actors.get(actor.id))?.creator, 'me@example.com')
+      assert.equal((await actors.findByCreator(' ME@example.com '))?.id, actor.id)
+      assert.equal(await actors.delete(actor.id), true)
+      assert.equal(await actors.get(actor.id), undefined)
+      assert.equal(await actors.findByCreator('me@example.com'), undefined)
+      assert.equal(await actors.delete(actor.id), false)
+    })
+
+    it('R-ACT-04 create without anything makes an actor of the creator "creator"', async () => {
+      assert.equal((await service.app.actors.create()).actor.creator, 'creator')
+    })
+
+    it('R-ACT-03 findByCreator gives the oldest where there are several', async () => {
+      let now = 1000
+      const own = await start({ now: () => now })
+      const first = await own.app.actors.create({ creator: 'many' })
+      now = 2000
+      await own.app.actors.create({ creator: 'many' })
+      assert.equal((await own.app.actors.findByCreator('many'))?.id, first.actor.id)
+    })
+
+    it('R-ACT-03 where creators are unique, only the passphrase opens the existing actor', async () => {
+      const own = await start({ uniqueCreator: true })
+      const first = await own.app.actors.create({ creator: 'one', passphrase: 'right' })
+      const again = await own.app.actors.create({ creator: 'one', passphrase: 'right' })
+      assert.deepEqual([again.actor.id, again.passphrase, again.isNew], [first.actor.id, 'right', false])
+      await changesNothing(own, async () => {
+        for (const passphrase of ['wrong', '', undefined])
+          await rejects(
+            own.app.actors.create({ creator: 'one', ...(passphrase === undefined ? {} : { passphrase }) }),
+            'creator_exists',
+            'Cannot create an actor: this creator has one already',
+          )
+      })
+    })
+
+    it('R-ACT-02 what is not there is undefined, whatever its id looks like', async () => {
+      for (const id of ['', 'nobody', '../x', 'a b', '\u0000', 'ø'.repeat(500)])
+        assert.equal(
+          await outcomeOf(service.app.actors.get(id).then((actor) => assert.equal(actor, undefined))),
+          'done',
+        )
+    })
+  })
+
+  describe('the actor as a handle', () => {
+    let service: TestService
+    let actor: ActorHandle
+    before(async () => {
+      service = await start()
+    })
+    const fresh = async (): Promise<void> => {
+      actor = (await service.app.actors.create()).actor
+      service.reset()
+    }
+
+    for (const value of ['text', '12', 12, -0.5, 0, true, false, [], {}, [1, [2, { a: null }]], { a: { b: '' } }]) {
+      it(`R-PROP-03 sets and gets ${JSON.stringify(value)}`, async () => {
+        await fresh()
+        await actor.set('a', value)
+        assert.deepEqual(await actor.get('a'), value)
+        assert.deepEqual(await actor.all(), { a: value })
+      })
+    }
+
+    it('R-PROP-03 takes objects that say how they are written, and leaves undefined members out', async () => {
+      await fresh()
+      await actor.set('a', { at: new Date(0), gone: undefined })
+      assert.deepEqual(await actor.get('a'), { at: '1970-01-01T00:00:00.000Z' })
+    })
+
+    it('R-PROP-03 what is not there is undefined; `all` leaves lists out', async () => {
+      await fresh()
+      assert.equal(await actor.get('a'), undefined)
+      assert.deepEqual(await actor.all(), {})
+      await actor.list('l').append(1)
+      await actor.set('b', 2)
+      assert.deepEqual(await actor.all(), { b: 2 })
+      assert.deepEqual(await actor.get('l'), [1])
+      assert.deepEqual(await actor.lists(), [{ name: 'l', length: 1 }])
+    })
+
+    it('R-PROP-03 an empty text removes (decision 9); delete says whether there was something', async () => {
+      await fresh()
+      await actor.set('a', 1)
+      await actor.set('a', '')
+      assert.equal(await actor.get('a'), undefined)
+      assert.equal(await actor.delete('a'), false)
+      await actor.set('a', 1)
+      assert.equal(await actor.delete('a'), true)
+      await actor.list('l').append(1)
+      assert.equal(await actor.delete('l'), true)
+      assert.equal(await actor.list('l').exists(), false)
+    })
+
+    it("R-PROP-03 its changes are told as the application's", async () => {
+      await fresh()
+      await actor.set('a', { b: 1 })
+      await actor.delete('a')
+      assert.deepEqual(service.changes, [
+        {
+          target: 'properties',
+          subtarget: 'a',
+          resource: null,
+          blob: '{"b":1}',
+          actorId: actor.id,
+          by: { kind: 'application' },
+        },
+        {
+          target: 'properties',
+          subtarget: 'a',
+          resource: null,
+          blob: '""',
+          actorId: actor.id,
+          by: { kind: 'application' },
+        },
+      ])
+    })
+
+    it('R-PROP-03 R-PROP-04 refuses bad names, null, what JSON cannot hold, and the name of a list', async () => {
+      await fresh()
+      await actor.list('l').create()
+      await changesNothing(service, async () => {
+        await rejects(actor.set('a/b', 1), 'invalid_name', 'Cannot use the name "a/b": it holds a slash')
+        await rejects(actor.set('', 1), 'invalid_name', 'Cannot use the name "": it is empty')
+        await rejects(actor.delete('list:x'), 'invalid_name', /reserved$/)
+        await rejects(actor.set('a', null), 'invalid_value', 'Cannot set "a": null is not a property value')
+        await rejects(actor.set('a', Number.NaN), 'invalid_value', 'A value cannot be kept as JSON: it holds NaN')
+        await rejects(
+          actor.set('a', { b: [1n] }),
+          'invalid_value',
+          /^A value cannot be kept as JSON: it holds a bigint at /,
+        )
+        await rejects(actor.set('l', 1), 'conflict', 'Cannot set "l": a list has this name')
+        await actor.list('l').exists()
+      })
+      await actor.set('v', 1)
+      await changesNothing(service, async () => {
+        for (const work of [
+          (list: ListHandle) => list.create(),
+          (list: ListHandle) => list.append(1),
+          (list: ListHandle) => list.extend([1]),
+          (list: ListHandle) => list.insert(0, 1),
+        ])
+          await rejects(work(actor.list('v')), 'conflict', 'Cannot create the list "v": a property has this name')
+        for (const name of ['_a', 'a#b', 'a/b', ''])
+          await rejects(actor.list(name).append(1), 'invalid_name', /^Cannot use the name /)
+      })
+    })
+
+    it('R-PROP-03 a handle of a deleted actor reads nothing and writes nothing', async () => {
+      await fresh()
+      await actor.set('a', 1)
+      await service.app.actors.delete(actor.id)
+      assert.equal(await actor.get('a'), undefined)
+      assert.deepEqual(await actor.all(), {})
+      assert.equal(await outcomeOf(actor.set('a', 1)), 'actor_not_found')
+      assert.equal(await outcomeOf(actor.list('l').append(1)), 'actor_not_found')
+    })
+  })
+
+  describe('the list as a handle', () => {
+    let service: TestService
+    let actor: ActorHandle
+    let list: ListHandle
+    let now = Date.UTC(2026, 0, 1)
+    before(async () => {
+      service = await start({ now: () => now })
+    })
+    const fresh = async (...items: readonly (string | number | object)[]): Promise<void> => {
+      actor = (await service.app.actors.create()).actor
+      list = actor.list('l')
+      if (items.length > 0) await list.extend(items)
+      service.reset()
+    }
+    /** The changes without what every one of them has. */
+    const told = (): unknown[] =>
+      service.changes.map(({ blob, subtarget }) => {
+        assert.equal(subtarget, 'l')
+        const { list: name, action: _action, value: _value, ...rest } = JSON.parse(blob) as Record<string, unknown>
+        assert.equal(name, 'l')
+        return rest
+      })
+
+    it('R-LIST-01 is not there until it is created or gets an item; reading makes nothing', async () => {
+      await fresh()
+      await changesNothing(service, async () => {
+        assert.equal(await list.exists(), false)
+        assert.equal(await list.length(), 0)
+        assert.equal(await list.metadata(), null)
+        assert.equal(await list.get(0), undefined)
+        assert.deepEqual(await list.items(), [])
+        assert.equal(await list.find('a', 1), undefined)
+        assert.deepEqual(await list.findAll('a', 1), [])
+        assert.deepEqual(await list.itemsWithHandles(), [])
+        for await (const _page of list.pages()) assert.fail('there is a page')
+        assert.equal(await list.remove(), false)
+        for (const work of [
+          () => list.update(0, 1),
+          () => list.delete(0),
+          () => list.pop(),
+          () => list.clear(),
+          () => list.updateWhere('a', 1, 2),
+          () => list.removeWhere('a', 1),
+        ])
+          await rejects(work(), 'not_found', 'There is no list "l"')
+      })
+      await list.create()
+      assert.equal(await list.exists(), true)
+    })
+
+    it('R-LIST-03 create sets texts, again changes those that are given; metadata has all of it', async () => {
+      await fresh()
+      now = Date.UTC(2026, 0, 1)
+      await list.create({ description: 'd', explanation: 'e' })
+      await list.append(1)
+      now = Date.UTC(2026, 0, 2)
+      await list.create({ description: 'D' })
+      assert.deepEqual(await list.metadata(), {
+        description: 'D',
+        explanation: 'e',
+        created_at: '2026-01-01T00:00:00.000Z',
+        updated_at: '2026-01-02T00:00:00.000Z',
+        version: '1.0',
+        item_type: 'json',
+        chunk_size: 128,
+        length: 1,
+      })
+      assert.deepEqual(told(), [
+        { operation: 'metadata', length: 0, description: 'd', explanation: 'e' },
+        { operation: 'append', length: 1, index: 0, item: 1 },
+        { operation: 'metadata', length: 1, description: 'D' },
+      ])
+    })
+
+    it('R-LIST-06 append, extend, insert, update, delete, pop and clear do and tell what they say', async () => {
+      await fresh()
+      assert.equal(await list.append('a'), 0)
+      assert.equal(await list.append({ t: 'b' }), 1)
+      await list.extend(['c', 'd'])
+      await list.extend([])
+      await list.insert(0, 'first')
+      await list.insert(5, 'last')
+      await list.update(1, 'A')
+      await list.update(-1, 'LAST')
+      await list.delete(0)
+      await list.delete(-2)
+      assert.deepEqual(await list.items(), ['A', { t: 'b' }, 'c', 'LAST'])
+      assert.equal(await list.pop(), 'LAST')
+      assert.deepEqual(await list.pop(1), { t: 'b' })
+      assert.equal(await list.pop(-2), 'A')
+      assert.equal(await list.length(), 1)
+      await list.clear()
+      assert.deepEqual(await list.items(), [])
+      assert.equal(await list.pop(), undefined)
+      assert.equal(await list.remove(), true)
+      assert.deepEqual(told(), [
+        { operation: 'append', length: 1, index: 0, item: 'a' },
+        { operation: 'append', length: 2, index: 1, item: { t: 'b' } },
+        { operation: 'extend', length: 4, index: 2, items: ['c', 'd'] },
+        { operation: 'insert', length: 5, index: 0, item: 'first' },
+        { operation: 'insert', length: 6, index: 5, item: 'last' },
+        { operation: 'update', length: 6, index: 1, item: 'A', old_item: 'a' },
+        { operation: 'update', length: 6, index: 5, item: 'LAST', old_item: 'last' },
+        { operation: 'delete', length: 5, index: 0, old_item: 'first' },
+        { operation: 'delete', length: 4, index: 3, old_item: 'd' },
+        { operation: 'pop', length: 3, index: 3, item: 'LAST' },
+        { operation: 'pop', length: 2, index: 1, item: { t: 'b' } },
+        { operation: 'pop', length: 1, index: 0, item: 'A' },
+        { operation: 'clear', length: 0 },
+        { operation: 'delete_all', length: 0 },
+      ])
+    })
+
+    it('R-LIST-06 each operation names its action for peers of other implementations, and the value where there is one (decision 25)', async () => {
+      await fresh()
+      await list.create()
+      await list.append(1)
+      await list.insert(0, 2)
+      await list.update(0, 3)
+      await list.extend([4])
+      await list.delete(0)
+      await list.pop()
+      await list.removeWhere('x', 1)
+      await list.clear()
+      await list.remove()
+      assert.deepEqual(
+        service.changes.map(({ blob }) => {
+          const { action, value } = JSON.parse(blob) as Record<string, unknown>
+          return [action, value]
+        }),
+        [
+          ['metadata_update', undefined],
+          ['add', 1],
+          ['insert', 2],
+          ['update', 3],
+          ['extend', undefined],
+          ['delete', undefined],
+          ['pop', undefined],
+          ['clear', undefined],
+          ['delete_all', undefined],
+        ],
+      )
+    })
+
+    it('R-LIST-04 reads single items and spans, from either end', async () => {
+      await fresh('a', 'b', 'c', 'd')
+      assert.deepEqual(await Promise.all([0, 3, -1, -4, 4, -5].map((index) => list.get(index))), [
+        'a',
+        'd',
+        'd',
+        'a',
+        undefined,
+        undefined,
+      ])
+      assert.deepEqual(await list.items(1, 3), ['b', 'c'])
+      assert.deepEqual(await list.items(2), ['c', 'd'])
+      assert.deepEqual(await list.items(3, 99), ['d'])
+      assert.deepEqual(await list.items(9), [])
+      assert.deepEqual(await list.items(2, 1), [])
+    })
+
+    it('R-LIST-04 LST-09 refuses positions that are not there or none, and changes nothing', async () => {
+      await fresh('a', 'b')
+      await changesNothing(service, async () => {
+        for (const index of [2, -3, 1e9, 2 ** 31]) {
+          await rejects(list.update(index, 1), 'invalid_index', `List "l" has no item ${index}`)
+          await rejects(list.delete(index), 'invalid_index', `List "l" has no item ${index}`)
+          assert.equal(await list.pop(index), undefined)
+        }
+        for (const index of [3, 1e9])
+          await rejects(list.insert(index, 1), 'invalid_index', `List "l" has no item ${index}`)
+        for (const index of [0.5, Number.NaN, Number.POSITIVE_INFINITY])
+          for (const work of [
+            () => list.get(index),
+            () => list.update(index, 1),
+            () => list.insert(index, 1),
+            () => list.delete(index),
+            () => list.pop(index),
+          ])
+            await rejects(work(), 'invalid_index', 'An index is a whole number from 0 on')
+        await rejects(list.insert(-1, 1), 'invalid_index', 'An index is a whole number from 0 on')
+      })
+    })
+
+    it('R-LIST-01 pages go through everything in order', async () => {
+      await fresh(...Array.from({ length: 25 }, (_, at) => at))
+      for (const [size, lengths] of [
+        [10, [10, 10, 5]],
+        [25, [25]],
+        [1000, [25]],
+        [undefined, [25]],
+      ] as const) {
+        const pages = await Array.fromAsync(list.pages(size))
+        assert.deepEqual(
+          pages.map((page) => page.length),
+          lengths,
+        )
+        assert.deepEqual(
+          pages.flat(),
+          Array.from({ length: 25 }, (_, at) => ({ index: at, item: at })),
+        )
+      }
+    })
+
+    it('R-LIST-06 find and findAll compare a field of object items, by value', async () => {
+      await fresh(
+        { id: 1, t: 'a' },
+        'text',
+        [1],
+        { id: '1' },
+        { id: 1, t: 'b' },
+        { other: 1 },
+        { id: { x: [1, 2], y: null } },
+        { id: 1.0 },
+      )
+      assert.deepEqual(await list.find('id', 1), { index: 0, item: { id: 1, t: 'a' } })
+      assert.deepEqual(
+        (await list.findAll('id', 1)).map(({ index }) => index),
+        [0, 4, 7],
+      )
+      assert.deepEqual(await list.find('id', '1'), { index: 3, item: { id: '1' } })
+      assert.equal((await list.find('id', { y: null, x: [1, 2] }))?.index, 6)
+      assert.equal(await list.find('id', { x: [2, 1], y: null }), undefined)
+      assert.equal(await list.find('missing', 1), undefined)
+      assert.equal(await list.find('__proto__', {}), undefined)
+      assert.deepEqual(await list.findAll('id', 2), [])
+    })
+
+    it('R-LIST-06 updateWhere and removeWhere change what matches, each told by itself, and count it', async () => {
+      await fresh({ k: 1, n: 'a' }, { k: 2 }, { k: 1, n: 'b' }, 'text')
+      assert.equal(await list.updateWhere('k', 1, { k: 3 }, { firstOnly: true }), 1)
+      assert.equal(await list.updateWhere('k', 9, { k: 3 }), 0)
+      assert.equal(await list.updateWhere('k', 2, { k: 3 }), 1)
+      assert.deepEqual(await list.items(), [{ k: 3 }, { k: 3 }, { k: 1, n: 'b' }, 'text'])
+      assert.equal(await list.removeWhere('k', 3, { firstOnly: true }), 1)
+      assert.equal(await list.removeWhere('k', 9), 0)
+      await list.append({ k: 3, last: true })
+      assert.equal(await list.removeWhere('k', 3), 2)
+      assert.deepEqual(await list.items(), [{ k: 1, n: 'b' }, 'text'])
+      assert.deepEqual(told(), [
+        { operation: 'update', length: 4, item: { k: 3 }, old_item: { k: 1, n: 'a' } },
+        { operation: 'update', length: 4, item: { k: 3 }, old_item: { k: 2 } },
+        { operation: 'remove', length: 3, item: { k: 3 } },
+        { operation: 'append', length: 4, index: 3, item: { k: 3, last: true } },
+        { operation: 'remove', length: 3, item: { k: 3 } },
+        { operation: 'remove', length: 2, item: { k: 3, last: true } },
+      ])
+    })
+
+    it('R-LIST-06 a handle changes its item wherever it stands by now, once', async () => {
+      await fresh('a', 'b', 'c')
+      const [, second, third] = await list.itemsWithHandles()
+      assert.ok(second && third)
+      assert.deepEqual([second.index, second.item], [1, 'b'])
+      await list.insert(0, 'new')
+      service.reset()
+      assert.equal(await list.updateByHandle(second.handle, 'B'), true)
+      assert.equal(await list.deleteByHandle(third.handle), true)
+      assert.deepEqual(await list.items(), ['new', 'a', 'B'])
+      assert.deepEqual(told(), [
+        { operation: 'update', length: 4, item: 'B', old_item: 'b' },
+        { operation: 'remove', length: 3, item: 'c' },
+      ])
+      await changesNothing(service, async () => {
+        assert.equal(await list.updateByHandle(second.handle, 'again'), false)
+        assert.equal(await list.deleteByHandle(second.handle), false)
+        assert.equal(await list.updateByHandle(third.handle, 'again'), false)
+        assert.equal(await list.deleteByHandle(third.handle), false)
+      })
+    })
+
+    it('R-LIST-06 ACL-03 a handle is worth nothing for another list, a list made anew, or another actor', async () => {
+      await fresh('a')
+      const [first] = await list.itemsWithHandles()
+      const handle = first?.handle ?? ''
+      const other = actor.list('other')
+      await other.append('x')
+      const stranger = (await service.app.actors.create()).actor.list('l')
+      await stranger.append('y')
+      await changesNothing(service, async () => {
+        for (const wrong of [other, stranger, actor.list('missing')]) {
+          assert.equal(await wrong.updateByHandle(handle, 1), false)
+          assert.equal(await wrong.deleteByHandle(handle), false)
+        }
+        for (const bad of ['', 'x', '1.2.3', `${handle}.1`])
+          await rejects(list.deleteByHandle(bad), 'invalid_value', 'This is not a handle of a list item')
+      })
+      await list.remove()
+      await list.append('a')
+      assert.equal(await list.updateByHandle(handle, 1), false)
+      assert.deepEqual(await list.items(), ['a'])
+    })
+
+    it('R-LIST-01 is the same list as over HTTP', async () => {
+      const owner = await service.createActor()
+      const mine = (await service.app.actors.get(owner.id))?.list('notes')
+      await mine?.append({ t: 1 })
+      await answered(await owner.request('POST', '/properties/notes', { t: 2 }), 201, { t: 2 })
+      await answered(await owner.request('GET', '/properties/notes'), 200, [{ t: 1 }, { t: 2 }])
+      assert.equal(await mine?.length(), 2)
+    })
+  })
+
+  describe('finding an actor by the value of a property', () => {
+    it('R-PROP-05 works for oauthId, email and externalUserId, and for no other name', async () => {
+      const service = await start()
+      const { actor } = await service.app.actors.create()
+      for (const name of ['oauthId', 'email', 'externalUserId']) {
+        await actor.set(name, `value of ${name}`)
+        assert.equal((await service.app.actors.findBy(name, `value of ${name}`))?.id, actor.id)
+        assert.equal(await service.app.actors.findBy(name, `VALUE OF ${name}`), undefined)
+        assert.equal(await service.app.actors.findBy(name, 'other'), undefined)
+      }
+      assert.equal(await service.app.actors.findBy('email', 'value of oauthId'), undefined)
+      await actor.set('nickname', 'nick')
+      await rejects(
+        service.app.actors.findBy('nickname', 'nick'),
+        'bad_request',
+        'Cannot find an actor by "nickname": it is not an indexed property',
+      )
+    })
+
+    it('R-PROP-05 follows the value by whatever way it is written', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const finds = async (value: string): Promise<boolean> =>
+        (await service.app.actors.findBy('email', value))?.id === actor.id
+      await done(await actor.request('PUT', '/properties/email', 'put@example.com'))
+      assert.equal(await finds('put@example.com'), true)
+      await actor.request('POST', '/properties', { email: 'post@example.com', oauthId: 'o' })
+      assert.deepEqual([await finds('put@example.com'), await finds('post@example.com')], [false, true])
+      await done(await actor.request('PUT', '/properties', { email: 'all@example.com' }))
+      await actor.request('POST', '/properties/email', 'one@example.com')
+      assert.deepEqual([await finds('all@example.com'), await finds('one@example.com')], [false, true])
+      await actor.request('POST', '/properties', 'email=form%40example.com', {
+        'content-type': 'application/x-www-form-urlencoded',
+      })
+      assert.equal(await finds('form@example.com'), true)
+      assert.equal((await service.app.actors.findBy('oauthId', 'o'))?.id, actor.id)
+    })
+
+    it('R-PROP-05 texts and numbers are found by their text, other values not at all', async () => {
+      const service = await start()
+      const { actor } = await service.app.actors.create()
+      await actor.set('email', 12)
+      assert.equal((await service.app.actors.findBy('email', '12'))?.id, actor.id)
+      for (const value of [true, [], {}, ['a'], { a: 'b' }]) {
+        await actor.set('email', value)
+        assert.deepEqual((await everythingStored(service)).property_lookup, [])
+      }
+    })
+
+    it('R-PROP-05 a collision is logged, the first owner keeps the value, and the write succeeds', async () => {
+      const service = await start()
+      const [first, second] = [(await service.app.actors.create()).actor, (await service.app.actors.create()).actor]
+      await first.set('email', 'me@example.com')
+      service.reset()
+      await second.set('email', 'me@example.com')
+      assert.equal((await service.app.actors.findBy('email', 'me@example.com'))?.id, first.id)
+      assert.equal(await second.get('email'), 'me@example.com')
+      assert.equal(service.log.filter((line) => line.includes('belongs to another actor already')).length, 1)
+      service.reset()
+      await first.set('email', 'me@example.com')
+      assert.equal(service.log.filter((line) => line.includes('belongs to another actor already')).length, 0)
+      await second.set('email', 'other@example.com')
+      assert.equal((await service.app.actors.findBy('email', 'me@example.com'))?.id, first.id)
+      assert.equal((await service.app.actors.findBy('email', 'other@example.com'))?.id, second.id)
+    })
+
+    it('R-PROP-05 matches per name: two actors hold one value under two names', async () => {
+      const service = await start()
+      const [first, second] = [(await service.app.actors.create()).actor, (await service.app.actors.create()).actor]
+      await first.set('email', 'x')
+      await second.set('oauthId', 'x')
+      assert.equal((await service.app.actors.findBy('email', 'x'))?.id, first.id)
+      assert.equal((await service.app.actors.findBy('oauthId', 'x'))?.id, second.id)
+    })
+
+    it('R-PROP-05 the names are configurable', async () => {
+      const service = await start({ indexedProperties: ['badge'] })
+      const { actor } = await service.app.actors.create()
+      await actor.set('badge', '7')
+      await actor.set('email', 'me@example.com')
+      assert.equal((await service.app.actors.findBy('badge', '7'))?.id, actor.id)
+      assert.equal(await outcomeOf(service.app.actors.findBy('email', 'me@example.com')), 'bad_request')
+      assert.deepEqual((await everythingStored(service)).property_lookup, [
+        { name: 'badge', value: '7', actor_id: actor.id },
+      ])
+    })
+
+    it('R-PROP-05 an empty set disables it, also when it comes from the environment', async () => {
+      for (const options of [{ indexedProperties: [] }, { env: { TROUPE_INDEXED_PROPERTIES: ' , ' } }]) {
+        const service = await start(options)
+        const { actor } = await service.app.actors.create()
+        await actor.set('email', 'me@example.com')
+        assert.equal(await outcomeOf(service.app.actors.findBy('email', 'me@example.com')), 'bad_request')
+        assert.deepEqual((await everythingStored(service)).property_lookup, [])
+      }
+    })
+
+    it('R-PROP-05 another set at the next start rebuilds the table: gone names go, new ones come, the oldest actor wins', async () => {
+      let now = 1000
+      const first = await start({ indexedProperties: ['email', 'gone'], now: () => now })
+      const older = (await first.app.actors.create()).actor
+      now = 2000
+      const younger = (await first.app.actors.create()).actor
+      // The younger writes first: what counts at a rebuild is the age of the actor.
+      for (const actor of [younger, older]) {
+        await actor.set('badge', 'same')
+        await actor.set('gone', actor.id)
+      }
+      await younger.set('number', 5)
+      await younger.set('email', 'me@example.com')
+      await older.list('badges').append('x')
+      const second = await start({
+        indexedProperties: ['email', 'badge', 'number', 'badges'],
+        database: first.databaseUrl,
+      })
+      assert.equal((await second.app.actors.findBy('badge', 'same'))?.id, older.id)
+      assert.equal((await second.app.actors.findBy('number', '5'))?.id, younger.id)
+      assert.equal((await second.app.actors.findBy('email', 'me@example.com'))?.id, younger.id)
+      assert.deepEqual(
+        (await everythingStored(second)).property_lookup.map(({ name }) => name),
+        ['badge', 'email', 'number'],
+      )
+      const third = await start({ indexedProperties: [], database: first.databaseUrl })
+      assert.deepEqual((await everythingStored(third)).property_lookup, [])
+      const fourth = await start({ indexedProperties: ['email'], database: first.databaseUrl })
+      assert.equal((await fourth.app.actors.findBy('email', 'me@example.com'))?.id, younger.id)
+    })
+
+    it('R-PROP-05 the same set at the next start, in any order, writes nothing', async () => {
+      const first = await start({ indexedProperties: ['a', 'b'] })
+      const { actor } = await first.app.actors.create()
+      await actor.set('a', '1')
+      const second = await start({ indexedProperties: ['b', 'a'], database: first.databaseUrl })
+      assert.deepEqual(
+        second.statements.filter((sql) => /^\s*(INSERT|UPDATE|DELETE)/i.test(sql)),
+        [],
+      )
+      assert.equal((await second.app.actors.findBy('a', '1'))?.id, actor.id)
+    })
+
+    for (const [what, value, found] of [
+      ['2048 bytes', 'x'.repeat(2048), true],
+      ['2049 bytes', 'x'.repeat(2049), false],
+      ['1024 characters of two bytes', 'ø'.repeat(1024), true],
+      ['1025 characters of two bytes', 'ø'.repeat(1025), false],
+    ] as const) {
+      it(`R-PROP-05 R-LIM-01 a value of ${what} is ${found ? '' : 'stored but not '}found`, async () => {
+        const service = await start()
+        const { actor } = await service.app.actors.create()
+        await actor.set('email', 'short@example.com')
+        await actor.set('email', value)
+        assert.equal(await actor.get('email'), value)
+        assert.equal((await service.app.actors.findBy('email', value))?.id, found ? actor.id : undefined)
+        assert.equal(await service.app.actors.findBy('email', 'short@example.com'), undefined)
+      })
+    }
+
+    for (const value of ['', '\0', 'a\0b', '\ud800'])
+      it(`R-PROP-05 nobody is found by ${JSON.stringify(value)}`, async () => {
+        const service = await start()
+        const { actor } = await service.app.actors.create()
+        await actor.set('email', 'me@example.com')
+        assert.equal(await service.app.actors.findBy('email', value), undefined)
+      })
+
+    it('R-PROP-05 nothing is found before the write is committed, or after one that was refused', async () => {
+      const service = await start({
+        changeSink: (_tx, _actor, changes) =>
+          changes.some(({ blob }) => blob.includes('refused')) ? Promise.reject(new Error('no')) : Promise.resolve(),
+      })
+      const actor = await service.createActor()
+      await done(await actor.request('PUT', '/properties/email', 'kept@example.com'))
+      await refused(await actor.request('PUT', '/properties/email', 'refused@example.com'), 500, 'server_error', /./)
+      assert.equal((await service.app.actors.findBy('email', 'kept@example.com'))?.id, actor.id)
+      assert.equal(await service.app.actors.findBy('email', 'refused@example.com'), undefined)
+    })
+  })
+})
