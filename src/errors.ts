@@ -23,6 +23,7 @@ export const catalogue = {
   uri_too_long: { status: 414, text: 'The address is too long' },
   unsupported_media_type: { status: 415, text: 'The content type is not supported' },
   headers_too_large: { status: 431, text: 'The header fields are too large' },
+  peer_failed: { status: 408, text: 'The other actor did not answer as it has to' },
   request_timeout: { status: 408, text: 'The request took too long to arrive' },
   too_many_requests: { status: 429, text: 'Too many requests' },
   server_error: { status: 500, text: 'The service failed' },

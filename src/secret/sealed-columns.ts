@@ -19,9 +19,20 @@ export const trustToken = {
   column: 'verification_token',
 } as const satisfies SealedColumn
 export const noticeSecret = { table: 'notice', key: ['id'], column: 'secret' } as const satisfies SealedColumn
+export const companionPassphrase = {
+  table: 'companion',
+  key: ['actor_id', 'kind'],
+  column: 'passphrase',
+} as const satisfies SealedColumn
 
 /** What a change of keys seals anew. A column that is missing here becomes unreadable when its old key is removed. */
-export const sealedColumns: readonly SealedColumn[] = [actorPassphrase, trustSecret, trustToken, noticeSecret]
+export const sealedColumns: readonly SealedColumn[] = [
+  actorPassphrase,
+  trustSecret,
+  trustToken,
+  companionPassphrase,
+  noticeSecret,
+]
 
 /** The binding of one value: its actor, its field, then the rest of its key. */
 export function bindingOf(sealed: SealedColumn, actorId: string, ...rest: string[]): readonly string[] {

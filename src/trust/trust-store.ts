@@ -2,7 +2,7 @@
 import type { SecretHash } from '../secret/hash.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import type { EstablishedVia, Trust, TrustFacts } from './trust.ts'
+import type { EstablishedVia, OwnRequest, Trust, TrustFacts } from './trust.ts'
 
 interface TrustRow {
   readonly actor_id: string
@@ -11,6 +11,7 @@ interface TrustRow {
   readonly type: string
   readonly relationship: string
   readonly secret: string
+  readonly secret_hash: string
   readonly verification_token: string
   readonly description: string
   readonly approved: number
@@ -21,10 +22,13 @@ interface TrustRow {
   readonly created_at: number
   readonly last_accessed: number
   readonly last_connected_via: string
+  readonly request: string | null
+  readonly next_secret_hash: string | null
 }
 
-const columns = `actor_id, peer_id, baseuri, type, relationship, secret, verification_token, description, approved,
-  peer_approved, verified, established_via, facts, created_at, last_accessed, last_connected_via`
+const columns = `actor_id, peer_id, baseuri, type, relationship, secret, secret_hash, verification_token, description,
+  approved, peer_approved, verified, established_via, facts, request, next_secret_hash, created_at, last_accessed,
+  last_connected_via`
 
 function toTrust(row: TrustRow): Trust {
   return {
@@ -34,6 +38,7 @@ function toTrust(row: TrustRow): Trust {
     type: row.type,
     relationship: row.relationship,
     secret: row.secret as Sealed,
+    secretHash: row.secret_hash as SecretHash,
     verificationToken: row.verification_token as Sealed,
     description: row.description,
     approved: row.approved !== 0,
@@ -44,6 +49,13 @@ function toTrust(row: TrustRow): Trust {
     createdAt: row.created_at,
     lastAccessed: row.last_accessed,
     lastConnectedVia: row.last_connected_via,
+    ownRequest:
+      row.request === null
+        ? null
+        : {
+            ...(JSON.parse(row.request) as Omit<OwnRequest, 'nextSecretHash'>),
+            nextSecretHash: row.next_secret_hash as SecretHash | null,
+          },
   }
 }
 
@@ -59,7 +71,7 @@ export async function findTrust(q: Queries, actorId: string, peerId: string): Pr
 /** The relationship that a bearer secret belongs to, among this actor's alone. */
 export async function findTrustBySecret(q: Queries, actorId: string, secret: SecretHash): Promise<Trust | null> {
   const row = await q.get<TrustRow>(
-    `SELECT ${columns} FROM trust WHERE actor_id = $1 AND secret_hash = $2`,
+    `SELECT ${columns} FROM trust WHERE actor_id = $1 AND (secret_hash = $2 OR next_secret_hash = $2)`,
     actorId,
     secret,
   )
@@ -77,33 +89,29 @@ export async function findTrusts(q: Queries, actorId: string): Promise<Trust[]> 
  *
  * @throws ServiceError `conflict` when the actor has one with this peer, or with this secret.
  */
-export async function insertTrust(tx: Transaction, trust: Trust, secret: SecretHash): Promise<void> {
+export async function insertTrust(tx: Transaction, trust: Trust): Promise<void> {
   await tx.run(
-    `INSERT INTO trust (${columns}, secret_hash)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+    `INSERT INTO trust (${columns})
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
     trust.actorId,
     trust.peerId,
     ...changeable(trust),
     trust.createdAt,
     trust.lastAccessed,
     trust.lastConnectedVia,
-    secret,
   )
 }
 
-/** Replaces everything but the key and the time of creation. False when there is none (any more). */
-export async function updateTrust(tx: Transaction, trust: Trust, secret: SecretHash): Promise<boolean> {
+/** Replaces everything but the key and the times. False when there is none (any more). */
+export async function updateTrust(tx: Transaction, trust: Trust): Promise<boolean> {
   const updated = await tx.run(
-    `UPDATE trust SET baseuri = $3, type = $4, relationship = $5, secret = $6, verification_token = $7,
-       description = $8, approved = $9, peer_approved = $10, verified = $11, established_via = $12, facts = $13,
-       last_accessed = $14, last_connected_via = $15, secret_hash = $16
+    `UPDATE trust SET baseuri = $3, type = $4, relationship = $5, secret = $6, secret_hash = $7, verification_token = $8,
+       description = $9, approved = $10, peer_approved = $11, verified = $12, established_via = $13, facts = $14,
+       request = $15, next_secret_hash = $16
      WHERE actor_id = $1 AND peer_id = $2`,
     trust.actorId,
     trust.peerId,
     ...changeable(trust),
-    trust.lastAccessed,
-    trust.lastConnectedVia,
-    secret,
   )
   return updated === 1
 }
@@ -128,12 +136,14 @@ export async function touchTrust(
   )
 }
 
-function changeable(trust: Trust): (string | number)[] {
+function changeable(trust: Trust): (string | number | null)[] {
+  const { ownRequest } = trust
   return [
     trust.baseuri,
     trust.type,
     trust.relationship,
     trust.secret,
+    trust.secretHash,
     trust.verificationToken,
     trust.description,
     Number(trust.approved),
@@ -141,6 +151,10 @@ function changeable(trust: Trust): (string | number)[] {
     Number(trust.verified),
     trust.establishedVia,
     JSON.stringify(trust.facts),
+    ownRequest === null
+      ? null
+      : JSON.stringify({ id: ownRequest.id, relationship: ownRequest.relationship, until: ownRequest.until }),
+    ownRequest?.nextSecretHash ?? null,
   ]
 }
 

@@ -1,4 +1,5 @@
 /** A relationship with another actor, seen from one side. */
+import type { SecretHash } from '../secret/hash.ts'
 import type { Sealed } from '../secret/sealed.ts'
 
 /**
@@ -26,6 +27,7 @@ export interface Trust {
   /** The trust type's name, which is the permission level and a segment of paths. */
   readonly relationship: string
   readonly secret: Sealed
+  readonly secretHash: SecretHash
   readonly verificationToken: Sealed
   readonly description: string
   readonly approved: boolean
@@ -38,6 +40,18 @@ export interface Trust {
   readonly createdAt: number
   readonly lastAccessed: number
   readonly lastConnectedVia: string
+  readonly ownRequest: OwnRequest | null
+}
+
+/** A request of this actor that is on its way to the peer. */
+export interface OwnRequest {
+  /** Whoever finishes the request finds out by it whether the request still counts. */
+  readonly id: string
+  readonly relationship: string
+  /** Unix milliseconds; nobody answers it any more after that. */
+  readonly until: number
+  /** Of the secret that it offers, when that is to replace an older one. */
+  readonly nextSecretHash: SecretHash | null
 }
 
 /** What is known besides, all of it optional and all of it text. */
@@ -51,11 +65,19 @@ export interface TrustFacts {
   readonly aw_version?: string
   /** ISO 8601. */
   readonly capabilities_fetched_at?: string
-  /** Sealed passphrase of a companion that this actor made (`trustee`). */
-  readonly companion_passphrase?: string
 }
 
 export function stateOf(trust: Pick<Trust, 'approved' | 'peerApproved'>): TrustState {
   if (trust.approved) return { kind: trust.peerApproved ? 'mutual' : 'approved-here' }
   return { kind: trust.peerApproved ? 'pending' : 'requested' }
+}
+
+/** Whether paths with this relationship mean it: its own, and the one that a request under way asks for. */
+export function isNamed(trust: Pick<Trust, 'relationship' | 'ownRequest'>, relationship: string): boolean {
+  return trust.relationship === relationship || trust.ownRequest?.relationship === relationship
+}
+
+/** Whether a request of this actor is on its way to the peer now (Unix milliseconds). */
+export function isAsking(trust: Pick<Trust, 'ownRequest'>, now: number): boolean {
+  return trust.ownRequest !== null && now < trust.ownRequest.until
 }

@@ -26,6 +26,10 @@ CREATE TABLE trust (
   created_at BIGINT NOT NULL,
   last_accessed BIGINT NOT NULL,
   last_connected_via TEXT NOT NULL,
+  -- A request of this actor that is on its way to the peer: JSON of its id, its relationship and the time (Unix
+  -- milliseconds) after which nobody answers it any more. While it replaces an older relationship, both secrets are good.
+  request TEXT,
+  next_secret_hash TEXT /*postgres: COLLATE "C" */,
   -- The circuit of calls to this peer (delivery/policy.ts); failures in a row, and until when nothing is sent.
   failures BIGINT NOT NULL DEFAULT 0,
   open_until BIGINT,
@@ -34,6 +38,20 @@ CREATE TABLE trust (
 
 -- One secret serves one relationship of an actor.
 CREATE UNIQUE INDEX trust_by_secret ON trust (actor_id, secret_hash);
+CREATE INDEX trust_by_next_secret ON trust (actor_id, next_secret_hash) WHERE next_secret_hash IS NOT NULL;
+
+-- Actors that this actor had made at another service, with the passphrase that opens them.
+CREATE TABLE companion (
+  actor_id TEXT /*postgres: COLLATE "C" */ NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  -- The short name that the application declared, or 'myself'.
+  kind TEXT /*postgres: COLLATE "C" */ NOT NULL,
+  peer_id TEXT /*postgres: COLLATE "C" */ NOT NULL,
+  baseuri TEXT NOT NULL,
+  type TEXT NOT NULL,
+  -- Sealed.
+  passphrase TEXT NOT NULL,
+  PRIMARY KEY (actor_id, kind)
+) /*sqlite: STRICT, WITHOUT ROWID */;
 
 -- What the owner granted or withdrew beyond the trust type. Goes with the trust.
 CREATE TABLE permission_override (
