@@ -11,7 +11,7 @@
  * ```
  */
 export { type ActorsApi, App, type CreatedActor, troupe, type TroupeOptions } from './troupe.ts'
-export { toNodeHandler } from './node-handler.ts'
+export { type NodeHandler, toNodeHandler } from './node-handler.ts'
 export { ServiceError, type ErrorCode, type ErrorDetail } from './errors.ts'
 export { ConfigError } from './config/config.ts'
 export { StoreStartError } from './store/start-error.ts'
@@ -39,6 +39,8 @@ export type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './
 export type { Caller } from './auth/caller.ts'
 export type { Config, Mode } from './config/options.ts'
 export type { Json } from './json/json.ts'
+export type { Rule, RuledCategory, Rules } from './permission/rules.ts'
+export type { TrustType } from './permission/trust-types.ts'
 /** For pages of the application's own: a template tag that escapes what is put into it. */
 export { html } from 'hono/html'
 export type { CreatedValues, FactoryValues, Html, SignInProvider } from './ui/values.ts'

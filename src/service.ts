@@ -19,6 +19,9 @@ import { Operations } from './operation/operations.ts'
 import { GuardedClient } from './peer/guarded-client.ts'
 import type { PeerClient } from './peer/peer-client.ts'
 import { Permission, type RelationshipRules } from './permission/permission.ts'
+import { Permissions } from './permission/permissions.ts'
+import { Relationships } from './permission/relationships.ts'
+import { TrustTypes } from './permission/trust-types.ts'
 import type { Access } from './property/access.ts'
 import { BulkWrite } from './property/bulk-write.ts'
 import { ActorWriter, type ChangeSink } from './property/change.ts'
@@ -89,7 +92,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     url: config.database,
     synchronous: config.synchronous,
     workers: config.workers,
-    busyTimeoutMs: config.storeTimeoutSeconds * 1000,
+    lockTimeoutMs: config.storeTimeoutSeconds * 1000,
     log: (level, message, cause) => log[level]({ error: cause }, message),
     onQuery: (sql) => {
       metrics.statementRun()
@@ -110,7 +113,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const rawHandleOf = (actor: Access['actor']): ActorHandle =>
     actorHandle(handleParts, { actor, caller: application, withoutHooks: true })
 
-  const permission = new Permission(options.relationshipRules)
+  const relationships = new Relationships(new TrustTypes(registry.trustTypes))
+  const permission = new Permission(options.relationshipRules ?? relationships.rules(store))
   const writer = new ActorWriter(store, options.changeSink ?? null)
   const gate = new PropertyGate(registry, rawHandleOf)
   const indexes = new Indexes({
@@ -158,6 +162,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       realm: new URL(baseUrl).host,
     }),
     permission,
+    permissions: new Permissions({
+      store,
+      relationships,
+      now,
+      enqueue: config.notifyPermissions ? notices.enqueue : null,
+    }),
+    relationships,
     actors,
     properties,
     lists,

@@ -20,6 +20,7 @@ import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
 import { toFetch } from './http/fetch.ts'
 import { type Listening, listen } from './http/server.ts'
+import type { TrustType } from './permission/trust-types.ts'
 import { release } from './release.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
 import type { Pages } from './ui/pages.ts'
@@ -55,7 +56,16 @@ export interface ActorsApi {
 /** What parts of the service a test or an embedding program may replace before it starts. */
 export type Replaceable = Pick<
   ServiceOptions,
-  'log' | 'now' | 'timers' | 'random' | 'bearerKinds' | 'relationshipRules' | 'changeSink' | 'peerClient' | 'onQuery' | 'wrapStore'
+  | 'log'
+  | 'now'
+  | 'timers'
+  | 'random'
+  | 'bearerKinds'
+  | 'relationshipRules'
+  | 'changeSink'
+  | 'peerClient'
+  | 'onQuery'
+  | 'wrapStore'
 >
 
 export class App {
@@ -107,6 +117,12 @@ export class App {
   /** A lifecycle event. */
   on<E extends EventName>(event: E, handler: EventHandler<E>): this {
     this.#registry.addEventHandler(event, handler)
+    return this
+  }
+
+  /** A kind of relationship, with what it grants by itself. One of a built-in name takes that one's place. */
+  trustType(type: TrustType): this {
+    this.#registry.trustTypes.push(type)
     return this
   }
 

@@ -10,6 +10,8 @@ import type { Metrics } from '../observe/metrics.ts'
 import type { Operations } from '../operation/operations.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import type { Permission } from '../permission/permission.ts'
+import type { Permissions } from '../permission/permissions.ts'
+import type { Relationships } from '../permission/relationships.ts'
 import type { BulkWrite } from '../property/bulk-write.ts'
 import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
@@ -26,6 +28,8 @@ export interface Parts {
   readonly registry: Registry
   readonly authentication: Authentication
   readonly permission: Permission
+  readonly permissions: Permissions
+  readonly relationships: Relationships
   readonly actors: Actors
   readonly properties: Properties
   readonly lists: Lists

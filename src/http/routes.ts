@@ -9,6 +9,7 @@ import { factoryRoutes } from './routes/factory.ts'
 import { listRoutes } from './routes/lists.ts'
 import { metaRoutes } from './routes/meta.ts'
 import { operationRoutes } from './routes/operations.ts'
+import { permissionRoutes } from './routes/permissions.ts'
 import { propertyRoutes } from './routes/properties.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { systemRoutes } from './routes/system.ts'
@@ -26,6 +27,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...listRoutes,
     ...operationRoutes,
     ...resourceRoutes,
+    ...permissionRoutes,
     // Where they are off they do not exist, for anybody.
     ...(parts.config.devtest ? devtestRoutes : []),
   ]

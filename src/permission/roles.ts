@@ -25,15 +25,11 @@ const creator: RoleTable = {
 
 const trustee: RoleTable = { actor: all, trust: all, subscriptions: all, services: all }
 
-/** Relationships with another actor or an AI client. Names that are not here carry what `otherRelationship` says. */
+/** Relationships that reach beyond the data. In the data categories rules alone decide, for every relationship. */
 const relationships: Readonly<Record<string, RoleTable>> = {
-  friend: data,
-  partner: data,
   admin: { ...data, actor: all, trust: all, services: all },
-  associate: { properties: ['read'], permissions: ['read'] },
 }
 
-/** A name the application chose: rules alone decide, within the data categories. */
 const otherRelationship: RoleTable = data
 
 export function roleTable(role: { creator: true } | { trustee: true } | { relationship: string }): RoleTable {

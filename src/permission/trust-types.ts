@@ -1,19 +1,127 @@
-/** The kinds of relationship that every service knows, as it publishes them. */
+/** The kinds of relationship: what each is called and what it grants by itself. */
+import type { Rules } from './rules.ts'
+
 export interface TrustType {
   readonly name: string
   readonly display_name: string
   readonly description: string
+  readonly permissions: Rules
+  /** A request for it always waits for the owner, whatever the settings say. */
+  readonly neverAutoApproved?: boolean
 }
 
+const internal = ['private/*', 'security/*', '_internal/*']
+const administrative = ['delete_*', 'admin_*', 'system_*']
+const credentials = ['oauth_*', 'auth_*']
+
 export const builtInTrustTypes: readonly TrustType[] = [
-  { name: 'admin', display_name: 'Administrator', description: 'Full access to the actor' },
-  { name: 'associate', display_name: 'Associate', description: 'Reads what is shared with everybody' },
-  { name: 'friend', display_name: 'Friend', description: 'Reads and changes shared data' },
+  {
+    name: 'admin',
+    display_name: 'Administrator',
+    description: 'Full access to the actor',
+    neverAutoApproved: true,
+    permissions: {
+      properties: { patterns: ['*'], operations: ['read', 'write', 'delete'] },
+      methods: { allowed: ['*'] },
+      actions: { allowed: ['*'] },
+      tools: { allowed: ['*'] },
+      resources: { patterns: ['*'], operations: ['read', 'write', 'delete'] },
+      prompts: { allowed: ['*'] },
+    },
+  },
+  {
+    name: 'associate',
+    display_name: 'Associate',
+    description: 'Reads what is public',
+    permissions: {
+      properties: { patterns: ['public/*'], operations: ['read'] },
+      methods: { allowed: ['get_*', 'ping'], denied: administrative },
+      actions: { denied: ['*'] },
+      tools: { denied: ['*'] },
+      resources: { patterns: ['public/*'], operations: ['read'] },
+    },
+  },
+  {
+    name: 'friend',
+    display_name: 'Friend',
+    description: 'Reads and changes what is not private',
+    permissions: {
+      properties: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: internal },
+      methods: { allowed: ['*'], denied: administrative },
+      actions: { allowed: ['*'], denied: administrative },
+      tools: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
+      resources: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['private/*', 'security/*'] },
+    },
+  },
   {
     name: 'mcp_client',
     display_name: 'MCP Client (AI Assistant)',
-    description: 'An AI assistant acting for the owner',
+    description: 'An AI assistant that acts for the owner',
+    permissions: {
+      properties: {
+        patterns: ['public/*', 'shared/*', 'notes/*', 'profile/*'],
+        operations: ['read'],
+        excluded_patterns: [...internal, ...credentials],
+      },
+      methods: { allowed: ['get_*', 'list_*', 'search_*', 'export_*'], denied: [...administrative, ...credentials] },
+      actions: { allowed: ['search', 'fetch', 'export'], denied: [...administrative, ...credentials] },
+      tools: {
+        allowed: ['search', 'fetch', 'create_note', 'list', 'get_*', 'list_*'],
+        denied: ['admin_*', 'system_*', 'delete_*', ...credentials],
+      },
+      resources: {
+        patterns: ['public/*', 'shared/*', 'notes://*', 'usage://*', 'actingweb://properties/all'],
+        operations: ['read'],
+        excluded_patterns: ['private/*', 'security/*', 'oauth://*', 'auth://*'],
+      },
+      prompts: { allowed: ['analyze_*', 'create_*', 'summarize_*', 'generate_*'] },
+    },
   },
-  { name: 'partner', display_name: 'Partner', description: 'Works on the owner’s data together with the owner' },
-  { name: 'viewer', display_name: 'Viewer', description: 'Reads public data' },
+  {
+    name: 'partner',
+    display_name: 'Partner',
+    description: 'Works on the owner’s data together with the owner',
+    permissions: {
+      properties: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['_internal/*'] },
+      methods: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
+      actions: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
+      tools: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
+      resources: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['security/*'] },
+    },
+  },
+  {
+    name: 'viewer',
+    display_name: 'Viewer',
+    description: 'Reads what is public or shared',
+    permissions: {
+      properties: { patterns: ['public/*', 'shared/*'], operations: ['read'] },
+      methods: { allowed: ['get_*', 'list_*', 'export_*'], denied: ['delete_*', 'admin_*'] },
+      actions: { denied: ['*'] },
+      tools: { denied: ['*'] },
+      resources: { patterns: ['public/*'], operations: ['read'] },
+    },
+  },
 ]
+
+/** The built-in types and the application's; one of the same name takes the place of the built-in. */
+export class TrustTypes {
+  readonly #byName: ReadonlyMap<string, TrustType>
+
+  constructor(declared: readonly TrustType[]) {
+    this.#byName = new Map([...builtInTrustTypes, ...declared].map((type) => [type.name, type]))
+  }
+
+  /** By name. */
+  all(): readonly TrustType[] {
+    return [...this.#byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** Undefined for a name that nobody registered: it grants nothing by itself. */
+  find(name: string): TrustType | undefined {
+    return this.#byName.get(name)
+  }
+
+  isBuiltIn(name: string): boolean {
+    return builtInTrustTypes.some((type) => type === this.#byName.get(name))
+  }
+}

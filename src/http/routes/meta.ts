@@ -1,7 +1,6 @@
 /** `/<actor>/meta`: what everybody may know about an actor. */
 import type { Actor } from '../../actor/actor.ts'
 import { ServiceError } from '../../errors.ts'
-import { builtInTrustTypes } from '../../permission/trust-types.ts'
 import { type Answer, json, text } from '../answer.ts'
 import type { Parts } from '../parts.ts'
 import type { Route } from '../route.ts'
@@ -47,7 +46,7 @@ function facts(parts: Parts, actor: Actor): object {
     aw_version: protocolVersion,
     aw_supported: supported.join(','),
     aw_formats: formats,
-    aw_trust_types: builtInTrustTypes.map(({ name }) => name),
+    aw_trust_types: parts.relationships.types.all().map(({ name }) => name),
   }
 }
 
@@ -77,14 +76,21 @@ function value(parts: Parts, actor: Actor, path: string): Answer {
     case 'actingweb/trust_types':
       return json(
         200,
-        builtInTrustTypes.map((type) => ({ ...type, created_by: 'system' })),
+        parts.relationships.types.all().map(({ name, display_name, description }) => ({
+          name,
+          display_name,
+          description,
+          created_by: parts.relationships.types.isBuiltIn(name) ? 'system' : 'application',
+        })),
       )
     case 'trusttypes':
       return json(200, {
         trust_types: Object.fromEntries(
-          builtInTrustTypes.map(({ name, display_name, description }) => [name, { display_name, description }]),
+          parts.relationships.types
+            .all()
+            .map(({ name, display_name, description }) => [name, { display_name, description }]),
         ),
-        default_trust_type: 'friend',
+        default_trust_type: parts.config.relationship,
       })
     default:
       throw new ServiceError('not_found', `There is no meta value ${JSON.stringify(path.slice(0, 80))}`)

@@ -1,0 +1,64 @@
+/** The SQL of permission overrides. */
+import type { Queries, Transaction } from '../store/store.ts'
+import type { OverrideRules } from './rules.ts'
+
+export interface Override {
+  readonly rules: OverrideRules
+  readonly createdBy: string
+  readonly notes: string
+  /** Unix milliseconds. */
+  readonly updatedAt: number
+}
+
+interface OverrideRow {
+  readonly rules: string
+  readonly created_by: string
+  readonly notes: string
+  readonly updated_at: number
+}
+
+export async function findOverride(q: Queries, actorId: string, peerId: string): Promise<Override | null> {
+  const row = await q.get<OverrideRow>(
+    'SELECT rules, created_by, notes, updated_at FROM permission_override WHERE actor_id = $1 AND peer_id = $2',
+    actorId,
+    peerId,
+  )
+  return row === undefined ? null : toOverride(row)
+}
+
+/** By peer. */
+export async function findOverrides(q: Queries, actorId: string): Promise<ReadonlyMap<string, Override>> {
+  const rows = await q.all<OverrideRow & { peer_id: string }>(
+    'SELECT peer_id, rules, created_by, notes, updated_at FROM permission_override WHERE actor_id = $1',
+    actorId,
+  )
+  return new Map(rows.map((row) => [row.peer_id, toOverride(row)]))
+}
+
+function toOverride(row: OverrideRow): Override {
+  return {
+    rules: JSON.parse(row.rules) as OverrideRules,
+    createdBy: row.created_by,
+    notes: row.notes,
+    updatedAt: row.updated_at,
+  }
+}
+
+export async function putOverride(tx: Transaction, actorId: string, peerId: string, override: Override): Promise<void> {
+  await tx.run(
+    `INSERT INTO permission_override (actor_id, peer_id, rules, created_by, notes, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (actor_id, peer_id) DO UPDATE SET rules = excluded.rules, created_by = excluded.created_by,
+       notes = excluded.notes, updated_at = excluded.updated_at`,
+    actorId,
+    peerId,
+    JSON.stringify(override.rules),
+    override.createdBy,
+    override.notes,
+    override.updatedAt,
+  )
+}
+
+export async function deleteOverride(tx: Transaction, actorId: string, peerId: string): Promise<boolean> {
+  return (await tx.run('DELETE FROM permission_override WHERE actor_id = $1 AND peer_id = $2', actorId, peerId)) === 1
+}

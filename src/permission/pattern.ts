@@ -1,0 +1,42 @@
+/** Patterns in rules: `*` is any run of characters, slashes included, `?` is one; letter case counts. */
+
+/**
+ * Whether a pattern covers a target. One that ends in `://` covers what begins with it, and one that ends in `/*` also
+ * covers the name before the slash: the parent holds everything below it.
+ */
+export function covers(pattern: string, target: string): boolean {
+  if (pattern === '*' || pattern === target) return true
+  if (pattern.endsWith('://')) return target.startsWith(pattern)
+  if (pattern.endsWith('/*') && matches(pattern.slice(0, -2), target)) return true
+  return matches(pattern, target)
+}
+
+/** Whether something below the target, not the target itself, is covered: then the target cannot be given as a whole. */
+export function reachesBelow(pattern: string, target: string): boolean {
+  const literal = /^[^*?]*/.exec(pattern)?.[0] ?? ''
+  return literal.startsWith(`${target}/`)
+}
+
+/** Two positions and one point to return to: the time grows with length times length at worst, never faster. */
+function matches(pattern: string, target: string): boolean {
+  let at = 0
+  let position = 0
+  let star = -1
+  let resume = 0
+  while (position < target.length) {
+    if (pattern[at] === '*') {
+      star = at++
+      resume = position
+    } else if (at < pattern.length && (pattern[at] === '?' || pattern[at] === target[position])) {
+      at++
+      position++
+    } else if (star >= 0) {
+      at = star + 1
+      position = ++resume
+    } else {
+      return false
+    }
+  }
+  while (pattern[at] === '*') at++
+  return at === pattern.length
+}

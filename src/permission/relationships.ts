@@ -1,0 +1,64 @@
+/** What a relationship may do: the trust type's rules with the owner's override, asked about one operation. */
+import type { Store } from '../store/store.ts'
+import type { Operation } from './operation.ts'
+import { findOverride, type Override } from './override-store.ts'
+import type { RelationshipRules, Verdict } from './permission.ts'
+import { judgeRule, mergeRules, type RuledCategory, type Rules, type RuleVerdict } from './rules.ts'
+import type { TrustTypes } from './trust-types.ts'
+
+/** The operation in the words of rules; null for a category that the coarse table alone decides. */
+function inRuleWords({ category, right }: Pick<Operation, 'category' | 'right'>): [RuledCategory, string] | null {
+  switch (category) {
+    case 'properties':
+    case 'resources':
+      return [category, right]
+    case 'methods':
+      return [category, 'call']
+    case 'actions':
+      return [category, 'execute']
+    default:
+      return null
+  }
+}
+
+export class Relationships {
+  readonly types: TrustTypes
+
+  constructor(types: TrustTypes) {
+    this.types = types
+  }
+
+  /** A name that nobody registered grants nothing until the owner does. */
+  effective(relationship: string, override: Override | null): Rules {
+    const base = this.types.find(relationship)?.permissions ?? {}
+    return override === null ? base : mergeRules(base, override.rules)
+  }
+
+  judge(relationship: string, override: Override | null): (operation: Operation) => Verdict {
+    const rules = this.effective(relationship, override)
+    return (operation) => {
+      const words = inRuleWords(operation)
+      if (words === null) return { allowed: true, reason: `relationship ${relationship}` }
+      const [category, word] = words
+      return withReason(judgeRule(rules[category], word, operation.target), relationship, category)
+    }
+  }
+
+  /** For `Permission`: one statement for a request, however many targets it has. */
+  rules(store: Store): RelationshipRules {
+    return async (actorId, caller) => {
+      const peerId = caller.kind === 'peer' ? caller.peerId : caller.clientId
+      const override = await store.read((q) => findOverride(q, actorId, peerId))
+      return this.judge(caller.relationship, override)
+    }
+  }
+}
+
+function withReason(verdict: RuleVerdict, relationship: string, category: RuledCategory): Verdict {
+  const pattern = verdict.pattern === null ? '' : ` (${JSON.stringify(verdict.pattern)})`
+  const reason =
+    verdict.by === 'nothing'
+      ? `no rule of ${relationship} grants it`
+      : `${category}.${verdict.by}${pattern} of ${relationship} ${verdict.allowed ? 'allows' : 'refuses'} it`
+  return { allowed: verdict.allowed, reason }
+}

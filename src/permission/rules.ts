@@ -1,0 +1,97 @@
+/** The rules of a relationship, and what they say about one target. */
+import { covers, reachesBelow } from './pattern.ts'
+
+/** Categories that are granted by rules. */
+export const ruledCategories = ['properties', 'methods', 'actions', 'tools', 'resources', 'prompts'] as const
+export type RuledCategory = (typeof ruledCategories)[number]
+
+/** The operations of each category, in the words that rules use. */
+export const operationsOf = {
+  properties: ['read', 'write', 'delete', 'subscribe'],
+  methods: ['call'],
+  actions: ['execute'],
+  tools: ['use'],
+  resources: ['read', 'write', 'delete'],
+  prompts: ['invoke'],
+} as const satisfies Record<RuledCategory, readonly string[]>
+
+export interface Rule {
+  readonly patterns?: readonly string[]
+  readonly operations?: readonly string[]
+  readonly excluded_patterns?: readonly string[]
+  readonly allowed?: readonly string[]
+  readonly denied?: readonly string[]
+}
+
+export type Rules = { readonly [category in RuledCategory]?: Rule }
+
+/** Which part of a rule decided, and by which of its patterns. */
+export type DecidedBy = 'denied' | 'allowed' | 'operations' | 'excluded_patterns' | 'patterns' | 'nothing'
+
+export interface RuleVerdict {
+  readonly allowed: boolean
+  readonly by: DecidedBy
+  readonly pattern: string | null
+}
+
+const nothing: RuleVerdict = { allowed: false, by: 'nothing', pattern: null }
+
+/** `denied` before `allowed` before patterns with their operations and exclusions; what nothing grants is denied. */
+export function judgeRule(rule: Rule | undefined, operation: string, target: string): RuleVerdict {
+  if (rule === undefined) return nothing
+  const denied = find(rule.denied, target)
+  if (denied !== null) return { allowed: false, by: 'denied', pattern: denied }
+  const allowed = find(rule.allowed, target)
+  if (allowed !== null) return { allowed: true, by: 'allowed', pattern: allowed }
+  const granted = find(rule.patterns, target)
+  if (granted === null || rule.operations === undefined) return nothing
+  if (!rule.operations.includes(operation)) return { allowed: false, by: 'operations', pattern: granted }
+  // What lies below is part of the target: giving or replacing the whole would reach it.
+  const excluded = rule.excluded_patterns?.find((pattern) => covers(pattern, target) || reachesBelow(pattern, target))
+  if (excluded !== undefined) return { allowed: false, by: 'excluded_patterns', pattern: excluded }
+  return { allowed: true, by: 'patterns', pattern: granted }
+}
+
+function find(patterns: readonly string[] | undefined, target: string): string | null {
+  return patterns?.find((pattern) => covers(pattern, target)) ?? null
+}
+
+/** A category of an override; `merge: false` lets its grants stand in the place of the type's. */
+export interface OverrideRule extends Rule {
+  readonly merge?: false
+}
+
+export type OverrideRules = { readonly [category in RuledCategory]?: OverrideRule }
+
+/**
+ * The type's rules with the override's. Exclusions and denials of both hold, always: an override that is empty or
+ * narrower never lifts one. Grants are united unless the override says `merge: false`.
+ */
+export function mergeRules(base: Rules, override: OverrideRules): Rules {
+  const merged: { [category in RuledCategory]?: Rule } = { ...base }
+  for (const category of ruledCategories) {
+    const given = override[category]
+    if (given !== undefined) merged[category] = mergeRule(base[category] ?? {}, given)
+  }
+  return merged
+}
+
+function mergeRule(base: Rule, { merge, ...given }: OverrideRule): Rule {
+  const granted = (name: 'patterns' | 'allowed'): readonly string[] | undefined =>
+    merge === false && given[name] !== undefined ? given[name] : union(base[name], given[name])
+  return {
+    ...defined('patterns', granted('patterns')),
+    ...defined('operations', given.operations ?? base.operations),
+    ...defined('excluded_patterns', union(base.excluded_patterns, given.excluded_patterns)),
+    ...defined('allowed', granted('allowed')),
+    ...defined('denied', union(base.denied, given.denied)),
+  }
+}
+
+function union(a: readonly string[] | undefined, b: readonly string[] | undefined): readonly string[] | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : [...new Set([...a, ...b])]
+}
+
+function defined<K extends keyof Rule>(name: K, value: readonly string[] | undefined): Rule {
+  return value === undefined ? {} : { [name]: value }
+}
