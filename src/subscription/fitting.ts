@@ -1,0 +1,64 @@
+/** What of a change a subscription is told: the part inside its scope, at the scope's own depth. */
+import { isObject, isString, type JsonText, known, members, object, stringValue } from '../json/json.ts'
+import type { Change } from '../property/change.ts'
+import type { Scope } from './inbound.ts'
+
+export interface Fitted {
+  /** Begins where the scope ends: names of properties for a subscription to all, the value itself for one to a property. */
+  readonly data: JsonText
+  /**
+   * True when the values in `data` (for a scope with a subtarget, `data` itself) take the place of what was there; false
+   * when they are parts, to be merged into it.
+   */
+  readonly replaces: boolean
+}
+
+/** Stands for what is gone. */
+const gone = known('""')
+
+/** Null when the change does not touch the scope. */
+export function fit(change: Change, scope: Scope): Fitted | null {
+  if (change.target !== scope.target) return null
+  // A key alone names nothing, so without a property it narrows nothing.
+  const { subtarget } = scope
+  const resource = subtarget === '' ? '' : scope.resource
+  if (isListChange(change)) return fitList(change, subtarget, resource)
+  const inside = partAt(change, subtarget, resource)
+  return inside === null ? null : { data: inside, replaces: change.resource === null }
+}
+
+function partAt(change: Change, subtarget: string, resource: string): JsonText | null {
+  const path = [change.subtarget, change.resource].filter((step) => step !== null)
+  const wanted = [subtarget, resource].filter((step) => step !== '')
+  let part = change.blob
+  for (const [depth, step] of wanted.entries()) {
+    const given = path[depth]
+    if (given !== undefined) {
+      if (given !== step) return null
+      continue
+    }
+    const below = members(part)?.get(step)
+    // A bulk write leaves alone what it does not name; a new value has lost what it does not hold.
+    if (below === undefined && depth === 0) return null
+    part = below ?? gone
+  }
+  return path.slice(wanted.length).reduceRight<JsonText>((inner, step) => object([[step, inner]]), part)
+}
+
+/**
+ * A list change is told under the list's name even to a subscription to that list alone: receivers know it by the object
+ * that it is in. What became of one position cannot be told from it.
+ */
+function fitList(change: Change & { subtarget: string }, subtarget: string, resource: string): Fitted | null {
+  if (resource !== '' || (subtarget !== '' && subtarget !== change.subtarget)) return null
+  return { data: object([[change.subtarget, change.blob]]), replaces: false }
+}
+
+/** Told by its shape, as receivers tell it. */
+export function isListChange(change: Change): change is Change & { subtarget: string } {
+  const { subtarget, resource, blob } = change
+  if (subtarget === null || resource !== null || !isObject(blob)) return false
+  const given = members(blob)
+  const [list, operation] = [given?.get('list'), given?.get('operation')]
+  return list !== undefined && operation !== undefined && isString(operation) && stringValue(list) === subtarget
+}
