@@ -43,7 +43,7 @@ export function judgeUrl(text: string, policy: PeerPolicy): JudgedUrl {
  * read as one host here and may be read as another by whoever compares or logs the text.
  */
 function isWrittenPlainly(text: string, url: URL): boolean {
-  const authority = /^https?:\/\/([^/?#\\]*)/i.exec(text)?.[1]?.toLowerCase()
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(text)?.[1]?.toLowerCase()
   return authority === url.host || authority === `${url.host}:${defaultPorts[url.protocol]}`
 }
 
