@@ -11,15 +11,15 @@ export interface StoreOptions {
    * last changes with it.
    */
   readonly synchronous?: 'FULL' | 'NORMAL'
-  /** SQLite: how long a change waits while another process holds the lock (milliseconds, default 5000). */
-  readonly busyTimeoutMs?: number
+  /** How long a change waits for what somebody else has locked: the file, or a row (milliseconds, default 5000). */
+  readonly lockTimeoutMs?: number
   /** SQLite: how many changes share one COMMIT at most (default 256). */
   readonly batchSize?: number
   /** PostgreSQL: connections for changes and snapshots (default 10; reads have two of their own). */
   readonly workers?: number
   /** PostgreSQL: how long a call waits for a free or new connection (milliseconds, default 2000). */
   readonly connectTimeoutMs?: number
-  /** PostgreSQL: how long one statement may take (milliseconds, default 10000). */
+  /** PostgreSQL: how long one statement may take (milliseconds, by default 5000 longer than it may wait for a lock). */
   readonly statementTimeoutMs?: number
   readonly onQuery?: QueryObserver
   readonly log?: StoreLog
@@ -30,13 +30,14 @@ export interface StoreOptions {
 /** @throws StoreStartError with one sentence for the operator when the store cannot be used. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const log: StoreLog = options.log ?? (() => {})
+  const lockTimeoutMs = options.lockTimeoutMs ?? 5_000
   const migrations = options.migrations ?? readMigrations()
   if (options.url.startsWith('sqlite:')) {
     const { openSqliteStore } = await import('./sqlite/sqlite-store.ts')
     return openSqliteStore({
       path: sqlitePath(options.url),
       synchronous: options.synchronous ?? 'FULL',
-      busyTimeoutMs: options.busyTimeoutMs ?? 5_000,
+      busyTimeoutMs: lockTimeoutMs,
       batchSize: options.batchSize ?? 256,
       snapshotConnections: 4,
       migrations,
@@ -51,7 +52,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       workers: options.workers ?? 10,
       readers: 2,
       connectTimeoutMs: options.connectTimeoutMs ?? 2_000,
-      statementTimeoutMs: options.statementTimeoutMs ?? 10_000,
+      lockTimeoutMs,
+      statementTimeoutMs: options.statementTimeoutMs ?? lockTimeoutMs + 5_000,
       migrations,
       onQuery: options.onQuery,
       log,

@@ -410,7 +410,7 @@ describe('DUR-08: a lock held by another process', () => {
     const other = new DatabaseSync(path)
     t.after(() => other.close())
     other.exec('BEGIN IMMEDIATE')
-    await assert.rejects(openStore({ url: `sqlite:${path}`, busyTimeoutMs: 20 }), {
+    await assert.rejects(openStore({ url: `sqlite:${path}`, lockTimeoutMs: 20 }), {
       name: 'StoreStartError',
       message: `Cannot open the database file ${path}: another process keeps it locked.`,
     })

@@ -21,6 +21,8 @@ export interface PostgresStoreOptions {
   readonly readers: number
   /** How long a call waits for a free or new connection (milliseconds). */
   readonly connectTimeoutMs: number
+  /** How long a change waits for its actor's turn, and then at most for a row that another process has locked (milliseconds). */
+  readonly lockTimeoutMs: number
   /** How long one statement may take (milliseconds). */
   readonly statementTimeoutMs: number
   readonly onQuery: QueryObserver | undefined
@@ -62,7 +64,7 @@ class PostgresStore implements Store {
   constructor(options: PostgresStoreOptions) {
     this.#options = options
     this.#cache = new StatementCache(options.onQuery)
-    this.#turns = new Turns(options.statementTimeoutMs)
+    this.#turns = new Turns(options.lockTimeoutMs)
     const config: pg.ClientConfig = {
       connectionString: options.url,
       types,
@@ -71,6 +73,7 @@ class PostgresStore implements Store {
       fallback_application_name: 'troupe',
       connectionTimeoutMillis: options.connectTimeoutMs,
       statement_timeout: options.statementTimeoutMs,
+      lock_timeout: options.lockTimeoutMs,
       idle_in_transaction_session_timeout: options.statementTimeoutMs + GRACE_MS,
       query_timeout: options.statementTimeoutMs + GRACE_MS,
     }
