@@ -34,8 +34,11 @@ const NOBODY = 65534
 export interface PostgresServer {
   /** Address of the maintenance database. */
   readonly url: string
-  /** Ends the server: at once, as a crash would ('immediate'), or after the running statements were broken off ('fast'). */
-  stop(mode: 'fast' | 'immediate'): Promise<void>
+  /**
+   * Ends the server: after the running statements were broken off ('fast'), at once ('immediate'), or by killing its
+   * first process, which leaves the others to find out ('kill').
+   */
+  stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void>
   /** Starts it again, with the same data on the same port. */
   start(): Promise<void>
   /** Stops it for good and removes its data. */
@@ -102,7 +105,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     async stop(mode) {
-      process.kill(keeper.pid, mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+      process.kill(keeper.pid, ({ fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' } as const)[mode])
       await keeper.ended
     },
     async start() {

@@ -1,0 +1,322 @@
+import assert from 'node:assert/strict'
+import { rename } from 'node:fs/promises'
+import { DatabaseSync, type DatabaseSyncOptions, type StatementSync } from 'node:sqlite'
+import { describe, it, type TestContext } from 'node:test'
+import pg from 'pg'
+import { readMigrations } from '../../src/store/migrate.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { runCrashRounds } from '../support/crash.ts'
+import { dumpOf, violationsIn } from '../support/invariants.ts'
+import { forEachService, type StartOptions, startService, type TestService } from '../support/service.ts'
+import { createTestDatabase } from '../support/stores.ts'
+
+describe('a service that is killed under load', () => {
+  it('DUR-01 LST-01 DEL-01 I1 I2 I5 I8 has kept what it acknowledged and made nothing in part, on SQLite', async () => {
+    const { acknowledged } = await runCrashRounds({ store: 'sqlite', victim: 'service', rounds: 25, seed: 1_000 })
+    assert.ok(acknowledged > 25)
+  })
+
+  it('DUR-02 LST-01 DEL-01 I1 I2 I5 I8 has kept what it acknowledged and made nothing in part, on PostgreSQL', async () => {
+    const { acknowledged } = await runCrashRounds({ store: 'postgres', victim: 'service', rounds: 25, seed: 2_000 })
+    assert.ok(acknowledged > 25)
+  })
+})
+
+describe('a database that is killed under load', () => {
+  it('DUR-02 I1 I2 I5 I8 comes back with what was acknowledged, and the service finds it by itself', async () => {
+    await runCrashRounds({ store: 'postgres', victim: 'server', rounds: 3, seed: 3_000 })
+  })
+
+  it('DUR-02 I1 I2 I5 I8 loses nothing with the process of one connection, and the service goes on by itself', async () => {
+    await runCrashRounds({ store: 'postgres', victim: 'backend', rounds: 3, seed: 4_000 })
+  })
+})
+
+interface Refusal {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly error: string
+  readonly message: string
+}
+
+async function refusalOf(answer: Response): Promise<Refusal> {
+  const { error, message } = (await answer.json()) as { error: string; message: string }
+  return { status: answer.status, retryAfter: answer.headers.get('retry-after'), error, message }
+}
+
+const unavailable: Refusal = {
+  status: 503,
+  retryAfter: '1',
+  error: 'store_unavailable',
+  message: 'Storage cannot be used right now',
+}
+
+async function health(service: TestService): Promise<number> {
+  return (await service.request('/health/ready')).status
+}
+
+/** What SQLite is made to believe of its disk. */
+interface Disk {
+  /** Fails the next COMMIT with this. */
+  nextCommit?: Error
+  /** Holds for every connection that is opened. */
+  pragma: string
+  readonly opened: DatabaseSync[]
+}
+
+class BrittleDatabase extends DatabaseSync {
+  readonly #disk: Disk
+
+  constructor(location: URL, options: DatabaseSyncOptions, disk: Disk) {
+    super(location, options)
+    this.#disk = disk
+    disk.opened.push(this)
+  }
+
+  override prepare(sql: string): StatementSync {
+    const statement = super.prepare(sql)
+    if (sql !== 'COMMIT') return statement
+    const run = statement.run.bind(statement)
+    statement.run = () => {
+      const failure = this.#disk.nextCommit
+      if (failure === undefined) return run()
+      delete this.#disk.nextCommit
+      throw failure
+    }
+    return statement
+  }
+}
+
+/** A service on an SQLite whose disk fails on demand. */
+async function startOnDisk(t: TestContext, options: StartOptions = {}) {
+  const database = await createTestDatabase('sqlite')
+  const path = database.url.slice('sqlite:'.length)
+  const disk: Disk = { pragma: '', opened: [] }
+  const brittle = await openSqliteStore({
+    path,
+    synchronous: 'FULL',
+    migrations: readMigrations(),
+    busyTimeoutMs: 5_000,
+    batchSize: 256,
+    snapshotConnections: 4,
+    onQuery: undefined,
+    log: () => {},
+    open: (location, settings) => {
+      const database = new BrittleDatabase(location, settings, disk)
+      database.exec(disk.pragma)
+      return database
+    },
+  })
+  const wrapStore = (opened: Store): Store => ({
+    dialect: 'sqlite',
+    read: (work) => brittle.read(work),
+    snapshot: (work) => brittle.snapshot(work),
+    write: (work) => brittle.write(work),
+    writeActor: (actorId, work) => brittle.writeActor(actorId, work),
+    ping: () => brittle.ping(),
+    close: async () => {
+      await brittle.close()
+      await opened.close()
+    },
+  })
+  const service = await startService(database.url, { ...options, wrapStore })
+  t.after(async () => {
+    await service.close()
+    await database.remove()
+  })
+  const setPragma = (pragma: string): void => {
+    disk.pragma = pragma
+    for (const connection of disk.opened) if (connection.isOpen) connection.exec(pragma)
+  }
+  return { service, disk, database, setPragma }
+}
+
+describe('a disk that fails below the service', () => {
+  it('DUR-05 is a 503 that says that the outcome is unknown, health turns red, and both are over by themselves', async (t) => {
+    const { service, disk, database } = await startOnDisk(t)
+    const actor = await service.createActor()
+    assert.equal((await actor.request('PUT', '/properties/a', 'before')).status, 204)
+    disk.nextCommit = Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 1034 })
+    assert.deepEqual(await refusalOf(await actor.request('PUT', '/properties/a', 'after')), {
+      status: 503,
+      retryAfter: null,
+      error: 'store_unavailable',
+      message: 'Storage failed during the commit: whether the change was made is unknown',
+    })
+    disk.nextCommit = Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 778 })
+    assert.equal(await health(service), 503)
+    assert.equal(await (await actor.request('GET', '/properties/a')).text(), 'before')
+    assert.equal(await health(service), 200)
+    assert.equal((await actor.request('PUT', '/properties/a', 'again')).status, 204)
+    assert.deepEqual(await violationsIn(database.url), [])
+  })
+
+  it('DUR-06 without space answers changes with 503, reads go on, and changes are made again when there is space', async (t) => {
+    const { service, setPragma, database } = await startOnDisk(t)
+    const actor = await service.createActor()
+    assert.equal((await actor.request('PUT', '/properties/a', 'small')).status, 204)
+    setPragma('PRAGMA max_page_count = 1')
+    const before = await dumpOf(database.url)
+    const large = 'x'.repeat(200_000)
+    for (const [method, path, body] of [
+      ['PUT', '/properties/a', large],
+      ['POST', '/properties', { b: large, l: { _type: 'list' } }],
+    ] as const)
+      assert.deepEqual(await refusalOf(await actor.request(method, path, body)), unavailable)
+    assert.equal(await dumpOf(database.url), before)
+    assert.equal(await (await actor.request('GET', '/properties/a')).text(), 'small')
+    assert.deepEqual(await (await actor.request('GET', '/properties?format=full')).json(), { a: 'small' })
+    setPragma('PRAGMA max_page_count = 1000000')
+    assert.equal((await actor.request('PUT', '/properties/a', large)).status, 204)
+    assert.equal(await (await actor.request('GET', '/properties/a')).text(), large)
+    assert.deepEqual(await violationsIn(database.url), [])
+  })
+
+  it('DUR-07 as a file that was removed answers 503, health red, and says in the log what happened', async (t) => {
+    const database = await createTestDatabase('sqlite')
+    const service = await startService(database.url)
+    t.after(async () => {
+      await service.close()
+      await database.remove()
+    })
+    const path = database.url.slice('sqlite:'.length)
+    const actor = await service.createActor()
+    service.reset()
+    await rename(path, `${path}.away`)
+    assert.deepEqual(await refusalOf(await actor.request('PUT', '/properties/a', 'x')), unavailable)
+    assert.deepEqual(await refusalOf(await actor.request('GET', '/properties')), unavailable)
+    assert.deepEqual(await refusalOf(await service.request('/health/ready')), unavailable)
+    assert.equal((await service.request('/health/live')).status, 200)
+    const told = service.log.filter((line) => line.includes(`The database file ${path} was removed while in use`))
+    assert.ok(told.length > 0)
+    await rename(`${path}.away`, path)
+    assert.equal(await health(service), 200)
+    assert.equal((await actor.request('PUT', '/properties/a', 'x')).status, 204)
+    assert.deepEqual(await violationsIn(database.url), [])
+  })
+
+  it('DUR-07 as a volume that turns read-only answers changes with 503, reads go on, health is red meanwhile', async (t) => {
+    const { service, setPragma, database } = await startOnDisk(t)
+    const actor = await service.createActor()
+    assert.equal((await actor.request('PUT', '/properties/a', 'before')).status, 204)
+    setPragma('PRAGMA query_only = ON')
+    assert.deepEqual(await refusalOf(await actor.request('PUT', '/properties/a', 'x')), unavailable)
+    assert.deepEqual(await refusalOf(await service.request('/health/ready')), unavailable)
+    assert.equal(await (await actor.request('GET', '/properties/a')).text(), 'before')
+    setPragma('PRAGMA query_only = OFF')
+    assert.equal(await health(service), 200)
+    assert.equal((await actor.request('PUT', '/properties/a', 'x')).status, 204)
+    assert.deepEqual(await violationsIn(database.url), [])
+  })
+})
+
+/** Holds what every change needs, as another program with the same database may. */
+async function lockedBy(database: string, actorId: string): Promise<{ release(): Promise<void> }> {
+  if (database.startsWith('sqlite:')) {
+    const other = new DatabaseSync(database.slice('sqlite:'.length))
+    other.exec('BEGIN IMMEDIATE')
+    return { release: async () => other.close() }
+  }
+  const other = new pg.Client({ connectionString: database })
+  await other.connect()
+  await other.query('BEGIN')
+  await other.query('SELECT 1 FROM actor WHERE id = $1 FOR UPDATE', [actorId])
+  return { release: () => other.end() }
+}
+
+describe('a lock that somebody else holds', () => {
+  forEachService((start) => {
+    it('DUR-08 beyond the limit is a 503 with Retry-After, with nothing changed; reads go on, and changes again afterwards', async () => {
+      const service = await start({ storeTimeoutSeconds: 1 })
+      const actor = await service.createActor()
+      await actor.request('POST', '/properties', { a: 'before', log: { _type: 'list' } })
+      const before = await dumpOf(service.databaseUrl)
+      const lock = await lockedBy(service.databaseUrl, actor.id)
+      const attempts = [
+        actor.request('PUT', '/properties/a', 'x'),
+        actor.request('PUT', '/properties/b/c', 'x'),
+        actor.request('POST', '/properties', { a: 'x', email: 'x@example.com' }),
+        actor.request('POST', '/properties/log', 'x'),
+        actor.request('DELETE', '/properties/a'),
+        actor.request('DELETE', ''),
+      ]
+      assert.equal(await (await actor.request('GET', '/properties/a')).text(), 'before')
+      assert.equal(await health(service), 200)
+      for (const attempt of attempts) assert.deepEqual(await refusalOf(await attempt), unavailable)
+      await lock.release()
+      assert.equal(await dumpOf(service.databaseUrl), before)
+      assert.equal((await actor.request('PUT', '/properties/a', 'after')).status, 204)
+    })
+  })
+})
+
+describe('connections that are all busy', () => {
+  it('DUR-15 answer those who find no free one with 503 quickly, and serve again by themselves', async (t) => {
+    const database = await createTestDatabase('postgres')
+    const service = await startService(database.url, { workers: 2 })
+    t.after(async () => {
+      await service.close()
+      await database.remove()
+    })
+    const held = await service.createActor('held')
+    const others = []
+    for (let count = 0; count < 220; count++) others.push(await service.createActor(`other ${count}`))
+    const lock = await lockedBy(database.url, held.id)
+    const holders = [1, 2].map((number) => held.request('PUT', `/properties/p${number}`, 'x'))
+    while ((await sessionStates(database.url)).filter((state) => state === 'waits for a lock').length < 2);
+    const before = await dumpOf(database.url)
+    const waiting = others.map((other) => other.request('PUT', '/properties/p', 'x'))
+    for (const answer of await Promise.all(waiting)) assert.deepEqual(await refusalOf(answer), unavailable)
+    assert.deepEqual(await (await held.request('GET', '/properties')).json(), {})
+    assert.equal(await dumpOf(database.url), before)
+    await lock.release()
+    assert.deepEqual(
+      (await Promise.all(holders)).map(({ status }) => status),
+      [204, 204],
+    )
+    for (const other of others) assert.equal((await other.request('PUT', '/properties/p', 'x')).status, 204)
+  })
+
+  forEachService((start, dialect) => {
+    it('DUR-15 are not leaked by 10 000 requests that fail', async () => {
+      const service = await start({ workers: 4 })
+      const actor = await service.createActor()
+      await actor.request('POST', '/properties', { a: 'kept', log: { _type: 'list' } })
+      const before = await dumpOf(service.databaseUrl)
+      const attempts: readonly (() => Promise<Response>)[] = [
+        () => actor.request('PUT', '/properties/log', 'x'),
+        () => actor.request('POST', '/properties', { b: 1, log: 2 }),
+        () => actor.request('PUT', '/properties/log/7', 'x'),
+        () => actor.request('PUT', '/properties/a/b', 'x'),
+        () => actor.request('DELETE', '/properties/none/key'),
+      ]
+      const statuses = new Map<number, number>()
+      for (let round = 0; round < 100; round++) {
+        const answers = await Promise.all(Array.from({ length: 20 }, () => attempts.map((attempt) => attempt())).flat())
+        for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      }
+      assert.deepEqual(Object.fromEntries(statuses), { 404: 4_000, 409: 6_000 })
+      assert.equal(await dumpOf(service.databaseUrl), before)
+      assert.equal((await actor.request('PUT', '/properties/a', 'x')).status, 204)
+      if (dialect === 'postgres') {
+        const states = await sessionStates(service.databaseUrl)
+        // Four for changes, two for reads.
+        assert.ok(states.length <= 6, `${states.length} connections`)
+        assert.deepEqual(new Set(states), new Set(['idle']))
+      }
+    })
+  })
+})
+
+/** What the connections of the service to the database are doing. */
+async function sessionStates(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ state: string }>(
+    `SELECT CASE WHEN wait_event_type = 'Lock' THEN 'waits for a lock' ELSE state END AS state FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'troupe'`,
+  )
+  await client.end()
+  return rows.map(({ state }) => state)
+}

@@ -1,0 +1,186 @@
+/**
+ * Rounds of load in which something is killed at a random moment, and what is found afterwards. The same seed gives the
+ * same requests and the same moment, as far as timing allows.
+ */
+import pg from 'pg'
+import type { Dialect } from '../../src/store/portable.ts'
+import { halfMadeActors, violationsIn } from './invariants.ts'
+import { Load } from './load.ts'
+import { type PostgresServer, startPostgres } from './postgres.ts'
+import { seeded } from './random.ts'
+import { type ServiceProcess, startServiceProcess } from './service-process.ts'
+import { createPostgresDatabase, createTestDatabase, type TestDatabase } from './stores.ts'
+
+/** What is killed: the service, the database's first process, or the database's process that serves a connection. */
+export type Victim = 'service' | 'server' | 'backend'
+
+export interface CrashOptions {
+  readonly store: Dialect
+  readonly victim: Victim
+  readonly rounds: number
+  /** Of the first round; each further round has the next one. */
+  readonly seed: number
+  readonly print?: (line: string) => void
+}
+
+export interface CrashTotals {
+  readonly acknowledged: number
+  readonly unknown: number
+}
+
+const clients = 6
+
+/** @throws Error naming the seed of the round that failed, with everything that was wrong. */
+export async function runCrashRounds(options: CrashOptions): Promise<CrashTotals> {
+  const server = options.victim === 'service' ? null : await startPostgres({ fsync: true })
+  const database = server === null ? await createTestDatabase(options.store) : await createPostgresDatabase(server.url)
+  let service = await startServiceProcess({ database: database.url })
+  let acknowledged = 0
+  let unknown = 0
+  try {
+    for (let round = 0; round < options.rounds; round++) {
+      const seed = options.seed + round
+      const load = new Load(seed)
+      await load.prepare(service.send)
+      service =
+        server === null
+          ? await killService(load, seed, database, service)
+          : await killDatabase(load, seed, service, () =>
+              options.victim === 'server' ? restart(server) : killBackend(database.url, seed),
+            )
+      await load.readAll(service.send)
+      const failures = [
+        ...load.history.failures(),
+        ...(await violationsIn(database.url)),
+        ...(await halfMadeActors(database.url, load.perhaps)),
+      ]
+      if (load.history.acknowledged === 0) failures.push('No request was acknowledged: the round shows nothing')
+      if (failures.length > 0) {
+        const command = `npm run crash -- --store ${options.store} --kill ${options.victim} --seed ${seed} --rounds 1`
+        throw new Error(`Round ${round} failed (${command}):\n${failures.join('\n')}`)
+      }
+      acknowledged += load.history.acknowledged
+      unknown += load.history.unknown
+      if ((round + 1) % 50 === 0)
+        options.print?.(`${round + 1} rounds: ${acknowledged} changes and reads acknowledged, ${unknown} unknown`)
+    }
+  } finally {
+    await service.kill()
+    await database.remove().catch(() => {})
+    await server?.remove()
+  }
+  return { acknowledged, unknown }
+}
+
+/** Gives the service that takes over on the same database. */
+async function killService(
+  load: Load,
+  seed: number,
+  database: TestDatabase,
+  service: ServiceProcess,
+): Promise<ServiceProcess> {
+  const moment = momentOf(seed)
+  const { promise: killed, resolve } = Promise.withResolvers<void>()
+  await load.run({
+    clients,
+    services: [service.send],
+    goesOn: () => true,
+    onRequest: (count) => {
+      if (count === moment.request) setTimeout(() => void service.kill().then(resolve), moment.delayMs)
+    },
+  })
+  await killed
+  if (database.dialect === 'postgres') await sessionsEnded(database.url)
+  load.history.settle()
+  return startServiceProcess({ database: database.url })
+}
+
+/** The service lives on, and has to find its way back by itself. */
+async function killDatabase(
+  load: Load,
+  seed: number,
+  service: ServiceProcess,
+  crash: () => Promise<void>,
+): Promise<ServiceProcess> {
+  const moment = momentOf(seed)
+  let isBack = false
+  const { promise: back, resolve, reject } = Promise.withResolvers<void>()
+  const run = load.run({
+    clients,
+    services: [service.send],
+    isPatient: true,
+    goesOn: () => !isBack,
+    onRequest: (count) => {
+      if (count !== moment.request) return
+      setTimeout(() => {
+        crash()
+          .then(() => ready(service))
+          .then(() => load.history.settle())
+          .then(resolve, reject)
+          .finally(() => (isBack = true))
+      }, moment.delayMs)
+    },
+  })
+  await run
+  await back
+  const end = load.requests + 100
+  await load.run({ clients, services: [service.send], goesOn: (requests) => requests < end })
+  return service
+}
+
+async function restart(server: PostgresServer): Promise<void> {
+  await server.stop('kill')
+  await server.start()
+}
+
+function momentOf(seed: number): { readonly request: number; readonly delayMs: number } {
+  const random = seeded(seed)
+  return { request: 20 + random.below(300), delayMs: random.next() * 3 }
+}
+
+/** Kills one of the processes that the service is connected to; the server then breaks off all the others by itself. */
+async function killBackend(url: string, seed: number): Promise<void> {
+  const sessions = await sessionsOf(url)
+  const pid = sessions[seed % sessions.length]
+  if (pid === undefined) throw new Error('The service has no connection to the database')
+  const witness = new pg.Client({ connectionString: url })
+  await witness.connect()
+  const brokenOff = new Promise<void>((resolve) => witness.once('error', () => resolve()))
+  witness.on('error', () => {})
+  process.kill(pid, 'SIGKILL')
+  await brokenOff
+}
+
+/** What a killed service had sent may still be worked on by the database. */
+async function sessionsEnded(url: string): Promise<void> {
+  while ((await sessionsOf(url)).length > 0) await pause(5)
+}
+
+async function sessionsOf(url: string): Promise<number[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  // The server may be taken down while this is asked.
+  client.on('error', () => {})
+  try {
+    const { rows } = await client.query<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'troupe' ORDER BY pid`,
+    )
+    return rows.map(({ pid }) => pid)
+  } finally {
+    await client.end()
+  }
+}
+
+async function ready(service: ServiceProcess): Promise<void> {
+  const limit = performance.now() + 60_000
+  for (;;) {
+    const { status, text } = await service.send('GET', '/health/ready')
+    if (status === 200) return
+    if (performance.now() > limit) throw new Error(`The service does not find its way back: ${text}`)
+    await pause(5)
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}

@@ -1,0 +1,271 @@
+/**
+ * What must hold of a database whatever happened to the service, found out from the tables alone: none of the code that
+ * writes them is used to read them.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+
+export interface Expectations {
+  /** The properties that actors are found by. */
+  readonly indexed?: readonly string[]
+  /** False where several actors had one value at some time: then the look-up knows the first of them alone. */
+  readonly valuesAreUnique?: boolean
+}
+
+/** A sentence for each thing that is wrong, with the invariant that it breaks; empty when all is well. */
+export async function violationsIn(url: string, expectations: Expectations = {}): Promise<string[]> {
+  return withDatabase(url, async (database) => [
+    ...(await engineFaults(database)),
+    ...(await strangers(database)),
+    ...(await lookupFaults(database, expectations)),
+    ...(await creatorFaults(database)),
+    ...(await listFaults(database)),
+  ])
+}
+
+/** Of a creator whose actor was asked for without an answer there is one actor or none, and nothing belongs to it yet. */
+export async function halfMadeActors(url: string, creators: readonly string[]): Promise<string[]> {
+  return withDatabase(url, async (database) => {
+    const asked = new Set(creators)
+    const actors = await database.all<{ id: string; creator: string }>('SELECT id, creator FROM actor')
+    const made = Map.groupBy(
+      actors.filter(({ creator }) => asked.has(creator)),
+      ({ creator }) => creator,
+    )
+    const ids = new Set([...made.values()].flat().map(({ id }) => id))
+    const found = [...made].flatMap(([creator, { length }]) =>
+      length === 1 ? [] : [`I2: ${creator} asked for one actor and has ${length}`],
+    )
+    for (const { name, columns } of await database.tables()) {
+      if (!columns.includes('actor_id') || name === 'unique_creator') continue
+      const rows = await database.all<{ actor_id: string }>(`SELECT actor_id FROM "${name}"`)
+      if (rows.some(({ actor_id }) => ids.has(actor_id)))
+        found.push(`I2: ${name} has rows of an actor nobody was told of`)
+    }
+    return found
+  })
+}
+
+/** Every row of every table, in one order: equal texts are equal databases. */
+export async function dumpOf(url: string): Promise<string> {
+  return withDatabase(url, async (database) => {
+    const lines: string[] = []
+    for (const { name } of await database.tables()) {
+      const rows = await database.all<object>(`SELECT * FROM "${name}"`)
+      lines.push(`${name}:`, ...rows.map((row) => JSON.stringify(row)).sort())
+    }
+    return lines.join('\n')
+  })
+}
+
+interface Table {
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+interface Database {
+  readonly isSqlite: boolean
+  all<R extends object>(sql: string): Promise<R[]>
+  tables(): Promise<readonly Table[]>
+}
+
+async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
+  if (url.startsWith('sqlite:')) {
+    const sqlite = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true, timeout: 5_000 })
+    try {
+      return await work({
+        isSqlite: true,
+        all: async <R extends object>(sql: string) => sqlite.prepare(sql).all() as R[],
+        tables: async () => {
+          const columns = sqlite
+            .prepare(
+              `SELECT t.name AS "table", c.name AS "column" FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+               WHERE t.type = 'table' AND t.schema = 'main' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name`,
+            )
+            .all() as unknown as Column[]
+          return tablesOf(columns)
+        },
+      })
+    } finally {
+      sqlite.close()
+    }
+  }
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const all = async <R extends object>(sql: string): Promise<R[]> => (await client.query<R>(sql)).rows
+  try {
+    return await work({
+      isSqlite: false,
+      all,
+      tables: async () =>
+        tablesOf(
+          await all<Column>(
+            `SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
+             WHERE table_schema = 'public' ORDER BY table_name, ordinal_position`,
+          ),
+        ),
+    })
+  } finally {
+    await client.end()
+  }
+}
+
+interface Column {
+  readonly table: string
+  readonly column: string
+}
+
+function tablesOf(columns: readonly Column[]): Table[] {
+  return [...Map.groupBy(columns, ({ table }) => table)].map(([name, rows]) => ({
+    name,
+    columns: rows.map(({ column }) => column),
+  }))
+}
+
+async function engineFaults(database: Database): Promise<string[]> {
+  if (!database.isSqlite) return []
+  const integrity = await database.all<{ integrity_check: string }>('PRAGMA integrity_check')
+  const orphans = await database.all<{ table: string; parent: string }>('PRAGMA foreign_key_check')
+  return [
+    ...integrity.map((row) => row.integrity_check).filter((said) => said !== 'ok'),
+    ...orphans.map(({ table, parent }) => `a row of ${table} has no row of ${parent} to belong to`),
+  ]
+}
+
+/** Rows of actors that do not exist, in every table that names an actor, and parts of lists that are not there. */
+async function strangers(database: Database): Promise<string[]> {
+  const found: string[] = []
+  for (const { name, columns } of await database.tables()) {
+    if (columns.includes('actor_id')) {
+      const rows = await database.all<{ actor_id: string }>(
+        `SELECT DISTINCT actor_id FROM "${name}" WHERE actor_id NOT IN (SELECT id FROM actor)`,
+      )
+      found.push(...rows.map((row) => `I8: ${name} has rows of actor ${row.actor_id}, which does not exist`))
+    }
+    if (columns.includes('actor_id') && columns.includes('list')) {
+      const rows = await database.all<{ actor_id: string; list: string }>(
+        `SELECT DISTINCT actor_id, list FROM "${name}" AS part WHERE NOT EXISTS (SELECT 1 FROM property
+         WHERE property.actor_id = part.actor_id AND property.name = part.list AND property.kind = 'list')`,
+      )
+      found.push(...rows.map((row) => `I8: ${name} has rows of list ${row.actor_id}/${row.list}, which does not exist`))
+    }
+  }
+  return found
+}
+
+async function lookupFaults(database: Database, expectations: Expectations): Promise<string[]> {
+  const indexed = new Set(expectations.indexed ?? ['oauthId', 'email', 'externalUserId'])
+  const entries = await database.all<{ name: string; value: string; actor_id: string }>(
+    'SELECT name, value, actor_id FROM property_lookup',
+  )
+  const properties = await database.all<{ actor_id: string; name: string; value: string }>(
+    `SELECT actor_id, name, value FROM property WHERE kind = 'value'`,
+  )
+  const held = new Map<string, string>()
+  for (const { actor_id, name, value } of properties) {
+    const text = indexed.has(name) ? indexText(value) : null
+    if (text !== null) held.set(JSON.stringify([actor_id, name]), text)
+  }
+  const found: string[] = []
+  for (const { name, value, actor_id } of entries) {
+    const key = JSON.stringify([actor_id, name])
+    const holds = held.get(key)
+    if (holds === value) held.delete(key)
+    else
+      found.push(
+        `I8: the look-up leads from ${name}=${value} to actor ${actor_id}, which holds ${holds ?? 'nothing of the kind'}`,
+      )
+  }
+  if (expectations.valuesAreUnique !== false) {
+    for (const [key, text] of held) found.push(`I2: the look-up does not know ${key}=${text}`)
+  }
+  return found
+}
+
+/** Texts and numbers can be looked for. */
+function indexText(json: string): string | null {
+  const value: unknown = JSON.parse(json)
+  const text = typeof value === 'string' ? value : typeof value === 'number' ? json : ''
+  return text === '' || text.includes('\0') || Buffer.byteLength(text) > 2048 ? null : text
+}
+
+async function creatorFaults(database: Database): Promise<string[]> {
+  const wrong = await database.all<{ creator: string; actor_id: string }>(
+    `SELECT creator, actor_id FROM unique_creator AS claim WHERE NOT EXISTS
+     (SELECT 1 FROM actor WHERE actor.id = claim.actor_id AND actor.creator = claim.creator)`,
+  )
+  return wrong.map(
+    ({ creator, actor_id }) => `I8: ${creator} is claimed for actor ${actor_id}, whose creator it is not`,
+  )
+}
+
+interface Head {
+  readonly next_item: number
+  readonly next_node: number
+  readonly root: readonly number[]
+}
+
+/** Every list can be read in full: each node once where its parent says, with as many items below it as it says. */
+async function listFaults(database: Database): Promise<string[]> {
+  const key = (row: { actor_id: string; list: string }): string => `${row.actor_id}/${row.list}`
+  const heads = await database.all<{ actor_id: string; list: string; value: string }>(
+    `SELECT actor_id, name AS list, value FROM property WHERE kind = 'list'`,
+  )
+  const nodes = Map.groupBy(
+    await database.all<{ actor_id: string; list: string; node: number | string; entries: string }>(
+      'SELECT actor_id, list, node, entries FROM list_node',
+    ),
+    key,
+  )
+  const items = Map.groupBy(
+    await database.all<{ actor_id: string; list: string; item: number | string }>(
+      'SELECT actor_id, list, item FROM list_item',
+    ),
+    key,
+  )
+  return heads.flatMap((row) => {
+    const list = key(row)
+    const stored = new Map((nodes.get(list) ?? []).map(({ node, entries }) => [Number(node), entries]))
+    const numbers = (items.get(list) ?? []).map(({ item }) => Number(item))
+    return faultsOfList(row.value, stored, new Set(numbers)).map((fault) => `I5: list ${list}: ${fault}`)
+  })
+}
+
+function faultsOfList(headText: string, nodes: Map<number, string>, items: Set<number>): string[] {
+  let head: Head
+  try {
+    head = JSON.parse(headText) as Head
+  } catch {
+    return ['its head cannot be read']
+  }
+  const found: string[] = []
+  /** The entries of a node that is due; each node is due once. */
+  const take = (node: number): number[] => {
+    const text = nodes.get(node)
+    nodes.delete(node)
+    if (text === undefined) found.push(`node ${node} is missing, or stands at two places`)
+    else if (node >= head.next_node) found.push(`node ${node} was never given out`)
+    return text === undefined ? [] : (JSON.parse(text) as number[])
+  }
+  for (const [mid, below] of branchesOf(head.root)) {
+    let sum = 0
+    for (const [leaf, count] of branchesOf(take(mid))) {
+      const numbers = take(leaf)
+      sum += numbers.length
+      if (numbers.length !== count) found.push(`leaf ${leaf} holds ${numbers.length} items where ${count} belong`)
+      for (const item of numbers) {
+        if (!items.delete(item)) found.push(`item ${item} is missing, or stands at two places`)
+        if (item >= head.next_item) found.push(`item ${item} was never given out`)
+      }
+    }
+    if (sum !== below) found.push(`node ${mid} has ${sum} items below it where ${below} belong`)
+  }
+  for (const node of nodes.keys()) found.push(`node ${node} stands outside the order`)
+  for (const item of items) found.push(`item ${item} stands outside the order`)
+  return found
+}
+
+/** A branch is a node and the number of items below it; branches are kept in one flat array. */
+function branchesOf(flat: readonly number[]): [node: number, count: number][] {
+  return flat.flatMap((node, at) => (at % 2 === 0 ? [[node, flat[at + 1] ?? 0] as [number, number]] : []))
+}

@@ -1,0 +1,142 @@
+/** What one caller at a time would see of the things that histories are recorded of. */
+import type { Sequential } from './serial-order.ts'
+
+/** One value that is written whole: a property, or a key inside one. */
+export type RegisterInput =
+  | { readonly do: 'write'; readonly value: string }
+  | { readonly do: 'remove' }
+  | { readonly do: 'read' }
+
+/** @param removal What a removal answers, by whether there was a value. */
+export function register(removal: 'always done' | 'tells'): Sequential<string | null, RegisterInput> {
+  return {
+    initial: null,
+    apply(state, input) {
+      switch (input.do) {
+        case 'write':
+          return { state: input.value, answer: 'done' }
+        case 'remove':
+          return { state: null, answer: removal === 'always done' || state !== null ? 'done' : 'none' }
+        case 'read':
+          return { state, answer: state }
+      }
+    },
+  }
+}
+
+export type ListInput =
+  | { readonly do: 'append'; readonly item: string }
+  | { readonly do: 'put'; readonly index: number; readonly item: string }
+  | { readonly do: 'update'; readonly index: number; readonly item: string }
+  | { readonly do: 'delete'; readonly index: number }
+  | { readonly do: 'insert'; readonly index: number; readonly item: string }
+  | { readonly do: 'pop'; readonly index: number }
+  | { readonly do: 'remove'; readonly item: string }
+  | { readonly do: 'replace'; readonly item: string; readonly by: string }
+  | { readonly do: 'clear' }
+  | { readonly do: 'bulk'; readonly entries: readonly BulkInput[] }
+  | { readonly do: 'read' }
+
+/** Without an item: a deletion. */
+export interface BulkInput {
+  readonly index: number
+  readonly item?: string
+}
+
+type Items = readonly string[]
+
+/** A list that exists. `beyond` is the answer for an index that it does not have. */
+export function list(initial: Items): Sequential<Items, ListInput> {
+  return { initial, apply: applyToList }
+}
+
+function applyToList(items: Items, input: ListInput): { state: Items; answer: unknown } {
+  const beyond = { state: items, answer: 'beyond' }
+  switch (input.do) {
+    case 'append':
+      return { state: [...items, input.item], answer: items.length }
+    case 'put':
+      if (input.index === items.length) return { state: [...items, input.item], answer: 'done' }
+      return input.index > items.length ? beyond : { state: items.with(input.index, input.item), answer: 'done' }
+    case 'update':
+      return input.index >= items.length ? beyond : { state: items.with(input.index, input.item), answer: 'done' }
+    case 'delete':
+      return input.index >= items.length ? beyond : { state: items.toSpliced(input.index, 1), answer: 'done' }
+    case 'insert':
+      if (input.index > items.length) return beyond
+      return { state: items.toSpliced(input.index, 0, input.item), answer: 'done' }
+    case 'pop': {
+      const index = input.index < 0 ? items.length + input.index : input.index
+      const item = items[index]
+      return item === undefined ? { state: items, answer: null } : { state: items.toSpliced(index, 1), answer: item }
+    }
+    case 'remove': {
+      const index = items.indexOf(input.item)
+      return index < 0 ? { state: items, answer: 0 } : { state: items.toSpliced(index, 1), answer: 1 }
+    }
+    case 'replace': {
+      const index = items.indexOf(input.item)
+      return index < 0 ? { state: items, answer: 0 } : { state: items.with(index, input.by), answer: 1 }
+    }
+    case 'clear':
+      return { state: [], answer: 'done' }
+    case 'bulk':
+      return applyBatch(items, input.entries)
+    case 'read':
+      return { state: items, answer: items }
+  }
+}
+
+/** Updates in the given order, one at the length appends; then deletions from the highest index down. */
+function applyBatch(before: Items, entries: readonly BulkInput[]): { state: Items; answer: unknown } {
+  const items = [...before]
+  let updates = 0
+  for (const { index, item } of entries) {
+    if (item === undefined) continue
+    if (index > items.length) return { state: before, answer: 'beyond' }
+    items[index] = item
+    updates++
+  }
+  const gone = new Set(
+    entries.filter(({ index, item }) => item === undefined && index < items.length).map((e) => e.index),
+  )
+  for (const index of [...gone].sort((a, b) => b - a)) items.splice(index, 1)
+  return { state: items, answer: `${updates} items updated, ${gone.size} items deleted` }
+}
+
+/** An actor that comes to its end: values, then everything gone at once and for good. */
+export type PassingInput =
+  | { readonly do: 'put'; readonly name: string; readonly value: string }
+  | { readonly do: 'append'; readonly item: string }
+  | { readonly do: 'delete' }
+  | { readonly do: 'read' }
+
+export interface PassingState {
+  readonly values: Readonly<Record<string, string>>
+  readonly items: Items
+}
+
+/** Null once it was deleted; `gone` is then the answer to everything. It begins with an empty list. */
+export const passingActor: Sequential<PassingState | null, PassingInput> = {
+  initial: { values: {}, items: [] },
+  apply(state, input) {
+    if (state === null) return { state, answer: 'gone' }
+    switch (input.do) {
+      case 'put': {
+        const values = { ...state.values, [input.name]: input.value }
+        return { state: { ...state, values: sorted(values) }, answer: 'done' }
+      }
+      case 'append':
+        return { state: { ...state, items: [...state.items, input.item] }, answer: state.items.length }
+      case 'delete':
+        return { state: null, answer: 'done' }
+      case 'read':
+        return { state, answer: state }
+    }
+  },
+}
+
+/** By name, so that equal ones have equal texts. */
+export function sorted(values: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
