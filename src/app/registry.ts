@@ -1,419 +1,109 @@
-/**
- * Every option of the service, with its unit, default and meaning: the one list from which the environment is read,
- * code is checked and `docs/configuration.md` is written.
- */
-export type Mode = 'development' | 'production'
+/** Everything one application declared, by name; filled before the first request and read by every room. */
+import type { TrustType } from '../permission/trust-types.ts'
+import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from './schema.ts'
+import type {
+  BotHandler,
+  EventHandler,
+  EventName,
+  Handler,
+  OperationMetadata,
+  PropertyHook,
+  PropertyHooks,
+  PropertyOperation,
+  ResourceHandler,
+} from './declarations.ts'
 
-export interface Option<T> {
-  readonly env: string
-  /** Turns the text of the environment into a value; throws an Error whose message completes "<NAME> …". */
-  readonly parse: (text: string) => T
-  /** Checks a value given in code; throws in the same way. */
-  readonly check: (value: unknown) => T
-  readonly byDefault: T | ((mode: Mode) => T)
-  readonly values: string
-  readonly text: string
-  /** The default in words, where the value itself would not tell. */
-  readonly defaultText?: string
-  readonly secret?: boolean
+export type OperationKind = 'methods' | 'actions'
+
+/** One declared handler with its checked input. */
+export interface Operation {
+  readonly name: string
+  readonly handler: Handler
+  readonly input: Schema | null
+  readonly metadata: OperationMetadata | null
 }
 
-interface About<T> {
-  readonly env: string
-  readonly byDefault: T | ((mode: Mode) => T)
-  readonly text: string
-  readonly values?: string
-  readonly defaultText?: string
-  readonly secret?: boolean
+/** As the discovery lists show it (actor-service, "Method and action descriptors"). */
+export interface Descriptor {
+  readonly name: string
+  readonly description: string
+  readonly input_schema: JsonSchema | null
+  readonly output_schema: JsonSchema | null
+  readonly annotations: object
 }
 
-function option<T>(
-  about: About<T>,
-  values: string,
-  read: (value: unknown) => T,
-  parse?: (text: string) => T,
-): Option<T> {
-  return { values, ...about, check: read, parse: parse ?? ((text) => read(text)) }
-}
+const anyName = '*'
 
-function integer(about: About<number> & { min: number; max: number; unit?: string }): Option<number> {
-  const values = `whole number from ${about.min} to ${about.max}${about.unit === undefined ? '' : `, in ${about.unit}`}`
-  const read = (value: unknown): number => {
-    if (typeof value !== 'number' || !Number.isInteger(value) || value < about.min || value > about.max) {
-      throw new Error(`must be a ${values}`)
-    }
-    return value
+export class Registry {
+  readonly #operations = { methods: new Map<string, Operation[]>(), actions: new Map<string, Operation[]>() }
+  readonly #propertyHooks = new Map<string, PropertyHooks[]>()
+  readonly #resources = new Map<string, ResourceHandler[]>()
+  readonly #events = new Map<EventName, EventHandler<EventName>[]>()
+  readonly bots: BotHandler[] = []
+  readonly trustTypes: TrustType[] = []
+
+  addOperation(kind: OperationKind, name: string, metadata: OperationMetadata | null, handler: Handler): void {
+    const input = metadata?.input === undefined ? null : inputSchema(metadata.input)
+    append(this.#operations[kind], name, { name, handler, input, metadata })
   }
-  return option(about, values, read, (text) => read(/^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN))
-}
 
-function flag(about: About<boolean>): Option<boolean> {
-  const values = '1 or 0 (also true, false, on, off, yes, no)'
-  return option(
-    about,
-    values,
-    (value) => {
-      if (typeof value !== 'boolean') throw new Error('must be true or false')
-      return value
-    },
-    (text) => {
-      const word = text.trim().toLowerCase()
-      if (['1', 'true', 'on', 'yes'].includes(word)) return true
-      if (['0', 'false', 'off', 'no'].includes(word)) return false
-      throw new Error(`must be ${values}`)
-    },
-  )
-}
-
-function choice<const C extends string>(about: About<C> & { choices: readonly C[] }): Option<C> {
-  const values = about.choices.join(', ')
-  return option(about, values, (value) => {
-    const found = about.choices.find((name) => name === value)
-    if (found === undefined) throw new Error(`must be one of ${values}`)
-    return found
-  })
-}
-
-function text<T extends string | null>(
-  about: About<T>,
-  check: (value: string) => string | null = () => null,
-): Option<T> {
-  return option(about, 'text', (value) => {
-    if (value === null && about.byDefault === null) return value as T
-    if (typeof value !== 'string') throw new Error('must be a text')
-    const complaint = check(value)
-    if (complaint !== null) throw new Error(complaint)
-    return value as T
-  })
-}
-
-function words(about: About<readonly string[]>): Option<readonly string[]> {
-  const read = (value: unknown): readonly string[] => {
-    const isNames = Array.isArray(value) && value.every((word: unknown) => typeof word === 'string' && word !== '')
-    if (!isNames) throw new Error('must be a list of names')
-    return [...(value as readonly string[])]
+  addPropertyHooks(name: string, hooks: PropertyHooks): void {
+    append(this.#propertyHooks, name, hooks)
   }
-  const split = (list: string): string[] =>
-    list
-      .split(',')
-      .map((word) => word.trim())
-      .filter((word) => word !== '')
-  return option(about, 'names separated by commas; empty for none', read, (list) => read(split(list)))
+
+  addResource(name: string, handler: ResourceHandler): void {
+    append(this.#resources, name, handler)
+  }
+
+  addEventHandler<E extends EventName>(event: E, handler: EventHandler<E>): void {
+    append(this.#events, event, handler as EventHandler<EventName>)
+  }
+
+  /** Exact name first, then `*`, each in the order of declaration. */
+  operations(kind: OperationKind, name: string): readonly Operation[] {
+    return named(this.#operations[kind], name)
+  }
+
+  resources(name: string): readonly ResourceHandler[] {
+    return named(this.#resources, name)
+  }
+
+  propertyHooks(name: string, operation: PropertyOperation): readonly PropertyHook[] {
+    if (this.#propertyHooks.size === 0) return []
+    return named(this.#propertyHooks, name).flatMap((hooks) => hooks[operation] ?? [])
+  }
+
+  eventHandlers<E extends EventName>(event: E): readonly EventHandler<E>[] {
+    return this.#events.get(event) ?? []
+  }
+
+  /** In the order of declaration, `*` left out; the first handler of a name that has metadata describes it. */
+  descriptors(kind: OperationKind): Descriptor[] {
+    return [...this.#operations[kind]]
+      .filter(([name]) => name !== anyName)
+      .map(([name, declared]) => describe(name, declared.find((operation) => operation.metadata !== null) ?? null))
+  }
 }
 
-function checkBaseUrl(value: string): string | null {
-  const url = URL.parse(value)
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'must be an http or https address'
-  if (!/^[!-~]+$/.test(value))
-    return 'must be written in ASCII: percent-encode the path, and use the xn-- form of the host'
-  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password'
-  if (url.search !== '' || url.hash !== '') return 'must not have a query or fragment'
-  return null
+function describe(name: string, operation: Operation | null): Descriptor {
+  const metadata = operation?.metadata ?? {}
+  return {
+    name,
+    description: metadata.description ?? '',
+    input_schema: metadata.inputSchema ?? operation?.input?.jsonSchema ?? null,
+    output_schema: metadata.outputSchema ?? (metadata.output === undefined ? null : outputJsonSchema(metadata.output)),
+    annotations: metadata.annotations ?? {},
+  }
 }
 
-function checkDatabase(value: string): string | null {
-  return /^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(value)
-    ? null
-    : 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
+function append<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [value])
+  else list.push(value)
 }
 
-export const options = {
-  mode: choice<Mode>({
-    env: 'TROUPE_MODE',
-    choices: ['development', 'production'],
-    byDefault: 'production',
-    text: 'Development turns on the devtest endpoints, allows loopback peers and makes a key beside the data. `npm start` and `troupe dev` set it.',
-  }),
-  port: integer({
-    env: 'PORT',
-    min: 0,
-    max: 65535,
-    byDefault: 3000,
-    text: 'The port to listen on; 0 takes any free one.',
-  }),
-  host: text<string | null>({
-    env: 'HOST',
-    byDefault: (mode) => (mode === 'development' ? 'localhost' : null),
-    values: 'name or address',
-    text: 'The address to listen on.',
-    defaultText: '`localhost` (both of its addresses) in development, else every address of the machine',
-  }),
-  baseUrl: text<string | null>(
-    {
-      env: 'BASE_URL',
-      byDefault: null,
-      values: 'https address, with a path when the service lives under a prefix',
-      text: 'The public address. Every link the service makes begins with it; the Host header is never trusted.',
-      defaultText: '`http://localhost:<PORT>` in development; required in production',
-    },
-    checkBaseUrl,
-  ),
-  allowHttp: flag({
-    env: 'TROUPE_ALLOW_HTTP',
-    byDefault: (mode) => mode === 'development',
-    text: 'Accepts a `BASE_URL` that is not https in production, and calls peers over http. Passphrases and secrets then cross the network in clear.',
-    defaultText: '1 in development, else 0',
-  }),
-  database: text<string>(
-    {
-      env: 'DATABASE_URL',
-      byDefault: 'sqlite:./data/troupe.db',
-      values: '`sqlite:<file>` or `postgres://<user>:<password>@<host>/<database>`',
-      text: 'Where everything is kept.',
-      secret: true,
-    },
-    checkDatabase,
-  ),
-  synchronous: choice<'FULL' | 'NORMAL'>({
-    env: 'TROUPE_SQLITE_SYNCHRONOUS',
-    choices: ['FULL', 'NORMAL'],
-    byDefault: 'FULL',
-    text: 'FULL: an answered change survives a loss of power. NORMAL: the last moments before a loss of power may be lost, though nothing is damaged; a crash of the service alone loses nothing.',
-  }),
-  secretKeys: text<string | null>({
-    env: 'TROUPE_SECRET_KEYS',
-    byDefault: null,
-    values: '`<id>:<key>` entries separated by commas, as `troupe keys new` prints them',
-    text: 'Encrypts what has to be shown again (passphrases, peer secrets). The first key encrypts, all of them decrypt.',
-    defaultText: 'a generated key in a file beside the data in development; required in production',
-    secret: true,
-  }),
-  allowPrivatePeers: flag({
-    env: 'TROUPE_ALLOW_PRIVATE_PEERS',
-    byDefault: (mode) => mode === 'development',
-    text: 'Lets calls to other actors reach loopback and private addresses.',
-    defaultText: '1 in development, else 0',
-  }),
-  trustedProxies: integer({
-    env: 'TROUPE_TRUSTED_PROXIES',
-    min: 0,
-    max: 16,
-    byDefault: 0,
-    text: 'How many proxies stand in front of the service. That many entries at the end of X-Forwarded-For are believed; with 0 the header is ignored.',
-  }),
-  logLevel: choice({
-    env: 'LOG_LEVEL',
-    choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-    byDefault: 'info',
-    text: 'The least important log lines that are still written. `debug` adds a line for each request.',
-  }),
-  workers: integer({
-    env: 'TROUPE_WORKERS',
-    min: 1,
-    max: 100,
-    byDefault: 10,
-    text: 'How many transactions may run at once on PostgreSQL: the size of its connection pool. SQLite groups all waiting changes into one commit instead.',
-  }),
-  uniqueCreator: flag({
-    env: 'TROUPE_UNIQUE_CREATOR',
-    byDefault: false,
-    text: 'One actor for one creator: creating another is refused.',
-  }),
-  forceEmailAsCreator: flag({
-    env: 'TROUPE_FORCE_EMAIL_AS_CREATOR',
-    byDefault: false,
-    text: 'The creator is the e-mail address: setting the `email` property makes its value the creator.',
-  }),
-  indexedProperties: words({
-    env: 'TROUPE_INDEXED_PROPERTIES',
-    byDefault: ['oauthId', 'email', 'externalUserId'],
-    text: 'The properties by whose value an actor can be found.',
-  }),
-  webUi: flag({
-    env: 'TROUPE_WEB_UI',
-    byDefault: true,
-    text: 'Serves the pages under `/<actor>/www`. Without them a signed-in browser is sent to `/<actor>/app`, which the application supplies.',
-  }),
-  devtest: flag({
-    env: 'TROUPE_DEVTEST',
-    byDefault: (mode) => mode === 'development',
-    text: 'Serves the development and testing endpoints under `/<actor>/devtest`. Refused in production.',
-    defaultText: '1 in development, else 0',
-  }),
-  botToken: text<string | null>({
-    env: 'TROUPE_BOT_TOKEN',
-    byDefault: null,
-    text: 'Turns on `POST /bot` and is handed to the application’s bot handler.',
-    defaultText: 'none: `/bot` answers 404',
-    secret: true,
-  }),
-  metricsToken: text<string | null>({
-    env: 'TROUPE_METRICS_TOKEN',
-    byDefault: null,
-    text: 'When set, `/metrics` wants it as a bearer token.',
-    defaultText: 'none: `/metrics` is open to whoever reaches the port',
-    secret: true,
-  }),
-  maxBodyBytes: integer({
-    env: 'TROUPE_MAX_BODY_BYTES',
-    min: 1024,
-    max: 268435456,
-    unit: 'bytes',
-    byDefault: 2097152,
-    text: 'The largest request body; a larger one is 413.',
-  }),
-  maxJsonDepth: integer({
-    env: 'TROUPE_MAX_JSON_DEPTH',
-    min: 4,
-    max: 512,
-    unit: 'levels',
-    byDefault: 64,
-    text: 'The deepest nesting of a JSON value; a deeper one is 400.',
-  }),
-  requestTimeoutSeconds: integer({
-    env: 'TROUPE_REQUEST_TIMEOUT_SECONDS',
-    min: 1,
-    max: 3600,
-    unit: 'seconds',
-    byDefault: 30,
-    text: 'How long a request may take to arrive, headers and body.',
-  }),
-  shutdownSeconds: integer({
-    env: 'TROUPE_SHUTDOWN_SECONDS',
-    min: 0,
-    max: 600,
-    unit: 'seconds',
-    byDefault: 10,
-    text: 'How long running requests may still take after a stop signal.',
-  }),
-  storeTimeoutSeconds: integer({
-    env: 'TROUPE_STORE_TIMEOUT_SECONDS',
-    min: 1,
-    max: 300,
-    unit: 'seconds',
-    byDefault: 5,
-    text: 'How long a change waits for its turn in the database before it is refused with 503.',
-  }),
-  relationship: text<string>(
-    {
-      env: 'TROUPE_DEFAULT_RELATIONSHIP',
-      byDefault: 'associate',
-      values: 'name of a trust type',
-      text: 'The relationship of a trust request that names none.',
-    },
-    (value) => (value === '' ? 'must name a trust type' : null),
-  ),
-  autoAcceptTrust: flag({
-    env: 'TROUPE_AUTO_ACCEPT_TRUST',
-    byDefault: false,
-    text: 'Approves requests for the default relationship at once. Never the types that are marked as not for this.',
-  }),
-  notifyPermissions: flag({
-    env: 'TROUPE_NOTIFY_PERMISSIONS',
-    byDefault: true,
-    text: 'Tells a peer when its rights change.',
-  }),
-  autoDeleteRevoked: flag({
-    env: 'TROUPE_AUTO_DELETE_REVOKED',
-    byDefault: true,
-    text: 'Removes the copies of a peer’s data that the peer no longer grants.',
-  }),
-  peerProfileAttributes: words({
-    env: 'TROUPE_PEER_PROFILE',
-    byDefault: ['displayname', 'email', 'description'],
-    text: 'The properties of a peer that are remembered as its profile; none turns profiles off.',
-  }),
-  capabilitiesMaxAgeSeconds: integer({
-    env: 'TROUPE_PEER_CAPABILITIES_MAX_AGE_SECONDS',
-    min: 0,
-    max: 31_536_000,
-    unit: 'seconds',
-    byDefault: 3600,
-    text: 'How old what is known about a peer’s methods and actions may be; 0 asks every time.',
-  }),
-  peerConnectSeconds: integer({
-    env: 'TROUPE_PEER_CONNECT_SECONDS',
-    min: 1,
-    max: 120,
-    unit: 'seconds',
-    byDefault: 5,
-    text: 'How long connecting to a peer may take.',
-  }),
-  peerReadSeconds: integer({
-    env: 'TROUPE_PEER_READ_SECONDS',
-    min: 1,
-    max: 600,
-    unit: 'seconds',
-    byDefault: 20,
-    text: 'How long a peer may take to answer, to the last byte.',
-  }),
-  autoSequence: flag({
-    env: 'TROUPE_AUTO_SEQUENCE',
-    byDefault: true,
-    text: 'Orders, de-duplicates and stores what peers send to subscriptions. Off: the application’s subscription hooks get it as it comes.',
-  }),
-  gapTimeoutSeconds: integer({
-    env: 'TROUPE_GAP_TIMEOUT_SECONDS',
-    min: 1,
-    max: 3600,
-    unit: 'seconds',
-    byDefault: 5,
-    text: 'How long a missing callback is waited for before everything is fetched anew.',
-  }),
-  maxPendingCallbacks: integer({
-    env: 'TROUPE_MAX_PENDING_CALLBACKS',
-    min: 1,
-    max: 10_000,
-    byDefault: 100,
-    text: 'How many callbacks of a subscription may wait for a missing one; then the peer is answered 429.',
-  }),
-  maxConcurrentCallbacks: integer({
-    env: 'TROUPE_MAX_CONCURRENT_CALLBACKS',
-    min: 1,
-    max: 1000,
-    byDefault: 10,
-    text: 'How many callbacks of one actor are on their way at once.',
-  }),
-  maxHighGranularityBytes: integer({
-    env: 'TROUPE_MAX_HIGH_GRANULARITY_BYTES',
-    min: 1024,
-    max: 16_777_216,
-    unit: 'bytes',
-    byDefault: 65_536,
-    text: 'A larger change is not sent to a peer but announced with the address where it can be read.',
-  }),
-  circuitThreshold: integer({
-    env: 'TROUPE_CIRCUIT_THRESHOLD',
-    min: 1,
-    max: 1000,
-    byDefault: 5,
-    text: 'After so many failures in a row nothing is sent to a peer for a while.',
-  }),
-  circuitCooldownSeconds: integer({
-    env: 'TROUPE_CIRCUIT_COOLDOWN_SECONDS',
-    min: 1,
-    max: 86_400,
-    unit: 'seconds',
-    byDefault: 60,
-    text: 'How long that while is; then one attempt decides.',
-  }),
-  retryCallbacks: flag({
-    env: 'TROUPE_RETRY_CALLBACKS',
-    byDefault: true,
-    text: 'Repeats a callback whose outcome is not known, once. What certainly did not arrive is repeated in any case.',
-  }),
-  synchronousCallbacks: flag({
-    env: 'TROUPE_SYNCHRONOUS_CALLBACKS',
-    byDefault: false,
-    text: 'A write is answered only after the first attempt to tell every subscriber.',
-  }),
-  maxDiffs: integer({
-    env: 'TROUPE_MAX_DIFFS',
-    min: 1,
-    max: 1_000_000,
-    byDefault: 1000,
-    text: 'How many unacknowledged changes are kept for a subscription; beyond, one resync takes the place of the oldest.',
-  }),
-  maxDiffAgeDays: integer({
-    env: 'TROUPE_MAX_DIFF_AGE_DAYS',
-    min: 1,
-    max: 3650,
-    unit: 'days',
-    byDefault: 30,
-    text: 'How long unacknowledged changes are kept.',
-  }),
-} as const
-
-type Options = typeof options
-export type Config = { readonly [K in keyof Options]: Options[K] extends Option<infer T> ? T : never }
-export type OptionName = keyof Options
+function named<V>(map: ReadonlyMap<string, readonly V[]>, name: string): readonly V[] {
+  const exact = map.get(name) ?? []
+  const any = name === anyName ? [] : (map.get(anyName) ?? [])
+  return any.length === 0 ? exact : [...exact, ...any]
+}

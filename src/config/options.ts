@@ -89,10 +89,9 @@ function text<T extends string | null>(
 
 function words(about: About<readonly string[]>): Option<readonly string[]> {
   const read = (value: unknown): readonly string[] => {
-    if (!Array.isArray(value) || value.some((word) => typeof word !== 'string' || word === '')) {
-      throw new Error('must be a list of names')
-    }
-    return value
+    const isNames = Array.isArray(value) && value.every((word: unknown) => typeof word === 'string' && word !== '')
+    if (!isNames) throw new Error('must be a list of names')
+    return [...(value as readonly string[])]
   }
   const split = (list: string): string[] =>
     list
