@@ -83,6 +83,11 @@ describe('an install', () => {
     }
   })
 
+  it('SUP-01 takes no version that is younger than seven days', async () => {
+    const lines = (await readFile(join(root, '.npmrc'), 'utf8')).split('\n')
+    assert.ok(lines.includes('min-release-age=7'))
+  })
+
   it('SUP-01 happens from the lock file in continuous integration, before everything else', async () => {
     const steps = (await readFile(join(root, '.ci', 'run'), 'utf8'))
       .split('\n')
@@ -94,6 +99,34 @@ describe('an install', () => {
 describe('the Node.js versions that the service runs on', () => {
   it('begin with the first whose SQLite keeps whole texts and has no WAL defect', () => {
     assert.equal(project.engines?.node, '>=24.16')
+  })
+})
+
+describe('the runtime of the project', () => {
+  /** Above or at the floor, each a version of three numbers. */
+  function isAtLeast(version: string, floor: readonly [number, number, number]): boolean {
+    const parts = version.split('.').map((part) => Number.parseInt(part, 10))
+    const at = floor.findIndex((part, index) => parts[index] !== part)
+    return at === -1 || (parts[at] ?? 0) > (floor[at] ?? 0)
+  }
+
+  it('SUP-02 is no Node.js and brings no SQLite that is known to be flawed', () => {
+    assert.ok(isAtLeast(process.versions.node, [24, 16, 0]), process.versions.node)
+    assert.ok(isAtLeast(process.versions.sqlite ?? '0.0.0', [3, 51, 3]), process.versions.sqlite)
+    for (const [version, is] of [
+      ['24.16.0', true],
+      ['24.15.9', false],
+      ['26.0.0', true],
+      ['22.99.99', false],
+    ] as const) {
+      assert.equal(isAtLeast(version, [24, 16, 0]), is, version)
+    }
+  })
+
+  it('SUP-02 is one of those that are pinned, and all of these are free of known flaws', () => {
+    const versions = Object.values(runtime.optionalDependencies ?? {})
+    assert.ok(versions.includes(process.versions.node), process.versions.node)
+    for (const version of versions) assert.ok(isAtLeast(version, [24, 16, 0]), version)
   })
 })
 
