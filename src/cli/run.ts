@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { setModeOfCommand } from '../config/env.ts'
 import type { Mode } from '../config/options.ts'
 import { App } from '../troupe.ts'
+import { watchLateFaults } from './late-faults.ts'
 import { UsageError } from './usage-error.ts'
 import { welcome } from './welcome.ts'
 
@@ -19,12 +20,13 @@ export async function run(mode: Mode, args: readonly string[]): Promise<number> 
   // Before the first word: whoever reads it may already want to stop.
   const stop = stopSignal()
   const { parts } = await app.start()
+  const broken = watchLateFaults(parts.log).then(() => 1)
   process.stdout.write(welcome(parts, listening.url))
-  await stop
+  const code = await Promise.race([stop.then(() => 0), broken])
   process.stdout.write('\nStopping: running requests may end.\n')
   await listening.stop()
   process.stdout.write('Stopped.\n')
-  return 0
+  return code
 }
 
 async function load(file: string): Promise<App> {

@@ -27,6 +27,15 @@ const mostCauses = 4
 
 /** An error with its causes, each cut to length. Never the values it was about: those are not ours to log. */
 export function describeError(error: unknown, depth = 0): object {
+  try {
+    return describe(error, depth)
+  } catch {
+    // An error may be anything, also something whose members throw when they are read.
+    return { message: 'A thrown value that cannot be read' }
+  }
+}
+
+function describe(error: unknown, depth: number): object {
   if (!(error instanceof Error)) return { message: textOf(error) ?? `A thrown ${typeof error}` }
   const { code, detail, cause } = error as { code?: unknown; detail?: { reason?: unknown }; cause?: unknown }
   return {
