@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { explain, parseQuestion } from '../../src/permission/explain.ts'
+import { covers, reachesBelow } from '../../src/permission/pattern.ts'
+import { readOverride } from '../../src/permission/permissions.ts'
+import { Relationships } from '../../src/permission/relationships.ts'
+import { judgeRule, mergeRules, type Rule } from '../../src/permission/rules.ts'
+import { TrustTypes } from '../../src/permission/trust-types.ts'
+import { known } from '../../src/json/json.ts'
+
+describe('a pattern', () => {
+  const cases: readonly (readonly [pattern: string, target: string, covered: boolean])[] = [
+    ['*', '', true],
+    ['*', 'anything/at/all', true],
+    ['notes', 'notes', true],
+    ['notes', 'Notes', false],
+    ['notes', 'notes/1', false],
+    ['notes/*', 'notes/1', true],
+    ['notes/*', 'notes/1/2', true],
+    ['notes/*', 'notes', true],
+    ['notes/*', 'notes2', false],
+    ['get_*', 'get_weather', true],
+    ['get_*', 'forget_it', false],
+    ['a?c', 'abc', true],
+    ['a?c', 'ac', false],
+    ['*_token', 'oauth_token', true],
+    ['*a*b*', 'xxaxxbxx', true],
+    ['*a*b*', 'xxbxxaxx', false],
+    ['notes://', 'notes://1/2', true],
+    ['notes://*', 'notes://1', true],
+    ['a.c', 'abc', false],
+    ['(a+)+$', 'aaaaaaaa', false],
+  ]
+  for (const [pattern, target, covered] of cases) {
+    it(`${JSON.stringify(pattern)} ${covered ? 'covers' : 'does not cover'} ${JSON.stringify(target)}`, () => {
+      assert.equal(covers(pattern, target), covered)
+    })
+  }
+
+  it('MCP-15 with many stars answers a long target without going back and forth for ever', () => {
+    assert.equal(covers(`${'*a'.repeat(50)}b`, 'a'.repeat(20_000)), false)
+  })
+
+  it('agrees with a regular expression of the same meaning', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), maxLength: 8 })
+    const target = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 8 })
+    fc.assert(
+      fc.property(text, target, (pattern, value) => {
+        const expression = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`, 's')
+        assert.equal(covers(pattern, value), expression.test(value))
+      }),
+    )
+  })
+
+  it('reaches below a parent when what it names begins there', () => {
+    assert.equal(reachesBelow('settings/secret', 'settings'), true)
+    assert.equal(reachesBelow('settings/*', 'settings'), true)
+    assert.equal(reachesBelow('settings2/x', 'settings'), false)
+    assert.equal(reachesBelow('*/secret', 'settings'), false)
+  })
+})
+
+describe('a rule', () => {
+  const rule: Rule = {
+    patterns: ['shared/*', 'notes'],
+    operations: ['read'],
+    excluded_patterns: ['shared/private/*'],
+    allowed: ['always'],
+    denied: ['never', 'always/not'],
+  }
+  const cases: readonly (readonly [operation: string, target: string, by: string, allowed: boolean])[] = [
+    ['read', 'never', 'denied', false],
+    ['read', 'always', 'allowed', true],
+    ['write', 'always', 'allowed', true],
+    ['read', 'always/not', 'denied', false],
+    ['read', 'shared/x', 'patterns', true],
+    ['write', 'shared/x', 'operations', false],
+    ['read', 'shared/private/x', 'excluded_patterns', false],
+    ['read', 'shared/private', 'excluded_patterns', false],
+    // The parent as a whole would give what is excluded below it.
+    ['read', 'shared', 'excluded_patterns', false],
+    ['read', 'notes', 'patterns', true],
+    ['read', 'other', 'nothing', false],
+    ['read', '', 'nothing', false],
+  ]
+  for (const [operation, target, by, allowed] of cases) {
+    it(`ACL-08 decides ${operation} ${JSON.stringify(target)} by ${by}: ${allowed ? 'allowed' : 'denied'}`, () => {
+      const verdict = judgeRule(rule, operation, target)
+      assert.deepEqual([verdict.by, verdict.allowed], [by, allowed])
+    })
+  }
+
+  it('ACL-08 that is not there grants nothing', () => {
+    assert.deepEqual(judgeRule(undefined, 'read', 'x'), { allowed: false, by: 'nothing', pattern: null })
+  })
+
+  it('with patterns and no operations grants nothing', () => {
+    assert.equal(judgeRule({ patterns: ['*'] }, 'read', 'x').allowed, false)
+  })
+})
+
+describe('an override', () => {
+  const base = { properties: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['private/*'] } }
+
+  it('ACL-07 unites its patterns and exclusions with those of the type', () => {
+    const merged = mergeRules(base, { properties: { patterns: ['trip'], excluded_patterns: ['diary'] } })
+    assert.deepEqual(merged.properties, {
+      patterns: ['*', 'trip'],
+      operations: ['read', 'write'],
+      excluded_patterns: ['private/*', 'diary'],
+    })
+  })
+
+  it('ACL-07 that is empty lifts no exclusion', () => {
+    assert.deepEqual(mergeRules(base, { properties: {} }).properties, base.properties)
+    assert.deepEqual(mergeRules(base, { properties: { excluded_patterns: [] } }).properties, base.properties)
+  })
+
+  it('decision 18, 71: stands alone with its grants when it says "merge": false, and the exclusions stay', () => {
+    const merged = mergeRules(base, { properties: { patterns: ['trip'], merge: false } })
+    assert.deepEqual(merged.properties, {
+      patterns: ['trip'],
+      operations: ['read', 'write'],
+      excluded_patterns: ['private/*'],
+    })
+  })
+
+  it('ACL-07 cannot lift a denial of the type, even with "merge": false', () => {
+    const merged = mergeRules(
+      { methods: { allowed: ['*'], denied: ['admin_*'] } },
+      { methods: { allowed: ['x'], denied: [], merge: false } },
+    )
+    assert.deepEqual(merged.methods, { allowed: ['x'], denied: ['admin_*'] })
+  })
+
+  it('narrows the operations when it names fewer', () => {
+    assert.deepEqual(mergeRules(base, { properties: { operations: ['read'] } }).properties?.operations, ['read'])
+  })
+
+  it('adds a category that the type does not have', () => {
+    assert.deepEqual(mergeRules(base, { prompts: { allowed: ['x'] } }).prompts, { allowed: ['x'] })
+  })
+
+  it('as a plain list of properties means reading them', () => {
+    assert.deepEqual(readOverride(known('{"properties":["a","b"],"methods":["m"]}')).rules, {
+      properties: { patterns: ['a', 'b'], operations: ['read'] },
+      methods: { allowed: ['m'] },
+    })
+  })
+
+  for (const body of [
+    '[]',
+    '"x"',
+    '{"properties":"x"}',
+    '{"properties":{"patterns":"x"}}',
+    '{"properties":{"patterns":[1]}}',
+    '{"properties":{"patterns":[""]}}',
+    '{"properties":{"merge":"no"}}',
+    '{"methods":7}',
+  ]) {
+    it(`is refused as ${body}`, () => {
+      assert.throws(() => readOverride(known(body)), { code: 'bad_request' })
+    })
+  }
+
+  it('takes no key that names another trust type, actor or peer', () => {
+    assert.deepEqual(readOverride(known('{"trust_type":"admin","peer_id":"x","actor_id":"y"}')), {
+      rules: {},
+      createdBy: null,
+      notes: null,
+    })
+  })
+})
+
+describe('the built-in trust types', () => {
+  const relationships = new Relationships(new TrustTypes([]))
+  const may = (
+    type: string,
+    category: 'properties' | 'methods' | 'actions' | 'resources',
+    right: 'read' | 'write' | 'delete',
+    target: string,
+  ) => relationships.judge(type, null)({ category, right, target }).allowed
+
+  const table: readonly (readonly [type: string, reads: string, writes: string, deletes: string])[] = [
+    // properties: public/x, shared/x, x, private/x; 1 when allowed
+    ['associate', '1000', '0000', '0000'],
+    ['viewer', '1100', '0000', '0000'],
+    ['friend', '1110', '1110', '0000'],
+    ['partner', '1111', '1111', '0000'],
+    ['admin', '1111', '1111', '1111'],
+    ['mcp_client', '1100', '0000', '0000'],
+    ['unheard_of', '0000', '0000', '0000'],
+  ]
+  const targets = ['public/x', 'shared/x', 'x', 'private/x']
+  for (const [type, ...expected] of table) {
+    it(`R-PERM-04 ${type} reads, writes and deletes what the table of the wire says`, () => {
+      const found = (['read', 'write', 'delete'] as const).map((right) =>
+        targets.map((target) => Number(may(type, 'properties', right, target))).join(''),
+      )
+      assert.deepEqual(found, expected)
+    })
+  }
+
+  it('R-PERM-04 a friend calls methods and actions, but no administrative ones', () => {
+    assert.deepEqual(
+      ['get_x', 'delete_x', 'admin_x', 'system_x'].map((name) => may('friend', 'methods', 'write', name)),
+      [true, false, false, false],
+    )
+    assert.equal(may('associate', 'actions', 'write', 'ping'), false)
+    assert.equal(may('associate', 'methods', 'write', 'ping'), true)
+  })
+
+  it('gives way to a type of the same name that the application registers', () => {
+    const own = new TrustTypes([{ name: 'friend', display_name: 'F', description: '', permissions: {} }])
+    assert.equal(
+      new Relationships(own).judge('friend', null)({ category: 'properties', right: 'read', target: 'x' }).allowed,
+      false,
+    )
+    assert.equal(own.isBuiltIn('friend'), false)
+    assert.equal(own.isBuiltIn('admin'), true)
+  })
+})
+
+describe('an explanation', () => {
+  const friend = new TrustTypes([]).find('friend')?.permissions ?? {}
+  const ask = (text: string, override = {}, approved = true) => {
+    const question = parseQuestion(text)
+    assert.ok(question !== null)
+    return explain({ approved, relationship: 'friend', base: friend, override }, question)
+  }
+
+  it('names the pattern of the trust type that grants', () => {
+    assert.deepEqual(ask('read:notes/1'), {
+      operation: 'read',
+      category: 'properties',
+      target: 'notes/1',
+      allowed: true,
+      because: '"*" in patterns of the trust type friend covers it',
+      rule: { part: 'patterns', pattern: '*', source: 'trust_type' },
+      to_change: 'add "notes/1" to properties.excluded_patterns in an override to deny it',
+    })
+  })
+
+  it('names the exclusion of the trust type, which no override lifts', () => {
+    const { allowed, rule, to_change } = ask('read:private/diary')
+    assert.deepEqual(
+      [allowed, rule],
+      [false, { part: 'excluded_patterns', pattern: 'private/*', source: 'trust_type' }],
+    )
+    assert.equal(to_change, 'give the peer another trust type: exclusions of a type cannot be lifted')
+  })
+
+  it('names the override where the pattern stands there', () => {
+    const { rule, because } = ask('read:diary', { properties: { excluded_patterns: ['diary'] } })
+    assert.deepEqual(rule, { part: 'excluded_patterns', pattern: 'diary', source: 'override' })
+    assert.equal(because, '"diary" in excluded_patterns of your override covers it')
+  })
+
+  it('says that an operation is not listed', () => {
+    assert.equal(ask('delete:x').to_change, 'list delete in properties.operations of an override to allow it')
+  })
+
+  it('says that nothing counts before the approval', () => {
+    assert.equal(ask('read:x', {}, false).because, 'the relationship is not approved, so nothing is allowed')
+  })
+
+  it('finds the category by the operation, or takes it as named', () => {
+    assert.equal(parseQuestion('call:x')?.category, 'methods')
+    assert.equal(parseQuestion('execute:x')?.category, 'actions')
+    assert.equal(parseQuestion('use:x')?.category, 'tools')
+    assert.equal(parseQuestion('invoke:x')?.category, 'prompts')
+    assert.equal(parseQuestion('resources.read:x')?.category, 'resources')
+    assert.equal(parseQuestion('subscribe:a:b')?.target, 'a:b')
+  })
+
+  for (const text of ['', 'x', 'fly:x', 'methods.read:x', ':x']) {
+    it(`cannot be asked for with ${JSON.stringify(text)}`, () => assert.equal(parseQuestion(text), null))
+  }
+})
