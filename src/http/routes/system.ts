@@ -45,7 +45,7 @@ export function systemRoutes(openApi: () => string): readonly Route[] {
       method: 'GET',
       path: '/openapi.json',
       access: 'service',
-      summary: 'This document',
+      summary: 'The description of the API',
       responses: { 200: { text: 'OpenAPI 3.1', schema: { type: 'object' } } },
       handler: () => jsonText(200, known(openApi())),
     },

@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { DatabaseSync } from 'node:sqlite'
+import { dirname, join, relative } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { options } from '../../src/config/options.ts'
+import { pages } from '../../tools/docs.ts'
+import { environmentWithoutSettings, type Program, Workplace } from '../support/program.ts'
+
+const root = dirname(dirname(import.meta.dirname))
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+const documents = (await Array.fromAsync(glob('**/*.md', { cwd: root, exclude: ['node_modules', 'dist', 'data'] })))
+  .map((path) => path.replaceAll('\\', '/'))
+  .toSorted()
+
+/** The fenced blocks of a page, or of one section of it. */
+function blocksOf(text: string, section?: string): { language: string; text: string }[] {
+  const part = section === undefined ? text : text.split(/^## /m).find((one) => one.startsWith(`${section}\n`))
+  assert.ok(part !== undefined, `There is no section "${section}"`)
+  return [...part.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', body = '']) => ({
+    language,
+    text: body,
+  }))
+}
+
+const codeOf = (text: string, language: string): string =>
+  blocksOf(text)
+    .filter((block) => block.language === language)
+    .map((block) => block.text)
+    .join('\n')
+
+let place: Workplace
+beforeEach(() => {
+  place = new Workplace()
+})
+afterEach(() => place.remove())
+
+async function serve(module: string): Promise<{ url: string; program: Program }> {
+  const program = place.start(['dev', module], { env: { PORT: '0' } })
+  const [, url = ''] = await program.prints(/is ready at (http:\/\/localhost:\d+)/)
+  return { url, program }
+}
+
+async function bash(script: string, env: Record<string, string> = {}): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: place.folder,
+    env: { ...environmentWithoutSettings(), ...env },
+  })
+  assert.equal(stderr, '')
+  return stdout
+}
+
+interface Created {
+  readonly id: string
+  readonly creator: string
+  readonly passphrase: string
+}
+
+async function createActor(url: string, creator = 'ada@example.com'): Promise<{ actor: Created; call: Call }> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ creator }),
+  })
+  const actor = (await answer.json()) as Created
+  const authorization = `Basic ${Buffer.from(`${actor.creator}:${actor.passphrase}`).toString('base64')}`
+  return {
+    actor,
+    call: async (method, path, body) => {
+      const given = await fetch(`${url}/${actor.id}${path}`, {
+        method,
+        headers: { authorization, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await given.text()
+      return text === '' ? given.status : (JSON.parse(text) as unknown)
+    },
+  }
+}
+
+type Call = (method: string, path: string, body?: unknown) => Promise<unknown>
+
+describe('the pages that are made from the code', () => {
+  for (const [file, page] of Object.entries(pages)) {
+    it(`docs/${file} is what \`npm run docs\` makes now`, () => {
+      assert.equal(read(`docs/${file}`), page())
+    })
+  }
+
+  it('tell of every option, by both of its names', () => {
+    const text = read('docs/configuration.md')
+    for (const [name, { env }] of Object.entries(options)) {
+      assert.ok(text.includes(`\n## ${env}\n`), env)
+      assert.ok(text.includes(`\n- In code: \`${name}\`\n`), name)
+    }
+    assert.match(
+      text,
+      /## PORT\n\nThe port to listen on; 0 takes any free one\.\n\n- In code: `port`\n- Values: whole number from 0 to 65535\n- Default: `3000`\n/,
+    )
+    assert.match(
+      text,
+      /## TROUPE_MAX_BODY_BYTES\n[^#]*- Values: whole number from 1024 to 268435456, in bytes\n- Default: `2097152`\n/,
+    )
+  })
+
+  it('tell who may reach an address, and what it answers', () => {
+    const text = read('docs/api.md')
+    assert.match(
+      text,
+      /### `POST \/`\n\nCreates an actor\.\n\n- Who: everybody\n- Body: `application\/json`, `application\/x-www-form-urlencoded`\n- 201: /,
+    )
+    assert.match(
+      text,
+      /### `GET \/<actor>`\n[^#]*- Who: the creator[^#]*- 302: Where a browser goes\n- Refused with 401, 403, 404\n/,
+    )
+    assert.match(text, /### `GET \/<actor>\/properties`\n[^#]*- `\?format=` "full" adds the items of lists/)
+  })
+})
+
+describe('the documents', () => {
+  it('are all there', () => {
+    for (const path of [
+      'README.md',
+      'CHANGELOG.md',
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+      'docs/api.md',
+      'docs/application.md',
+      'docs/architecture.md',
+      'docs/configuration.md',
+      'docs/operations.md',
+      'docs/scaling.md',
+    ]) {
+      assert.ok(documents.includes(path), path)
+    }
+  })
+
+  it('link only to files and headings that exist', () => {
+    let links = 0
+    for (const path of documents) {
+      const text = read(path)
+        .replaceAll(/^```.*?^```$/gms, '')
+        .replaceAll(/`[^`\n]*`/g, '')
+      for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^(https?|mailto):/.test(target)) continue
+        links += 1
+        const [file = '', heading] = target.split('#')
+        const linked = file === '' ? path : relative(root, join(root, dirname(path), file))
+        assert.ok(existsSync(join(root, linked)), `${path} links to ${target}`)
+        if (heading !== undefined) assert.ok(headingsOf(read(linked)).includes(heading), `${path} links to ${target}`)
+      }
+    }
+    assert.ok(links > 30)
+  })
+
+  it('name only settings that exist', () => {
+    const known = new Set<string>(Object.values(options).map(({ env }) => env))
+    for (const path of documents) {
+      for (const [name] of read(path).matchAll(/\bTROUPE_[A-Z_]+\b/g)) {
+        assert.ok(known.has(name) || name.startsWith('TROUPE_TEST_'), `${path} names ${name}`)
+      }
+    }
+  })
+
+  it('tell of each table that cannot be spread by actor', () => {
+    const folder = join(root, 'src', 'store', 'migrations')
+    const sql = readdirSync(folder)
+      .map((file) => readFileSync(join(folder, file), 'utf8'))
+      .join('\n')
+    const spread = read('docs/scaling.md').split('## Spreading the data')[1] ?? ''
+    const others: string[] = []
+    for (const [, table = '', body = ''] of sql.matchAll(/^CREATE TABLE (\w+) \((.*?)^\)/gms)) {
+      const key = /PRIMARY KEY \((\w+)/.exec(body)?.[1] ?? /^\s*(\w+) [^\n]*PRIMARY KEY/m.exec(body)?.[1]
+      if (key === 'actor_id' || ['actor', 'deleted_actor'].includes(table)) continue
+      others.push(table)
+      assert.ok(spread.includes(`\`${table}\``), `docs/scaling.md does not tell of the table ${table}`)
+    }
+    assert.ok(others.includes('property_lookup') && others.includes('unique_creator'))
+  })
+})
+
+/** As GitHub makes anchors of them. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+describe('the README', () => {
+  it('takes one through five minutes with the commands and answers that it prints', async () => {
+    symlinkSync(join(root, 'examples'), place.path('examples'), 'junction')
+    const { url } = await serve('examples/notes/app.ts')
+    const blocks = blocksOf(read('README.md'), 'Five minutes')
+    const [first] = blocks
+    assert.match(first?.text ?? '', /^url=http:\/\/localhost:3000\n/)
+    const script = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text)
+    const said = blocks.filter(({ language }) => language === 'text').map(({ text }) => text)
+    assert.deepEqual([script.length, said.length], [4, 3])
+    const output = await bash(script.join('\n').replace('http://localhost:3000', url))
+    assert.equal(output, said.join(''))
+  })
+
+  it('gives the two commands that package.json has', () => {
+    const commands = blocksOf(read('README.md'), 'Start').map(({ text }) => text.trim())
+    assert.deepEqual(commands, ['npm install && npm start', 'npm install && npm test'])
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    assert.equal(scripts['start'], 'node --conditions=source bin/troupe.js dev examples/notes/app.ts')
+    assert.equal(scripts['test'], 'node --conditions=source test/run.ts')
+  })
+
+  it('shows an application that compiles and runs', async () => {
+    place.write('app.ts', codeOf(read('README.md'), 'ts'))
+    assert.equal(compile(), '')
+    const { url } = await serve('app.ts')
+    const { call } = await createActor(url)
+    assert.deepEqual(await call('POST', '/actions/sign', { name: 'Grace' }), { entry: 0 })
+    assert.deepEqual(await call('POST', '/actions/sign', { name: '' }), {
+      field: 'name',
+      error: 'invalid_input',
+      message: 'Cannot accept field "name": Too small: expected string to have >=1 characters',
+    })
+    assert.deepEqual(await call('GET', '/properties/guests'), [{ name: 'Grace' }])
+    assert.match(JSON.stringify(await call('GET', '/properties')), /^\{"opened":"\d{4}-\d\d-\d\dT[\d:.]+Z",/)
+  })
+})
+
+describe('the guide to writing an application', () => {
+  const guide = read('docs/application.md')
+
+  it('is made of one application, which compiles', () => {
+    place.write('app.ts', codeOf(guide, 'ts'))
+    assert.equal(compile(), '')
+  })
+
+  it('tells what the application then does', async () => {
+    place.write('app.ts', codeOf(guide, 'ts'))
+    const { url } = await serve('app.ts')
+    const { actor, call } = await createActor(url)
+    const output = await bash(codeOf(guide, 'sh').replaceAll('curl ', 'curl -s '), {
+      creator: actor.creator,
+      passphrase: actor.passphrase,
+      me: `${url}/${actor.id}`,
+    })
+    const loan = { title: 'Emma', to: 'bob@example.com', days: 14, back: false }
+    assert.equal(output, `{"index":0}{"loans":[${JSON.stringify(loan)}]}`)
+    assert.deepEqual(
+      await call('POST', '/methods', { jsonrpc: '2.0', method: 'overdue', params: { days: 14 }, id: 1 }),
+      {
+        jsonrpc: '2.0',
+        result: { loans: [] },
+        id: 1,
+      },
+    )
+    assert.deepEqual(await call('POST', '/actions/give_back', { index: 0 }), { done: true })
+    assert.deepEqual(await call('GET', '/properties/loans/0'), { ...loan, back: true })
+    assert.deepEqual(await call('POST', '/actions/give_back', { index: 7 }), {
+      error: 'not_found',
+      message: 'Cannot give back loan 7: there is none',
+    })
+    assert.deepEqual(await call('GET', '/properties/shelf'), [{ title: 'Emma' }, { title: 'Dubliners' }])
+    assert.equal(await call('PUT', '/properties/email', ' Ada@Example.com '), 204)
+    assert.equal(((await call('PUT', '/properties/email', 'nowhere')) as { error: string }).error, 'rejected')
+    assert.equal(await call('PUT', '/properties/card_number', '4111 1111 1111 1234'), 204)
+    assert.deepEqual(await call('GET', '/properties'), {
+      card_number: '… 1234',
+      email: 'ada@example.com',
+      loans: { _list: true, count: 1 },
+      shelf: { _list: true, count: 2 },
+    })
+    assert.deepEqual(await call('GET', '/resources/catalogue'), { owner: 'ada@example.com', loans: 1 })
+    assert.equal(await call('DELETE', ''), 204)
+  })
+
+  it('explains every name that the package exports, and no other', () => {
+    const exported = [...read('src/index.ts').matchAll(/^export (?:type )?\{([^}]*)\}/gms)]
+      .flatMap(([, names = '']) => names.split(','))
+      .map((name) => name.replace(/\btype\b/, '').trim())
+      .filter((name) => name !== '')
+    assert.ok(exported.length > 40)
+    const table = guide.split('## All names')[1] ?? ''
+    const rows = [...table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| \S/gm)]
+    const explained = rows.flatMap(([, names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+    assert.deepEqual(explained.toSorted(), exported.toSorted())
+  })
+})
+
+describe('the guide to operations', () => {
+  it('gives a command that copies the data of a running service', async () => {
+    place.write('app.ts', "import { troupe } from 'troupe'\nexport default troupe({ type: 'urn:x' })\n")
+    const { url } = await serve('app.ts')
+    const { actor } = await createActor(url)
+    const [command] = blocksOf(read('docs/operations.md'), 'Backups').filter(({ language }) => language === 'sh')
+    await bash(command?.text ?? '', { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` })
+    const copy = new DatabaseSync(place.path('backup.db'), { readOnly: true })
+    assert.equal(copy.prepare('SELECT id FROM actor').get()?.['id'], actor.id)
+    copy.close()
+    await assert.rejects(bash(command?.text ?? '', { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }))
+  })
+})
+
+/** What the compiler says to the application of the workplace, by the rules of the project. */
+function compile(): string {
+  const require = createRequire(import.meta.url)
+  const compiler = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')
+  place.write(
+    'tsconfig.json',
+    JSON.stringify({
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: { typeRoots: [join(root, 'node_modules', '@types')] },
+      include: ['*.ts'],
+    }),
+  )
+  place.write('package.json', '{"type":"module"}')
+  try {
+    return execFileSync(process.execPath, [compiler, '-p', place.folder], { encoding: 'utf8' })
+  } catch (error) {
+    const said = (error as { stdout: string }).stdout.split('\n')
+    return said.filter((line) => line.includes('app.ts(')).join('\n')
+  }
+}

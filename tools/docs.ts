@@ -1,0 +1,143 @@
+/** `npm run docs`: writes the reference pages that are made from the code. A test holds them to it. */
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Registry } from '../src/app/registry.ts'
+import type { Caller } from '../src/auth/caller.ts'
+import { defaultOf, resolveConfig } from '../src/config/config.ts'
+import { type Mode, type Option, options } from '../src/config/options.ts'
+import { rightOf, type Route } from '../src/http/route.ts'
+import { routesFor } from '../src/http/routes.ts'
+import { Permission } from '../src/permission/permission.ts'
+
+const note = '<!-- Made by `npm run docs`; changes belong into the code. -->\n'
+
+/** By file name below `docs`. */
+export const pages: Readonly<Record<string, () => string>> = {
+  'configuration.md': configurationPage,
+  'api.md': apiPage,
+}
+
+export function configurationPage(): string {
+  return `${note}
+# Configuration
+
+Every setting has two names: one for the environment, one for code, as in \`troupe({ port: 8080 })\`. The environment wins, because the operator decides last. A setting that is wrong or unknown stops the start with a sentence that names it.
+
+\`troupe dev\` and \`npm start\` run in development mode, \`troupe serve\` and an embedded application in production mode unless told otherwise. Where the modes differ, both defaults are given.
+
+${Object.entries(options)
+  .map(([name, option]) => described(name, option as Option<unknown>))
+  .join('\n')}`
+}
+
+function described(name: string, option: Option<unknown>): string {
+  return `## ${option.env}
+
+${option.text}
+
+- In code: \`${name}\`
+- Values: ${option.values}
+- Default: ${defaultText(option)}
+${option.secret === true ? '- What is secret in it appears in no log and on no page.\n' : ''}`
+}
+
+function defaultText(option: Option<unknown>): string {
+  if (option.defaultText !== undefined) return option.defaultText
+  const [development, production] = (['development', 'production'] as const).map((mode) => shown(option, mode))
+  return development === production ? `${development}` : `${development} in development, ${production} in production`
+}
+
+function shown(option: Option<unknown>, mode: Mode): string {
+  const value = defaultOf(option, mode)
+  if (value === null) return 'none'
+  if (typeof value === 'boolean') return value ? '`1`' : '`0`'
+  if (Array.isArray(value)) return code(value.join(','))
+  return code(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+export function apiPage(): string {
+  const config = resolveConfig({ mode: 'development' }, {})
+  const identity = { type: '', name: '', version: '', description: '', info: '', specification: '' }
+  const routes = routesFor({ config, identity, baseUrl: 'http://localhost', registry: new Registry() })
+  const groups = Map.groupBy(routes, groupOf)
+  return `${note}
+# API
+
+Every address of the service, from its route table. A running service gives the same as an OpenAPI 3.1 document at \`/openapi.json\`, together with the methods and actions that its application declared.
+
+- Addresses begin with the \`BASE_URL\` of the service. \`…\` stands for any number of further segments.
+- HEAD works wherever GET does. A method that an address does not take is answered 405, with the complete \`Allow\`.
+- An error is \`{"error": "<code>", "message": "<what could not be done, with what>"}\`. Besides the statuses below, every address may answer 400 for a request that cannot be understood, 414 and 431 for one whose address or headers are too long, and 500 or 503 when the service fails.
+- "Who" names those whose role may reach the address. Relationships other than the creator also need a rule for the very target.
+
+${[...groups].map(([group, members]) => groupText(group, members)).join('\n')}`
+}
+
+function groupOf(route: Route): string {
+  const [first = '', second] = route.path.slice(1).split('/')
+  if (first !== ':actor') return 'The service'
+  return second === undefined ? 'The actor' : `/${second}`
+}
+
+const titles: Readonly<Record<string, string>> = {
+  '/devtest': 'Devtest (only where `TROUPE_DEVTEST` is on)',
+}
+
+function groupText(group: string, routes: readonly Route[]): string {
+  const title = titles[group] ?? (group.startsWith('/') ? `${group.charAt(1).toUpperCase()}${group.slice(2)}` : group)
+  return `## ${title}
+
+${routes.map(routeText).join('\n')}`
+}
+
+function routeText(route: Route): string {
+  const path = route.path.replaceAll(/:(\w+)/g, '<$1>').replace('*', '…')
+  const query = Object.entries(route.query ?? {}).map(([name, text]) => `- \`?${name}=\` ${text}`)
+  const body = route.request === undefined ? [] : [`- Body: ${Object.keys(route.request).map(code).join(', ')}`]
+  const answers = Object.entries(route.responses).map(([status, about]) => ({
+    status: Number(status),
+    text: typeof about === 'string' ? about : about.text,
+  }))
+  const refusals = answers.filter(({ status }) => status >= 400).map(({ status }) => status)
+  return `### ${code(`${route.method} ${path}`)}
+
+${route.summary}.
+
+${[
+  `- Who: ${who(route)}`,
+  ...query,
+  ...body,
+  ...answers.filter(({ status }) => status < 400).map(({ status, text }) => `- ${status}: ${text}`),
+  ...(refusals.length === 0 ? [] : [`- Refused with ${refusals.join(', ')}`]),
+].join('\n')}
+`
+}
+
+/** Asked of the evaluator itself, so that the page cannot promise what the service refuses. */
+function who(route: Route): string {
+  if (route.access === 'service' || route.access === 'public') return 'everybody'
+  if (route.access === 'open') return 'judged by what is asked for'
+  const permission = new Permission()
+  const operation = { category: route.access, right: rightOf(route.method) }
+  const callers: [string, Caller][] = [
+    ['the creator', { kind: 'creator', via: 'basic' }],
+    ['a trustee', { kind: 'trustee', via: 'basic' }],
+    ...['admin', 'partner', 'friend', 'associate'].map((relationship): [string, Caller] => [
+      relationship,
+      { kind: 'peer', peerId: 'peer', relationship, approved: true, via: 'bearer' },
+    ]),
+  ]
+  const byRole = callers.filter(([, caller]) => permission.mayTouch(caller, operation).allowed).map(([name]) => name)
+  if (route.owner === undefined) return byRole.join(', ')
+  const owner = `the peer that the address names${route.owner.standing === 'any' ? ', approved or not' : ''}`
+  return route.owner.exclusive === true ? owner : [...byRole, owner].join(', ')
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+if (import.meta.main) {
+  const docs = join(dirname(import.meta.dirname), 'docs')
+  for (const [file, text] of Object.entries(pages)) writeFileSync(join(docs, file), text())
+}
