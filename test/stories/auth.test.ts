@@ -1,0 +1,305 @@
+/** Who is calling: the credentials that exist, in the order in which they are looked at, and what each leads to. */
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import type { BearerKind } from '../../src/auth/authenticate.ts'
+import { ServiceError } from '../../src/errors.ts'
+import { basic, forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { answered, changesNothing, refused } from '../support/stored.ts'
+
+const wrong = 'Cannot let you in: the credentials are not valid for this actor'
+const challenge = 'Basic realm="troupe.test", charset="UTF-8"'
+
+function encoded(text: string | Uint8Array): string {
+  return `Basic ${Buffer.from(text).toString('base64')}`
+}
+
+forEachService((start) => {
+  describe('Basic', () => {
+    let service: TestService
+    before(async () => {
+      service = await start()
+    })
+    const ask = (id: string, headers: Record<string, string>): Promise<Response> =>
+      service.request(`/${id}/properties`, { headers })
+
+    for (const [what, creator, passphrase] of [
+      ['a plain pair', 'creator', 'simple'],
+      ['a passphrase with colons', 'creator', 'a:b::c:'],
+      ['a passphrase that begins with a colon', 'creator', ':a'],
+      ['a passphrase beyond ASCII', 'creator', 'pässwörd 🗝'],
+      ['a creator beyond ASCII', 'Åse', 'p'],
+      ['a passphrase with blanks around it', 'creator', ' p '],
+      ['a passphrase of 2000 characters', 'creator', 'x'.repeat(2000)],
+      ['a byte order mark in front of the passphrase', 'creator', '\ufeffp'],
+    ] as const) {
+      it(`R-AUTH-01 WEB-13 lets the creator in with ${what}`, async () => {
+        const { actor } = await service.app.actors.create({ creator, passphrase })
+        await answered(await ask(actor.id, { authorization: basic(creator, passphrase) }), 200, {})
+        for (const other of [passphrase.slice(0, -1), `${passphrase}x`, passphrase.toUpperCase().concat('!'), ''])
+          await refused(await ask(actor.id, { authorization: basic(creator, other) }), 403, 'forbidden', wrong)
+      })
+    }
+
+    for (const user of ['me@example.com', 'Me@Example.COM', ' me@example.com '])
+      it(`R-AUTH-01 takes the e-mail address ${JSON.stringify(user)} in any letter case`, async () => {
+        const { actor, passphrase } = await service.app.actors.create({ creator: 'ME@example.com' })
+        await answered(await ask(actor.id, { authorization: basic(user, passphrase) }), 200, {})
+      })
+
+    it('R-AUTH-01 tells names that are no address apart by letter case', async () => {
+      const { actor, passphrase } = await service.app.actors.create({ creator: 'Name' })
+      await answered(await ask(actor.id, { authorization: basic('Name', passphrase) }), 200, {})
+      for (const user of ['name', 'NAME', ' Name', ''])
+        await refused(await ask(actor.id, { authorization: basic(user, passphrase) }), 403, 'forbidden', wrong)
+    })
+
+    it('R-AUTH-01 takes the scheme in any letter case, and blanks behind it', async () => {
+      const { actor, passphrase } = await service.app.actors.create({ creator: 'me' })
+      const value = basic('me', passphrase).slice('Basic '.length)
+      for (const scheme of ['Basic', 'basic', 'BASIC', 'bAsIc'])
+        await answered(await ask(actor.id, { authorization: `${scheme}  ${value}` }), 200, {})
+    })
+
+    it('R-AUTH-01 ACL-02 opens no other actor', async () => {
+      const [one, two] = [await service.createActor('one'), await service.createActor('two')]
+      await refused(await ask(two.id, { authorization: one.authorization }), 403, 'forbidden', wrong)
+    })
+
+    it('R-AUTH-03 WEB-12 says the same for an unknown creator and a wrong passphrase', async () => {
+      const actor = await service.createActor('me')
+      const answers = await Promise.all(
+        [basic('me', 'wrong'), basic('nobody', 'wrong'), basic('nobody', actor.passphrase)].map((authorization) =>
+          ask(actor.id, { authorization }),
+        ),
+      )
+      const seen = await Promise.all(
+        answers.map(async (answer) => [
+          answer.status,
+          await answer.text(),
+          [...answer.headers].filter(([name]) => name !== 'x-request-id'),
+        ]),
+      )
+      assert.deepEqual(seen[1], seen[0])
+      assert.deepEqual(seen[2], seen[0])
+      assert.equal(seen[0]?.[0], 403)
+    })
+
+    for (const [what, authorization, why] of [
+      ['no base64', 'Basic !!!', 'Basic is not base64'],
+      ['base64 of another alphabet', 'Basic YTpi-_', 'Basic is not base64'],
+      ['no colon', encoded('creator'), 'Basic has no colon'],
+      ['no UTF-8', encoded(new Uint8Array([0x63, 0x3a, 0xff])), 'Basic is not UTF-8'],
+      ['no value', 'Basic', 'Authorization is not a scheme and a value'],
+      ['no value but a blank', 'Basic ', 'Authorization is not a scheme and a value'],
+      ['two values', 'Basic YTpi YTpi', 'Authorization is not a scheme and a value'],
+      ['no scheme', 'YTpi', 'Authorization is not a scheme and a value'],
+      ['an empty header', '', 'Authorization is not a scheme and a value'],
+      ['another scheme', 'Digest abc', 'the authentication scheme is not known'],
+      ['a bearer without a token', 'Bearer', 'Authorization is not a scheme and a value'],
+    ] as const) {
+      it(`R-AUTH-01 R-AUTH-03 WEB-13 ${what}: 401 with a challenge, never 500`, async () => {
+        const actor = await service.createActor()
+        const answer = await ask(actor.id, { authorization })
+        assert.equal(answer.headers.get('www-authenticate'), challenge)
+        await refused(answer, 401, 'unauthorized', `Cannot read the credentials: ${why}`)
+      })
+    }
+
+    it('R-AUTH-01 WEB-13 two Authorization headers are none', async () => {
+      const actor = await service.createActor()
+      const headers = new Headers({ authorization: actor.authorization })
+      headers.append('authorization', actor.authorization)
+      const answer = await service.request(`/${actor.id}/properties`, { headers })
+      await refused(answer, 401, 'unauthorized', /^Cannot read the credentials: /)
+    })
+  })
+
+  describe('no credentials (decision 1)', () => {
+    let service: TestService
+    let actor: TestActor
+    before(async () => {
+      service = await start()
+      actor = await service.createActor()
+    })
+    const paths = [
+      '/properties',
+      '/properties/x',
+      '/properties/x/items',
+      '/methods',
+      '/actions/x',
+      '/resources/x',
+      '/devtest/ping',
+    ]
+
+    for (const headers of [
+      {},
+      { accept: '*/*' },
+      { accept: 'application/json' },
+      { cookie: 'other=1' },
+      { cookie: 'oauth_token=' },
+      { 'x-requested-with': 'x' },
+    ]) {
+      it(`R-AUTH-03 R-ACT-05 a program with ${JSON.stringify(headers)} is asked for them on every route: 401`, async () => {
+        for (const path of ['', ...paths])
+          await changesNothing(service, async () => {
+            const answer = await service.request(`/${actor.id}${path}`, { headers })
+            assert.equal(answer.headers.get('www-authenticate'), challenge)
+            assert.equal(answer.headers.get('vary'), 'Accept')
+            await refused(answer, 401, 'unauthorized', 'Authentication required')
+          })
+      })
+    }
+
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+      it(`R-AUTH-03 WEB-15 a browser is sent to sign-in on every route, ${method}`, async () => {
+        const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+        await changesNothing(service, async () => {
+          for (const path of paths) {
+            const answer = await service.request(`/${actor.id}${path}`, { method, headers })
+            if (answer.status === 405) continue
+            assert.equal(answer.status, 302, path)
+            assert.equal(answer.headers.get('location'), 'http://troupe.test/login')
+            assert.equal(answer.headers.get('vary'), 'Accept')
+            assert.equal(await answer.text(), '')
+          }
+        })
+      })
+    }
+
+    it('R-AUTH-03 a browser with wrong credentials is refused where it is no page: 403, and 401 for unreadable ones', async () => {
+      const page = { accept: 'text/html' }
+      await refused(
+        await service.request(`/${actor.id}/properties`, { headers: { ...page, authorization: basic('x', 'y') } }),
+        403,
+        'forbidden',
+        wrong,
+      )
+      await refused(
+        await service.request(`/${actor.id}/properties`, { headers: { ...page, authorization: 'Basic !' } }),
+        401,
+        'unauthorized',
+        /^Cannot read/,
+      )
+    })
+
+    it('R-AUTH-03 R-ACT-09 an actor that does not exist is 404 for everybody (decision 50)', async () => {
+      for (const headers of [
+        {},
+        { accept: 'text/html' },
+        { authorization: actor.authorization },
+        { authorization: 'Basic !' },
+      ])
+        for (const path of ['', ...paths])
+          await refused(
+            await service.request(`/nobody${path}`, { headers }),
+            404,
+            'actor_not_found',
+            'There is no actor "nobody"',
+          )
+    })
+
+    it('R-ACT-10 the realm is the host that is configured, and sign-in is below the prefix', async () => {
+      const own = await start({ baseUrl: 'https://actors.example:8443/prefix' })
+      const owner = await own.createActor()
+      const answer = await own.request(`/${owner.id}`, { headers: { host: 'evil.example' } })
+      assert.equal(answer.headers.get('www-authenticate'), 'Basic realm="actors.example:8443", charset="UTF-8"')
+      const page = await own.request(`/${owner.id}`, { headers: { accept: 'text/html', host: 'evil.example' } })
+      assert.equal(page.headers.get('location'), 'https://actors.example:8443/prefix/login')
+    })
+  })
+
+  describe('bearer and cookie', () => {
+    const asked: string[] = []
+    const kind =
+      (name: string): BearerKind =>
+      (token, actor, via) => {
+        asked.push(`${name} ${token} ${via}`)
+        if (token === 'broken') throw new ServiceError('store_unavailable')
+        return Promise.resolve(
+          token === `${name} of ${actor.creator}`.replaceAll(' ', '-') ? { kind: 'creator', via } : null,
+        )
+      }
+    let service: TestService
+    let actor: TestActor
+    before(async () => {
+      service = await start({
+        bearerKinds: [kind('session'), kind('secret')],
+        declare: (app) => app.method('who', ({ caller }) => caller),
+      })
+      actor = await service.createActor('me')
+    })
+    const who = (headers: Record<string, string>): Promise<Response> => {
+      asked.length = 0
+      return service.request(`/${actor.id}/methods/who`, { method: 'POST', body: '{}', headers })
+    }
+
+    it('R-AUTH-01 R-AUTH-02 a bearer token is asked of each kind in order, until one knows it', async () => {
+      await answered(await who({ authorization: 'Bearer session-of-me' }), 200, { kind: 'creator', via: 'bearer' })
+      assert.deepEqual(asked, ['session session-of-me bearer'])
+      await answered(await who({ authorization: 'bearer secret-of-me' }), 200, { kind: 'creator', via: 'bearer' })
+      assert.deepEqual(asked, ['session secret-of-me bearer', 'secret secret-of-me bearer'])
+    })
+
+    it("R-AUTH-01 R-AUTH-03 a token that no kind knows is 403, and so is another actor's", async () => {
+      for (const token of ['unknown', 'session-of-other', 'null', '0'])
+        await refused(await who({ authorization: `Bearer ${token}` }), 403, 'forbidden', wrong)
+    })
+
+    it('R-AUTH-01 where no kind exists every token is 403', async () => {
+      const bare = await start()
+      const owner = await bare.createActor()
+      for (const headers of [{ authorization: 'Bearer x' }, { cookie: 'oauth_token=x' }])
+        await refused(await bare.request(`/${owner.id}`, { headers }), 403, 'forbidden', wrong)
+    })
+
+    it('R-AUTH-01 the cookie is a bearer token when there is no header', async () => {
+      for (const cookie of [
+        'oauth_token=session-of-me',
+        'a=b; oauth_token=session-of-me; c=d',
+        'oauth_token=session-of-me;',
+      ])
+        await answered(await who({ cookie }), 200, { kind: 'creator', via: 'cookie' })
+      await refused(await who({ cookie: 'oauth_token=unknown' }), 403, 'forbidden', wrong)
+    })
+
+    it('R-AUTH-01 no other cookie counts', async () => {
+      for (const cookie of [
+        'Oauth_token=session-of-me',
+        'xoauth_token=session-of-me',
+        'token=session-of-me',
+        'oauth_token',
+      ])
+        await refused(await who({ cookie }), 401, 'unauthorized', 'Authentication required')
+    })
+
+    for (const [authorization, status, code] of [
+      ['Bearer unknown', 403, 'forbidden'],
+      [basic('me', 'wrong'), 403, 'forbidden'],
+      ['Basic !', 401, 'unauthorized'],
+      ['nonsense', 401, 'unauthorized'],
+      ['', 401, 'unauthorized'],
+    ] as const) {
+      it(`R-AUTH-02 WEB-14 a header that fails (${JSON.stringify(authorization.slice(0, 14))}) is not made good by a good cookie`, async () => {
+        await refused(await who({ authorization, cookie: 'oauth_token=session-of-me' }), status, code, /^Cannot /)
+        assert.ok(!asked.some((call) => call.includes('session-of-me')))
+      })
+    }
+
+    it('R-AUTH-02 a good header stands though the cookie is bad', async () => {
+      await answered(await who({ authorization: actor.authorization, cookie: 'oauth_token=unknown' }), 200, {
+        kind: 'creator',
+        via: 'basic',
+      })
+      assert.deepEqual(asked, [])
+    })
+
+    it('R-AUTH-03 a token store that cannot be read is 503, never "wrong token"', async () => {
+      await refused(
+        await who({ authorization: 'Bearer broken' }),
+        503,
+        'store_unavailable',
+        'Storage cannot be used right now',
+      )
+    })
+  })
+})
