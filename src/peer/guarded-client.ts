@@ -99,11 +99,11 @@ export class GuardedClient implements PeerClient {
         ...(authorities === undefined ? {} : { authorities }),
       }),
       connections: connectionsPerOrigin,
-      maxOrigins: this.#options.maxOrigins ?? 1000,
+      maxOrigins: this.#options.maxOrigins ?? 2000,
       // Short, because some servers close an idle connection after two seconds without saying so beforehand, and what
       // is sent at that moment is lost. A peer that announces a longer time is believed within the limit.
       keepAliveTimeout: 1500,
-      keepAliveMaxTimeout: 30_000,
+      keepAliveMaxTimeout: 10_000,
       // The time of an exchange is limited as a whole.
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -54,7 +54,7 @@ function issue(options: CertificateOptions, issuer: Buffer | null, signer: KeyOb
   }
   return {
     cert: certificate(content, signer ?? keys.privateKey),
-    key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }),
   }
 }
 
@@ -82,7 +82,8 @@ function certificate(content: Content, signer: KeyObject): string {
   )
   const signature = Buffer.concat([Buffer.from([0]), sign('sha256', signed, signer)])
   const der = sequence(signed, ecdsaWithSha256, element(0x03, signature))
-  return `-----BEGIN CERTIFICATE-----\n${der.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? []
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
 }
 
 function distinguishedName(commonName: string): Buffer {

@@ -1,0 +1,858 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import type { LookupAddress } from 'node:dns'
+import { once } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
+import net, { type AddressInfo, type Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { after, afterEach, describe, it } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { runInContext } from '../../src/observe/context.ts'
+import { GuardedClient, type GuardedClientOptions } from '../../src/peer/guarded-client.ts'
+import { neutralText, type NoAnswer, type PeerOutcome, type PeerRequest } from '../../src/peer/peer-client.ts'
+import { createAuthority, selfSigned } from '../support/certificates.ts'
+import { forEachService } from '../support/service.ts'
+
+/** Ends in reverse order what a test opened. */
+const opened: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of opened.splice(0).toReversed()) await end()
+})
+
+function client(options: Partial<GuardedClientOptions> = {}): GuardedClient {
+  const made = new GuardedClient({
+    allowPrivatePeers: true,
+    allowHttp: false,
+    connectSeconds: 5,
+    readSeconds: 20,
+    release: '9.8.7',
+    ...options,
+  })
+  opened.push(async () => made.close())
+  return made
+}
+
+/** As an operator in production has it. */
+const strict = { allowPrivatePeers: false, allowHttp: false } as const
+
+interface Server {
+  readonly port: number
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string
+  /** Every connection that was made to it. */
+  readonly connections: Socket[]
+}
+
+interface HttpServer extends Server {
+  readonly requests: { readonly line: string; readonly headers: http.IncomingHttpHeaders; readonly body: string }[]
+}
+
+async function listening(server: net.Server): Promise<Server> {
+  const connections: Socket[] = []
+  server.on('connection', (socket) => {
+    connections.push(socket)
+    socket.on('error', () => {})
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  opened.push(async () => {
+    for (const socket of connections) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { port, url: `http://127.0.0.1:${port}`, connections }
+}
+
+/** Each connection is given to `serve` as it comes. */
+async function rawServer(serve: (socket: Socket) => void): Promise<Server> {
+  return listening(net.createServer(serve))
+}
+
+/** Answers after the request's first bytes came. */
+async function scripted(serve: (socket: Socket) => void): Promise<Server> {
+  return rawServer((socket) => void socket.once('data', () => serve(socket)))
+}
+
+async function httpServer(
+  answer: http.RequestListener = (_request, response) => void response.end('{}'),
+): Promise<HttpServer> {
+  const requests: HttpServer['requests'] = []
+  return { ...(await listening(http.createServer(recorded(requests, answer)))), requests }
+}
+
+function recorded(requests: HttpServer['requests'], answer: http.RequestListener): http.RequestListener {
+  return (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => void chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString()
+      requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body })
+      answer(request, response)
+    })
+  }
+}
+
+function get(url: string, more: Partial<PeerRequest> = {}): PeerRequest {
+  return { method: 'GET', url, ...more }
+}
+
+function assertKind(outcome: PeerOutcome, kind: PeerOutcome['kind'], what?: string): void {
+  assert.equal(outcome.kind, kind, `${what ?? ''} ${JSON.stringify(outcome).slice(0, 500)}`)
+}
+
+/** The end of a connection is seen at one end before the other. */
+async function untilKind(kind: PeerOutcome['kind'], call: () => Promise<PeerOutcome>): Promise<void> {
+  for (let turn = 0; ; turn++) {
+    const outcome = await call()
+    if (outcome.kind === kind) return
+    if (turn === 1000) assertKind(outcome, kind)
+    await nextTurn()
+  }
+}
+
+function reasonOf(outcome: PeerOutcome): string {
+  return outcome.kind === 'answered' ? assert.fail(`answered ${outcome.status}`) : outcome.reason
+}
+
+/** Answers each question with the next list of addresses, the last one for ever. */
+function resolver(...answers: string[][]): {
+  questions: string[]
+  resolve: (host: string) => Promise<LookupAddress[]>
+} {
+  const questions: string[] = []
+  return {
+    questions,
+    resolve: async (host) => {
+      const addresses = answers[Math.min(questions.length, answers.length - 1)] ?? []
+      questions.push(host)
+      return addresses.map((address) => ({ address, family: net.isIP(address) }))
+    },
+  }
+}
+
+const short = { connectSeconds: 5, readSeconds: 0.2 }
+
+describe('an answer of a peer', () => {
+  it('comes with its status, its headers in lower case and its body', async () => {
+    const server = await httpServer((_request, response) => {
+      response.writeHead(418, { 'X-Some-Thing': 'a', 'Set-Cookie': ['b=1', 'c=2'], 'Content-Type': 'application/json' })
+      response.end('{"text":"grüße"}')
+    })
+    const outcome = await client().call(get(`${server.url}/a/b?c=d%20e#f`))
+    assert.ok(outcome.kind === 'answered')
+    assert.equal(outcome.status, 418)
+    assert.equal(outcome.body, '{"text":"grüße"}')
+    assert.equal(outcome.headers['x-some-thing'], 'a')
+    assert.equal(outcome.headers['set-cookie'], 'b=1, c=2')
+    assert.equal(server.requests[0]?.line, 'GET /a/b?c=d%20e')
+  })
+
+  it('may be empty, or a status alone', async () => {
+    const server = await httpServer((_request, response) => void response.writeHead(204).end())
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE'] as const) {
+      const outcome = await client().call({ method, url: server.url })
+      assert.ok(outcome.kind === 'answered')
+      assert.deepEqual([outcome.status, outcome.body], [204, ''])
+    }
+  })
+
+  it('is the last one, after any informational ones', async () => {
+    const server = await scripted(
+      (socket) => void socket.end('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'),
+    )
+    const outcome = await client().call(get(server.url))
+    assert.ok(outcome.kind === 'answered')
+    assert.deepEqual([outcome.status, outcome.body], [200, '{}'])
+  })
+})
+
+describe('a request to a peer', () => {
+  it('says who asks, in which form, and gets an id of its own', async () => {
+    const server = await httpServer()
+    const peers = client()
+    await peers.call(get(server.url))
+    await peers.call({ method: 'POST', url: server.url, body: '{"a":1}' })
+    const [first, second] = server.requests
+    assert.equal(first?.headers['user-agent'], 'Troupe/9.8.7')
+    assert.equal(first?.headers.accept, 'application/json')
+    assert.equal(first?.headers['accept-encoding'], 'identity')
+    assert.equal(first?.headers['content-type'], undefined)
+    assert.equal(first?.headers.authorization, undefined)
+    assert.equal(first?.headers.cookie, undefined)
+    assert.equal(first?.headers['x-parent-request-id'], undefined)
+    assert.match(String(first?.headers['x-request-id']), /^[0-9a-f-]{36}$/)
+    assert.equal(second?.headers['content-type'], 'application/json')
+    assert.equal(second?.headers['content-length'], '7')
+    assert.equal(second?.body, '{"a":1}')
+    assert.notEqual(first?.headers['x-request-id'], second?.headers['x-request-id'])
+  })
+
+  it('names the request that caused it', async () => {
+    const server = await httpServer()
+    await runInContext({ requestId: 'the-cause', actorId: null, peerId: null }, async () =>
+      client().call(get(server.url)),
+    )
+    assert.equal(server.requests[0]?.headers['x-parent-request-id'], 'the-cause')
+    assert.notEqual(server.requests[0]?.headers['x-request-id'], 'the-cause')
+  })
+
+  it('carries bytes and headers of the caller, except those that the client decides', async () => {
+    const server = await httpServer()
+    const peers = client()
+    const packed = gzipSync('{}')
+    const headers = { 'Content-Encoding': 'gzip', 'Content-Type': 'application/json', Accept: 'text/plain', 'X-A': 'b' }
+    assertKind(await peers.call({ method: 'POST', url: server.url, body: packed, headers }), 'answered')
+    const got = server.requests[0]?.headers
+    assert.deepEqual(
+      [got?.['content-encoding'], got?.accept, got?.['x-a'], got?.['content-length']],
+      ['gzip', 'text/plain', 'b', String(packed.length)],
+    )
+    for (const name of [
+      'Authorization',
+      'Cookie',
+      'Host',
+      'Connection',
+      'Content-Length',
+      'Transfer-Encoding',
+      'Accept-Encoding',
+      'Proxy-Authorization',
+      'X-Request-ID',
+      'User-Agent',
+      'Expect',
+    ]) {
+      assertKind(await peers.call(get(server.url, { headers: { [name]: '1' } })), 'unreached', name)
+    }
+    assert.equal(server.requests.length, 1)
+  })
+
+  it('cannot be given a second header or request by a value with line breaks', async () => {
+    const server = await httpServer()
+    const peers = client()
+    const value = 'a\r\nX-Evil: 1\r\n\r\nGET /evil HTTP/1.1'
+    assertKind(await peers.call(get(server.url, { headers: { 'x-a': value } })), 'unreached')
+    assertKind(await peers.call(get(server.url, { headers: { [value]: 'a' } })), 'unreached')
+    assertKind(await peers.call(get(server.url, { bearer: { secret: value, baseuri: server.url } })), 'unreached')
+    assert.equal(server.requests.length, 0)
+  })
+})
+
+describe('what came of a call', () => {
+  it('is that nothing was sent when the name does not exist, the port is closed, or nothing speaks TLS there', async () => {
+    const closed = await httpServer()
+    const peers = client()
+    assertKind(await client(resolver([])).call(get('https://peer.example/')), 'unreached')
+    const failing = client({ resolve: async () => Promise.reject(new Error('ENOTFOUND')) })
+    assert.match(reasonOf(await failing.call(get('https://peer.example/'))), /ENOTFOUND/)
+    assertKind(await peers.call(get(closed.url.replace('http:', 'https:'))), 'unreached')
+    await opened.splice(0, 1)[0]?.()
+    const refused = await client().call(get(closed.url))
+    assertKind(refused, 'unreached')
+    assert.match(reasonOf(refused), /ECONNREFUSED/)
+    assert.equal(closed.requests.length, 0)
+  })
+
+  it('is that nothing was sent when no connection came about in time', async () => {
+    const silent = client({ resolve: () => new Promise(() => {}) })
+    const timeouts = { connectSeconds: 0.05, readSeconds: 20 }
+    assertKind(await silent.call(get('https://peer.example/', { timeouts })), 'unreached')
+
+    const noHandshake = await rawServer(() => {})
+    const url = noHandshake.url.replace('http:', 'https:')
+    assertKind(await client().call(get(url, { timeouts })), 'unreached')
+  })
+
+  const broken: readonly [what: string, serve: (socket: Socket) => void][] = [
+    ['closed without an answer', (socket) => void socket.end()],
+    ['reset without an answer', (socket) => void socket.resetAndDestroy()],
+    ['closed within the headers', (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Le')],
+    ['closed within the body', (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{')],
+    [
+      'closed within a chunk',
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{'),
+    ],
+    ['answered with something else than HTTP', (socket) => void socket.end('220 mail.example ESMTP\r\n')],
+    [
+      'answered with two lengths',
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'),
+    ],
+    [
+      'switched to another protocol',
+      (socket) => void socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+    ],
+  ]
+  for (const [what, serve] of broken) {
+    it(`is not known when the connection was ${what}`, async () => {
+      const server = await scripted(serve)
+      const outcome = await client().call({ method: 'POST', url: server.url, body: '{}', timeouts: short })
+      assertKind(outcome, 'unknown')
+      assert.equal(server.connections.length, 1)
+    })
+  }
+
+  it('is not known for a call that runs when the client closes, and later calls are not sent', async () => {
+    const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>()
+    const server = await scripted(() => onAsked())
+    const peers = client()
+    const running = peers.call(get(server.url))
+    await asked
+    await peers.close()
+    assertKind(await running, 'unknown')
+    assertKind(await peers.call(get(server.url)), 'unreached')
+    assert.equal(server.connections.length, 1)
+  })
+})
+
+describe('an address that is not public', () => {
+  const literals = [
+    ['OUT-01', '127.0.0.1'],
+    ['OUT-01', '10.0.0.1'],
+    ['OUT-01', '169.254.169.254'],
+    ['OUT-01', '192.168.0.1'],
+    ['OUT-01', '0.0.0.0'],
+    ['OUT-02', '[::1]'],
+    ['OUT-02', '[::]'],
+    ['OUT-02', '[fd00::1]'],
+    ['OUT-02', '[fe80::1]'],
+    ['OUT-02', '[::ffff:127.0.0.1]'],
+    ['OUT-02', '[::ffff:7f00:1]'],
+    ['OUT-02', '[64:ff9b::7f00:1]'],
+    ['OUT-02', '[2002:7f00:1::]'],
+  ] as const
+  it('OUT-01 OUT-02 OUT-09 is not connected to when it stands in the URL, and no resolver is asked', async () => {
+    const server = await httpServer()
+    const names = resolver(['127.0.0.1'])
+    const peers = client({ ...strict, allowHttp: true, resolve: names.resolve })
+    for (const [row, host] of literals) {
+      const outcome = await peers.call(get(`http://${host}:${server.port}/`))
+      assertKind(outcome, 'unreached', `${row} ${host}`)
+      assert.doesNotMatch(reasonOf(outcome), /E[A-Z]{4,}/, host)
+    }
+    assert.deepEqual([server.connections.length, names.questions.length], [0, 0])
+  })
+
+  it('OUT-01 OUT-02 is reached when private peers are allowed, unless nothing may ever call it', async () => {
+    const server = await httpServer()
+    const peers = client()
+    assertKind(await peers.call(get(`http://127.0.0.1:${server.port}/`)), 'answered')
+    assertKind(await peers.call(get(`http://localhost:${server.port}/`)), 'answered')
+    for (const host of ['0.0.0.0', '[::]', '[::ffff:7f00:1]', '[::ffff:127.0.0.1]', '169.254.169.254', '224.0.0.1']) {
+      assertKind(await peers.call(get(`http://${host}:${server.port}/`)), 'unreached', host)
+    }
+    assert.equal(server.requests.length, 2)
+  })
+
+  it('OUT-03 is not connected to in any other spelling, even where the plain spelling is allowed', async () => {
+    const server = await httpServer()
+    const names = resolver(['127.0.0.1'])
+    const peers = client(names)
+    for (const host of [
+      '127.1',
+      '0x7f.1',
+      '0177.1',
+      '2130706433',
+      '0',
+      '127.0.0.1.',
+      '%3127.0.0.1',
+      '１27.0.0.1',
+      'loc%61lhost',
+    ]) {
+      assertKind(await peers.call(get(`http://${host}:${server.port}/`)), 'unreached', host)
+    }
+    assertKind(await peers.call(get(`http://localhost.:${server.port}/`)), 'unreached')
+    assert.deepEqual([server.connections.length, names.questions.length], [0, 0])
+  })
+
+  it('OUT-04 refuses the name that resolves to it as a whole, wherever it stands among the addresses', async () => {
+    const server = await httpServer()
+    const url = `http://peer.example:${server.port}/`
+    for (const addresses of [
+      ['127.0.0.1', '169.254.169.254'],
+      ['169.254.169.254', '127.0.0.1'],
+      ['127.0.0.1', '::ffff:127.0.0.1'],
+      ['127.0.0.1', '127.0.0.1', '127.0.0.1', '0.0.0.0'],
+      ['127.0.0.1', 'fe80::1%lo'],
+      ['127.0.0.1', 'nonsense'],
+    ]) {
+      assertKind(await client(resolver(addresses)).call(get(url)), 'unreached', addresses.join())
+    }
+    for (const addresses of [
+      ['127.0.0.1'],
+      ['127.0.0.1', '8.8.8.8'],
+      ['8.8.8.8', '127.0.0.1'],
+      ['2606:4700::1111', '::1'],
+    ]) {
+      const peers = client({ ...strict, allowHttp: true, ...resolver(addresses) })
+      assertKind(await peers.call(get(url)), 'unreached', addresses.join())
+    }
+    assert.equal(server.connections.length, 0)
+  })
+
+  it('OUT-05 is not reached by a name that resolves differently after it was checked', async () => {
+    const server = await httpServer()
+    const names = resolver(['127.0.0.1'], ['169.254.169.254'])
+    const peers = client(names)
+    assertKind(await peers.call(get(`http://peer.example:${server.port}/`)), 'answered')
+    assert.deepEqual(names.questions, ['peer.example'])
+    assert.equal(server.requests[0]?.headers.host, `peer.example:${server.port}`)
+    // The open connection still leads to the address that was checked; a new one is checked anew.
+    await nextTurn()
+    assertKind(await peers.call(get(`http://peer.example:${server.port}/`)), 'answered')
+    assert.deepEqual([server.connections.length, names.questions.length], [1, 1])
+    const ended = once(server.connections[0] ?? assert.fail(), 'close')
+    server.connections[0]?.destroy()
+    await ended
+    await untilKind('unreached', async () => peers.call(get(`http://peer.example:${server.port}/`)))
+    assert.deepEqual([server.requests.length, server.connections.length], [2, 1])
+  })
+
+  it('OUT-05 is not reached by the second question of a resolver that changes its mind between two questions', async () => {
+    const server = await httpServer()
+    const names = resolver(['169.254.169.254'], ['127.0.0.1'])
+    assertKind(await client(names).call(get(`http://peer.example:${server.port}/`)), 'unreached')
+    assert.deepEqual([server.connections.length, names.questions.length], [0, 1])
+  })
+})
+
+describe('a redirect', () => {
+  it('OUT-06 is an answer like any other and is not followed: inside, in a loop, elsewhere', async () => {
+    const inner = await httpServer()
+    const server = await httpServer((request, response) => {
+      const [, status, target] = /^\/(\d+)\?(.*)$/.exec(request.url ?? '') ?? []
+      response.writeHead(Number(status), { location: decodeURIComponent(target ?? '') }).end()
+    })
+    const peers = client()
+    for (const status of [301, 302, 303, 307, 308]) {
+      for (const target of [`${inner.url}/secret`, 'http://169.254.169.254/latest/meta-data', `/${status}?/`]) {
+        const url = `${server.url}/${status}?${encodeURIComponent(target)}`
+        const bearer = { secret: 'of-the-peer', baseuri: server.url }
+        const outcome = await peers.call({ method: 'POST', url, body: '{}', bearer })
+        assert.ok(outcome.kind === 'answered')
+        assert.deepEqual([outcome.status, outcome.headers.location], [status, target])
+      }
+    }
+    assert.deepEqual([inner.connections.length, server.requests.length], [0, 15])
+  })
+})
+
+describe('an address out of a document of a peer', () => {
+  it('OUT-07 is checked like every other', async () => {
+    const inner = await httpServer()
+    const server = await httpServer(
+      (_request, response) =>
+        void response.end(
+          JSON.stringify({ urls: [`http://127.1:${inner.port}/`, 'http://169.254.169.254/', 'file:///etc/passwd'] }),
+        ),
+    )
+    const peers = client()
+    const outcome = await peers.call(get(server.url))
+    assert.ok(outcome.kind === 'answered')
+    const { urls } = JSON.parse(outcome.body) as { urls: string[] }
+    assert.equal(urls.length, 3)
+    for (const url of urls) assertKind(await peers.call(get(url)), 'unreached', url)
+    assert.equal(inner.connections.length, 0)
+  })
+})
+
+describe('the secret of a peer', () => {
+  const secret = 'kept-between-the-two'
+
+  it('OUT-08 goes to the base address of the peer and below', async () => {
+    const server = await httpServer()
+    const peers = client()
+    for (const path of ['/b1', '/b1/', '/b1/properties/x?y=z']) {
+      assertKind(
+        await peers.call(get(server.url + path, { bearer: { secret, baseuri: `${server.url}/b1` } })),
+        'answered',
+      )
+    }
+    const basic = { user: 'trustee', password: 'pä:ss', baseuri: `${server.url}/b1/` }
+    assertKind(await peers.call(get(`${server.url}/b1/x`, { basic })), 'answered')
+    assert.deepEqual(
+      server.requests.map(({ headers }) => headers.authorization),
+      [...Array<string>(3).fill(`Bearer ${secret}`), `Basic ${Buffer.from('trustee:pä:ss').toString('base64')}`],
+    )
+  })
+
+  it('OUT-08 goes nowhere else, and neither does the request', async () => {
+    const server = await httpServer()
+    const elsewhere = await httpServer()
+    const peers = client(resolver(['127.0.0.1']))
+    const baseuri = `${server.url}/b1`
+    for (const url of [
+      `${server.url}/`,
+      `${server.url}/b12`,
+      `${server.url}/b2/properties`,
+      `${server.url}/b1/../b2`,
+      `${server.url}/b1/%2e%2e/b2`,
+      `${server.url}/b1/..%2fb2`,
+      `${elsewhere.url}/b1/properties`,
+      `http://peer.example:${server.port}/b1/properties`,
+      `http://localhost:${server.port}/b1/properties`,
+      `http://127.0.0.1:${server.port}@${elsewhere.url.slice(7)}/b1`,
+    ]) {
+      for (const credential of [{ bearer: { secret, baseuri } }, { basic: { user: 'u', password: secret, baseuri } }]) {
+        const outcome = await peers.call(get(url, credential))
+        assertKind(outcome, 'unreached', url)
+        assert.doesNotMatch(reasonOf(outcome), new RegExp(secret))
+      }
+    }
+    assert.deepEqual([server.connections.length, elsewhere.connections.length], [0, 0])
+  })
+})
+
+describe('what is not a peer', () => {
+  it('OUT-09 is not called: other schemes and ports, credentials in the URL, names of private networks', async () => {
+    const names = resolver(['127.0.0.1'])
+    const server = await httpServer()
+    const peers = client({ ...strict, resolve: names.resolve })
+    for (const url of [
+      `http://peer.example:${server.port}/`,
+      'ftp://peer.example/',
+      'file:///etc/passwd',
+      'gopher://127.0.0.1:6379/_INFO',
+      'https://peer.example:22/',
+      'https://user:pw@peer.example/',
+      `https://localhost:${server.port}/`,
+      'https://printer.local/',
+      'https://db.internal/',
+      'https://metadata.google.internal/computeMetadata/v1/',
+      '',
+    ]) {
+      assertKind(await peers.call(get(url)), 'unreached', url)
+    }
+    assert.deepEqual([names.questions, server.connections.length], [[], 0])
+  })
+
+  it('OUT-09 a proxy named in the environment is not used', async () => {
+    const proxy = await httpServer()
+    const server = await httpServer((_request, response) => void response.end('"direct"'))
+    const source = `
+      import { GuardedClient } from ${JSON.stringify(new URL('../../src/peer/guarded-client.ts', import.meta.url).href)}
+      const peers = new GuardedClient({ allowPrivatePeers: true, allowHttp: true, connectSeconds: 5, readSeconds: 20, release: '1' })
+      console.log(JSON.stringify(await peers.call({ method: 'GET', url: ${JSON.stringify(server.url)} })))
+      await peers.close()`
+    const variables = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy']
+    const env = {
+      ...process.env,
+      NODE_USE_ENV_PROXY: '1',
+      NO_PROXY: '',
+      no_proxy: '',
+      ...Object.fromEntries(variables.map((name) => [name, proxy.url])),
+    }
+    const args = ['--conditions=source', '--input-type=module', '--eval', source]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env })
+    assert.equal((JSON.parse(stdout) as { body: string }).body, '"direct"')
+    assert.deepEqual([proxy.connections.length, server.requests.length], [0, 1])
+  })
+})
+
+describe('an answer that does not end well', () => {
+  /** Writes as long as the other side takes it; resolves with what was written when the connection is gone. */
+  function pour(socket: Socket, piece: Buffer): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>()
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(piece)) if (socket.bytesWritten > 1_000_000_000) socket.destroy()
+    }
+    socket.on('drain', more)
+    socket.on('close', () => resolve(socket.bytesWritten - socket.writableLength))
+    more()
+    return promise
+  }
+
+  it('OUT-10 is cut when it says that it is too large, before any of it is read', async () => {
+    const server = await httpServer((_request, response) => {
+      response.writeHead(200, { 'content-length': 1_048_577 }).flushHeaders()
+    })
+    assert.match(reasonOf(await client().call(get(server.url))), /too large/)
+  })
+
+  it('OUT-10 is whole up to the limit, and cut with the byte after it', async () => {
+    const server = await httpServer((request, response) => {
+      response.flushHeaders()
+      const size = Number(request.url?.slice(1))
+      response.write(Buffer.alloc(size - 1, 'x'))
+      response.end('x')
+    })
+    const peers = client()
+    const whole = await peers.call(get(`${server.url}/1048576`))
+    assert.ok(whole.kind === 'answered')
+    assert.equal(whole.body, 'x'.repeat(1_048_576))
+    assertKind(await peers.call(get(`${server.url}/1048577`)), 'unknown')
+    assertKind(await peers.call(get(`${server.url}/101`, { maxAnswerBytes: 100 })), 'unknown')
+    assertKind(await peers.call(get(`${server.url}/1048577`, { maxAnswerBytes: 2_000_000 })), 'answered')
+  })
+
+  it('OUT-10 is cut when it never ends, after little more than the limit', async () => {
+    const { promise: poured, resolve } = Promise.withResolvers<number>()
+    const piece = Buffer.concat([Buffer.from('4000\r\n'), Buffer.alloc(0x4000, 'x'), Buffer.from('\r\n')])
+    const server = await scripted((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      void pour(socket, piece).then(resolve)
+    })
+    assertKind(await client().call(get(server.url)), 'unknown')
+    assert.ok((await poured) < 32_000_000)
+  })
+
+  it('OUT-10 is cut when its headers never end', async () => {
+    const { promise: poured, resolve } = Promise.withResolvers<number>()
+    const server = await scripted((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n')
+      void pour(socket, Buffer.from(`X-Header: ${'x'.repeat(1000)}\r\n`)).then(resolve)
+    })
+    assertKind(await client().call(get(server.url)), 'unknown')
+    assert.ok((await poured) < 32_000_000)
+  })
+
+  it('OUT-10 is the same in a hundred thousand pieces as in one', async () => {
+    const server = await scripted((socket) => {
+      socket.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(100_000)}0\r\n\r\n`)
+    })
+    const outcome = await client().call(get(server.url))
+    assert.ok(outcome.kind === 'answered')
+    assert.equal(outcome.body, 'x'.repeat(100_000))
+  })
+
+  const slow: readonly [what: string, serve: (socket: Socket) => void][] = [
+    ['never starts', () => {}],
+    ['stops within its headers', (socket) => void socket.write('HTTP/1.1 200 OK\r\nX-A: ')],
+    ['stops within its body', (socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{')],
+    [
+      'dribbles',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n')
+        const timer = setInterval(() => socket.write('x'), 5)
+        socket.once('close', () => clearInterval(timer))
+      },
+    ],
+    [
+      'is announced again and again',
+      (socket) => {
+        const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 5)
+        socket.once('close', () => clearInterval(timer))
+      },
+    ],
+  ]
+  for (const [what, serve] of slow) {
+    it(`OUT-10 is cut when its time has run out and it ${what}`, async () => {
+      const { promise: closed, resolve } = Promise.withResolvers<void>()
+      const server = await scripted((socket) => {
+        socket.once('close', () => resolve())
+        serve(socket)
+      })
+      const outcome = await client({ readSeconds: 0.2 }).call(get(server.url))
+      assert.deepEqual(outcome, { kind: 'unknown', reason: 'no complete answer in time' })
+      await closed
+    })
+  }
+
+  it('OUT-10 is not unpacked: what a peer packs unasked is no answer', async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000))
+    assert.ok(bomb.length < 60_000)
+    const server = await httpServer((request, response) => {
+      response.writeHead(200, { 'content-encoding': request.url?.slice(1) ?? '' }).end(bomb)
+    })
+    const peers = client()
+    for (const encoding of ['gzip', 'br', 'deflate', 'GZIP', 'gzip,gzip', 'identity,gzip']) {
+      assertKind(await peers.call(get(`${server.url}/${encoding}`)), 'unknown', encoding)
+    }
+    const plain = await peers.call(get(`${server.url}/identity`))
+    assertKind(plain, 'answered')
+  })
+
+  it('OUT-10 does not leave its rest to the next call', async () => {
+    const server = await httpServer((request, response) => {
+      response.end(request.url === '/large' ? 'x'.repeat(200_000) : '"the other"')
+    })
+    const peers = client()
+    const outcomes = await Promise.all([
+      peers.call(get(`${server.url}/large`, { maxAnswerBytes: 1000 })),
+      peers.call(get(`${server.url}/small`)),
+      peers.call(get(`${server.url}/large`, { maxAnswerBytes: 1000 })),
+    ])
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ['unknown', 'answered', 'unknown'],
+    )
+    const next = await peers.call(get(`${server.url}/small`))
+    assert.ok(next.kind === 'answered')
+    assert.equal(next.body, '"the other"')
+  })
+})
+
+describe('the certificate of a peer', () => {
+  const authority = createAuthority()
+  const day = 86_400_000
+  const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
+  after(() => {
+    if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+    else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before
+  })
+
+  async function tlsServer(certificate: { cert: string; key: string }): Promise<HttpServer & { names: unknown[] }> {
+    const requests: HttpServer['requests'] = []
+    const names: unknown[] = []
+    const server = https.createServer(
+      certificate,
+      recorded(requests, (_request, response) => void response.end('{}')),
+    )
+    server.on('tlsClientError', () => {})
+    server.on('secureConnection', (socket: TLSSocket & { servername?: unknown }) => void names.push(socket.servername))
+    return { ...(await listening(server)), requests, names }
+  }
+
+  const peers = (): GuardedClient => client({ ...resolver(['127.0.0.1']), authorities: [authority.cert] })
+
+  it('OUT-11 is believed when a known authority made it for the name that was called', async () => {
+    const server = await tlsServer(authority.issue({ names: ['peer.example', '127.0.0.1'] }))
+    assertKind(await peers().call(get(`https://peer.example:${server.port}/`)), 'answered')
+    assertKind(await peers().call(get(`https://127.0.0.1:${server.port}/`)), 'answered')
+    assert.deepEqual(server.names, ['peer.example', false])
+  })
+
+  const bad: readonly [what: string, certificate: { cert: string; key: string }][] = [
+    ['signed by itself', selfSigned({ names: ['peer.example'] })],
+    ['made by an unknown authority', createAuthority('Test authority').issue({ names: ['peer.example'] })],
+    [
+      'expired',
+      authority.issue({ names: ['peer.example'], notBefore: Date.now() - 2 * day, notAfter: Date.now() - day }),
+    ],
+    ['not valid yet', authority.issue({ names: ['peer.example'], notBefore: Date.now() + day })],
+    ['for another name', authority.issue({ names: ['evil.example', 'peer.example.evil.example'] })],
+    ['for a name below', authority.issue({ names: ['*.peer.example', 'www.peer.example'] })],
+    ['for the address and not for the name', authority.issue({ names: ['127.0.0.1'] })],
+  ]
+  for (const [what, certificate] of bad) {
+    it(`OUT-11 that is ${what} ends the call before anything is sent, whatever the environment says`, async () => {
+      const server = await tlsServer(certificate)
+      const bearer = { secret: 's', baseuri: `https://peer.example:${server.port}/` }
+      for (const setting of ['1', '0']) {
+        process.env.NODE_TLS_REJECT_UNAUTHORIZED = setting
+        const outcome = await peers().call(get(bearer.baseuri, { bearer }))
+        assertKind(outcome, 'unreached')
+        assert.match(reasonOf(outcome), /certificate|altname/i)
+      }
+      assert.equal(server.requests.length, 0)
+    })
+  }
+
+  it('OUT-11 is checked on each connection: one for another server of the same name does not serve', async () => {
+    const good = await tlsServer(authority.issue({ names: ['peer.example'] }))
+    const evil = await tlsServer(selfSigned({ names: ['peer.example'] }))
+    const one = peers()
+    assertKind(await one.call(get(`https://peer.example:${good.port}/`)), 'answered')
+    assertKind(await one.call(get(`https://peer.example:${evil.port}/`)), 'unreached')
+    assertKind(await one.call(get(`https://peer.example:${good.port}/`)), 'answered')
+    assert.equal(evil.requests.length, 0)
+  })
+})
+
+describe('what a caller is told about a call that failed', () => {
+  it('OUT-12 is the same for refused, unreachable, closed and broken', async () => {
+    const broken = await scripted((socket) => void socket.end('SSH-2.0-OpenSSH_9.9\r\n'))
+    const gone = await scripted(() => {})
+    const peers = client(resolver(['169.254.169.254']))
+    const outcomes = [
+      await peers.call(get('http://127.0.0.1:1025/')),
+      await peers.call(get('http://169.254.169.254/')),
+      await peers.call(get('http://peer.example/')),
+      await peers.call(get('ftp://peer.example/')),
+      await peers.call(get(broken.url)),
+      await peers.call(get(gone.url, { timeouts: short })),
+    ]
+    assert.equal(new Set(outcomes.map(({ kind }) => kind)).size, 2)
+    assert.deepEqual(
+      outcomes.map((outcome) => neutralText(outcome as NoAnswer)),
+      Array<string>(6).fill('The peer could not be reached'),
+    )
+  })
+
+  it('OUT-12 is found out without connecting when the address is not allowed, whatever listens there', async () => {
+    const server = await httpServer()
+    const peers = client({ ...strict, allowHttp: true, ...resolver(['127.0.0.1']) })
+    const open = await peers.call(get(`http://peer.example:${server.port}/`))
+    const closed = await peers.call(get('http://peer.example:1025/'))
+    assert.equal(reasonOf(open), reasonOf(closed))
+    assert.equal(server.connections.length, 0)
+  })
+})
+
+forEachService((start) => {
+  describe('a peer that is this same service', () => {
+    it('OUT-13 is called from within requests, many at once, without waiting for itself', async () => {
+      const service = await start({
+        listen: true,
+        declare: (app) =>
+          app.method('mirror', async ({ actor }) => {
+            const { parts } = await app.start()
+            const outcome = await parts.peerClient.call(get(`${parts.baseUrl}/${actor.id}/meta/id`))
+            await actor.set('mirrored', outcome.kind)
+            return { kind: outcome.kind, body: outcome.kind === 'answered' ? outcome.body : null }
+          }),
+      })
+      const actor = await service.createActor()
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, async () => (await actor.request('POST', '/methods/mirror', {})).json()),
+      )
+      for (const answer of answers) assert.deepEqual(answer, { kind: 'answered', body: actor.id })
+    })
+  })
+})
+
+describe('what is kept for each host', () => {
+  it('OUT-14 is nothing after a failure: hosts beyond the limit can be called one after another', async () => {
+    const peers = client({ maxOrigins: 3, resolve: async () => Promise.reject(new Error('no such name')) })
+    for (let host = 0; host < 30; host++) {
+      assert.match(reasonOf(await peers.call(get(`https://h${host}.example/`))), /no such name/)
+    }
+    const refusing = client({ maxOrigins: 3 })
+    for (let port = 1025; port < 1055; port++) {
+      assert.match(reasonOf(await refusing.call(get(`http://127.0.0.1:${port}/`))), /ECONNREFUSED/)
+    }
+  })
+
+  it('OUT-14 is bounded: a host more than the limit at once is not called, and is when another is done', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const busy = await Promise.all(
+      [1, 2].map(async () =>
+        httpServer((_request, response) => {
+          void released.then(() => response.writeHead(200, { connection: 'close' }).end('{}'))
+        }),
+      ),
+    )
+    const further = await httpServer()
+    const peers = client({ maxOrigins: 2 })
+    const running = busy.map(async ({ url }) => peers.call(get(url)))
+    assertKind(await peers.call(get(further.url)), 'unreached')
+    assert.equal(further.connections.length, 0)
+    release()
+    for (const outcome of await Promise.all(running)) assertKind(outcome, 'answered')
+    await untilKind('answered', async () => peers.call(get(further.url)))
+  })
+
+  it('OUT-14 is a bounded number of connections, over which any number of calls go', async () => {
+    const server = await httpServer()
+    const peers = client()
+    const outcomes = await Promise.all(Array.from({ length: 300 }, async () => peers.call(get(server.url))))
+    for (const outcome of outcomes) assertKind(outcome, 'answered')
+    assert.ok(server.connections.length <= 32, String(server.connections.length))
+    assert.equal(server.requests.length, 300)
+  })
+
+  it('OUT-14 is a connection that is used again, and closed when it is idle', async () => {
+    const server = await httpServer()
+    const peers = client()
+    for (let call = 0; call < 3; call++) {
+      assertKind(await peers.call(get(server.url)), 'answered')
+      await nextTurn()
+    }
+    assert.equal(server.connections.length, 1)
+    const [socket = assert.fail()] = server.connections
+    socket.resume()
+    if (!socket.closed) await once(socket, 'close')
+    assertKind(await peers.call(get(server.url)), 'answered')
+    assert.equal(server.connections.length, 2)
+  })
+})
