@@ -65,52 +65,42 @@ forEachService((start) => {
       assert.equal(await (await service.request(`/${actor.id}/meta/id`)).text(), actor.id)
     })
 
-    it('R-ACT-08 lists the trust types with who made them', async () => {
-      await answered(await service.request(`/${actor.id}/meta/actingweb/trust_types`), 200, [
-        {
-          name: 'admin',
-          display_name: 'Administrator',
-          description: 'Full access to the actor',
-          created_by: 'system',
-        },
-        {
-          name: 'associate',
-          display_name: 'Associate',
-          description: 'Reads what is shared with everybody',
-          created_by: 'system',
-        },
-        { name: 'friend', display_name: 'Friend', description: 'Reads and changes shared data', created_by: 'system' },
-        {
-          name: 'mcp_client',
-          display_name: 'MCP Client (AI Assistant)',
-          description: 'An AI assistant acting for the owner',
-          created_by: 'system',
-        },
-        {
-          name: 'partner',
-          display_name: 'Partner',
-          description: 'Works on the owner’s data together with the owner',
-          created_by: 'system',
-        },
-        { name: 'viewer', display_name: 'Viewer', description: 'Reads public data', created_by: 'system' },
-      ])
+    const names = {
+      admin: 'Administrator',
+      associate: 'Associate',
+      friend: 'Friend',
+      mcp_client: 'MCP Client (AI Assistant)',
+      partner: 'Partner',
+      viewer: 'Viewer',
+    }
+
+    it('R-ACT-08 lists the trust types by name, each described, with who made them', async () => {
+      const answer = await service.request(`/${actor.id}/meta/actingweb/trust_types`)
+      const types = (await answer.json()) as Record<string, string>[]
+      assert.equal(answer.status, 200)
+      assert.deepEqual(
+        types.map(({ name, display_name, created_by }) => [name, display_name, created_by]),
+        Object.entries(names).map(([name, displayName]) => [name, displayName, 'system']),
+      )
+      for (const type of types) {
+        assert.deepEqual(Object.keys(type), ['name', 'display_name', 'description', 'created_by'])
+        assert.ok((type['description'] ?? '').length > 10)
+      }
     })
 
-    it('R-ACT-08 gives the trust types by name, and a default that is not the most powerful one', async () => {
-      await answered(await service.request(`/${actor.id}/meta/trusttypes`), 200, {
-        trust_types: {
-          admin: { display_name: 'Administrator', description: 'Full access to the actor' },
-          associate: { display_name: 'Associate', description: 'Reads what is shared with everybody' },
-          friend: { display_name: 'Friend', description: 'Reads and changes shared data' },
-          mcp_client: {
-            display_name: 'MCP Client (AI Assistant)',
-            description: 'An AI assistant acting for the owner',
-          },
-          partner: { display_name: 'Partner', description: 'Works on the owner’s data together with the owner' },
-          viewer: { display_name: 'Viewer', description: 'Reads public data' },
-        },
-        default_trust_type: 'friend',
-      })
+    it('R-ACT-08 gives the trust types under their names, and a default that is not the most powerful one', async () => {
+      const answer = await service.request(`/${actor.id}/meta/trusttypes`)
+      assert.equal(answer.status, 200)
+      const body = (await answer.json()) as {
+        trust_types: Record<string, Record<string, string>>
+        default_trust_type: string
+      }
+      assert.deepEqual(Object.keys(body), ['trust_types', 'default_trust_type'])
+      assert.equal(body.default_trust_type, 'friend')
+      assert.deepEqual(
+        Object.entries(body.trust_types).map(([name, type]) => [name, Object.keys(type), type['display_name']]),
+        Object.entries(names).map(([name, displayName]) => [name, ['display_name', 'description'], displayName]),
+      )
     })
 
     for (const headers of [

@@ -1,36 +1,28 @@
 /** What a story checks besides an answer: everything that is stored, and the shape of a refusal. */
 import assert from 'node:assert/strict'
 import { ServiceError } from '../../src/errors.ts'
-import type { Queries } from '../../src/store/store.ts'
 import type { TestService } from './service.ts'
+import { dumpStore } from './store-dump.ts'
 
-const tables = [
-  ['actor', 'id'],
-  ['unique_creator', 'creator'],
-  ['deleted_actor', 'id'],
-  ['property', 'actor_id, name'],
-  ['list_node', 'actor_id, list, node'],
-  ['list_item', 'actor_id, list, item'],
-  ['property_lookup', 'name, value'],
-  ['attribute', 'actor_id, bucket, name'],
-  ['setting', 'name'],
-] as const
+type Table =
+  | 'actor'
+  | 'unique_creator'
+  | 'deleted_actor'
+  | 'property'
+  | 'list_node'
+  | 'list_item'
+  | 'property_lookup'
+  | 'attribute'
+  | 'setting'
+type Row = Record<string, string | number | null>
 
-export type Table = (typeof tables)[number][0]
-export type Row = Record<string, string | number | null>
-
-/** Every row of every table, in the order of its key. */
+/** Every row of every table. */
 export async function everythingStored(service: TestService): Promise<Record<Table, Row[]>> {
   const { store } = await service.app.start()
-  const found: Partial<Record<Table, Row[]>> = {}
-  await store.snapshot(async (q) => {
-    for (const [table, key] of tables) found[table] = (await allRows(q, table, key)).map((row) => ({ ...row }))
-  })
-  return found as Record<Table, Row[]>
-}
-
-function allRows(q: Queries, table: string, key: string): Promise<Row[]> {
-  return q.all<Row>(`SELECT * FROM ${table} ORDER BY ${key}`)
+  const dump = Object.entries(await dumpStore(store)).map(
+    ([table, rows]) => [table, rows.map((row) => JSON.parse(row) as Row)] as const,
+  )
+  return Object.fromEntries(dump) as Record<Table, Row[]>
 }
 
 /** The rows that name the actor, in any table but that of the deletion markers. */
