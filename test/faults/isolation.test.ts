@@ -202,7 +202,7 @@ forEachService((start) => {
           ],
           [
             'an associate',
-            route.access === 'properties' && route.method === 'GET',
+            data,
             ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'associate', grants })),
           ],
           ['a trustee', route.access === 'actor', ({ callers }, actor) => bearer(callers.trustee(actor.id))],

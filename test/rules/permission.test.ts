@@ -80,7 +80,7 @@ const table: Readonly<Record<keyof typeof callers, Partial<Record<Category, stri
   friend: data,
   partner: data,
   admin: administration,
-  associate: { properties: 'r', permissions: 'r' },
+  associate: data,
   viewer: data,
   'a name of the application': data,
   'not approved': nothing,
@@ -140,7 +140,7 @@ describe('an answer', () => {
     ['a client without an identity', { category: 'properties', right: 'read' }, 'the client has no identity'],
     ['friend', { category: 'properties', right: 'read' }, 'relationship friend may read properties'],
     ['friend', { category: 'www', right: 'read' }, 'relationship friend may not read www'],
-    ['associate', { category: 'properties', right: 'delete' }, 'relationship associate may not delete properties'],
+    ['associate', { category: 'trust', right: 'read' }, 'relationship associate may not read trust'],
     ['client', { category: 'actor', right: 'delete' }, 'relationship mcp_client may not delete actor'],
   ]
   it('says why', () => {
