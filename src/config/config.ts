@@ -31,7 +31,7 @@ export function resolveConfig(code: Partial<Config>, env: Environment): Config {
 function resolve<T>(name: string, option: Option<T>, given: unknown, env: Environment, mode: Mode): T {
   const text = env[option.env]
   const [source, read] =
-    text !== undefined && text !== ''
+    text !== undefined && (text !== '' || option.readsEmpty === true)
       ? [option.env, () => option.parse(text)]
       : [`Option ${name}`, () => (given === undefined ? defaultOf(option, mode) : option.check(given))]
   try {
@@ -53,7 +53,7 @@ function refuseUnknown(code: object, env: Environment): void {
     throw new ConfigError(`${name} is not a setting of this service.`)
   }
   for (const name of Object.keys(code)) {
-    if (!(name in options)) throw new ConfigError(`Option ${name} is not an option of this service.`)
+    if (!Object.hasOwn(options, name)) throw new ConfigError(`Option ${name} is not an option of this service.`)
   }
 }
 

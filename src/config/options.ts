@@ -16,6 +16,8 @@ export interface Option<T> {
   /** The default in words, where the value itself would not tell. */
   readonly defaultText?: string
   readonly secret?: boolean
+  /** An empty text in the environment is a value, not the absence of one. */
+  readonly readsEmpty?: boolean
 }
 
 interface About<T> {
@@ -98,10 +100,15 @@ function words(about: About<readonly string[]>): Option<readonly string[]> {
       .split(',')
       .map((word) => word.trim())
       .filter((word) => word !== '')
-  return option(about, 'names separated by commas; empty for none', read, (list) => read(split(list)))
+  return {
+    ...option(about, 'names separated by commas; empty for none', read, (list) => read(split(list))),
+    readsEmpty: true,
+  }
 }
 
 function checkBaseUrl(value: string): string | null {
+  // A parser would leave them out, and every link would carry them.
+  if (/[\s\p{Cc}]/u.test(value)) return 'must not hold blanks'
   const url = URL.parse(value)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return 'must be an http or https address'
   if (!/^[!-~]+$/.test(value))
@@ -237,13 +244,17 @@ export const options = {
     defaultText: 'none: `/bot` answers 404',
     secret: true,
   }),
-  metricsToken: text<string | null>({
-    env: 'TROUPE_METRICS_TOKEN',
-    byDefault: null,
-    text: 'When set, `/metrics` wants it as a bearer token.',
-    defaultText: 'none: `/metrics` is open to whoever reaches the port',
-    secret: true,
-  }),
+  metricsToken: text<string | null>(
+    {
+      env: 'TROUPE_METRICS_TOKEN',
+      byDefault: null,
+      values: 'text of 16 characters or more',
+      text: 'When set, `/metrics` wants it as a bearer token.',
+      defaultText: 'none: `/metrics` is open to whoever reaches the port',
+      secret: true,
+    },
+    (value) => (value.length < 16 ? 'must have 16 characters or more' : null),
+  ),
   maxBodyBytes: integer({
     env: 'TROUPE_MAX_BODY_BYTES',
     min: 1024,

@@ -1,0 +1,435 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ConfigError, resolveConfig } from '../../src/config/config.ts'
+import type { Environment } from '../../src/config/env.ts'
+import { type Config, options } from '../../src/config/options.ts'
+import { keyRingOf } from '../../src/service.ts'
+import { testKeys } from '../support/service.ts'
+
+/** What a start in production needs. */
+const production: Environment = {
+  TROUPE_MODE: 'production',
+  BASE_URL: 'https://actors.example.com',
+  TROUPE_SECRET_KEYS: testKeys,
+}
+
+interface Row {
+  readonly env: string
+  /** In production, and in development where it is another one. */
+  readonly byDefault: unknown
+  readonly inDevelopment?: unknown
+  /** A text of the environment, and what it is read as. */
+  readonly text: string
+  readonly value: unknown
+  /** Another value, given in code. */
+  readonly code: unknown
+  /** Texts that are refused, with the end of the sentence that begins with the name of the setting. */
+  readonly refused: Readonly<Record<string, string>>
+}
+
+const flags = { yes: 'must be 1 or 0 (also true, false, on, off, yes, no)' }.yes
+
+function flag(env: string, byDefault: boolean, inDevelopment = byDefault): Row {
+  return {
+    env,
+    byDefault,
+    inDevelopment,
+    text: byDefault ? '0' : '1',
+    value: !byDefault,
+    code: byDefault,
+    refused: { maybe: flags, '2': flags, 'true false': flags },
+  }
+}
+
+function number(env: string, byDefault: number, [min, max]: readonly [number, number], unit = ''): Row {
+  const range = `must be a whole number from ${min} to ${max}${unit === '' ? '' : `, in ${unit}`}`
+  return {
+    env,
+    byDefault,
+    text: ` ${max} `,
+    value: max,
+    code: min,
+    refused: {
+      [String(min - 1)]: range,
+      [String(max + 1)]: range,
+      '99999999999999999999999': range,
+      '1.5': range,
+      '1e3': range,
+      '0x10': range,
+      ten: range,
+      '10 seconds': range,
+      ' ': range,
+    },
+  }
+}
+
+function names(env: string, byDefault: readonly string[]): Row {
+  return { env, byDefault, text: ' a ,b,, c', value: ['a', 'b', 'c'], code: ['x'], refused: {} }
+}
+
+const databases = 'must be sqlite:<file> or postgres://<user>@<host>/<database>'
+const addresses = 'must be an http or https address'
+const levels = 'must be one of trace, debug, info, warn, error, fatal, silent'
+
+/** Every option. One that is missing here fails. */
+const rows: Readonly<Record<string, Row>> = {
+  mode: {
+    env: 'TROUPE_MODE',
+    byDefault: 'production',
+    inDevelopment: 'development',
+    text: 'development',
+    value: 'development',
+    code: 'production',
+    refused: {
+      test: 'must be one of development, production',
+      Production: 'must be one of development, production',
+      dev: 'must be one of development, production',
+    },
+  },
+  port: number('PORT', 3000, [0, 65535]),
+  host: {
+    env: 'HOST',
+    byDefault: null,
+    inDevelopment: 'localhost',
+    text: '::1',
+    value: '::1',
+    code: '10.0.0.1',
+    refused: {},
+  },
+  baseUrl: {
+    env: 'BASE_URL',
+    byDefault: 'https://actors.example.com',
+    inDevelopment: null,
+    text: 'https://example.org/actors',
+    value: 'https://example.org/actors',
+    code: 'https://code.example.com',
+    refused: {
+      'actors.example.com': addresses,
+      'ftp://example.com': addresses,
+      'javascript:alert(1)': addresses,
+      '//example.com': addresses,
+      'https://': addresses,
+      'https://user@example.com': 'must not carry a user name or password',
+      'https://user:planted-secret@example.com': 'must not carry a user name or password',
+      'https://example.com/?a=b': 'must not have a query or fragment',
+      'https://example.com/#a': 'must not have a query or fragment',
+      ' https://example.com': 'must not hold blanks',
+      'https://example.com/a\nb': 'must not hold blanks',
+      'https://exa\tmple.com': 'must not hold blanks',
+      'http://example.com': 'must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text',
+    },
+  },
+  allowHttp: flag('TROUPE_ALLOW_HTTP', false, true),
+  database: {
+    env: 'DATABASE_URL',
+    byDefault: 'sqlite:./data/troupe.db',
+    text: 'postgres://user:secret@host/name',
+    value: 'postgres://user:secret@host/name',
+    code: 'sqlite:elsewhere.db',
+    refused: {
+      'mysql://user:planted-secret@host/name': databases,
+      'troupe.db': databases,
+      'sqlite:': databases,
+      'postgres://': databases,
+      ' sqlite:x': databases,
+    },
+  },
+  synchronous: {
+    env: 'TROUPE_SQLITE_SYNCHRONOUS',
+    byDefault: 'FULL',
+    text: 'NORMAL',
+    value: 'NORMAL',
+    code: 'FULL',
+    refused: {
+      OFF: 'must be one of FULL, NORMAL',
+      full: 'must be one of FULL, NORMAL',
+      '0': 'must be one of FULL, NORMAL',
+    },
+  },
+  secretKeys: {
+    env: 'TROUPE_SECRET_KEYS',
+    byDefault: testKeys,
+    inDevelopment: null,
+    text: `k2:x,${testKeys}`,
+    value: `k2:x,${testKeys}`,
+    code: 'k3:x',
+    refused: {},
+  },
+  allowPrivatePeers: flag('TROUPE_ALLOW_PRIVATE_PEERS', false, true),
+  trustedProxies: number('TROUPE_TRUSTED_PROXIES', 0, [0, 16]),
+  logLevel: {
+    env: 'LOG_LEVEL',
+    byDefault: 'info',
+    text: 'debug',
+    value: 'debug',
+    code: 'warn',
+    refused: { verbose: levels, INFO: levels, '5': levels },
+  },
+  workers: number('TROUPE_WORKERS', 10, [1, 100]),
+  uniqueCreator: flag('TROUPE_UNIQUE_CREATOR', false),
+  forceEmailAsCreator: flag('TROUPE_FORCE_EMAIL_AS_CREATOR', false),
+  indexedProperties: names('TROUPE_INDEXED_PROPERTIES', ['oauthId', 'email', 'externalUserId']),
+  webUi: flag('TROUPE_WEB_UI', true),
+  devtest: {
+    ...flag('TROUPE_DEVTEST', false, true),
+    text: '0',
+    value: false,
+    refused: { maybe: flags, '1': 'cannot be on in production: it opens internal data to a test client' },
+  },
+  botToken: { env: 'TROUPE_BOT_TOKEN', byDefault: null, text: 'token', value: 'token', code: 'other', refused: {} },
+  metricsToken: {
+    env: 'TROUPE_METRICS_TOKEN',
+    byDefault: null,
+    text: 'sixteen-letters!',
+    value: 'sixteen-letters!',
+    code: 'another-sixteen-letters',
+    refused: { 'fifteen-letters': 'must have 16 characters or more', x: 'must have 16 characters or more' },
+  },
+  maxBodyBytes: number('TROUPE_MAX_BODY_BYTES', 2_097_152, [1024, 268_435_456], 'bytes'),
+  maxJsonDepth: number('TROUPE_MAX_JSON_DEPTH', 64, [4, 512], 'levels'),
+  requestTimeoutSeconds: number('TROUPE_REQUEST_TIMEOUT_SECONDS', 30, [1, 3600], 'seconds'),
+  shutdownSeconds: number('TROUPE_SHUTDOWN_SECONDS', 10, [0, 600], 'seconds'),
+  storeTimeoutSeconds: number('TROUPE_STORE_TIMEOUT_SECONDS', 5, [1, 300], 'seconds'),
+  relationship: {
+    env: 'TROUPE_DEFAULT_RELATIONSHIP',
+    byDefault: 'associate',
+    text: 'friend',
+    value: 'friend',
+    code: 'partner',
+    refused: {},
+  },
+  autoAcceptTrust: flag('TROUPE_AUTO_ACCEPT_TRUST', false),
+  notifyPermissions: flag('TROUPE_NOTIFY_PERMISSIONS', true),
+  autoDeleteRevoked: flag('TROUPE_AUTO_DELETE_REVOKED', true),
+  peerProfileAttributes: names('TROUPE_PEER_PROFILE', ['displayname', 'email', 'description']),
+  capabilitiesMaxAgeSeconds: number('TROUPE_PEER_CAPABILITIES_MAX_AGE_SECONDS', 3600, [0, 31_536_000], 'seconds'),
+  peerConnectSeconds: number('TROUPE_PEER_CONNECT_SECONDS', 5, [1, 120], 'seconds'),
+  peerReadSeconds: number('TROUPE_PEER_READ_SECONDS', 20, [1, 600], 'seconds'),
+  autoSequence: flag('TROUPE_AUTO_SEQUENCE', true),
+  gapTimeoutSeconds: number('TROUPE_GAP_TIMEOUT_SECONDS', 5, [1, 3600], 'seconds'),
+  maxPendingCallbacks: number('TROUPE_MAX_PENDING_CALLBACKS', 100, [1, 10_000]),
+  maxConcurrentCallbacks: number('TROUPE_MAX_CONCURRENT_CALLBACKS', 10, [1, 1000]),
+  maxHighGranularityBytes: number('TROUPE_MAX_HIGH_GRANULARITY_BYTES', 65_536, [1024, 16_777_216], 'bytes'),
+  circuitThreshold: number('TROUPE_CIRCUIT_THRESHOLD', 5, [1, 1000]),
+  circuitCooldownSeconds: number('TROUPE_CIRCUIT_COOLDOWN_SECONDS', 60, [1, 86_400], 'seconds'),
+  retryCallbacks: flag('TROUPE_RETRY_CALLBACKS', true),
+  synchronousCallbacks: flag('TROUPE_SYNCHRONOUS_CALLBACKS', false),
+  maxDiffs: number('TROUPE_MAX_DIFFS', 1000, [1, 1_000_000]),
+  maxDiffAgeDays: number('TROUPE_MAX_DIFF_AGE_DAYS', 30, [1, 3650], 'days'),
+}
+
+function refusalOf(work: () => unknown): string {
+  try {
+    work()
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    assert.match(error.message, /^[^\n]+\.$/)
+    assert.doesNotMatch(error.message, /planted/)
+    return error.message
+  }
+  assert.fail('it was not refused')
+}
+
+const valueOf = (config: Config, name: string): unknown => config[name as keyof Config]
+
+describe('the settings', () => {
+  it('OPS-09 are these and no others', () => {
+    assert.deepEqual(
+      Object.entries(options).map(([name, { env }]) => `${name} ${env}`),
+      Object.entries(rows).map(([name, { env }]) => `${name} ${env}`),
+    )
+    assert.deepEqual(
+      Object.entries(options).flatMap(([name, option]) => ('secret' in option ? [name] : [])),
+      ['database', 'secretKeys', 'botToken', 'metricsToken'],
+    )
+  })
+
+  for (const [name, row] of Object.entries(rows)) {
+    it(`OPS-09 ${name}: a safe default, the environment before the code, and everything else refused by name`, () => {
+      const { env, byDefault, inDevelopment = byDefault, text, value, code, refused } = row
+      assert.deepEqual(valueOf(resolveConfig({}, production), name), byDefault)
+      assert.deepEqual(valueOf(resolveConfig({}, { TROUPE_MODE: 'development' }), name), inDevelopment)
+      assert.deepEqual(valueOf(resolveConfig({}, { ...production, [env]: text }), name), value)
+      const { [env]: _own, ...others } = production
+      if (name !== 'secretKeys' && name !== 'baseUrl' && name !== 'mode') {
+        assert.deepEqual(valueOf(resolveConfig({ [name]: code }, others), name), code)
+      }
+      assert.deepEqual(valueOf(resolveConfig({ [name]: code }, { ...production, [env]: text }), name), value)
+      for (const [bad, why] of Object.entries(refused)) {
+        assert.equal(
+          refusalOf(() => resolveConfig({}, { ...production, [env]: bad })),
+          `${env} ${why}.`,
+        )
+        // The environment decides, also when it is wrong and the code is right.
+        assert.equal(
+          refusalOf(() => resolveConfig({ [name]: code }, { ...production, [env]: bad })),
+          `${env} ${why}.`,
+        )
+      }
+    })
+  }
+
+  it('OPS-09 of a kind that the option does not have are refused in code too', () => {
+    const wrong: readonly [name: string, value: unknown, sentence: string][] = [
+      ['mode', 'dev', 'Option mode must be one of development, production.'],
+      ['port', '3000', 'Option port must be a whole number from 0 to 65535.'],
+      ['port', Number.NaN, 'Option port must be a whole number from 0 to 65535.'],
+      ['port', 65_536, 'Option port must be a whole number from 0 to 65535.'],
+      ['host', 5, 'Option host must be a text.'],
+      ['baseUrl', 'example.com', 'Option baseUrl must be an http or https address.'],
+      ['devtest', 'true', 'Option devtest must be true or false.'],
+      ['devtest', 1, 'Option devtest must be true or false.'],
+      ['devtest', null, 'Option devtest must be true or false.'],
+      ['database', null, 'Option database must be a text.'],
+      ['indexedProperties', 'email', 'Option indexedProperties must be a list of names.'],
+      ['indexedProperties', ['email', ''], 'Option indexedProperties must be a list of names.'],
+      ['indexedProperties', ['email', 5], 'Option indexedProperties must be a list of names.'],
+      ['relationship', '', 'Option relationship must name a trust type.'],
+      ['secretKeys', ['planted-secret'], 'Option secretKeys must be a text.'],
+      ['metricsToken', 'planted', 'Option metricsToken must have 16 characters or more.'],
+    ]
+    for (const [name, value, sentence] of wrong) {
+      const env = name === 'mode' ? {} : { TROUPE_MODE: 'development' }
+      assert.equal(
+        refusalOf(() => resolveConfig({ [name]: value }, env)),
+        sentence,
+      )
+    }
+  })
+
+  it('OPS-09 take an empty text for absence, except for a list of names, where it is none', () => {
+    const empty = Object.fromEntries(Object.values(rows).map(({ env }) => [env, '']))
+    const config = resolveConfig({ mode: 'development' }, empty)
+    assert.deepEqual(config, {
+      ...resolveConfig({}, { TROUPE_MODE: 'development' }),
+      indexedProperties: [],
+      peerProfileAttributes: [],
+    })
+  })
+
+  it('OPS-09 read a flag in each of its spellings', () => {
+    const read = (text: string): boolean => resolveConfig({}, { ...production, TROUPE_WEB_UI: text }).webUi
+    for (const text of ['1', 'true', 'TRUE', ' on ', 'Yes']) assert.equal(read(text), true, text)
+    for (const text of ['0', 'false', 'FALSE', ' off ', 'No']) assert.equal(read(text), false, text)
+  })
+})
+
+describe('a setting that does not exist', () => {
+  it('OPS-09 is refused by name, and its value is not repeated', () => {
+    for (const name of ['TROUPE_SECRET_KEY', 'TROUPE_', 'TROUPE_PORT', 'TROUPE_DEVTESTS', 'TROUPE___PROTO__']) {
+      assert.equal(
+        refusalOf(() => resolveConfig({}, { ...production, [name]: 'planted-secret' })),
+        `${name} is not a setting of this service.`,
+      )
+      assert.equal(
+        refusalOf(() => resolveConfig({}, { ...production, [name]: '' })),
+        `${name} is not a setting of this service.`,
+      )
+    }
+  })
+
+  it('OPS-09 is refused in code too, the names of every object included', () => {
+    for (const name of ['prot', 'Port', 'toString', 'constructor', 'hasOwnProperty', 'PORT']) {
+      const code = Object.fromEntries([[name, 'planted-secret']])
+      assert.equal(
+        refusalOf(() => resolveConfig(code, production)),
+        `Option ${name} is not an option of this service.`,
+      )
+    }
+  })
+
+  it('leaves alone what belongs to others', () => {
+    const others = { PATH: '/bin', NODE_ENV: 'development', DEBUG: '*', TROUPE_TEST_POSTGRES: 'x', troupe_mode: 'x' }
+    assert.deepEqual(resolveConfig({}, { ...production, ...others }), resolveConfig({}, production))
+  })
+})
+
+describe('production', () => {
+  it('OPS-09 is what a service is that nobody configured otherwise, and it does not start without its settings', () => {
+    assert.equal(
+      refusalOf(() => resolveConfig({}, {})),
+      'TROUPE_SECRET_KEYS is required in production: run `troupe keys new` and keep its output safe.',
+    )
+    assert.equal(
+      refusalOf(() => resolveConfig({}, { TROUPE_SECRET_KEYS: testKeys })),
+      'BASE_URL is required in production: the public https address of the service.',
+    )
+    assert.equal(
+      refusalOf(() => resolveConfig({}, { TROUPE_SECRET_KEYS: testKeys, BASE_URL: 'http://actors.example.com' })),
+      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.',
+    )
+    assert.equal(resolveConfig({}, { TROUPE_SECRET_KEYS: testKeys, BASE_URL: 'https://a.example' }).mode, 'production')
+  })
+
+  it('OPS-09 refuses what contradicts it, from the environment and from the code', () => {
+    const sentence = 'TROUPE_DEVTEST cannot be on in production: it opens internal data to a test client.'
+    assert.equal(
+      refusalOf(() => resolveConfig({}, { ...production, TROUPE_DEVTEST: '1' })),
+      sentence,
+    )
+    assert.equal(
+      refusalOf(() => resolveConfig({ devtest: true }, production)),
+      sentence,
+    )
+    // The operator's word is the last one.
+    assert.equal(resolveConfig({ devtest: true }, { ...production, TROUPE_DEVTEST: '0' }).devtest, false)
+    assert.equal(
+      refusalOf(() => resolveConfig({ mode: 'development', devtest: true }, production)),
+      sentence,
+    )
+    assert.equal(
+      refusalOf(() => resolveConfig({ baseUrl: 'http://a.example' }, { ...production, BASE_URL: '' })),
+      'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.',
+    )
+  })
+
+  it('OPS-09 accepts clear text only where that is said', () => {
+    const clear = { ...production, BASE_URL: 'http://actors.example.com', TROUPE_ALLOW_HTTP: '1' }
+    assert.equal(resolveConfig({}, clear).baseUrl, 'http://actors.example.com')
+  })
+
+  it('OPS-09 has no grant of development switched on', () => {
+    const { devtest, allowHttp, allowPrivatePeers, autoAcceptTrust } = resolveConfig({}, production)
+    assert.deepEqual([devtest, allowHttp, allowPrivatePeers, autoAcceptTrust], [false, false, false, false])
+  })
+})
+
+describe('the keys', () => {
+  it('OPS-09 SEC-03 are refused by name when they are weak or malformed, without a character of them', async () => {
+    const planted = 'planted-planted-planted-planted!'
+    const weak: readonly [keys: string, why: string][] = [
+      [Buffer.from(planted).toString('base64url'), 'Entry 1 of the key ring has no ":" between id and key'],
+      [
+        `k1:${Buffer.from(planted).toString('base64url')}`,
+        'Key "k1" is not random bytes: it is a text or a pattern that can be guessed',
+      ],
+      [
+        `k1:${Buffer.alloc(32).toString('base64url')}`,
+        'Key "k1" is not random bytes: it is a text or a pattern that can be guessed',
+      ],
+      ['k1:c2hvcnQ', 'Key "k1" has 5 bytes instead of 32'],
+      [`${testKeys},${testKeys}`, 'Two entries of the key ring have the id "k1"'],
+    ]
+    for (const [secretKeys, why] of weak) {
+      const config = resolveConfig({}, { ...production, TROUPE_SECRET_KEYS: secretKeys })
+      await assert.rejects(keyRingOf(config), {
+        name: 'ConfigError',
+        message: `TROUPE_SECRET_KEYS cannot be used: ${why}.`,
+      })
+    }
+  })
+
+  it('are made beside the data in development alone', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-config-'))
+    try {
+      const config = resolveConfig({}, { TROUPE_MODE: 'development', DATABASE_URL: `sqlite:${folder}/x.db` })
+      const first = await keyRingOf(config)
+      assert.equal((await keyRingOf(config)).currentId, first.currentId)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
