@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
-import { answered, refused } from '../support/stored.ts'
+import { refused } from '../support/stored.ts'
 
 forEachService((start) => {
   describe('the meta data of an actor', () => {
@@ -88,7 +88,7 @@ forEachService((start) => {
       }
     })
 
-    it('R-ACT-08 gives the trust types under their names, and a default that is not the most powerful one', async () => {
+    it('R-ACT-08 gives the trust types under their names, and the relationship that is the default', async () => {
       const answer = await service.request(`/${actor.id}/meta/trusttypes`)
       assert.equal(answer.status, 200)
       const body = (await answer.json()) as {
@@ -96,7 +96,7 @@ forEachService((start) => {
         default_trust_type: string
       }
       assert.deepEqual(Object.keys(body), ['trust_types', 'default_trust_type'])
-      assert.equal(body.default_trust_type, 'friend')
+      assert.equal(body.default_trust_type, 'associate')
       assert.deepEqual(
         Object.entries(body.trust_types).map(([name, type]) => [name, Object.keys(type), type['display_name']]),
         Object.entries(names).map(([name, displayName]) => [name, ['display_name', 'description'], displayName]),
