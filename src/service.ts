@@ -32,14 +32,18 @@ import { ListHooks } from './property/list-hooks.ts'
 import { Lists } from './property/lists.ts'
 import { Properties } from './property/properties.ts'
 import { Notices } from './delivery/notices.ts'
-import type { Timers } from './delivery/timers.ts'
+import { systemTimers, type Timers } from './delivery/timers.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { FollowedStore } from './store/after-commit.ts'
 import { openStore } from './store/open.ts'
 import type { QueryObserver, Store } from './store/store.ts'
+import { deleteInboundOf } from './subscription/inbound-store.ts'
 import { Contacts } from './trust/contacts.ts'
+import { partings } from './trust/partings.ts'
 import { peerBearer } from './trust/peer-bearer.ts'
+import { TrustCalls } from './trust/peer-calls.ts'
+import { Trusts } from './trust/trusts.ts'
 import { builtInPages, type Pages } from './ui/pages.ts'
 import { release } from './release.ts'
 
@@ -114,7 +118,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     actorHandle(handleParts, { actor, caller: application, withoutHooks: true })
 
   const relationships = new Relationships(new TrustTypes(registry.trustTypes))
-  const permission = new Permission(options.relationshipRules ?? relationships.rules(store))
+  const permission =
+    options.relationshipRules === undefined
+      ? new Permission(relationships.rules(store), relationships.rulesOfMany)
+      : new Permission(options.relationshipRules)
   const writer = new ActorWriter(store, options.changeSink ?? null)
   const gate = new PropertyGate(registry, rawHandleOf)
   const indexes = new Indexes({
@@ -126,7 +133,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const properties = new Properties({ store, writer, permission, gate, indexes })
   const lists = new Lists({ store, writer, permission, hooks: new ListHooks(store, gate), now })
-  const handleParts = { properties, lists, baseUrl }
   const actors = new Actors({
     store,
     registry,
@@ -136,6 +142,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     uniqueCreator: config.uniqueCreator,
     indexedProperties,
     handleOf,
+    takeLeave: async (tx, actorIds) => notices.enqueueAll(tx, await partings(tx, actorIds)),
   })
   const contacts = new Contacts(store, log, now)
   const peerClient =
@@ -148,6 +155,26 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       release,
     })
   const notices = new Notices({ keyRing, now, afterCommit: store.afterCommit, wake: () => {} })
+  const trusts = new Trusts({
+    store,
+    keyRing,
+    registry,
+    log,
+    now,
+    baseUrl,
+    type: identity.type,
+    handleOf,
+    calls: new TrustCalls(peerClient, options.timers ?? systemTimers),
+    enqueue: (tx, all) => notices.enqueueAll(tx, all),
+    defaultRelationship: config.relationship,
+    isAutoAccepted: (name) =>
+      config.autoAcceptTrust &&
+      name === config.relationship &&
+      relationships.types.find(name)?.neverAutoApproved !== true,
+    onEnd: [deleteInboundOf],
+    onMutual: () => {},
+  })
+  const handleParts = { properties, lists, trusts, baseUrl }
   let isStopping = false
 
   const parts: Parts = {
@@ -176,6 +203,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     operations: new Operations({ registry, permission, handleOf }),
     attributes: new Attributes(store, now),
     contacts,
+    trusts,
     peerClient,
     pages: { ...builtInPages, ...options.pages },
     log,

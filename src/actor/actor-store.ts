@@ -74,6 +74,24 @@ export async function setCreator(tx: Transaction, actorId: string, creator: stri
   await tx.run('UPDATE actor SET creator = $2 WHERE id = $1', actorId, creator)
 }
 
+export async function setTrusteeRoot(tx: Transaction, actorId: string, trusteeRoot: string | null): Promise<void> {
+  await tx.run('UPDATE actor SET trustee_root = $2 WHERE id = $1', actorId, trusteeRoot)
+}
+
+/** Locked until the transaction ends, so that nothing is added to one that is about to go. */
+export async function lockActor(tx: Transaction, id: string): Promise<string[]> {
+  const rows = await tx.all<{ id: string }>('SELECT id FROM actor WHERE id = $1 /*postgres: FOR UPDATE */', id)
+  return rows.map((row) => row.id)
+}
+
+export async function lockActorsOf(tx: Transaction, creator: string): Promise<string[]> {
+  const rows = await tx.all<{ id: string }>(
+    'SELECT id FROM actor WHERE creator = $1 ORDER BY id /*postgres: FOR UPDATE */',
+    creator,
+  )
+  return rows.map((row) => row.id)
+}
+
 /** Everything of the actor goes with its row (foreign keys), in this transaction. */
 export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {
   const deleted = await tx.run('DELETE FROM actor WHERE id = $1', id)

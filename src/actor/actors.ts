@@ -23,7 +23,11 @@ import {
   findActorByProperty,
   hasDeletionMarker,
   insertActor,
+  lockActor,
+  lockActorsOf,
   purgeDeletionMarkers,
+  setCreator,
+  setTrusteeRoot,
 } from './actor-store.ts'
 
 export interface NewActor {
@@ -53,6 +57,8 @@ export interface ActorsParts {
   readonly uniqueCreator: boolean
   readonly indexedProperties: ReadonlySet<string>
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
+  /** Writes, in the deletion's transaction, what outlives the actors: what their peers have to be told. */
+  readonly takeLeave: (tx: Transaction, actorIds: readonly string[]) => Promise<void>
 }
 
 const markerDays = 30
@@ -146,6 +152,7 @@ export class Actors {
 
   async #insert(tx: Transaction, request: NewActor, actor: Actor): Promise<'created' | Actor> {
     if (request.deleteExisting === true) {
+      await this.#parts.takeLeave(tx, await lockActorsOf(tx, actor.creator))
       await deleteActorsOf(tx, actor.creator, this.#parts.now())
     } else if (this.#parts.uniqueCreator) {
       const existing = await findActorByCreator(tx, actor.creator)
@@ -176,11 +183,31 @@ export class Actors {
     throw new ServiceError('creator_exists', 'Cannot create an actor: this creator has one already')
   }
 
+  /**
+   * Says whose companion the actor is; what is not given stays.
+   *
+   * @throws ServiceError `conflict` when creators are unique and this one has another actor.
+   */
+  async setTrustee(id: string, change: { trusteeRoot?: string | null; creator?: string }): Promise<void> {
+    const creator = change.creator === undefined ? undefined : normaliseCreator(change.creator)
+    await this.#parts.store.writeActor(id, async (tx) => {
+      if (change.trusteeRoot !== undefined) await setTrusteeRoot(tx, id, change.trusteeRoot)
+      if (creator === undefined) return
+      if (this.#parts.uniqueCreator) {
+        const holder = await findActorByCreator(tx, creator)
+        const isFree = (holder === null || holder.id === id) && (await claimCreator(tx, creator, id))
+        if (!isFree) throw new ServiceError('conflict', 'Cannot set the creator: another actor has it')
+      }
+      await setCreator(tx, id, creator)
+    })
+  }
+
   /** Wipes everything of the actor in one transaction. False when there was none. Fires no event. */
   async delete(id: string): Promise<boolean> {
     const now = this.#parts.now()
     return this.#parts.store.write(async (tx) => {
       await purgeDeletionMarkers(tx, now - markerMs)
+      await this.#parts.takeLeave(tx, await lockActor(tx, id))
       return deleteActor(tx, id, now)
     })
   }

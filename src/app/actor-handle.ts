@@ -1,5 +1,6 @@
 /** The actor as an application's handlers hold it. */
 import type { Json } from '../json/json.ts'
+import type { TrustRecord } from '../trust/record.ts'
 
 export interface ActorHandle {
   readonly id: string
@@ -18,6 +19,25 @@ export interface ActorHandle {
   list(name: string): ListHandle
   /** Names and lengths of the lists. */
   lists(): Promise<{ readonly name: string; readonly length: number }[]>
+
+  /** Relationships with other actors. */
+  readonly trust: TrustHandle
+}
+
+export interface TrustHandle {
+  /** By peer. */
+  list(filter?: { relationship?: string; type?: string; peerId?: string }): Promise<TrustRecord[]>
+  get(peerId: string): Promise<TrustRecord | undefined>
+  /**
+   * Asks the actor at `url`; the default relationship unless one is named.
+   *
+   * @throws ServiceError `peer_failed` when the other actor does not take part, `conflict` while it is being asked already.
+   */
+  request(url: string, relationship?: string, description?: string): Promise<TrustRecord>
+  /** Also tells the peer, again when it was approved before. @throws ServiceError `not_found` */
+  approve(peerId: string): Promise<TrustRecord>
+  /** Ends it here at once and tells the peer. True when there was one. */
+  delete(peerId: string): Promise<boolean>
 }
 
 export interface ListItem {

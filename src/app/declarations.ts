@@ -2,6 +2,7 @@
 import type { ActorHandle } from './actor-handle.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Json } from '../json/json.ts'
+import type { TrustRecord } from '../trust/record.ts'
 import type { DeclaredSchema, InferOutput, JsonSchema } from './schema.ts'
 
 /** What a handler may answer: any JSON value; `null` and `undefined` mean "not mine". */
@@ -74,6 +75,25 @@ export interface Events {
   actor_deleted: { readonly actor: ActorHandle }
   /** After that wipe. */
   actor_deleted_complete: { readonly actor: null; readonly actor_id: string }
+  /** This actor asked a peer, and the peer took the request. */
+  trust_initiated: TrustEvent
+  /** A peer asked; its answer goes out after the handlers. */
+  trust_request_received: TrustEvent
+  /** This actor's approval completed that of both sides; once each time that happens. */
+  trust_fully_approved_local: TrustEvent
+  /** The peer's approval did. */
+  trust_fully_approved_remote: TrustEvent
+  /** After the relationship is gone here. */
+  trust_deleted: TrustEvent & { readonly initiated_by_peer: boolean }
 }
+
+export interface TrustEvent {
+  readonly actor: ActorHandle
+  readonly peer_id: string
+  readonly relationship: string
+  /** As it is now, or was last; without secrets. */
+  readonly trust_data: TrustRecord
+}
+
 export type EventName = keyof Events
 export type EventHandler<E extends EventName> = (event: Events[E]) => unknown

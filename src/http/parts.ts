@@ -16,6 +16,7 @@ import type { BulkWrite } from '../property/bulk-write.ts'
 import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
 import type { Contacts } from '../trust/contacts.ts'
+import type { Trusts } from '../trust/trusts.ts'
 import type { Pages } from '../ui/pages.ts'
 
 export interface Parts {
@@ -37,6 +38,7 @@ export interface Parts {
   readonly operations: Operations
   readonly attributes: Attributes
   readonly contacts: Contacts
+  readonly trusts: Trusts
   readonly peerClient: PeerClient
   readonly pages: Pages
   readonly log: Log

@@ -13,6 +13,7 @@ import { permissionRoutes } from './routes/permissions.ts'
 import { propertyRoutes } from './routes/properties.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { systemRoutes } from './routes/system.ts'
+import { trustRoutes } from './routes/trust.ts'
 
 export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'registry'>): readonly Route[] {
   let document: string | undefined
@@ -27,6 +28,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...listRoutes,
     ...operationRoutes,
     ...resourceRoutes,
+    ...trustRoutes,
     ...permissionRoutes,
     // Where they are off they do not exist, for anybody.
     ...(parts.config.devtest ? devtestRoutes : []),

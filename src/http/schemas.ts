@@ -13,6 +13,29 @@ export const actorSchema = {
   },
 } as const
 
+export const trustSchema = {
+  type: 'object',
+  required: ['id', 'peerid', 'baseuri', 'type', 'relationship', 'desc', 'approved', 'peer_approved', 'verified'],
+  properties: {
+    id: { type: 'string' },
+    peerid: { type: 'string' },
+    baseuri: { type: 'string' },
+    type: { type: 'string' },
+    relationship: { type: 'string' },
+    secret: { type: 'string', description: 'Shown to the creator only' },
+    desc: { type: 'string' },
+    approved: { type: 'boolean', description: 'By the owner of this actor' },
+    peer_approved: { type: 'boolean', description: 'By the owner of the other one, as far as is known here' },
+    verified: { type: 'boolean' },
+    verification_token: { type: 'string', description: 'Shown to the creator and to the peer' },
+    established_via: { type: 'string' },
+    created_at: { type: 'string', format: 'date-time' },
+    last_accessed: { type: 'string', format: 'date-time' },
+    last_connected_at: { type: 'string', format: 'date-time' },
+    last_connected_via: { type: 'string' },
+  },
+} as const
+
 export const errorSchema = {
   type: 'object',
   required: ['error', 'message'],
@@ -28,7 +51,9 @@ const texts: Readonly<Record<number, string>> = {
   400: 'The request cannot be understood, or the application rejected it; nothing was changed',
   401: 'Credentials are missing or cannot be read',
   403: 'These credentials do not allow it',
+  408: 'The other actor did not answer as it has to',
   404: 'There is no such actor, or nothing at this address',
+  408: 'The other actor did not answer as it has to',
   409: 'The change collides with what is stored',
   413: 'The body is too large',
   415: 'The content type is not supported',

@@ -84,6 +84,15 @@ export async function findTrusts(q: Queries, actorId: string): Promise<Trust[]> 
   return rows.map(toTrust)
 }
 
+export async function findTrustsOfActors(q: Queries, actorIds: readonly string[]): Promise<Trust[]> {
+  const rows = await q.all<TrustRow>(
+    `SELECT ${columns} FROM trust WHERE actor_id IN (SELECT id FROM rows($1, id TEXT) AS wanted)
+     ORDER BY actor_id, peer_id`,
+    JSON.stringify(actorIds.map((id) => [id])),
+  )
+  return rows.map(toTrust)
+}
+
 /**
  * Adds a relationship.
  *

@@ -1,0 +1,349 @@
+/** `/<actor>/trust`: relationships with other actors. */
+import type { Caller } from '../../auth/caller.ts'
+import { ServiceError } from '../../errors.ts'
+import { readOverride } from '../../permission/permissions.ts'
+import { judgeOwner } from '../../permission/owner.ts'
+import { refusal } from '../../permission/permission.ts'
+import { fieldsOf, plainText, textField } from '../../trust/fields.ts'
+import { parseTrustChange } from '../../trust/trust-change.ts'
+import { trustUrl } from '../../trust/baseuri.ts'
+import type { Trust } from '../../trust/trust.ts'
+import type { Wish } from '../../trust/trusts.ts'
+import { type Answer, json, noContent, redirect } from '../answer.ts'
+import { readJson, readJsonOrForm } from '../body.ts'
+import type { ActorExchange, Exchange, OpenExchange, Route } from '../route.ts'
+import { actorErrors, errorResponses, trustSchema, writeErrors } from '../schemas.ts'
+import { urlOf } from '../urls.ts'
+
+const path = '/:actor/trust'
+const ofPeer = `${path}/:relationship/:peer`
+
+const record = { text: 'The relationship', schema: trustSchema }
+const states = {
+  200: { ...record, text: 'The relationship, approved here' },
+  202: 'The relationship, not approved here',
+}
+
+export const trustRoutes: readonly Route[] = [
+  {
+    id: 'listTrusts',
+    method: 'GET',
+    path,
+    access: 'trust',
+    summary: 'The relationships of the actor',
+    query: {
+      relationship: 'Only those of this name',
+      type: 'Only those with actors of this application type',
+      peerid: 'Only the one with this peer',
+    },
+    responses: { 200: { text: 'The relationships', schema: { type: 'array', items: trustSchema } }, ...actorErrors },
+    handler: list,
+  },
+  {
+    id: 'requestTrust',
+    method: 'POST',
+    path,
+    access: 'trust',
+    summary: 'Asks another actor for a relationship',
+    request: {
+      'application/json': {
+        type: 'object',
+        required: ['url'],
+        properties: {
+          url: { type: 'string', description: 'The other actor' },
+          relationship: { type: 'string', description: 'The configured default unless given' },
+          desc: { type: 'string' },
+          type: { type: 'string', description: 'What kind of actor it has to be' },
+        },
+      },
+    },
+    responses: { 201: record, ...errorResponses(408), ...writeErrors },
+    handler: ask,
+  },
+  {
+    id: 'putTrustee',
+    method: 'PUT',
+    path: `${path}/trustee`,
+    access: 'trust',
+    summary: 'Says whose companion the actor is',
+    request: {
+      'application/json': {
+        type: 'object',
+        properties: { trustee_root: { type: 'string' }, creator: { type: 'string' } },
+      },
+    },
+    responses: { 204: 'Done', ...writeErrors },
+    handler: putTrustee,
+  },
+  {
+    id: 'deleteTrustee',
+    method: 'DELETE',
+    path: `${path}/trustee`,
+    access: 'trust',
+    summary: 'The actor is nobody’s companion any more',
+    responses: { 204: 'Done', ...actorErrors },
+    handler: async ({ parts, actor }) => {
+      await parts.actors.setTrustee(actor.id, { trusteeRoot: null })
+      return noContent()
+    },
+  },
+  {
+    id: 'getTrustsNamed',
+    method: 'GET',
+    path: `${path}/:relationship`,
+    access: 'trust',
+    owner: { param: 'relationship', standing: 'approved' },
+    summary: 'The relationships of this name; a peer that names itself gets its own',
+    responses: { 200: { text: 'A list, or the one record', schema: { type: ['array', 'object'] } }, ...actorErrors },
+    handler: listNamed,
+  },
+  {
+    id: 'receiveTrust',
+    method: 'POST',
+    path: `${path}/:relationship`,
+    access: 'open',
+    summary: 'Another actor asks for a relationship',
+    request: {
+      'application/json': {
+        type: 'object',
+        required: ['baseuri', 'id'],
+        properties: {
+          baseuri: { type: 'string', description: 'The actor that asks' },
+          id: { type: 'string' },
+          type: { type: 'string' },
+          secret: { type: 'string', minLength: 16, description: 'Made here when absent, and told in the answer' },
+          desc: { type: 'string' },
+          verify: { type: 'string', description: 'What the asking actor shows when it is called back' },
+        },
+      },
+    },
+    responses: { 201: { ...record, text: 'Approved at once' }, 202: 'Waits for approval', ...writeErrors },
+    handler: receive,
+  },
+  {
+    id: 'putTrustNamed',
+    method: 'PUT',
+    path: `${path}/:relationship`,
+    access: 'trust',
+    summary: 'As for one relationship: the segment names the peer',
+    responses: { 204: 'Done', ...writeErrors },
+    handler: change,
+  },
+  {
+    id: 'deleteTrustNamed',
+    method: 'DELETE',
+    path: `${path}/:relationship`,
+    access: 'open',
+    summary: 'As for one relationship: the segment names the peer',
+    responses: { 204: 'Done', ...actorErrors },
+    handler: remove,
+  },
+  {
+    id: 'getTrust',
+    method: 'GET',
+    path: ofPeer,
+    access: 'trust',
+    owner: { param: 'peer', standing: 'any' },
+    summary: 'One relationship, and whether it is approved here',
+    query: { permissions: '`true` adds what the owner granted or withdrew beyond the trust type' },
+    responses: { ...states, ...actorErrors },
+    handler: get,
+  },
+  {
+    id: 'notifyTrust',
+    method: 'POST',
+    path: ofPeer,
+    access: 'trust',
+    owner: { param: 'peer', standing: 'any', exclusive: true },
+    summary: 'The peer says that its owner approved',
+    request: { 'application/json': { type: 'object', properties: { approved: { type: 'boolean' } } } },
+    responses: { 204: 'Done', ...writeErrors },
+    handler: notified,
+  },
+  {
+    id: 'putTrust',
+    method: 'PUT',
+    path: ofPeer,
+    access: 'trust',
+    summary: 'Approves a relationship, withdraws the approval, or changes what is known of the peer',
+    request: {
+      'application/json': {
+        type: 'object',
+        properties: {
+          approved: { type: 'boolean' },
+          baseuri: { type: 'string' },
+          desc: { type: 'string' },
+          permissions: { type: 'object' },
+        },
+      },
+    },
+    responses: { 204: 'Done', ...writeErrors },
+    handler: change,
+  },
+  {
+    id: 'deleteTrust',
+    method: 'DELETE',
+    path: ofPeer,
+    access: 'open',
+    summary: 'Ends a relationship here at once; the peer is told in the background',
+    query: { peer: '`true`: the peer is not told' },
+    responses: { 204: 'Ended', ...errorResponses(400), ...actorErrors },
+    handler: remove,
+  },
+]
+
+/** Who sees how much of a record. */
+function audience(caller: Caller, trust: Trust): 'owner' | 'peer' | 'others' {
+  if (caller.kind === 'creator') return 'owner'
+  return caller.kind === 'peer' && caller.peerId === trust.peerId ? 'peer' : 'others'
+}
+
+async function list({ parts, actor, caller, query }: ActorExchange): Promise<Answer> {
+  const filter = { relationship: query.get('relationship'), type: query.get('type'), peerId: query.get('peerid') }
+  const trusts = await parts.trusts.list(actor.id, filter)
+  return json(
+    200,
+    trusts.map((trust) => parts.trusts.shown(trust, audience(caller, trust))),
+  )
+}
+
+/**
+ * A peer whose subscriptions are all gone asks here, by its own id, whether the relationship still is: only its record
+ * makes it keep its side.
+ */
+async function listNamed({ parts, actor, caller, params }: ActorExchange): Promise<Answer> {
+  const name = params['relationship'] ?? ''
+  if (caller.kind === 'peer' && caller.peerId === name) {
+    const trust = await parts.trusts.require(actor.id, name, null)
+    return json(200, parts.trusts.shown(trust, 'peer'))
+  }
+  const trusts = await parts.trusts.list(actor.id, { relationship: name })
+  return json(
+    200,
+    trusts.map((trust) => parts.trusts.shown(trust, audience(caller, trust))),
+  )
+}
+
+async function ask(exchange: ActorExchange): Promise<Answer> {
+  const { parts, actor, caller } = exchange
+  const trust = await parts.trusts.request(actor, await readWish(exchange))
+  return json(201, parts.trusts.shown(trust, audience(caller, trust)), locationOf(exchange, trust))
+}
+
+async function readWish({ parts, request, query }: ActorExchange): Promise<Wish> {
+  const body = await readJsonOrForm(request, parts.config)
+  if (body.kind === 'json') {
+    const what = 'ask for this relationship'
+    const fields = fieldsOf(body.json, what)
+    return {
+      url: textField(fields, 'url', what) ?? '',
+      relationship: textField(fields, 'relationship', what),
+      description: plainText(fields, 'desc', what),
+      type: textField(fields, 'type', what),
+    }
+  }
+  if (body.kind === 'text')
+    throw new ServiceError('invalid_json', 'Cannot read the body: it is neither JSON nor a form')
+  const fields = body.kind === 'form' ? body.form : query
+  return {
+    url: fields.get('url') ?? '',
+    relationship: fields.get('relationship'),
+    description: fields.get('desc'),
+    type: fields.get('type'),
+  }
+}
+
+function locationOf({ parts }: Exchange, trust: Trust): { Location: string } {
+  return { Location: trustUrl(urlOf(parts, trust.actorId), trust.relationship, trust.peerId) }
+}
+
+/** Anybody may ask; what an asker says of itself is proved by a call to where it says it is. */
+async function receive(exchange: OpenExchange): Promise<Answer> {
+  const { parts, actor, params, request } = exchange
+  const body = await readJson(request, parts.config)
+  const { trust, mintedSecret } = await parts.trusts.receive(actor, params['relationship'] ?? '', body)
+  return json(
+    trust.approved ? 201 : 202,
+    { ...parts.trusts.shown(trust, 'others'), ...(mintedSecret === null ? {} : { secret: mintedSecret }) },
+    locationOf(exchange, trust),
+  )
+}
+
+async function putTrustee({ parts, actor, request }: ActorExchange): Promise<Answer> {
+  const what = 'set the trustee'
+  const fields = fieldsOf(await readJson(request, parts.config), what)
+  const trusteeRoot = textField(fields, 'trustee_root', what)
+  const creator = textField(fields, 'creator', what)
+  await parts.actors.setTrustee(actor.id, {
+    ...(trusteeRoot === undefined ? {} : { trusteeRoot: trusteeRoot === '' ? null : trusteeRoot }),
+    ...(creator === undefined ? {} : { creator }),
+  })
+  return noContent()
+}
+
+/** With one segment it is the peer, whatever the relationship. */
+function addressed({ params }: Exchange): { readonly peerId: string; readonly relationship: string | null } {
+  const { relationship = '', peer } = params
+  return peer === undefined ? { peerId: relationship, relationship: null } : { peerId: peer, relationship }
+}
+
+async function get(exchange: ActorExchange): Promise<Answer> {
+  const { parts, actor, caller, query } = exchange
+  const { peerId, relationship } = addressed(exchange)
+  const trust = await parts.trusts.require(actor.id, peerId, relationship)
+  const wantsPermissions = query.get('permissions') === 'true'
+  const view = wantsPermissions ? await parts.permissions.find(actor.id, peerId) : null
+  return json(trust.approved ? 200 : 202, {
+    ...parts.trusts.shown(trust, audience(caller, trust)),
+    ...(wantsPermissions ? { permissions: view?.override?.rules ?? null } : {}),
+  })
+}
+
+async function notified(exchange: ActorExchange): Promise<Answer> {
+  const { parts, actor, params, request } = exchange
+  const what = 'take this notice'
+  const fields = fieldsOf(await readJson(request, parts.config), what)
+  const { relationship = '', peer = '' } = params
+  await parts.trusts.require(actor.id, peer, relationship)
+  if (fields.get('approved') === 'true') await parts.trusts.approvedByPeer(actor, peer, relationship)
+  return noContent()
+}
+
+async function change(exchange: ActorExchange): Promise<Answer> {
+  const { parts, actor, caller, request } = exchange
+  const { peerId, relationship } = addressed(exchange)
+  const { permissions, ...wanted } = parseTrustChange(await readJson(request, parts.config))
+  if (permissions !== undefined) readOverride(permissions)
+  const trust = await parts.trusts.require(actor.id, peerId, relationship)
+  // Rights come before the approval that puts them into force.
+  if (permissions !== undefined) {
+    await parts.permissions.override(actor.id, peerId, trust.relationship, permissions, caller)
+  }
+  await parts.trusts.change(actor, peerId, relationship, wanted)
+  return done(exchange)
+}
+
+/**
+ * What does not exist is 404 for everybody, before credentials count: a peer whose secret went with the relationship
+ * has to learn that it is gone.
+ */
+async function remove(exchange: OpenExchange): Promise<Answer> {
+  const { parts, actor, query } = exchange
+  const { peerId, relationship } = addressed(exchange)
+  if (peerId === actor.id) {
+    throw new ServiceError('bad_request', 'Cannot end this relationship: an actor has none with itself')
+  }
+  await parts.trusts.require(actor.id, peerId, relationship)
+  const caller = await exchange.authenticated()
+  const wanted = { category: 'trust', right: 'delete' } as const
+  const verdict = judgeOwner(caller, peerId, { standing: 'any' }) ?? parts.permission.mayTouch(caller, wanted)
+  if (!verdict.allowed) throw refusal(caller, wanted, verdict)
+  const byPeer = caller.kind === 'peer' && caller.peerId === peerId
+  await parts.trusts.delete(actor, peerId, relationship, { byPeer, tell: !byPeer && query.get('peer') !== 'true' })
+  return done(exchange)
+}
+
+/** A page's link that stands for another method leads back to the page. */
+function done({ parts, request, params }: Exchange): Answer {
+  return request.method === 'GET' ? redirect(302, `${urlOf(parts, params['actor'] ?? '')}/www/trust`) : noContent()
+}

@@ -1,0 +1,170 @@
+/** This actor asks a peer for a relationship. */
+import { ServiceError } from '../errors.ts'
+import type { PeerOutcome } from '../peer/peer-client.ts'
+import { hashSecret } from '../secret/hash.ts'
+import { randomId, randomPassphrase } from '../secret/random.ts'
+import type { Transaction } from '../store/store.ts'
+import { fireIfCompleted, fireTrust } from './events.ts'
+import { newTrust, sealedSecret } from './new-trust.ts'
+import { deletionNotice } from './partings.ts'
+import { tokensOf } from './record.ts'
+import { deleteTrust, findTrust, insertTrust, updateTrust } from './trust-store.ts'
+import { isAsking, type Trust } from './trust.ts'
+import type { Self, TrustParts } from './trust-parts.ts'
+
+export interface TrustWish {
+  readonly baseuri: string
+  readonly relationship: string
+  readonly description: string
+  /** What the peer's application has to be; anything unless given. */
+  readonly type?: string
+}
+
+/** Longer than a handshake can take. */
+const requestMs = 60_000
+
+/**
+ * The record is there before the peer is asked, because the peer calls back while it answers. Where a relationship with
+ * this peer exists already, it stays as it is until the peer agreed to the new one.
+ *
+ * @throws ServiceError `peer_failed` when the peer does not take part; `conflict` while another request is on its way.
+ */
+export async function initiate(parts: TrustParts, actor: Self, wish: TrustWish): Promise<Trust> {
+  const meta = await parts.calls.meta(wish.baseuri)
+  if ('failed' in meta) throw failed(meta.failed)
+  if (meta.id === actor.id) throw failed('it is the actor itself')
+  if (wish.type !== undefined && wish.type !== meta.type) throw failed('it is another kind of actor')
+  const secret = randomPassphrase()
+  const { request, asking } = await begin(parts, actor, wish, meta, secret)
+  const outcome = await parts.calls.request({
+    actorId: actor.id,
+    actorUrl: `${parts.baseUrl}/${actor.id}`,
+    type: parts.type,
+    peerId: meta.id,
+    baseuri: wish.baseuri,
+    relationship: wish.relationship,
+    secret,
+    verify: tokensOf(parts.keyRing, asking).verification_token,
+    description: wish.description,
+  })
+  return finish(parts, actor, { wish, meta, secret, request, outcome })
+}
+
+async function begin(
+  parts: TrustParts,
+  actor: Self,
+  wish: TrustWish,
+  meta: { id: string; type: string },
+  secret: string,
+): Promise<{ request: string; asking: Trust }> {
+  const request = randomId()
+  return parts.store.writeActor(actor.id, async (tx) => {
+    const now = parts.now()
+    const ownRequest = { id: request, relationship: wish.relationship, until: now + requestMs, nextSecretHash: null }
+    const before = await findTrust(tx, actor.id, meta.id)
+    if (before === null) {
+      const asking = newTrust(parts.keyRing, {
+        actorId: actor.id,
+        peerId: meta.id,
+        baseuri: wish.baseuri,
+        type: meta.type,
+        relationship: wish.relationship,
+        description: wish.description,
+        secret,
+        approved: true,
+        peerApproved: false,
+        verified: true,
+        ownRequest,
+        now,
+      })
+      await insertTrust(tx, asking)
+      return { request, asking }
+    }
+    if (isAsking(before, now)) {
+      throw new ServiceError('conflict', `Cannot ask peer ${JSON.stringify(meta.id)}: a request is on its way already`)
+    }
+    const asking = { ...before, ownRequest: { ...ownRequest, nextSecretHash: hashSecret(secret) } }
+    await updateTrust(tx, asking)
+    return { request, asking }
+  })
+}
+
+interface Asked {
+  readonly wish: TrustWish
+  readonly meta: { readonly id: string; readonly type: string }
+  readonly secret: string
+  readonly request: string
+  readonly outcome: PeerOutcome
+}
+
+async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Trust> {
+  const { outcome, request, meta } = asked
+  const status = outcome.kind === 'answered' ? outcome.status : null
+  const isTaken = status === 201 || status === 202
+  const done = await parts.store.writeActor(actor.id, async (tx) => {
+    const before = await findTrust(tx, actor.id, meta.id)
+    // Another request of the peer's own came meanwhile, and counts.
+    if (before !== null && before.ownRequest?.id !== request) return { before, after: before }
+    if (!isTaken) return { before, after: await withdraw(parts, tx, before, outcome) }
+    if (before === null) return { before, after: null }
+    const after = agreed(parts, before, asked, status === 201)
+    await updateTrust(tx, after)
+    return { before, after }
+  })
+  const { before, after } = done
+  if (after === null) {
+    throw failed(
+      isTaken
+        ? 'the relationship ended meanwhile'
+        : outcome.kind === 'answered'
+          ? `it answered ${status}`
+          : outcome.reason,
+    )
+  }
+  await fireTrust(parts, 'trust_initiated', actor, after)
+  await fireIfCompleted(parts, actor, before, after)
+  return after
+}
+
+function agreed(parts: TrustParts, before: Trust, { wish, meta, secret }: Asked, isApproved: boolean): Trust {
+  const isRenewal = before.ownRequest?.nextSecretHash !== null
+  return {
+    ...before,
+    ...(isRenewal ? sealedSecret(parts.keyRing, before, secret) : {}),
+    baseuri: wish.baseuri,
+    type: meta.type,
+    relationship: wish.relationship,
+    description: wish.description,
+    approved: true,
+    verified: true,
+    // The peer's word that it approves may have come while its answer was on the way.
+    peerApproved: isApproved || (!isRenewal && before.peerApproved),
+    ownRequest: null,
+  }
+}
+
+/** Null: there is nothing left of the request. */
+async function withdraw(parts: TrustParts, tx: Transaction, before: Trust | null, outcome: PeerOutcome): Promise<null> {
+  if (before === null) return null
+  const { ownRequest } = before
+  if (ownRequest !== null && ownRequest.nextSecretHash !== null) {
+    // Whether the peer changed to the new secret is not known: it stays good here until the next request.
+    await updateTrust(tx, { ...before, ownRequest: outcome.kind === 'unknown' ? { ...ownRequest, until: 0 } : null })
+    return null
+  }
+  await deleteTrust(tx, before.actorId, before.peerId)
+  // A peer that took the request and could not say so would keep it for ever.
+  if (outcome.kind === 'unknown') await parts.enqueue(tx, [deletionNotice(before)])
+  return null
+}
+
+/** The reason is for the log: whoever chose the address must not map the network by the answers. */
+function failed(reason: string): ServiceError {
+  return new ServiceError(
+    'peer_failed',
+    'Cannot establish the relationship: the other actor did not answer as it has to',
+    {
+      reason,
+    },
+  )
+}

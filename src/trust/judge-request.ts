@@ -1,0 +1,69 @@
+/** What a request of a peer leads to: the rule, without a store, a clock or a network. */
+import { isAsking, type Trust } from './trust.ts'
+
+export type RequestVerdict =
+  /** A new relationship. */
+  | { readonly kind: 'add' }
+  /** The same relationship under a new secret: rights and subscriptions stay. */
+  | { readonly kind: 'rotate' }
+  /** Nobody had approved it here: it is asked for anew, under another name. */
+  | { readonly kind: 'replace' }
+  /** Both asked at once, and this actor's request counts: the peer's says that it agrees. */
+  | { readonly kind: 'join' }
+  /** Both asked at once, and the peer's request counts. `agreed`: they asked for the same. */
+  | { readonly kind: 'yield'; readonly agreed: boolean }
+  /** Both asked at once, and this actor's request alone decides. */
+  | { readonly kind: 'wait' }
+  | { readonly kind: 'refuse'; readonly because: string }
+
+export interface AskedAgain {
+  /** The actor that is asked. */
+  readonly actorId: string
+  readonly peerId: string
+  readonly baseuri: string
+  readonly relationship: string
+  readonly settlesById: boolean
+  /** The peer showed, at the address that is stored, that the request is its own. */
+  readonly verified: boolean
+}
+
+/** @param now Unix milliseconds. */
+export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: number): RequestVerdict {
+  if (existing === null) return { kind: 'add' }
+  if (existing.establishedVia !== 'trust' && existing.establishedVia !== 'trustee') {
+    return { kind: 'refuse', because: 'the relationship is one with a client' }
+  }
+  // Whoever may ask from another address, or without proof, may take every relationship over.
+  if (existing.baseuri !== asked.baseuri) return { kind: 'refuse', because: 'it comes from another address' }
+  if (existing.ownRequest !== null && isAsking(existing, now)) return judgeCrossing(existing, asked)
+  if (!asked.verified) return { kind: 'refuse', because: 'the call-back did not confirm it' }
+  if (existing.relationship === asked.relationship) return { kind: 'rotate' }
+  if (existing.approved) return { kind: 'refuse', because: 'it asks for other rights than those that were approved' }
+  return { kind: 'replace' }
+}
+
+/**
+ * Two actors that ask each other at once agree without a word: the request of the one with the lower id counts on both
+ * sides. A peer that does not know this keeps the last request that it saw, which is most likely this actor's.
+ */
+function judgeCrossing(existing: Trust, asked: AskedAgain): RequestVerdict {
+  const sameName = existing.ownRequest?.relationship === asked.relationship
+  if (!asked.verified) {
+    return existing.ownRequest?.nextSecretHash === null
+      ? { kind: 'wait' }
+      : { kind: 'refuse', because: 'the call-back did not confirm it' }
+  }
+  if (asked.settlesById && asked.peerId < asked.actorId) return { kind: 'yield', agreed: sameName }
+  return sameName ? { kind: 'join' } : { kind: 'wait' }
+}
+
+/** Who completed the approval of both sides, when this change did. */
+export function completedBy(
+  before: Pick<Trust, 'approved' | 'peerApproved'> | null,
+  after: Pick<Trust, 'approved' | 'peerApproved'>,
+): 'local' | 'remote' | null {
+  if (!after.approved || !after.peerApproved) return null
+  if (before === null) return 'local'
+  if (before.approved && before.peerApproved) return null
+  return before.approved ? 'remote' : 'local'
+}

@@ -1,0 +1,46 @@
+/** Records as they begin. */
+import { hashSecret } from '../secret/hash.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { randomPassphrase } from '../secret/random.ts'
+import { seal } from '../secret/sealed.ts'
+import { bindingOf, trustSecret, trustToken } from '../secret/sealed-columns.ts'
+import type { OwnRequest, Trust } from './trust.ts'
+
+interface Beginning {
+  readonly actorId: string
+  readonly peerId: string
+  readonly baseuri: string
+  readonly type: string
+  readonly relationship: string
+  readonly description: string
+  readonly secret: string
+  /** The initiator's is what the receiver is told beforehand; a receiver has one of its own. */
+  readonly token?: string
+  readonly approved: boolean
+  readonly peerApproved: boolean
+  readonly verified: boolean
+  readonly ownRequest: OwnRequest | null
+  readonly now: number
+}
+
+export function newTrust(ring: KeyRing, beginning: Beginning): Trust {
+  const { secret, token = randomPassphrase(), now, ...rest } = beginning
+  return {
+    ...rest,
+    ...sealedSecret(ring, rest, secret),
+    verificationToken: seal(ring, token, bindingOf(trustToken, rest.actorId, rest.peerId)),
+    establishedVia: 'trust',
+    facts: {},
+    createdAt: now,
+    lastAccessed: now,
+    lastConnectedVia: 'trust',
+  }
+}
+
+export function sealedSecret(
+  ring: KeyRing,
+  { actorId, peerId }: Pick<Trust, 'actorId' | 'peerId'>,
+  secret: string,
+): Pick<Trust, 'secret' | 'secretHash'> {
+  return { secret: seal(ring, secret, bindingOf(trustSecret, actorId, peerId)), secretHash: hashSecret(secret) }
+}

@@ -1,0 +1,108 @@
+/** What one actor says to another while a relationship comes into being. */
+import type { Timers } from '../delivery/timers.ts'
+import { isObject, type JsonText, members, normalise, stringValue } from '../json/json.ts'
+import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
+import { sameSecret } from '../secret/hash.ts'
+import { idAt, trustUrl } from './baseuri.ts'
+import { settledById } from './incoming-request.ts'
+
+/** Nobody waits longer for a handshake, whatever is configured for other calls. */
+const timeouts = { connectSeconds: 5, readSeconds: 10 } as const
+/** Before the second and the third try to read the peer's meta data. */
+const pausesMs = [500, 1000] as const
+const maxDepth = 32
+
+export type Meta = { readonly id: string; readonly type: string } | { readonly failed: string }
+
+export interface OutgoingRequest {
+  readonly actorId: string
+  /** Of this actor. */
+  readonly actorUrl: string
+  readonly type: string
+  readonly peerId: string
+  readonly baseuri: string
+  readonly relationship: string
+  readonly secret: string
+  readonly verify: string
+  readonly description: string
+}
+
+export class TrustCalls {
+  readonly #client: PeerClient
+  readonly #timers: Timers
+
+  constructor(client: PeerClient, timers: Timers) {
+    this.#client = client
+    this.#timers = timers
+  }
+
+  /** Asked up to three times, because nothing has happened yet that a repetition could spoil. */
+  async meta(baseuri: string): Promise<Meta> {
+    const request = { method: 'GET', url: `${baseuri}/meta`, timeouts } as const
+    let outcome = await this.#client.call(request)
+    for (const pauseMs of pausesMs) {
+      if (outcome.kind === 'answered' && outcome.status < 500) break
+      await new Promise<void>((resolve) => this.#timers.setTimer(pauseMs, resolve))
+      outcome = await this.#client.call(request)
+    }
+    return readMeta(outcome, baseuri)
+  }
+
+  request(asked: OutgoingRequest): Promise<PeerOutcome> {
+    return this.#client.call({
+      method: 'POST',
+      url: trustUrl(asked.baseuri, asked.relationship),
+      body: JSON.stringify({
+        baseuri: asked.actorUrl,
+        id: asked.actorId,
+        type: asked.type,
+        secret: asked.secret,
+        desc: asked.description,
+        verify: asked.verify,
+        crossing: settledById,
+      }),
+      timeouts,
+    })
+  }
+
+  /** Whether the actor at this address knows the token that came with a request in its name. */
+  async verify(asked: {
+    readonly baseuri: string
+    readonly relationship: string
+    readonly actorId: string
+    readonly secret: string
+    readonly token: string
+  }): Promise<boolean> {
+    const { baseuri, relationship, actorId, secret, token } = asked
+    const url = trustUrl(baseuri, relationship, actorId)
+    const outcome = await this.#client.call({ method: 'GET', url, bearer: { secret, baseuri }, timeouts })
+    if (outcome.kind !== 'answered') return false
+    const fields = objectIn(outcome.body)
+    const shown = textIn(fields, 'verification_token') ?? textIn(fields, 'verificationToken')
+    return shown !== null && sameSecret(shown, token)
+  }
+}
+
+function readMeta(outcome: PeerOutcome, baseuri: string): Meta {
+  if (outcome.kind !== 'answered') return { failed: outcome.reason }
+  if (outcome.status < 200 || outcome.status > 299) return { failed: `its meta data answered ${outcome.status}` }
+  const fields = objectIn(outcome.body)
+  const id = textIn(fields, 'id')
+  const type = textIn(fields, 'type')
+  if (id === null || type === null) return { failed: 'its meta data is no JSON object with id and type' }
+  return id === idAt(baseuri) ? { id, type } : { failed: 'its meta data names another actor' }
+}
+
+function objectIn(body: string): ReadonlyMap<string, JsonText> | null {
+  try {
+    const json = normalise(body, maxDepth)
+    return isObject(json) ? members(json) : null
+  } catch {
+    return null
+  }
+}
+
+function textIn(fields: ReadonlyMap<string, JsonText> | null, name: string): string | null {
+  const value = fields?.get(name)
+  return value === undefined ? null : stringValue(value)
+}

@@ -1,0 +1,157 @@
+/** A peer asks for a relationship. */
+import { ServiceError } from '../errors.ts'
+import { hashSecret } from '../secret/hash.ts'
+import { randomPassphrase } from '../secret/random.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import { fireIfCompleted, fireTrust } from './events.ts'
+import type { IncomingRequest } from './incoming-request.ts'
+import { judgeRequest, type RequestVerdict } from './judge-request.ts'
+import { newTrust, sealedSecret } from './new-trust.ts'
+import { findTrust, findTrustBySecret, insertTrust, updateTrust } from './trust-store.ts'
+import type { Trust } from './trust.ts'
+import type { Self, TrustParts } from './trust-parts.ts'
+
+export interface Received {
+  readonly trust: Trust
+  /** Where the peer gave none: told now and never again. */
+  readonly mintedSecret: string | null
+}
+
+/** A peer that changes its mind while it is being asked gets this many rounds to come to rest. */
+const mostRounds = 3
+
+/**
+ * The call-back comes first, outside of any transaction; what it confirmed counts only as long as nothing else changed
+ * the relationship, else it is asked again. So of two requests at once, on whatever side, one is the last on both sides.
+ *
+ * @throws ServiceError `forbidden`, with one text for every reason; `bad_request` when the actor asks itself.
+ */
+export async function receiveRequest(parts: TrustParts, actor: Self, request: IncomingRequest): Promise<Received> {
+  if (request.peerId === actor.id) {
+    throw new ServiceError('bad_request', 'Cannot take this trust request: an actor has no relationship with itself')
+  }
+  const mintedSecret = request.secret === null ? randomPassphrase() : null
+  const secret = request.secret ?? mintedSecret ?? ''
+  for (let round = 0; round < mostRounds; round += 1) {
+    const atFirst = await parts.store.read((q) => known(q, actor.id, request, secret))
+    const hopeful = judge(parts, actor, atFirst, request, true)
+    if (hopeful.kind === 'refuse') throw refused(hopeful.because)
+    const verified = await isVerified(parts, actor, request)
+    const done = await parts.store.writeActor(actor.id, async (tx) => {
+      const before = await known(tx, actor.id, request, secret)
+      if (stamp(before) !== stamp(atFirst)) return null
+      const verdict = judge(parts, actor, before, request, verified)
+      return { before, verdict, trust: await carryOut(parts, tx, actor, before, verdict, request, secret, verified) }
+    })
+    if (done === null) continue
+    const { before, verdict, trust } = done
+    if (verdict.kind === 'refuse') throw refused(verdict.because)
+    if (verdict.kind === 'add' || verdict.kind === 'replace')
+      await fireTrust(parts, 'trust_request_received', actor, trust)
+    if (verdict.kind !== 'wait') await fireIfCompleted(parts, actor, before, trust)
+    return { trust, mintedSecret }
+  }
+  throw refused('the relationship changed again and again meanwhile')
+}
+
+/** @throws ServiceError `forbidden` when another relationship of the actor has this secret. */
+async function known(q: Queries, actorId: string, request: IncomingRequest, secret: string): Promise<Trust | null> {
+  const bySecret = await findTrustBySecret(q, actorId, hashSecret(secret))
+  if (bySecret !== null && bySecret.peerId !== request.peerId) throw refused('the secret is in use')
+  return bySecret ?? findTrust(q, actorId, request.peerId)
+}
+
+function judge(
+  parts: TrustParts,
+  actor: Self,
+  existing: Trust | null,
+  request: IncomingRequest,
+  verified: boolean,
+): RequestVerdict {
+  return judgeRequest(existing, { ...request, actorId: actor.id, verified }, parts.now())
+}
+
+async function isVerified(parts: TrustParts, actor: Self, request: IncomingRequest): Promise<boolean> {
+  const { baseuri, relationship, secret, verify } = request
+  // Without a secret and a token of the peer's there is nothing that could be shown.
+  if (secret === null || verify === null) return false
+  return parts.calls.verify({ baseuri, relationship, actorId: actor.id, secret, token: verify })
+}
+
+/** What must not have changed between the call-back and the change that rests on it. */
+function stamp(trust: Trust | null): string {
+  return trust === null ? '' : JSON.stringify([trust.secretHash, trust.ownRequest?.id, trust.createdAt])
+}
+
+async function carryOut(
+  parts: TrustParts,
+  tx: Transaction,
+  actor: Self,
+  before: Trust | null,
+  verdict: RequestVerdict,
+  request: IncomingRequest,
+  secret: string,
+  verified: boolean,
+): Promise<Trust> {
+  const asked = newTrust(parts.keyRing, {
+    actorId: actor.id,
+    peerId: request.peerId,
+    baseuri: request.baseuri,
+    type: request.type,
+    relationship: request.relationship,
+    description: request.description,
+    secret,
+    approved: verdict.kind === 'add' && parts.isAutoAccepted(request.relationship),
+    peerApproved: true,
+    verified,
+    ownRequest: null,
+    now: parts.now(),
+  })
+  if (before === null) {
+    await insertTrust(tx, asked)
+    return asked
+  }
+  const after = changed(parts, before, verdict, asked, secret)
+  // What was only asked for is shown to whoever asked; what is stored stays as it is.
+  if (after === null) return asked
+  await updateTrust(tx, after)
+  return after
+}
+
+function changed(
+  parts: TrustParts,
+  before: Trust,
+  verdict: RequestVerdict,
+  asked: Trust,
+  secret: string,
+): Trust | null {
+  const renewed = {
+    ...before,
+    ...sealedSecret(parts.keyRing, before, secret),
+    type: asked.type,
+    peerApproved: true,
+    verified: true,
+    ownRequest: null,
+  }
+  const { relationship, description } = asked
+  switch (verdict.kind) {
+    case 'rotate':
+      return renewed
+    case 'replace':
+      return { ...renewed, relationship, description, approved: false }
+    case 'yield':
+      return verdict.agreed ? renewed : { ...renewed, relationship, description, approved: false }
+    case 'join':
+      return { ...before, peerApproved: true, verified: true }
+    case 'add':
+    case 'wait':
+    case 'refuse':
+      return null
+    default:
+      return verdict satisfies never
+  }
+}
+
+function refused(reason: string): ServiceError {
+  return new ServiceError('forbidden', 'Cannot take this trust request', { reason })
+}

@@ -1,0 +1,69 @@
+/** The record of a relationship as it is shown. */
+import type { KeyRing } from '../secret/key-ring.ts'
+import { open } from '../secret/sealed.ts'
+import { bindingOf, trustSecret, trustToken } from '../secret/sealed-columns.ts'
+import type { Trust, TrustFacts } from './trust.ts'
+
+export interface TrustRecord extends TrustFacts {
+  /** The actor whose relationship it is. */
+  readonly id: string
+  readonly peerid: string
+  readonly baseuri: string
+  readonly type: string
+  readonly relationship: string
+  readonly desc: string
+  readonly approved: boolean
+  readonly peer_approved: boolean
+  readonly verified: boolean
+  readonly established_via: string
+  /** ISO 8601, UTC. */
+  readonly created_at: string
+  readonly last_accessed: string
+  readonly last_connected_at: string
+  readonly last_connected_via: string
+}
+
+export interface TrustSecrets {
+  readonly secret: string
+  readonly verification_token: string
+  readonly verificationToken: string
+}
+
+/** What everybody may see who may see the relationship: no secret and no token. */
+export function trustRecord(trust: Trust): TrustRecord {
+  const lastAccessed = timestamp(trust.lastAccessed)
+  return {
+    id: trust.actorId,
+    peerid: trust.peerId,
+    baseuri: trust.baseuri,
+    type: trust.type,
+    relationship: trust.relationship,
+    desc: trust.description,
+    approved: trust.approved,
+    peer_approved: trust.peerApproved,
+    verified: trust.verified,
+    established_via: trust.establishedVia,
+    created_at: timestamp(trust.createdAt),
+    last_accessed: lastAccessed,
+    last_connected_at: lastAccessed,
+    last_connected_via: trust.lastConnectedVia,
+    ...trust.facts,
+  }
+}
+
+export function secretOf(ring: KeyRing, trust: Pick<Trust, 'actorId' | 'peerId' | 'secret'>): string {
+  return open(ring, trust.secret, bindingOf(trustSecret, trust.actorId, trust.peerId))
+}
+
+/** In both spellings that are in use. */
+export function tokensOf(
+  ring: KeyRing,
+  trust: Pick<Trust, 'actorId' | 'peerId' | 'verificationToken'>,
+): Omit<TrustSecrets, 'secret'> {
+  const token = open(ring, trust.verificationToken, bindingOf(trustToken, trust.actorId, trust.peerId))
+  return { verification_token: token, verificationToken: token }
+}
+
+function timestamp(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace('Z', '000+00:00')
+}

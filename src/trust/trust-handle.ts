@@ -1,0 +1,28 @@
+/** Relationships as an application's handlers hold them. */
+import { ServiceError } from '../errors.ts'
+import type { TrustHandle } from '../app/actor-handle.ts'
+import { trustRecord } from './record.ts'
+import type { Self } from './trust-parts.ts'
+import type { Trusts } from './trusts.ts'
+
+export function trustHandle(trusts: Trusts, actor: Self): TrustHandle {
+  return {
+    list: async (filter = {}) => (await trusts.list(actor.id, filter)).map(trustRecord),
+    async get(peerId) {
+      const trust = await trusts.find(actor.id, peerId)
+      return trust === null ? undefined : trustRecord(trust)
+    },
+    request: async (url, relationship, description) =>
+      trustRecord(await trusts.request(actor, { url, relationship, description })),
+    approve: async (peerId) => trustRecord(await trusts.change(actor, peerId, null, { approved: true })),
+    async delete(peerId) {
+      try {
+        await trusts.delete(actor, peerId, null, { byPeer: false, tell: true })
+        return true
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'not_found') return false
+        throw error
+      }
+    },
+  }
+}

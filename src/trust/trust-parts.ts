@@ -1,0 +1,34 @@
+/** What the files of this room share. */
+import type { Actor } from '../actor/actor.ts'
+import type { ActorHandle } from '../app/actor-handle.ts'
+import type { Registry } from '../app/registry.ts'
+import type { Notice } from '../delivery/notice.ts'
+import type { Log } from '../observe/log.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import type { TrustCalls } from './peer-calls.ts'
+
+export type Self = Pick<Actor, 'id' | 'creator'>
+
+export interface TrustParts {
+  readonly store: Store
+  readonly keyRing: KeyRing
+  readonly registry: Registry
+  readonly log: Log
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly baseUrl: string
+  /** The application's type, as peers are told. */
+  readonly type: string
+  readonly handleOf: (actor: Self) => ActorHandle
+  readonly calls: TrustCalls
+  readonly enqueue: (tx: Transaction, notices: readonly Notice[]) => Promise<void>
+  /** The relationship of a request that names none. */
+  readonly defaultRelationship: string
+  /** Whether a request for this relationship is approved at once. */
+  readonly isAutoAccepted: (relationship: string) => boolean
+  /** What else goes with a relationship, before its row does. */
+  readonly onEnd: readonly ((tx: Transaction, actorId: string, peerId: string) => Promise<unknown>)[]
+  /** Told after the commit, once for each time that both sides came to agree. Nobody waits for it. */
+  readonly onMutual: (actor: Self, peerId: string) => void
+}

@@ -1,0 +1,177 @@
+/** Relationships of an actor: asking, being asked, approving, changing and ending. */
+import { ServiceError } from '../errors.ts'
+import type { JsonText } from '../json/json.ts'
+import type { Queries } from '../store/store.ts'
+import { parseBaseuri, trustUrl } from './baseuri.ts'
+import { fireDeleted, fireIfCompleted } from './events.ts'
+import { parseIncomingRequest } from './incoming-request.ts'
+import { initiate } from './initiate.ts'
+import { deletionNotice, isTold } from './partings.ts'
+import { type Received, receiveRequest } from './receive.ts'
+import type { TrustChange } from './trust-change.ts'
+import { secretOf, tokensOf, type TrustRecord, type TrustSecrets, trustRecord } from './record.ts'
+import { parseRelationship } from './relationship-name.ts'
+import { deleteTrust, findTrust, findTrusts, updateTrust } from './trust-store.ts'
+import { isNamed, type Trust } from './trust.ts'
+import type { Self, TrustParts } from './trust-parts.ts'
+
+export interface TrustFilter {
+  readonly relationship?: string | undefined
+  /** The peer's application type. */
+  readonly type?: string | undefined
+  readonly peerId?: string | undefined
+}
+
+export interface Wish {
+  readonly url: string
+  /** The default one when absent or empty. */
+  readonly relationship?: string | undefined
+  readonly description?: string | undefined
+  readonly type?: string | undefined
+}
+
+export class Trusts {
+  readonly #parts: TrustParts
+
+  constructor(parts: TrustParts) {
+    this.#parts = parts
+  }
+
+  /** By peer. */
+  async list(actorId: string, filter: TrustFilter = {}): Promise<Trust[]> {
+    const trusts = await this.#parts.store.read((q) => findTrusts(q, actorId))
+    return trusts.filter(
+      (trust) =>
+        (filter.relationship === undefined || trust.relationship === filter.relationship) &&
+        (filter.type === undefined || trust.type === filter.type) &&
+        (filter.peerId === undefined || trust.peerId === filter.peerId),
+    )
+  }
+
+  find(actorId: string, peerId: string): Promise<Trust | null> {
+    return this.#parts.store.read((q) => findTrust(q, actorId, peerId))
+  }
+
+  /** As it is shown: the owner sees the secret, the peer itself its token, everybody else neither. */
+  shown(trust: Trust, to: 'owner' | 'peer' | 'others'): TrustRecord & Partial<TrustSecrets> {
+    const { keyRing } = this.#parts
+    return {
+      ...trustRecord(trust),
+      ...(to === 'owner' ? { secret: secretOf(keyRing, trust) } : {}),
+      ...(to === 'others' ? {} : tokensOf(keyRing, trust)),
+    }
+  }
+
+  /** @throws ServiceError `not_found` when there is none, or none of this relationship; null stands for any. */
+  async require(actorId: string, peerId: string, relationship: string | null): Promise<Trust> {
+    return this.#parts.store.read((q) => required(q, actorId, peerId, relationship))
+  }
+
+  /** @throws ServiceError `bad_request`, `peer_failed`, `conflict` */
+  async request(actor: Self, wish: Wish): Promise<Trust> {
+    const { url, relationship = '', description = '', type } = wish
+    const baseuri = parseBaseuri(url)
+    if (baseuri === null) throw refused('ask for this relationship', 'the url is not the address of an actor')
+    const name = parseRelationship(relationship === '' ? this.#parts.defaultRelationship : relationship)
+    if (name === null) throw refused('ask for this relationship', 'the relationship cannot have this name')
+    return initiate(this.#parts, actor, {
+      baseuri,
+      relationship: name,
+      description,
+      ...(type === undefined ? {} : { type }),
+    })
+  }
+
+  /** @throws ServiceError `bad_request`, `forbidden` */
+  async receive(actor: Self, relationship: string, body: JsonText): Promise<Received> {
+    return receiveRequest(this.#parts, actor, parseIncomingRequest(relationship, body))
+  }
+
+  /**
+   * An approval is stored first and told afterwards; saying it again tells it again, for a peer that missed it. The
+   * peer is not told that an approval was withdrawn: it finds out with its next request.
+   *
+   * @throws ServiceError `not_found`
+   */
+  async change(actor: Self, peerId: string, relationship: string | null, change: TrustChange): Promise<Trust> {
+    const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx) => {
+      const before = await required(tx, actor.id, peerId, relationship)
+      const after = {
+        ...before,
+        approved: change.approved ?? before.approved,
+        baseuri: change.baseuri ?? before.baseuri,
+        description: change.description ?? before.description,
+      }
+      await updateTrust(tx, after)
+      if (change.approved === true && isTold(after)) await this.#parts.enqueue(tx, [this.#approvalNotice(after)])
+      return { before, after }
+    })
+    await fireIfCompleted(this.#parts, actor, before, after)
+    return after
+  }
+
+  #approvalNotice(trust: Trust) {
+    const { actorId, peerId, baseuri, secret, relationship } = trust
+    return {
+      kind: 'approval',
+      actorId,
+      peerId,
+      method: 'POST',
+      url: trustUrl(baseuri, relationship, actorId),
+      baseuri,
+      secret,
+      body: '{"approved":true}',
+    } as const
+  }
+
+  /** The peer says that its owner approved. @throws ServiceError `not_found` */
+  async approvedByPeer(actor: Self, peerId: string, relationship: string): Promise<void> {
+    const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx) => {
+      const before = await required(tx, actor.id, peerId, relationship)
+      const after = { ...before, peerApproved: true }
+      if (!before.peerApproved) await updateTrust(tx, after)
+      return { before, after }
+    })
+    await fireIfCompleted(this.#parts, actor, before, after)
+  }
+
+  /**
+   * Ends the relationship here, at once and with all that belongs to it. The peer is told afterwards, however long it
+   * takes to reach it.
+   *
+   * @throws ServiceError `not_found`
+   */
+  async delete(
+    actor: Self,
+    peerId: string,
+    relationship: string | null,
+    { byPeer, tell }: { readonly byPeer: boolean; readonly tell: boolean },
+  ): Promise<void> {
+    const { store, onEnd, enqueue } = this.#parts
+    const trust = await store.writeActor(actor.id, async (tx) => {
+      const found = await required(tx, actor.id, peerId, relationship)
+      for (const end of onEnd) await end(tx, actor.id, peerId)
+      await deleteTrust(tx, actor.id, peerId)
+      if (tell && isTold(found) && found.baseuri !== `${this.#parts.baseUrl}/${actor.id}`) {
+        await enqueue(tx, [deletionNotice(found)])
+      }
+      return found
+    })
+    await fireDeleted(this.#parts, actor, trust, byPeer)
+  }
+}
+
+async function required(q: Queries, actorId: string, peerId: string, relationship: string | null): Promise<Trust> {
+  const trust = await findTrust(q, actorId, peerId)
+  if (trust === null || (relationship !== null && !isNamed(trust, relationship))) {
+    throw new ServiceError(
+      'not_found',
+      `There is no such relationship with peer ${JSON.stringify(peerId.slice(0, 128))}`,
+    )
+  }
+  return trust
+}
+
+function refused(what: string, why: string): ServiceError {
+  return new ServiceError('bad_request', `Cannot ${what}: ${why}`)
+}
