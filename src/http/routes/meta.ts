@@ -10,7 +10,7 @@ const protocolVersion = '1.0'
 const formats = 'json'
 
 /** Option tags of the protocol that this release serves. */
-const supported = ['actions', 'listproperties', 'methods', 'nestedproperties', 'resources']
+const supported = ['actions', 'listproperties', 'methods', 'nestedproperties', 'onewaytrust', 'resources', 'trust']
 
 export const metaRoutes: readonly Route[] = [
   {
