@@ -36,9 +36,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ui: [...foundation, ...domain],
   http: [...foundation, ...domain, 'ui'],
   mcp: [...foundation, ...domain],
-  cli: [...domainMay, 'store', 'http', 'ui', 'mcp', 'service'],
-  service: [...domainMay, 'store', 'store/sqlite', 'store/postgres', 'http', 'ui', 'mcp'],
-  index: [...domainMay, 'http', 'service'],
+  // The release's number, read from the package.
+  release: [],
+  service: [...domainMay, 'release', 'store', 'store/sqlite', 'store/postgres', 'http', 'ui', 'mcp'],
+  // What an application declares, and the service that it makes: above everything but the commands.
+  troupe: [...domainMay, 'release', 'http', 'ui', 'service'],
+  'node-handler': ['http', 'troupe'],
+  cli: [...domainMay, 'release', 'store', 'http', 'ui', 'mcp', 'service', 'troupe'],
+  index: [...domainMay, 'store', 'http', 'ui', 'troupe', 'node-handler'],
 }
 
 /** These open the driver that is configured. Nobody else names one. */
