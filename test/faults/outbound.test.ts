@@ -264,6 +264,21 @@ describe('what came of a call', () => {
     assertKind(await client().call(get(url, { timeouts })), 'unreached')
   })
 
+  it('is that nothing was sent, and stays so when the connection comes about after nobody waits for it', async () => {
+    const server = await httpServer()
+    const { promise: found, resolve: find } = Promise.withResolvers<LookupAddress[]>()
+    const peers = client({ resolve: async () => found })
+    const url = `http://peer.example:${server.port}`
+    const timeouts = { connectSeconds: 0.05, readSeconds: 20 }
+    assertKind(await peers.call({ method: 'POST', url: `${url}/late`, body: '{}', timeouts }), 'unreached')
+    find([{ address: '127.0.0.1', family: 4 }])
+    assertKind(await peers.call(get(`${url}/next`)), 'answered')
+    assert.deepEqual(
+      server.requests.map(({ line }) => line),
+      ['GET /next'],
+    )
+  })
+
   const broken: readonly [what: string, serve: (socket: Socket) => void][] = [
     ['closed without an answer', (socket) => void socket.end()],
     ['reset without an answer', (socket) => void socket.resetAndDestroy()],
@@ -301,6 +316,11 @@ describe('what came of a call', () => {
     await peers.close()
     assertKind(await running, 'unknown')
     assertKind(await peers.call(get(server.url)), 'unreached')
+    assert.equal(server.connections.length, 1)
+
+    const unused = client()
+    await unused.close()
+    assertKind(await unused.call(get(server.url)), 'unreached')
     assert.equal(server.connections.length, 1)
   })
 })
