@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { relate, type Related } from '../support/friends.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+
+forEachService((start) => {
+  let service: TestService
+  let bob: TestActor
+  let alice: TestActor
+  let friendship: Related
+
+  before(async () => {
+    service = await start({
+      listen: true,
+      declare: (app) => {
+        app.method('get_weather', () => ({ weather: 'fine' }))
+        app.method('admin_reset', () => ({ reset: true }))
+        app.trustType({
+          name: 'reader',
+          display_name: 'Reader',
+          description: 'Reads the diary',
+          permissions: { properties: { patterns: ['diary'], operations: ['read', 'subscribe'] } },
+        })
+      },
+    })
+  })
+
+  async function meet(relationship = 'friend', approved = true): Promise<void> {
+    alice = await service.createActor('alice@example.com')
+    bob = await service.createActor('bob@example.com')
+    await bob.request('POST', '/properties', {
+      diary: 'dear diary',
+      private: { pin: 1 },
+      settings: { theme: 'dark', secret: 'x' },
+      trips: { _type: 'list' },
+    })
+    friendship = await relate(alice, [service, bob], relationship, approved)
+  }
+
+  const override = (body: unknown) =>
+    bob.request('PUT', `/trust/${friendship.relationship}/${alice.id}/permissions`, body)
+  const json = async (response: Response): Promise<Record<string, unknown>> =>
+    (await response.json()) as Record<string, unknown>
+
+  describe('the permissions of a relationship', () => {
+    it('R-PERM-01 are those of its trust type as long as the owner says nothing else', async () => {
+      await meet()
+      const answer = await bob.request('GET', `/trust/friend/${alice.id}/permissions`)
+      assert.equal(answer.status, 200)
+      assert.deepEqual(await json(answer), {
+        actor_id: bob.id,
+        peer_id: alice.id,
+        trust_type: 'friend',
+        properties: {
+          patterns: ['*'],
+          operations: ['read', 'write'],
+          excluded_patterns: ['private/*', 'security/*', '_internal/*'],
+        },
+        methods: { allowed: ['*'], denied: ['delete_*', 'admin_*', 'system_*'] },
+        actions: { allowed: ['*'], denied: ['delete_*', 'admin_*', 'system_*'] },
+        tools: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
+        resources: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['private/*', 'security/*'] },
+        prompts: {},
+        created_by: 'system',
+        updated_at: null,
+        notes: '',
+        is_custom: false,
+        source: 'trust_type_default',
+      })
+    })
+
+    it('R-PERM-01 decision 18: are shown merged with the override, and the type’s again once it is gone', async () => {
+      await meet()
+      assert.equal(
+        (await override({ properties: { excluded_patterns: ['diary'] }, notes: 'not the diary' })).status,
+        201,
+      )
+      assert.equal((await override({ methods: { denied: ['get_*'] } })).status, 200)
+      const shown = await json(await bob.request('GET', `/trust/friend/${alice.id}/permissions`))
+      assert.deepEqual(shown['properties'], {
+        patterns: ['*'],
+        operations: ['read', 'write'],
+        excluded_patterns: ['private/*', 'security/*', '_internal/*', 'diary'],
+      })
+      assert.deepEqual(
+        [shown['is_custom'], shown['source'], shown['notes'], shown['created_by']],
+        [true, 'custom_override', 'not the diary', 'creator'],
+      )
+      assert.equal((await bob.request('DELETE', `/trust/friend/${alice.id}/permissions`)).status, 204)
+      assert.equal((await json(await bob.request('GET', `/trust/friend/${alice.id}/permissions`)))['is_custom'], false)
+      assert.equal((await bob.request('DELETE', `/trust/friend/${alice.id}/permissions`)).status, 204)
+    })
+
+    it('R-PERM-01 exist only where the relationship does, under its own type', async () => {
+      await meet()
+      for (const path of [`/trust/friend/nobody/permissions`, `/trust/admin/${alice.id}/permissions`]) {
+        for (const method of ['GET', 'PUT', 'DELETE']) {
+          assert.equal(
+            (await bob.request(method, path, method === 'PUT' ? {} : undefined)).status,
+            404,
+            `${method} ${path}`,
+          )
+        }
+      }
+      assert.equal((await override([])).status, 400)
+      assert.equal((await override({ properties: { patterns: 'x' } })).status, 400)
+      assert.equal((await bob.request('POST', `/trust/friend/${alice.id}/permissions`, {})).status, 405)
+    })
+
+    it('PEER-06 R-PERM-04 are not the peer’s to read here or to change', async () => {
+      await meet()
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        const answer = await friendship.request(
+          method,
+          `/trust/friend/${alice.id}/permissions`,
+          method === 'PUT' ? { methods: ['*'] } : undefined,
+        )
+        assert.equal(answer.status, 403, method)
+      }
+      assert.equal((await json(await bob.request('GET', `/trust/friend/${alice.id}/permissions`)))['is_custom'], false)
+    })
+  })
+
+  describe('what a peer reaches', () => {
+    const reads = async (path: string): Promise<number> => (await friendship.request('GET', path)).status
+
+    it('R-PERM-04 is what its trust type grants', async () => {
+      await meet()
+      assert.equal(await reads('/properties/diary'), 200)
+      assert.equal(await reads('/properties/private/pin'), 403)
+      assert.equal(await reads('/properties/private'), 403)
+      assert.equal(await reads('/methods/get_weather'), 200)
+      assert.equal(await reads('/methods/admin_reset'), 403)
+      assert.equal((await friendship.request('PUT', '/properties/diary', 'new')).status, 204)
+      assert.equal((await friendship.request('DELETE', '/properties/diary')).status, 403)
+      assert.deepEqual(Object.keys(await json(await friendship.request('GET', '/properties'))), [
+        'diary',
+        'settings',
+        'trips',
+      ])
+      assert.deepEqual(await json(await friendship.request('GET', '/methods')), {
+        methods: [{ name: 'get_weather', description: '', input_schema: null, output_schema: null, annotations: {} }],
+      })
+    })
+
+    it('ACL-10 changes with the override, on the very next request', async () => {
+      await meet()
+      await override({ properties: { excluded_patterns: ['diary'] } })
+      assert.equal(await reads('/properties/diary'), 403)
+      await bob.request('DELETE', `/trust/friend/${alice.id}/permissions`)
+      assert.equal(await reads('/properties/diary'), 200)
+      await override({ methods: { denied: ['get_*'] } })
+      assert.equal(await reads('/methods/get_weather'), 403)
+    })
+
+    it('R-PERM-04 ends where an exclusion begins, for the parent too', async () => {
+      await meet()
+      await override({ properties: { excluded_patterns: ['settings/secret'] } })
+      assert.equal(await reads('/properties/settings/theme'), 200)
+      assert.equal(await reads('/properties/settings/secret'), 403)
+      assert.equal(await reads('/properties/settings'), 403)
+      assert.equal((await friendship.request('PUT', '/properties/settings', { theme: 'x' })).status, 403)
+      assert.equal((await friendship.request('PUT', '/properties/settings/theme', 'light')).status, 204)
+      assert.deepEqual(Object.keys(await json(await friendship.request('GET', '/properties'))), ['diary', 'trips'])
+    })
+
+    it('ACL-07 narrows to the override’s own grants when it says "merge": false', async () => {
+      await meet()
+      await override({ properties: { patterns: ['diary'], operations: ['read'], merge: false } })
+      assert.equal(await reads('/properties/diary'), 200)
+      assert.equal(await reads('/properties/settings'), 403)
+      assert.equal((await friendship.request('PUT', '/properties/diary', 'x')).status, 403)
+    })
+
+    it('decision 15: is nothing under a name that nobody registered, until the owner grants', async () => {
+      await meet('neighbour')
+      assert.equal(await reads('/properties/diary'), 403)
+      await override({ properties: ['diary'] })
+      assert.equal(await reads('/properties/diary'), 200)
+      assert.equal(await reads('/properties/settings'), 403)
+    })
+
+    it('decision 13, ACL-12: is nothing before the approval, whatever is granted', async () => {
+      await meet('friend', false)
+      await override({ properties: { patterns: ['*'], operations: ['read'] } })
+      for (const path of [
+        '/properties',
+        '/properties/diary',
+        '/methods',
+        `/permissions/${alice.id}`,
+        `/trust/friend/${alice.id}/shared_properties`,
+      ]) {
+        assert.equal(await reads(path), 403, path)
+      }
+    })
+  })
+
+  describe('what a peer was granted', () => {
+    it('R-PERM-03 is told to the peer itself, defaults included', async () => {
+      await meet('reader')
+      const answer = await friendship.request('GET', `/permissions/${alice.id}`)
+      assert.equal(answer.status, 200)
+      assert.deepEqual(await json(answer), {
+        actor_id: bob.id,
+        peer_id: alice.id,
+        permissions: {
+          properties: { patterns: ['diary'], operations: ['read', 'subscribe'] },
+          methods: {},
+          actions: {},
+          tools: {},
+          resources: {},
+          prompts: {},
+        },
+        source: 'trust_type_default',
+        trust_type: 'reader',
+      })
+    })
+
+    it('R-PERM-03 is nothing that another peer reads', async () => {
+      await meet()
+      const carol = await service.createActor('carol@example.com')
+      const other = await relate(carol, [service, bob])
+      assert.equal((await other.request('GET', `/permissions/${alice.id}`)).status, 403)
+      assert.equal((await other.request('GET', `/permissions/${carol.id}`)).status, 200)
+      assert.equal((await bob.request('GET', '/permissions/nobody')).status, 404)
+    })
+
+    it('R-PERM-02 may be subscribed to where the right is granted, and no other name is told', async () => {
+      await meet('reader')
+      const answer = await friendship.request('GET', `/trust/reader/${alice.id}/shared_properties`)
+      assert.deepEqual(await json(answer), {
+        actor_id: bob.id,
+        peer_id: alice.id,
+        relationship: 'reader',
+        shared_properties: [{ name: 'diary', display_name: 'Diary', item_count: 0, operations: ['read', 'subscribe'] }],
+        excluded_properties: [],
+      })
+      assert.equal((await bob.request('GET', `/trust/reader/${alice.id}/shared_properties`)).status, 403)
+    })
+  })
+
+  describe('the question why', () => {
+    it('is answered to the owner with the rule, its source and what would change it', async () => {
+      await meet()
+      const answer = await bob.request(
+        'GET',
+        `/permissions/${alice.id}?explain=${encodeURIComponent('read:private/pin')}`,
+      )
+      assert.deepEqual(await json(answer), {
+        operation: 'read',
+        category: 'properties',
+        target: 'private/pin',
+        allowed: false,
+        because: '"private/*" in excluded_patterns of the trust type friend covers it',
+        rule: { part: 'excluded_patterns', pattern: 'private/*', source: 'trust_type' },
+        to_change: 'give the peer another trust type: exclusions of a type cannot be lifted',
+      })
+      assert.equal((await bob.request('GET', `/permissions/${alice.id}?explain=fly:x`)).status, 400)
+    })
+
+    it('is not answered to the peer', async () => {
+      await meet()
+      assert.equal((await friendship.request('GET', `/permissions/${alice.id}?explain=read:x`)).status, 403)
+    })
+
+    it('gives the answer that a request gets', async () => {
+      await meet()
+      await override({ properties: { excluded_patterns: ['settings/secret'] } })
+      for (const target of ['diary', 'private', 'private/pin', 'settings', 'settings/theme', 'settings/secret']) {
+        const told = await json(
+          await bob.request('GET', `/permissions/${alice.id}?explain=${encodeURIComponent(`read:${target}`)}`),
+        )
+        const got = await friendship.request('GET', `/properties/${target}`)
+        assert.equal(told['allowed'], got.status === 200, target)
+      }
+    })
+  })
+
+  it('R-PERM-04 trust types of the application are told to everybody with the built-in ones', async () => {
+    await meet()
+    const types = (await (await service.request(`/${bob.id}/meta/actingweb/trust_types`)).json()) as {
+      name: string
+      created_by: string
+    }[]
+    assert.deepEqual(
+      types.map(({ name, created_by }) => `${name} by ${created_by}`),
+      [
+        'admin by system',
+        'associate by system',
+        'friend by system',
+        'mcp_client by system',
+        'partner by system',
+        'reader by application',
+        'viewer by system',
+      ],
+    )
+  })
+})
