@@ -184,6 +184,7 @@ describe('an answer', () => {
       ['actor1', 'peer', operation],
       ['actor1', 'peer', operation],
       ['actor1', 'peer', operation],
+      ['actor1', 'peer', operation],
       ['actor1', 'client', operation],
       ['actor1', 'client', operation],
     ])
