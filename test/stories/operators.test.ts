@@ -1,0 +1,376 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { ServiceError } from '../../src/errors.ts'
+import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
+import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
+
+describe('health', () => {
+  const start = sqliteService()
+
+  it('OPS-03 OPS-07 is live as long as the process answers, and ready as long as it should be asked', async () => {
+    let storeFails = false
+    const service = await start({
+      wrapStore: (store) => ({
+        dialect: store.dialect,
+        read: (work) => store.read(work),
+        snapshot: (work) => store.snapshot(work),
+        write: (work) => store.write(work),
+        writeActor: (actorId, work) => store.writeActor(actorId, work),
+        ping: () =>
+          storeFails
+            ? Promise.reject(new ServiceError('store_unavailable', undefined, { reason: 'planned' }))
+            : store.ping(),
+        close: () => store.close(),
+      }),
+    })
+    const ask = async (path: string): Promise<[number, string]> => {
+      const answer = await service.request(path)
+      return [answer.status, await answer.text()]
+    }
+    const live: [number, string] = [200, '{"status":"live"}']
+    const ready: [number, string] = [200, '{"status":"ready"}']
+
+    assert.deepEqual(await ask('/health/live'), live)
+    assert.deepEqual(await ask('/health/ready'), ready)
+
+    storeFails = true
+    assert.deepEqual(await ask('/health/live'), live)
+    assert.deepEqual(await ask('/health/ready'), [
+      503,
+      '{"error":"store_unavailable","message":"Storage cannot be used right now"}',
+    ])
+
+    storeFails = false
+    assert.deepEqual(await ask('/health/ready'), ready)
+
+    const running = await service.app.start()
+    running.stopping()
+    assert.deepEqual(await ask('/health/live'), live)
+    assert.deepEqual(await ask('/health/ready'), [
+      503,
+      '{"error":"shutting_down","message":"The service is shutting down"}',
+    ])
+  })
+
+  it('OPS-03 asks nothing of the store to be live', async () => {
+    const service = await start()
+    service.reset()
+    await service.request('/health/live')
+    assert.deepEqual(service.statements, [])
+  })
+})
+
+describe('metrics', () => {
+  const start = sqliteService()
+
+  it('are open where no token is configured, in the Prometheus text format', async () => {
+    const service = await start()
+    const answer = await service.request('/metrics')
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+    const lines = (await answer.text()).trimEnd().split('\n')
+    for (const line of lines.filter((text) => text !== ''))
+      assert.match(line, /^(# (HELP|TYPE) [a-z0-9_]+ |[a-z0-9_]+(\{[^{}]*\})? \S+$)/)
+    assert.ok(lines.includes('# TYPE troupe_http_request_duration_seconds histogram'))
+  })
+
+  it('want the configured token as a bearer, and tell nobody else anything', async () => {
+    const token = 'a-token-of-the-operator-0123456789'
+    const service = await start({ env: { TROUPE_METRICS_TOKEN: token } })
+    for (const authorization of [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      `Bearer ${token.slice(0, -1)}`,
+      `Bearer ${token}x`,
+      `Bearer  ${token}`,
+      `Basic ${Buffer.from(`metrics:${token}`).toString('base64')}`,
+      token,
+    ]) {
+      const answer = await service.request('/metrics', {
+        headers: authorization === undefined ? {} : { authorization },
+      })
+      assert.equal(answer.status, 401, String(authorization))
+      assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
+      assert.deepEqual(await answer.json(), {
+        error: 'unauthorized',
+        message: 'Cannot show the metrics: their bearer token is needed',
+      })
+    }
+    const inQuery = await service.request(`/metrics?token=${token}&access_token=${token}`)
+    assert.equal(inQuery.status, 401)
+    const answer = await service.request('/metrics', { headers: { authorization: `Bearer ${token}` } })
+    assert.equal(answer.status, 200)
+    assert.equal((await answer.text()).includes(token), false)
+  })
+
+  it('have labels from the route table alone: nothing that a sender writes becomes one', async () => {
+    const service = await start({ declare: (app) => declareAll(app) })
+    const actor = await service.createActor()
+    await furnish(actor)
+    for (let round = 0; round < 50; round += 1) {
+      await service.request(`/stranger-${round}/properties/x-${round}`)
+      await service.request('/', { method: `METHOD${round}` })
+      await actor.request('PUT', `/properties/name-${round}`, '1')
+      await actor.request('POST', `/actions/action-${round}`, {})
+      await service.request(`/a/b/c/${round}`)
+    }
+    const text = await (await service.request('/metrics')).text()
+    const ids = new Set(routes.map(({ id }) => id))
+    const counted = [...text.matchAll(/^troupe_http_request_duration_seconds_count\{(.*)\} /gm)].map(
+      ([, labels = '']) =>
+        Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, k = '', v = '']) => [k, v])),
+    )
+    assert.ok(counted.length > 5)
+    for (const { route = '', method = '', status = '' } of counted) {
+      assert.ok(ids.has(route) || route === 'none', route)
+      assert.ok(['GET', 'POST', 'PUT', 'DELETE', 'other'].includes(method), method)
+      assert.match(status, /^[1-5][0-9][0-9]$/)
+    }
+    for (const text of ['stranger-', 'METHOD', 'name-', 'action-', actor.id])
+      assert.equal(JSON.stringify(counted).includes(text), false)
+    assert.match(
+      text,
+      /^troupe_http_request_duration_seconds_count\{route="putProperty",method="PUT",status="204"\} 50$/m,
+    )
+  })
+
+  it('count a request as running until it is answered', async () => {
+    const service = await start()
+    const running = async (): Promise<string | undefined> =>
+      /^troupe_http_requests_running (\d+)$/m.exec(await (await service.request('/metrics')).text())?.[1]
+    for (let round = 0; round < 5; round += 1) {
+      await service.request('/')
+      await service.request('/no/such/address')
+      await service.request('/', { method: 'POST', body: '{' })
+    }
+    assert.equal(await running(), '1')
+  })
+})
+
+interface Schema {
+  readonly [key: string]: unknown
+}
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+  readonly schema?: Schema
+}
+interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly parameters: readonly Parameter[]
+  readonly security: readonly Record<string, readonly string[]>[]
+  readonly requestBody?: { readonly content: Record<string, { readonly schema?: Schema }> }
+  readonly responses: Record<
+    string,
+    { readonly description: string; readonly content?: Record<string, { schema?: Schema }> }
+  >
+}
+interface Document {
+  readonly openapi: string
+  readonly info: { readonly title: string; readonly version: string }
+  readonly servers: readonly { readonly url: string }[]
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly components: { readonly securitySchemes: Record<string, { readonly type: string; readonly scheme: string }> }
+}
+
+/** What OpenAPI 3.1.1 asks of a document, as far as ours can go wrong. Empty for a good one. */
+function faultsOf(document: Document): string[] {
+  const faults: string[] = []
+  const check = (holds: boolean, fault: string): void => void (holds || faults.push(fault))
+  check(/^3\.1\.\d+$/.test(document.openapi), 'openapi is no 3.1 version')
+  check(document.info.title !== '' && document.info.version !== '', 'info lacks title or version')
+  for (const { url } of document.servers) check(URL.canParse(url), `server ${url} is no address`)
+  const ids = new Set<string>()
+  const shapes = new Map<string, string>()
+  for (const [path, item] of Object.entries(document.paths)) {
+    check(/^\/[A-Za-z0-9{}/._~!$&'()*+,;=:@%-]*$/.test(path), `${path} is no path`)
+    check(!/%(?![0-9A-F]{2})/i.test(path), `${path} is badly encoded`)
+    const shape = path.replace(/\{[^}]*\}/g, '{}')
+    check(!shapes.has(shape), `${path} is the same as ${shapes.get(shape)}`)
+    shapes.set(shape, path)
+    const inPath = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name)
+    check(new Set(inPath).size === inPath.length, `${path} names a parameter twice`)
+    for (const [method, operation] of Object.entries(item)) {
+      const where = `${method} ${path}`
+      check(
+        ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'].includes(method),
+        `${where}: no method`,
+      )
+      check(!ids.has(operation.operationId), `${where}: operation id ${operation.operationId} twice`)
+      ids.add(operation.operationId)
+      check(operation.operationId !== '' && operation.summary !== '', `${where}: no id or no summary`)
+      check(operation.tags.length > 0 && operation.tags.every((tag) => typeof tag === 'string'), `${where}: tags`)
+      const declared = operation.parameters.filter((parameter) => parameter.in === 'path')
+      check(
+        JSON.stringify(declared.map(({ name }) => name).sort()) === JSON.stringify([...inPath].sort()),
+        `${where}: path parameters`,
+      )
+      check(
+        new Set(operation.parameters.map((parameter) => `${parameter.in} ${parameter.name}`)).size ===
+          operation.parameters.length,
+        `${where}: a parameter twice`,
+      )
+      for (const parameter of operation.parameters) {
+        check(['path', 'query', 'header', 'cookie'].includes(parameter.in), `${where}: ${parameter.name} is nowhere`)
+        check(parameter.in !== 'path' || parameter.required === true, `${where}: ${parameter.name} must be required`)
+        check(parameter.schema !== undefined, `${where}: ${parameter.name} has no schema`)
+      }
+      for (const requirement of operation.security)
+        for (const name of Object.keys(requirement))
+          check(name in document.components.securitySchemes, `${where}: security scheme ${name}`)
+      const { content = {} } = operation.requestBody ?? {}
+      check(operation.requestBody === undefined || Object.keys(content).length > 0, `${where}: empty request body`)
+      check(operation.requestBody === undefined || method !== 'get', `${where}: a body with GET`)
+      check(Object.keys(operation.responses).length > 0, `${where}: no responses`)
+      for (const [status, response] of Object.entries(operation.responses)) {
+        check(/^[1-5][0-9][0-9]$/.test(status), `${where}: status ${status}`)
+        check(response.description !== '', `${where}: ${status} has no description`)
+        for (const [type, media] of Object.entries({ ...content, ...response.content })) {
+          check(/^[a-z]+\/[a-z0-9.+-]+$/.test(type), `${where}: media type ${type}`)
+          if (media.schema !== undefined) faults.push(...schemaFaults(media.schema, `${where} ${status}`))
+        }
+      }
+    }
+  }
+  return faults
+}
+
+const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
+
+/** The parts of JSON Schema 2020-12 that hold schemas or have a fixed shape. */
+function schemaFaults(schema: unknown, where: string): string[] {
+  if (typeof schema === 'boolean') return []
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [`${where}: a schema is no object`]
+  const { type, required, properties, items, enum: values, description } = schema as Schema
+  const faults: string[] = []
+  const named = Array.isArray(type) ? (type as unknown[]) : type === undefined ? [] : [type]
+  if (!named.every((name) => types.includes(String(name)))) faults.push(`${where}: type ${String(type)}`)
+  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string')))
+    faults.push(`${where}: required`)
+  if (values !== undefined && !Array.isArray(values)) faults.push(`${where}: enum`)
+  if (description !== undefined && typeof description !== 'string') faults.push(`${where}: description`)
+  for (const [name, inner] of Object.entries((properties ?? {}) as Schema))
+    faults.push(...schemaFaults(inner, `${where}.${name}`))
+  if (items !== undefined) faults.push(...schemaFaults(items, `${where}[]`))
+  return faults
+}
+
+describe('the OpenAPI document', () => {
+  const start = sqliteService()
+  const inputSchema = {
+    type: 'object',
+    properties: { text: { type: 'string', description: 'The note' } },
+    required: ['text'],
+  } as const
+  const outputSchema = { type: 'object', properties: { index: { type: 'integer' } } } as const
+  let service: TestService
+  let actor: TestActor
+  let document: Document
+  before(async () => {
+    service = await start({
+      name: 'notes',
+      version: '4.5.6',
+      description: 'Keeps notes',
+      declare: (app) => {
+        app.action('add_note', { description: 'Adds a note', inputSchema, outputSchema }, () => ({ index: 0 }))
+        app.action('plain', () => ({}))
+        app.method('plain', () => ({}))
+        app.method('odd name/with {braces}?&#', () => ({}))
+        app.method('*', () => ({}))
+        declareAll(app)
+      },
+    })
+    actor = await service.createActor()
+    const answer = await service.request('/openapi.json')
+    assert.equal(answer.headers.get('content-type'), 'application/json')
+    document = (await answer.json()) as Document
+  })
+
+  it('is a valid OpenAPI 3.1 document about this application', () => {
+    assert.deepEqual(faultsOf(document), [])
+    assert.equal(document.openapi, '3.1.0')
+    assert.deepEqual(document.info, { title: 'notes', version: '4.5.6', description: 'Keeps notes' })
+    assert.deepEqual(document.servers, [{ url: 'http://troupe.test' }])
+    assert.deepEqual(Object.keys(document.components.securitySchemes), ['basic', 'bearer'])
+  })
+
+  it('names every row of the route table under its id', () => {
+    const named = new Map(
+      Object.entries(document.paths).flatMap(([path, item]) =>
+        Object.entries(item).map(
+          ([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`] as const,
+        ),
+      ),
+    )
+    for (const { id, method, path } of routes) {
+      const template = path.replace(/:([a-z]+)/g, '{$1}').replace(/\*$/, '{path}')
+      assert.equal(named.get(id), `${method} ${template}`)
+    }
+  })
+
+  it('names an address for every good request: none of them is outside of it', () => {
+    const templates = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => ({
+        method: method.toUpperCase(),
+        // The last parameter of an open path stands for several segments.
+        pattern: new RegExp(
+          `^${path
+            .replaceAll('.', '\\.')
+            .replace(/\{path\}$/, '.+')
+            .replace(/\{[a-z]+\}/g, '[^/]+')}$`,
+        ),
+      })),
+    )
+    for (const route of routes) {
+      const [path] = requestOf(route, actor.id, {})
+      assert.ok(
+        templates.some(({ method, pattern }) => method === route.method && pattern.test(path)),
+        `${route.method} ${path}`,
+      )
+    }
+    for (const path of ['/{actor}/properties/{name}', '/{actor}/properties/{name}/{path}'])
+      assert.deepEqual(Object.keys(document.paths[path] ?? {}).sort(), ['delete', 'get', 'post', 'put'])
+  })
+
+  it('names each of the application’s operations, with its schemas as declared', () => {
+    const added = document.paths['/{actor}/actions/add_note']?.['post']
+    assert.equal(added?.summary, 'Adds a note')
+    assert.deepEqual(added.requestBody?.content['application/json']?.schema, inputSchema)
+    assert.deepEqual(added.responses['200']?.content?.['application/json']?.schema, outputSchema)
+    assert.deepEqual(added.security, [{ basic: [] }, { bearer: [] }])
+    assert.equal(document.paths['/{actor}/actions/plain']?.['post']?.operationId, 'action:plain')
+    assert.equal(document.paths['/{actor}/methods/plain']?.['post']?.operationId, 'method:plain')
+    const odd = document.paths['/{actor}/methods/odd%20name/with%20%7Bbraces%7D%3F%26%23']
+    assert.equal(odd?.['post']?.operationId, 'method:odd name/with {braces}?&#')
+    assert.equal(
+      Object.keys(document.paths).some((path) => path.endsWith('/methods/*')),
+      false,
+    )
+  })
+
+  it('says of every address below an actor which credentials it takes, and of the others that they take none', () => {
+    for (const route of routes) {
+      const operation = Object.values(document.paths)
+        .flatMap((item) => Object.values(item))
+        .find(({ operationId }) => operationId === route.id)
+      const isOpen = route.access === 'service' || route.access === 'public'
+      assert.deepEqual(operation?.security, isOpen ? [] : [{ basic: [] }, { bearer: [] }], route.id)
+    }
+  })
+
+  it('is the same for everybody, and holds nothing of an actor', async () => {
+    const [one, two] = await Promise.all([
+      service.request('/openapi.json'),
+      service.request('/openapi.json', { headers: { authorization: actor.authorization } }),
+    ])
+    const text = await one.text()
+    assert.equal(text, await two.text())
+    assert.equal(text.includes(actor.id), false)
+  })
+})
