@@ -16,7 +16,15 @@ import { maxQueryFields, Params } from './params.ts'
 import type { Parts } from './parts.ts'
 import { decodePath } from './path.ts'
 import { requestIdOf } from './request-id.ts'
-import { type ActorRoute, type Exchange, type Method, rightOf, type Route, type ServiceRoute } from './route.ts'
+import {
+  type ActorRoute,
+  type Exchange,
+  type Method,
+  type OpenActorRoute,
+  rightOf,
+  type Route,
+  type ServiceRoute,
+} from './route.ts'
 import { type Found, type Match, RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
 
@@ -107,8 +115,13 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     if (route.access === 'open') {
       let known: Caller = anonymous
       const authenticated = async (): Promise<Caller> => (known = await callerOf(credential, actor, context))
+      const authorised = async (): Promise<Caller> => {
+        await authenticated()
+        refuseUnlessAllowed(route, exchange, known)
+        return known
+      }
       try {
-        const answer = await route.handler({ ...exchange, actor, authenticated })
+        const answer = await route.handler({ ...exchange, actor, authenticated, authorised })
         parts.contacts.answered(known, connectedVia(route))
         return answer
       } catch (error) {
@@ -141,8 +154,10 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     return caller
   }
 
-  function refuseUnlessAllowed(route: ActorRoute, { method, params }: Exchange, caller: Caller): void {
-    const wanted = { category: route.access, right: rightOf(method) }
+  function refuseUnlessAllowed(route: ActorRoute | OpenActorRoute, { method, params }: Exchange, caller: Caller): void {
+    const category = route.access === 'open' ? route.category : route.access
+    if (category === undefined) throw new Error(`Route ${route.id} asks for rights and names none`)
+    const wanted = { category, right: rightOf(method) }
     const asOwner = route.owner === undefined ? null : judgeOwner(caller, params[route.owner.param] ?? '', route.owner)
     const verdict = asOwner ?? parts.permission.mayTouch(caller, wanted)
     if (!verdict.allowed) throw refusal(caller, wanted, verdict)

@@ -66,11 +66,16 @@ export interface OpenExchange extends Exchange {
    * @throws ServiceError `unauthorized` without credentials, `forbidden` with wrong ones.
    */
   readonly authenticated: () => Promise<Caller>
+  /** As `authenticated`, and then the rights that the route asks for. */
+  readonly authorised: () => Promise<Caller>
 }
 
 /** Below an actor, where something else is looked at before the caller is: credentials are read when the handler asks. */
 export interface OpenActorRoute extends RouteBase {
   readonly access: 'open'
+  /** What `authorised` asks for; a route that takes anybody has neither. */
+  readonly category?: Category
+  readonly owner?: OwnerRule
   readonly handler: (exchange: OpenExchange) => Promise<Answer> | Answer
 }
 

@@ -51,7 +51,6 @@ const texts: Readonly<Record<number, string>> = {
   400: 'The request cannot be understood, or the application rejected it; nothing was changed',
   401: 'Credentials are missing or cannot be read',
   403: 'These credentials do not allow it',
-  408: 'The other actor did not answer as it has to',
   404: 'There is no such actor, or nothing at this address',
   408: 'The other actor did not answer as it has to',
   409: 'The change collides with what is stored',

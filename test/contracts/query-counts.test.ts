@@ -3,7 +3,8 @@ import { before, describe, it } from 'node:test'
 import type { PropertyAccess } from '../../src/app/declarations.ts'
 import type { Json } from '../../src/json/json.ts'
 import { everything, TestCallers } from '../support/callers.ts'
-import { declareAll, furnish, routes, sampleOf } from '../support/routes.ts'
+import { FakePeers } from '../support/fake-peers.ts'
+import { declareAll, furnish, routes, samplePeer, sampleOf } from '../support/routes.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
 /** What one request may cost. Both numbers hold whatever the actor holds, and on both databases. */
@@ -12,6 +13,10 @@ interface Cost {
   readonly statements: number
   /** How often the rules of a peer are read; null where a peer is refused before they are asked. */
   readonly rules: number | null
+  /** Of the refusal of a peer, where something is looked up before the caller is judged; else the actor alone is. */
+  readonly refusal?: number
+  /** Asked by the peer that the path names, because nobody else may. */
+  readonly byNamedPeer?: true
 }
 
 interface Case extends Cost {
@@ -36,7 +41,7 @@ const costs: Readonly<Record<string, Cost>> = {
   asset: { statements: 0, rules: 0 },
   bot: { statements: 0, rules: 0 },
   getActor: { statements: 1, rules: null },
-  deleteActor: { statements: 4, rules: null },
+  deleteActor: { statements: 7, rules: null },
   getMeta: { statements: 1, rules: 0 },
   getMetaValue: { statements: 1, rules: 0 },
   listProperties: { statements: 2, rules: 1 },
@@ -65,6 +70,23 @@ const costs: Readonly<Record<string, Cost>> = {
   postResource: { statements: 1, rules: 1 },
   putResource: { statements: 1, rules: 1 },
   deleteResource: { statements: 1, rules: 1 },
+  listTrusts: { statements: 2, rules: null },
+  requestTrust: { statements: 7, rules: null },
+  putTrustee: { statements: 3, rules: null },
+  deleteTrustee: { statements: 3, rules: null },
+  getTrustsNamed: { statements: 2, rules: null },
+  receiveTrust: { statements: 7, rules: 0 },
+  putTrustNamed: { statements: 6, rules: null },
+  deleteTrustNamed: { statements: 7, rules: null, refusal: 2 },
+  getTrust: { statements: 2, rules: null },
+  notifyTrust: { statements: 4, rules: 0, byNamedPeer: true },
+  putTrust: { statements: 6, rules: null },
+  deleteTrust: { statements: 7, rules: null, refusal: 2 },
+  getPermissions: { statements: 3, rules: null },
+  putPermissions: { statements: 6, rules: null },
+  deletePermissions: { statements: 6, rules: null },
+  getSharedProperties: { statements: 4, rules: 0, byNamedPeer: true },
+  getGrantedPermissions: { statements: 3, rules: null },
   devtestGet: { statements: 2, rules: null },
   devtestPut: { statements: 3, rules: null },
   devtestPost: { statements: 3, rules: null },
@@ -261,6 +283,10 @@ async function fill(actor: TestActor): Promise<void> {
     ['/devtest/attribute/box', named(200, String)],
   ]
   for (const [path, body] of steps) assert.ok((await actor.request('POST', path, body)).ok)
+  for (let n = 0; n < 20; n++) {
+    const asking = { baseuri: `https://peer.example.com/peer-${n}`, id: `peer-${n}` }
+    assert.equal((await actor.request('POST', '/trust/friend', asking)).status, 202)
+  }
 }
 
 async function send(service: TestService, request: Case, actor: TestActor, authorization: string): Promise<Response> {
@@ -288,7 +314,7 @@ forEachService((start) => {
     const callers = new TestCallers()
     let service: TestService
     before(async () => {
-      service = await start({ ...callers.parts, declare: (app) => declareAll(app) })
+      service = await start({ ...callers.parts, peerClient: new FakePeers(), declare: (app) => declareAll(app) })
     })
 
     const forReading = new Map<string, Promise<TestActor>>()
@@ -301,14 +327,26 @@ forEachService((start) => {
       return known
     }
 
+    function tokenOfNamed({ id }: TestActor): string {
+      return callers.as(id, (via) => ({
+        kind: 'peer',
+        peerId: samplePeer,
+        relationship: 'friend',
+        approved: true,
+        via,
+      }))
+    }
+
     async function assertCosts(request: Case): Promise<void> {
       const { status, statements, rules } = request
       for (const size of ['little', 'much'] as const) {
         const owned = await actorFor(request, size)
+        const named = request.byNamedPeer === true ? `Bearer ${tokenOfNamed(owned)}` : null
         service.reset()
-        const answer = await send(service, request, owned, owned.authorization)
+        const answer = await send(service, request, owned, named ?? owned.authorization)
         await answer.text()
         assert.deepEqual([answer.status, service.statements.length], [status, statements], `the owner of ${size}`)
+        if (named !== null) continue
 
         const shared = await actorFor(request, size)
         const peer = callers.peer(shared.id, { grants: everything })
@@ -316,7 +354,7 @@ forEachService((start) => {
         callers.rulesRead = 0
         const shown = await send(service, request, shared, `Bearer ${peer}`)
         await shown.text()
-        const expected = rules === null ? [403, 1, 0] : [status, statements, rules]
+        const expected = rules === null ? [403, request.refusal ?? 1, 0] : [status, statements, rules]
         assert.deepEqual(
           [shown.status, service.statements.length, callers.rulesRead],
           expected,

@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test'
 import type { Route } from '../../src/http/route.ts'
 import type { Operation } from '../../src/permission/operation.ts'
 import { everything, granting, TestCallers } from '../support/callers.ts'
+import { FakePeers } from '../support/fake-peers.ts'
 import { declareAll, furnish, planted, requestOf, routes, sampleOf } from '../support/routes.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { basic, forEachService, startService, type TestActor, type TestService } from '../support/service.ts'
@@ -109,8 +110,17 @@ const emptyListings: Readonly<Record<string, string>> = {
   listActions: '{"actions":[]}',
 }
 
-const forCallers = routes.filter(({ access }) => access !== 'service' && access !== 'public')
+/** It asks nobody who is calling and adds to the actor: the stories of relationships tell about it. */
+const forAskers = ['receiveTrust']
+const forCallers = routes.filter(
+  ({ id, access }) => access !== 'service' && access !== 'public' && !forAskers.includes(id),
+)
 const forEverybody = routes.filter(({ access }) => access === 'service' || access === 'public')
+
+/** The category that a route asks for. */
+function areaOf(route: Route): string {
+  return route.access === 'open' ? (route.category ?? 'none') : route.access
+}
 
 async function ask(world: World, route: Route, actor: TestActor, headers: Headers): Promise<Response> {
   return world.service.request(...requestOf(route, actor.id, headers))
@@ -133,7 +143,11 @@ forEachService((start) => {
   before(async () => {
     const callers = new TestCallers()
     const done: string[] = []
-    const service = await start({ ...callers.parts, declare: (app) => declareAll(app, done) })
+    const service = await start({
+      ...callers.parts,
+      peerClient: new FakePeers(),
+      declare: (app) => declareAll(app, done),
+    })
     const victim = await service.createActor('victim@example.com')
     const stranger = await service.createActor('stranger@example.com')
     await furnish(victim)
@@ -183,11 +197,28 @@ forEachService((start) => {
 
       it(`ACL-01 R-PERM-04 ${route.id} serves those who may, each within its categories, and touches no other actor`, async () => {
         const grants = everything
-        const data = ['properties', 'methods', 'actions', 'resources'].includes(route.access)
-        const { status } = sampleOf(route)
+        const { status, peer: named } = sampleOf(route)
+        const owner = 'owner' in route ? route.owner : undefined
+        const area = areaOf(route)
+        const all = owner?.exclusive !== true
+        const data = ['properties', 'methods', 'actions', 'resources'].includes(area)
+        const ofAdmin = data || ['actor', 'trust', 'services'].includes(area)
+        const ofTrustee = ['actor', 'trust', 'subscriptions', 'services'].includes(area)
+        const asNamed =
+          (approved: boolean): Kind =>
+          ({ callers }, actor) =>
+            bearer(
+              callers.as(actor.id, (via) => ({
+                kind: 'peer',
+                peerId: named ?? 'nobody',
+                relationship: 'friend',
+                approved,
+                via,
+              })),
+            )
         const may: readonly [who: string, may: boolean, headers: Kind][] = [
-          ['the creator', true, (_, actor) => ({ authorization: actor.authorization })],
-          ['a session', true, ({ callers }, actor) => bearer(callers.session(actor.id))],
+          ['the creator', all, (_, actor) => ({ authorization: actor.authorization })],
+          ['a session', all, ({ callers }, actor) => bearer(callers.session(actor.id))],
           ['a friend', data, ({ callers }, actor) => bearer(callers.peer(actor.id, { grants }))],
           ['a client', data, ({ callers }, actor) => bearer(callers.client(actor.id, { grants }))],
           [
@@ -197,7 +228,7 @@ forEachService((start) => {
           ],
           [
             'an admin',
-            route.access !== 'devtest',
+            all && ofAdmin,
             ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'admin', grants })),
           ],
           [
@@ -205,7 +236,9 @@ forEachService((start) => {
             data,
             ({ callers }, actor) => bearer(callers.peer(actor.id, { relationship: 'associate', grants })),
           ],
-          ['a trustee', route.access === 'actor', ({ callers }, actor) => bearer(callers.trustee(actor.id))],
+          ['a trustee', all && ofTrustee, ({ callers }, actor) => bearer(callers.trustee(actor.id))],
+          ['the peer that the path names', data || owner !== undefined, asNamed(true)],
+          ['that peer while it is not approved', owner?.standing === 'any', asNamed(false)],
         ]
         for (const [who, allowed, headers] of may) {
           const actor = await freshActor()
@@ -739,7 +772,8 @@ forEachService((start) => {
         await furnish(actor)
         const before = await dumpStore((await service.app.start()).store)
         const peer = bearer(callers.peer(actor.id))
-        for (const route of forCallers.filter(({ access }) => access !== 'actor' && access !== 'devtest')) {
+        const ruled = ['properties', 'resources', 'methods', 'actions']
+        for (const route of forCallers.filter(({ access }) => ruled.includes(access))) {
           const response = await service.request(...requestOf(route, actor.id, peer))
           assert.equal(response.status, 500, route.id)
           assert.deepEqual(await response.json(), { error: 'server_error', message: 'The service failed' }, route.id)

@@ -25,9 +25,15 @@ export interface Sample {
   readonly path: string
   /** Sent as JSON. */
   readonly body?: unknown
-  /** The answer to the owner of the actor. */
+  /** The answer to the owner of the actor, or to the peer where nobody else may ask. */
   readonly status: number
+  /** The peer that the path names, where that one may ask. */
+  readonly peer?: string
 }
+
+/** The peer whose relationship `furnish` plants; it waits for approval. */
+export const samplePeer = 'sample-peer'
+const sampleTrust = `/:actor/trust/friend/${samplePeer}`
 
 /** By route id. They fit the actor that `furnish` made and the application that `declareAll` declared. */
 export const samples: Readonly<Record<string, Sample>> = {
@@ -70,6 +76,27 @@ export const samples: Readonly<Record<string, Sample>> = {
   postResource: { path: '/:actor/resources/picture', body: {}, status: 201 },
   putResource: { path: '/:actor/resources/picture', body: {}, status: 200 },
   deleteResource: { path: '/:actor/resources/picture', status: 200 },
+  listTrusts: { path: '/:actor/trust', status: 200 },
+  requestTrust: { path: '/:actor/trust', body: { url: 'https://peer.example.com/asked' }, status: 201 },
+  putTrustee: { path: '/:actor/trust/trustee', body: { trustee_root: 'https://trustee.example.com/1' }, status: 204 },
+  deleteTrustee: { path: '/:actor/trust/trustee', status: 204 },
+  getTrustsNamed: { path: `/:actor/trust/${samplePeer}`, status: 200, peer: samplePeer },
+  receiveTrust: {
+    path: '/:actor/trust/friend',
+    body: { baseuri: 'https://peer.example.com/asking', id: 'asking' },
+    status: 202,
+  },
+  putTrustNamed: { path: `/:actor/trust/${samplePeer}`, body: { approved: true }, status: 204 },
+  deleteTrustNamed: { path: `/:actor/trust/${samplePeer}`, status: 204, peer: samplePeer },
+  getTrust: { path: `${sampleTrust}`, status: 202, peer: samplePeer },
+  notifyTrust: { path: `${sampleTrust}`, body: { approved: true }, status: 204, peer: samplePeer },
+  putTrust: { path: `${sampleTrust}`, body: { approved: true }, status: 204 },
+  deleteTrust: { path: `${sampleTrust}`, status: 204, peer: samplePeer },
+  getPermissions: { path: `${sampleTrust}/permissions`, status: 200 },
+  putPermissions: { path: `${sampleTrust}/permissions`, body: { properties: { patterns: ['x'] } }, status: 201 },
+  deletePermissions: { path: `${sampleTrust}/permissions`, status: 204 },
+  getSharedProperties: { path: `${sampleTrust}/shared_properties`, status: 200, peer: samplePeer },
+  getGrantedPermissions: { path: `/:actor/permissions/${samplePeer}`, status: 200, peer: samplePeer },
   devtestGet: { path: '/:actor/devtest/attribute/box/key', status: 200 },
   devtestPut: { path: '/:actor/devtest/attribute/box/key', body: 'x', status: 204 },
   devtestPost: { path: '/:actor/devtest/attribute/box', body: { key: 'x' }, status: 200 },
@@ -110,7 +137,7 @@ export function declareAll(app: App, done: string[] = []): void {
 }
 
 /** What `furnish` plants in an actor: no answer to somebody else holds it. */
-export const planted = ['planted-blue', 'planted-note', 'planted-texts', 'planted-key'] as const
+export const planted = ['planted-blue', 'planted-note', 'planted-texts', 'planted-key', 'planted-trust'] as const
 
 export async function furnish(actor: TestActor): Promise<void> {
   await requireDone(
@@ -121,6 +148,8 @@ export async function furnish(actor: TestActor): Promise<void> {
   )
   await requireDone(await actor.request('POST', '/properties/notes', '"planted-note"'))
   await requireDone(await actor.request('PUT', '/devtest/attribute/box/key', '"planted-key"'))
+  const asking = { baseuri: `https://peer.example.com/${samplePeer}`, id: samplePeer, desc: 'planted-trust' }
+  await requireDone(await actor.request('POST', '/trust/friend', asking))
 }
 
 async function requireDone(response: Response): Promise<void> {

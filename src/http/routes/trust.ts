@@ -2,8 +2,6 @@
 import type { Caller } from '../../auth/caller.ts'
 import { ServiceError } from '../../errors.ts'
 import { readOverride } from '../../permission/permissions.ts'
-import { judgeOwner } from '../../permission/owner.ts'
-import { refusal } from '../../permission/permission.ts'
 import { fieldsOf, plainText, textField } from '../../trust/fields.ts'
 import { parseTrustChange } from '../../trust/trust-change.ts'
 import { trustUrl } from '../../trust/baseuri.ts'
@@ -16,7 +14,7 @@ import { actorErrors, errorResponses, trustSchema, writeErrors } from '../schema
 import { urlOf } from '../urls.ts'
 
 const path = '/:actor/trust'
-const ofPeer = `${path}/:relationship/:peer`
+const ofPeer = `${path}/:relationship/:peerid`
 
 const record = { text: 'The relationship', schema: trustSchema }
 const states = {
@@ -134,6 +132,8 @@ export const trustRoutes: readonly Route[] = [
     method: 'DELETE',
     path: `${path}/:relationship`,
     access: 'open',
+    category: 'trust',
+    owner: { param: 'relationship', standing: 'any' },
     summary: 'As for one relationship: the segment names the peer',
     responses: { 204: 'Done', ...actorErrors },
     handler: remove,
@@ -143,7 +143,7 @@ export const trustRoutes: readonly Route[] = [
     method: 'GET',
     path: ofPeer,
     access: 'trust',
-    owner: { param: 'peer', standing: 'any' },
+    owner: { param: 'peerid', standing: 'any' },
     summary: 'One relationship, and whether it is approved here',
     query: { permissions: '`true` adds what the owner granted or withdrew beyond the trust type' },
     responses: { ...states, ...actorErrors },
@@ -154,7 +154,7 @@ export const trustRoutes: readonly Route[] = [
     method: 'POST',
     path: ofPeer,
     access: 'trust',
-    owner: { param: 'peer', standing: 'any', exclusive: true },
+    owner: { param: 'peerid', standing: 'any', exclusive: true },
     summary: 'The peer says that its owner approved',
     request: { 'application/json': { type: 'object', properties: { approved: { type: 'boolean' } } } },
     responses: { 204: 'Done', ...writeErrors },
@@ -185,6 +185,8 @@ export const trustRoutes: readonly Route[] = [
     method: 'DELETE',
     path: ofPeer,
     access: 'open',
+    category: 'trust',
+    owner: { param: 'peerid', standing: 'any' },
     summary: 'Ends a relationship here at once; the peer is told in the background',
     query: { peer: '`true`: the peer is not told' },
     responses: { 204: 'Ended', ...errorResponses(400), ...actorErrors },
@@ -283,8 +285,8 @@ async function putTrustee({ parts, actor, request }: ActorExchange): Promise<Ans
 
 /** With one segment it is the peer, whatever the relationship. */
 function addressed({ params }: Exchange): { readonly peerId: string; readonly relationship: string | null } {
-  const { relationship = '', peer } = params
-  return peer === undefined ? { peerId: relationship, relationship: null } : { peerId: peer, relationship }
+  const { relationship = '', peerid } = params
+  return peerid === undefined ? { peerId: relationship, relationship: null } : { peerId: peerid, relationship }
 }
 
 async function get(exchange: ActorExchange): Promise<Answer> {
@@ -303,9 +305,9 @@ async function notified(exchange: ActorExchange): Promise<Answer> {
   const { parts, actor, params, request } = exchange
   const what = 'take this notice'
   const fields = fieldsOf(await readJson(request, parts.config), what)
-  const { relationship = '', peer = '' } = params
-  await parts.trusts.require(actor.id, peer, relationship)
-  if (fields.get('approved') === 'true') await parts.trusts.approvedByPeer(actor, peer, relationship)
+  const { relationship = '', peerid = '' } = params
+  await parts.trusts.require(actor.id, peerid, relationship)
+  if (fields.get('approved') === 'true') await parts.trusts.approvedByPeer(actor, peerid, relationship)
   return noContent()
 }
 
@@ -334,10 +336,7 @@ async function remove(exchange: OpenExchange): Promise<Answer> {
     throw new ServiceError('bad_request', 'Cannot end this relationship: an actor has none with itself')
   }
   await parts.trusts.require(actor.id, peerId, relationship)
-  const caller = await exchange.authenticated()
-  const wanted = { category: 'trust', right: 'delete' } as const
-  const verdict = judgeOwner(caller, peerId, { standing: 'any' }) ?? parts.permission.mayTouch(caller, wanted)
-  if (!verdict.allowed) throw refusal(caller, wanted, verdict)
+  const caller = await exchange.authorised()
   const byPeer = caller.kind === 'peer' && caller.peerId === peerId
   await parts.trusts.delete(actor, peerId, relationship, { byPeer, tell: !byPeer && query.get('peer') !== 'true' })
   return done(exchange)
