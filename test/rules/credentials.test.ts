@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readCredential } from '../../src/auth/credentials.ts'
+
+const base64 = (text: string, encoding: BufferEncoding = 'utf8'): string =>
+  Buffer.from(text, encoding).toString('base64')
+const read = (authorization: string | undefined, cookies?: string): ReturnType<typeof readCredential> =>
+  readCredential(authorization, cookies, false)
+
+describe('the credential of a request', () => {
+  it('is none without header and cookie', () => {
+    assert.deepEqual(read(undefined), { kind: 'none' })
+    assert.deepEqual(read(undefined, ''), { kind: 'none' })
+    assert.deepEqual(read(undefined, 'a=b; c=d'), { kind: 'none' })
+    assert.deepEqual(read(undefined, 'oauth_token='), { kind: 'none' })
+  })
+
+  const basics: [what: string, text: string, user: string, password: string][] = [
+    ['a user and a password', 'me:secret', 'me', 'secret'],
+    ['colons in the password', 'me:a:b::', 'me', 'a:b::'],
+    ['no password', 'me:', 'me', ''],
+    ['no user', ':secret', '', 'secret'],
+    ['nothing at all', ':', '', ''],
+    ['UTF-8', 'zoë:größe 😀', 'zoë', 'größe 😀'],
+    ['a byte order mark', '\ufeffme:x', '\ufeffme', 'x'],
+    ['NUL', 'me:a\0b', 'me', 'a\0b'],
+  ]
+  for (const [what, text, user, password] of basics) {
+    it(`WEB-13 is Basic with ${what}, split at the first colon (RFC 7617)`, () => {
+      assert.deepEqual(read(`Basic ${base64(text)}`), { kind: 'basic', user, password })
+      assert.deepEqual(read(`bAsIc  ${base64(text)}  `), { kind: 'basic', user, password })
+    })
+  }
+
+  it('WEB-13 is Basic with and without the padding of base64', () => {
+    assert.deepEqual(read('Basic YTpi'), { kind: 'basic', user: 'a', password: 'b' })
+    assert.deepEqual(read('Basic YTpiYw=='), { kind: 'basic', user: 'a', password: 'bc' })
+    assert.deepEqual(read('Basic YTpiYw'), { kind: 'basic', user: 'a', password: 'bc' })
+  })
+
+  it('is a bearer token as it was sent', () => {
+    assert.deepEqual(read('Bearer a.b-c_~+/='), { kind: 'bearer', token: 'a.b-c_~+/=', via: 'bearer' })
+    assert.deepEqual(read('BEARER x'), { kind: 'bearer', token: 'x', via: 'bearer' })
+  })
+
+  const malformed: [authorization: string, why: string][] = [
+    ['', 'Authorization is not a scheme and a value'],
+    [' ', 'Authorization is not a scheme and a value'],
+    ['Basic', 'Authorization is not a scheme and a value'],
+    ['Basic ', 'Authorization is not a scheme and a value'],
+    ['Bearer a b', 'Authorization is not a scheme and a value'],
+    ['Basic\tYTpi', 'Authorization is not a scheme and a value'],
+    [`Basic ${base64('nocolon')}`, 'Basic has no colon'],
+    ['Basic a:b', 'Basic is not base64'],
+    ['Basic YTpi====', 'Basic is not base64'],
+    ['Basic YT-i_w', 'Basic is not base64'],
+    [`Basic ${base64('a:\u00ff', 'latin1')}`, 'Basic is not UTF-8'],
+    ['Digest x', 'the authentication scheme is not known'],
+    ['Token x', 'the authentication scheme is not known'],
+  ]
+  for (const [authorization, why] of malformed) {
+    it(`WEB-13 WEB-14 cannot be read from ${JSON.stringify(authorization)}, and no cookie takes its place`, () => {
+      assert.deepEqual(read(authorization), { kind: 'malformed', why })
+      assert.deepEqual(read(authorization, 'oauth_token=good'), { kind: 'malformed', why })
+    })
+  }
+
+  it('WEB-13 cannot be read from two headers, whatever they are', () => {
+    for (const authorization of ['Basic YTpi', 'Bearer x', undefined])
+      assert.deepEqual(readCredential(authorization, 'oauth_token=good', true), {
+        kind: 'malformed',
+        why: 'Authorization is given twice',
+      })
+  })
+
+  it('WEB-14 is the session cookie only where there is no header', () => {
+    assert.deepEqual(read('Bearer x', 'oauth_token=good'), { kind: 'bearer', token: 'x', via: 'bearer' })
+    assert.deepEqual(read(undefined, 'oauth_token=good'), { kind: 'bearer', token: 'good', via: 'cookie' })
+  })
+
+  const cookies: [cookies: string, token: string | null][] = [
+    ['a=b; oauth_token=t; c=d', 't'],
+    ['a=b;oauth_token=t', 't'],
+    ['oauth_token=a=b==', 'a=b=='],
+    ['oauth_token=first; oauth_token=second', 'first'],
+    ['oauth_token=; oauth_token=second', 'second'],
+    ['oauth_token', null],
+    ['xoauth_token=t', null],
+    ['OAUTH_TOKEN=t', null],
+    ['__Host-oauth_token=t', null],
+    ['a=oauth_token=t', null],
+    [';;;=;', null],
+  ]
+  for (const [header, token] of cookies) {
+    it(`WEB-14 is ${token ?? 'none'} in the cookies ${header}`, () => {
+      assert.deepEqual(
+        read(undefined, header),
+        token === null ? { kind: 'none' } : { kind: 'bearer', token, via: 'cookie' },
+      )
+    })
+  }
+})

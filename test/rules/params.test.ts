@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Params } from '../../src/http/params.ts'
+
+const parse = (text: string): Params => Params.parse(text, 10, 'query')
+
+describe('the fields of a query or a form', () => {
+  it('give the first value of a name', () => {
+    assert.equal(parse('a=1&a=2').get('a'), '1')
+    assert.equal(parse('A=1&a=2').get('a'), '1')
+    assert.equal(parse('a=2&A=1').get('A'), '2')
+  })
+
+  it('are found by their name in any letter case', () => {
+    for (const name of ['format', 'FORMAT', 'Format']) assert.equal(parse('ForMat=full').get(name), 'full')
+    assert.equal(parse('format=full').get('forma'), undefined)
+  })
+
+  it('read as not given when they are empty, also when a later one of the name is not', () => {
+    assert.equal(parse('a=').get('a'), undefined)
+    assert.equal(parse('a').get('a'), undefined)
+    assert.equal(parse('a=').has('a'), false)
+    assert.equal(parse('a=&a=2').get('a'), undefined)
+    assert.equal(parse('').get('a'), undefined)
+  })
+
+  it('keep what was sent, in its order and letter case, blanks included', () => {
+    assert.deepEqual(
+      [...parse('b=1&A=&c=%20x+y&b=2').entries],
+      [
+        ['b', '1'],
+        ['A', ''],
+        ['c', ' x y'],
+      ],
+    )
+  })
+
+  it('are decoded once', () => {
+    assert.equal(parse('a=%2541').get('a'), '%41')
+    assert.equal(parse('%61=1').get('a'), '1')
+    assert.equal(parse('a=1%262').get('a'), '1&2')
+  })
+
+  it('HTTP-03 may be called like a part of every object', () => {
+    const fields = parse('__proto__=1&constructor=2&toString=3')
+    assert.equal(fields.get('__proto__'), '1')
+    assert.equal(fields.get('constructor'), '2')
+    assert.equal(fields.get('tostring'), '3')
+    assert.equal(fields.get('hasOwnProperty'), undefined)
+    assert.equal(parse('a=1').get('__proto__'), undefined)
+  })
+
+  it('HTTP-11 are counted, repeated ones too: one too many is refused', () => {
+    assert.equal(parse(Array.from({ length: 10 }, () => 'a=1').join('&')).entries.size, 1)
+    assert.throws(() => parse(Array.from({ length: 11 }, () => 'a=1').join('&')), {
+      code: 'bad_request',
+      message: 'Cannot read the query: it has more than 10 fields',
+    })
+    // Nothing between two ampersands is no field.
+    assert.equal(parse('&&&&&&&&&&&&&&a=1&&').get('a'), '1')
+  })
+})

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Method, ServiceRoute } from '../../src/http/route.ts'
+import { RouteTable } from '../../src/http/route-table.ts'
+
+function row(method: Method, path: string): ServiceRoute {
+  return {
+    id: `${method} ${path}`,
+    method,
+    path,
+    access: 'service',
+    summary: path,
+    responses: {},
+    handler: () => ({ status: 204, headers: {}, body: null }),
+  }
+}
+
+const table = new RouteTable([
+  row('GET', '/'),
+  row('GET', '/login'),
+  row('POST', '/bot'),
+  row('GET', '/:actor'),
+  row('DELETE', '/:actor'),
+  row('GET', '/:actor/properties'),
+  row('GET', '/:actor/properties/:name/items'),
+  row('POST', '/:actor/properties/:name/items'),
+  row('GET', '/:actor/properties/:name/*'),
+  row('PUT', '/:actor/properties/:name/*'),
+  row('GET', '/:actor/meta/*'),
+  row('GET', '/:actor/meta'),
+  row('GET', '/health/live'),
+])
+
+interface Outcome {
+  readonly id: string
+  readonly params?: Record<string, string>
+  readonly rest?: readonly string[]
+}
+
+describe('the route table', () => {
+  const found: [method: Method, path: string[], outcome: Outcome][] = [
+    ['GET', [], { id: 'GET /' }],
+    ['GET', ['login'], { id: 'GET /login' }],
+    ['GET', ['abc'], { id: 'GET /:actor', params: { actor: 'abc' } }],
+    ['DELETE', ['login'], { id: 'DELETE /:actor', params: { actor: 'login' } }],
+    ['GET', ['health', 'live'], { id: 'GET /health/live' }],
+    ['GET', ['health', 'meta'], { id: 'GET /:actor/meta', params: { actor: 'health' } }],
+    ['GET', ['a', 'meta'], { id: 'GET /:actor/meta', params: { actor: 'a' } }],
+    ['GET', ['a', 'meta', 'b', 'c'], { id: 'GET /:actor/meta/*', params: { actor: 'a' }, rest: ['b', 'c'] }],
+    ['GET', ['a', 'properties', 'n'], { id: 'GET /:actor/properties/:name/*', params: { actor: 'a', name: 'n' } }],
+    [
+      'GET',
+      ['a', 'properties', 'n', 'x', 'y'],
+      { id: 'GET /:actor/properties/:name/*', params: { actor: 'a', name: 'n' }, rest: ['x', 'y'] },
+    ],
+    [
+      'GET',
+      ['a', 'properties', 'n', 'items'],
+      { id: 'GET /:actor/properties/:name/items', params: { actor: 'a', name: 'n' } },
+    ],
+    [
+      'PUT',
+      ['a', 'properties', 'n', 'items'],
+      { id: 'PUT /:actor/properties/:name/*', params: { actor: 'a', name: 'n' }, rest: ['items'] },
+    ],
+    [
+      'GET',
+      ['a', 'properties', 'n', 'items', 'deeper'],
+      { id: 'GET /:actor/properties/:name/*', params: { actor: 'a', name: 'n' }, rest: ['items', 'deeper'] },
+    ],
+    ['GET', ['__proto__'], { id: 'GET /:actor', params: { actor: '__proto__' } }],
+    ['GET', ['constructor', 'properties'], { id: 'GET /:actor/properties', params: { actor: 'constructor' } }],
+    ['GET', [':actor'], { id: 'GET /:actor', params: { actor: ':actor' } }],
+    ['GET', ['a', 'meta', '*'], { id: 'GET /:actor/meta/*', params: { actor: 'a' }, rest: ['*'] }],
+  ]
+  for (const [method, path, { id, params = {}, rest = [] }] of found) {
+    it(`takes ${method} /${path.join('/')} for ${id}: words before names, names before the rest`, () => {
+      const { match } = table.find(method, path)
+      assert.ok(match)
+      assert.equal(match.route.id, id)
+      assert.deepEqual(match.params, params)
+      assert.deepEqual(match.rest, rest)
+    })
+  }
+
+  const missed: [method: Method | null, path: string[], allowed: string[]][] = [
+    ['PUT', ['abc'], ['DELETE', 'GET']],
+    ['POST', ['login'], ['DELETE', 'GET']],
+    ['PUT', ['bot'], ['DELETE', 'GET', 'POST']],
+    ['DELETE', ['a', 'properties', 'n', 'items'], ['GET', 'POST', 'PUT']],
+    [null, ['a', 'properties', 'n', 'items'], ['GET', 'POST', 'PUT']],
+    [null, [], ['GET']],
+    ['GET', ['a', 'nothing'], []],
+    ['GET', ['health', 'live', 'x'], []],
+    [null, ['a', 'b', 'c'], []],
+  ]
+  for (const [method, path, allowed] of missed) {
+    it(`names for ${method ?? 'a method that no path takes'} /${path.join('/')} all that the address takes: ${allowed.join(', ') || 'nothing'}`, () => {
+      const outcome = table.find(method, path)
+      assert.equal(outcome.match, null)
+      assert.deepEqual(outcome.match === null ? outcome.allowed : null, allowed)
+    })
+  }
+
+  it('HTTP-06 takes an empty segment for nothing but a part of the rest', () => {
+    for (const path of [[''], ['', 'properties'], ['a', ''], ['a', '', 'properties'], ['a', 'properties', '']])
+      assert.equal(table.find('GET', path).match, null, path.join('/'))
+    assert.deepEqual(table.find('GET', ['a', 'properties', 'n', '', 'x']).match?.rest, ['', 'x'])
+    assert.deepEqual(table.find('GET', ['a', 'meta', '']).match?.rest, [''])
+  })
+
+  it('refuses two rows for one method and path, whatever their parameters are called', () => {
+    assert.throws(() => new RouteTable([row('GET', '/:actor'), row('GET', '/:id')]), /Two routes for GET \/:id/)
+    assert.throws(() => new RouteTable([row('GET', '/a/*'), row('GET', '/a/*')]), /Two routes for GET \/a\/\*/)
+    assert.doesNotThrow(() => new RouteTable([row('GET', '/a/*'), row('GET', '/a'), row('PUT', '/a')]))
+  })
+})

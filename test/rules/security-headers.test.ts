@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { securityHeaders } from '../../src/http/security-headers.ts'
+
+describe('the headers that every answer carries', () => {
+  it('WEB-02 keep data from being run, framed, sniffed, cached or told of', () => {
+    assert.deepEqual(securityHeaders('http://troupe.test').forData, {
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'no-store',
+      'X-Frame-Options': 'DENY',
+      'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    })
+  })
+
+  it('WEB-02 let a page load its own files, send its own forms, and nothing else', () => {
+    const { 'Content-Security-Policy': policy, ...others } = securityHeaders('http://troupe.test').forPages
+    assert.deepEqual(others, {
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'no-store',
+      'X-Frame-Options': 'DENY',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+    })
+    assert.deepEqual(policy?.split('; ').sort(), [
+      "base-uri 'none'",
+      "connect-src 'self'",
+      "default-src 'none'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+      "img-src 'self' data:",
+      "object-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+    ])
+  })
+
+  it('WEB-02 keep to https where the service is reached by it, and only there', () => {
+    for (const kind of ['forData', 'forPages'] as const) {
+      assert.equal(
+        securityHeaders('https://troupe.test/aw')[kind]['Strict-Transport-Security'],
+        'max-age=31536000; includeSubDomains',
+      )
+      assert.equal('Strict-Transport-Security' in securityHeaders('http://troupe.test')[kind], false)
+    }
+  })
+})
