@@ -208,13 +208,11 @@ forEachService((start) => {
           (approved: boolean): Kind =>
           ({ callers }, actor) =>
             bearer(
-              callers.as(actor.id, (via) => ({
-                kind: 'peer',
-                peerId: named ?? 'nobody',
-                relationship: 'friend',
-                approved,
-                via,
-              })),
+              callers.as(
+                actor.id,
+                (via) => ({ kind: 'peer', peerId: named ?? 'nobody', relationship: 'friend', approved, via }),
+                grants,
+              ),
             )
         const may: readonly [who: string, may: boolean, headers: Kind][] = [
           ['the creator', all, (_, actor) => ({ authorization: actor.authorization })],
