@@ -1,6 +1,6 @@
 /** A server of the service's own: limits, start and an orderly end. */
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Config } from '../config/options.ts'
 import type { Handle } from './dispatch.ts'
 import { toNodeListener } from './node.ts'
@@ -103,11 +103,6 @@ function isAbsent(error: unknown): boolean {
 /** @param host Null for every address of the machine. */
 async function openDoor(config: Config, port: number, host: string | null, onRequest: RequestListener): Promise<Door> {
   const server = createServer(config, onRequest)
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(new ListenError(complaint(error, config), { cause: error })),
@@ -124,8 +119,6 @@ async function openDoor(config: Config, port: number, host: string | null, onReq
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve())
       })
-      // Browsers open connections in advance; for the server these are not idle but about to send.
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
       // A connection whose last request was still running is idle only later.
       const idle = setInterval(() => server.closeIdleConnections(), 50)
       const cut = setTimeout(() => server.closeAllConnections(), graceMs)

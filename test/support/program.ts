@@ -103,9 +103,11 @@ export class Workplace {
     return program
   }
 
-  /** Runs it to its end. */
-  run(args: readonly string[], options: RunOptions = {}): Promise<Ending> {
-    return this.start(args, options).ended
+  /** Runs it to its end; one that serves instead of ending is killed, which no test expects. */
+  async run(args: readonly string[], options: RunOptions = {}): Promise<Ending> {
+    const program = this.start(args, options)
+    const limit = setTimeout(() => program.signal('SIGKILL'), 60_000)
+    return program.ended.finally(() => clearTimeout(limit))
   }
 
   async remove(): Promise<void> {
