@@ -17,12 +17,21 @@ export { ConfigError } from './config/config.ts'
 export { StoreStartError } from './store/start-error.ts'
 export { ListenError, type Listening } from './http/server.ts'
 export type { NewActor } from './actor/actors.ts'
-export type { ActorHandle, ListHandle, ListItem, ListItemWithHandle, ListMetadata } from './app/actor-handle.ts'
+export type {
+  ActorHandle,
+  ListHandle,
+  ListItem,
+  ListItemWithHandle,
+  ListMetadata,
+  TrustHandle,
+} from './app/actor-handle.ts'
+export type { TrustRecord } from './trust/record.ts'
 export type {
   Annotations,
   BotCall,
   BotHandler,
   Call,
+  CompanionKind,
   EventHandler,
   EventName,
   Events,
@@ -34,6 +43,7 @@ export type {
   PropertyHooks,
   PropertyOperation,
   ResourceHandler,
+  TrustEvent,
 } from './app/declarations.ts'
 export type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
 export type { Caller } from './auth/caller.ts'

@@ -39,10 +39,13 @@ import { FollowedStore } from './store/after-commit.ts'
 import { openStore } from './store/open.ts'
 import type { QueryObserver, Store } from './store/store.ts'
 import { deleteInboundOf } from './subscription/inbound-store.ts'
+import { Companions } from './trust/companions.ts'
 import { Contacts } from './trust/contacts.ts'
 import { partings } from './trust/partings.ts'
 import { peerBearer } from './trust/peer-bearer.ts'
 import { TrustCalls } from './trust/peer-calls.ts'
+import { trusteeBearer } from './trust/trustee-bearer.ts'
+import type { TrustParts } from './trust/trust-parts.ts'
 import { Trusts } from './trust/trusts.ts'
 import { builtInPages, type Pages } from './ui/pages.ts'
 import { release } from './release.ts'
@@ -142,7 +145,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     uniqueCreator: config.uniqueCreator,
     indexedProperties,
     handleOf,
-    takeLeave: async (tx, actorIds) => notices.enqueueAll(tx, await partings(tx, actorIds)),
+    takeLeave: async (tx, actorIds) => notices.enqueueAll(tx, await partings(tx, keyRing, actorIds)),
   })
   const contacts = new Contacts(store, log, now)
   const peerClient =
@@ -155,7 +158,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       release,
     })
   const notices = new Notices({ keyRing, now, afterCommit: store.afterCommit, wake: () => {} })
-  const trusts = new Trusts({
+  const trustParts: TrustParts = {
     store,
     keyRing,
     registry,
@@ -173,8 +176,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       relationships.types.find(name)?.neverAutoApproved !== true,
     onEnd: [deleteInboundOf],
     onMutual: () => {},
-  })
-  const handleParts = { properties, lists, trusts, baseUrl }
+  }
+  const trusts = new Trusts(trustParts)
+  const companions = new Companions(trustParts, trusts, peerClient)
+  const handleParts = { properties, lists, trusts, companions, baseUrl }
   let isStopping = false
 
   const parts: Parts = {
@@ -184,7 +189,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     basePath: new URL(baseUrl).pathname.replace(/\/$/, ''),
     registry,
     authentication: new Authentication({
-      bearerKinds: [...(options.bearerKinds ?? []), peerBearer(store, contacts)],
+      bearerKinds: [
+        ...(options.bearerKinds ?? []),
+        trusteeBearer((actor) => actors.passphraseOf(actor)),
+        peerBearer(store, contacts),
+      ],
       passphraseOf: (actor) => actors.passphraseOf(actor),
       realm: new URL(baseUrl).host,
     }),
@@ -204,6 +213,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     attributes: new Attributes(store, now),
     contacts,
     trusts,
+    companions,
     peerClient,
     pages: { ...builtInPages, ...options.pages },
     log,

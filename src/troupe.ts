@@ -3,6 +3,7 @@ import type { Created, NewActor } from './actor/actors.ts'
 import type { ActorHandle } from './app/actor-handle.ts'
 import type {
   BotHandler,
+  CompanionKind,
   EventHandler,
   EventName,
   Handler,
@@ -123,6 +124,12 @@ export class App {
   /** A kind of relationship, with what it grants by itself. One of a built-in name takes that one's place. */
   trustType(type: TrustType): this {
     this.#registry.trustTypes.push(type)
+    return this
+  }
+
+  /** A kind of companion that `actor.trust.companion(name)` has made. The kind `myself` always exists. */
+  companion(name: string, kind: CompanionKind): this {
+    this.#registry.companions.set(name, kind)
     return this
   }
 

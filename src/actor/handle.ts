@@ -5,6 +5,7 @@ import type { Access } from '../property/access.ts'
 import type { Lists } from '../property/lists.ts'
 import { listMetadata } from '../property/list.ts'
 import type { Properties } from '../property/properties.ts'
+import type { Companions } from '../trust/companions.ts'
 import { trustHandle } from '../trust/trust-handle.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import { listHandle } from './list-handle.ts'
@@ -13,6 +14,7 @@ export interface HandleParts {
   readonly properties: Properties
   readonly lists: Lists
   readonly trusts: Trusts
+  readonly companions: Companions
   readonly baseUrl: string
 }
 
@@ -40,7 +42,7 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
       if ((await properties.kindOf(access, 'delete', [name])) === 'list') return lists.remove(access, name)
       return properties.delete(access, [name])
     },
-    trust: trustHandle(parts.trusts, access.actor),
+    trust: trustHandle(parts.trusts, parts.companions, access.actor),
     list: (name): ListHandle => listHandle(lists, access, name),
     async lists() {
       const shown = await lists.withoutHidden(access, await properties.all(access))

@@ -38,6 +38,14 @@ export interface TrustHandle {
   approve(peerId: string): Promise<TrustRecord>
   /** Ends it here at once and tells the peer. True when there was one. */
   delete(peerId: string): Promise<boolean>
+  /**
+   * The relationship with the companion of this kind, which is made when there is none.
+   *
+   * @throws ServiceError `peer_failed` when the other service does not take part, `bad_request` for an unknown kind.
+   */
+  companion(kind: string): Promise<TrustRecord>
+  /** Deletes the companion itself and the relationship. True when there was one. @throws ServiceError `peer_failed` */
+  deleteCompanion(kind: string): Promise<boolean>
 }
 
 export interface ListItem {

@@ -67,6 +67,15 @@ export interface BotCall {
 }
 export type BotHandler = (call: BotCall) => Awaitable<HandlerResult>
 
+/** A kind of companion: an actor that another service makes on request, for this actor to look after. */
+export interface CompanionKind {
+  /** Where actors are made: the root of the other service. */
+  readonly factory: string
+  /** What the new actor has to be; anything unless given. */
+  readonly type?: string
+  readonly relationship: string
+}
+
 /** The lifecycle events and their arguments, given by name. */
 export interface Events {
   /** Once, inside creation. */
@@ -85,6 +94,15 @@ export interface Events {
   trust_fully_approved_remote: TrustEvent
   /** After the relationship is gone here. */
   trust_deleted: TrustEvent & { readonly initiated_by_peer: boolean }
+  /** After a peer's subscription to this actor is gone, by the peer's wish or the owner's. */
+  subscription_deleted: {
+    readonly actor: ActorHandle
+    readonly peer_id: string
+    readonly subscription_id: string
+    /** As it was last. */
+    readonly subscription_data: object
+    readonly initiated_by_peer: boolean
+  }
 }
 
 export interface TrustEvent {

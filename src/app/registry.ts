@@ -3,6 +3,7 @@ import type { TrustType } from '../permission/trust-types.ts'
 import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from './schema.ts'
 import type {
   BotHandler,
+  CompanionKind,
   EventHandler,
   EventName,
   Handler,
@@ -41,6 +42,7 @@ export class Registry {
   readonly #events = new Map<EventName, EventHandler<EventName>[]>()
   readonly bots: BotHandler[] = []
   readonly trustTypes: TrustType[] = []
+  readonly companions = new Map<string, CompanionKind>()
 
   addOperation(kind: OperationKind, name: string, metadata: OperationMetadata | null, handler: Handler): void {
     const input = metadata?.input === undefined ? null : inputSchema(metadata.input)

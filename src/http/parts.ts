@@ -15,6 +15,7 @@ import type { Relationships } from '../permission/relationships.ts'
 import type { BulkWrite } from '../property/bulk-write.ts'
 import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
+import type { Companions } from '../trust/companions.ts'
 import type { Contacts } from '../trust/contacts.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import type { Pages } from '../ui/pages.ts'
@@ -39,6 +40,7 @@ export interface Parts {
   readonly attributes: Attributes
   readonly contacts: Contacts
   readonly trusts: Trusts
+  readonly companions: Companions
   readonly peerClient: PeerClient
   readonly pages: Pages
   readonly log: Log

@@ -4,6 +4,7 @@ import type { Parts } from './parts.ts'
 import type { Route } from './route.ts'
 import { actorRoutes } from './routes/actor.ts'
 import { botRoutes } from './routes/bot.ts'
+import { devtestProxyRoutes } from './routes/devtest-proxy.ts'
 import { devtestRoutes } from './routes/devtest.ts'
 import { factoryRoutes } from './routes/factory.ts'
 import { listRoutes } from './routes/lists.ts'
@@ -31,7 +32,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...trustRoutes,
     ...permissionRoutes,
     // Where they are off they do not exist, for anybody.
-    ...(parts.config.devtest ? devtestRoutes : []),
+    ...(parts.config.devtest ? [...devtestRoutes, ...devtestProxyRoutes] : []),
   ]
   return routes
 }

@@ -1,7 +1,11 @@
 /** What peers are told when a relationship, or the whole actor, ends here. */
 import type { Notice } from '../delivery/notice.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { open, seal } from '../secret/sealed.ts'
+import { bindingOf, companionPassphrase, trustSecret } from '../secret/sealed-columns.ts'
 import type { Queries } from '../store/store.ts'
 import { trustUrl } from './baseuri.ts'
+import { type Companion, findCompanionsOf } from './companion-store.ts'
 import { findTrustsOfActors } from './trust-store.ts'
 import type { Trust } from './trust.ts'
 
@@ -24,8 +28,29 @@ export function isTold({ establishedVia, baseuri }: Pick<Trust, 'establishedVia'
   return baseuri !== '' && (establishedVia === 'trust' || establishedVia === 'trustee')
 }
 
-/** One notice for every peer of these actors. */
-export async function partings(q: Queries, actorIds: readonly string[]): Promise<Notice[]> {
+/** One notice for every peer of these actors. Their companions go with them. */
+export async function partings(q: Queries, ring: KeyRing, actorIds: readonly string[]): Promise<Notice[]> {
   if (actorIds.length === 0) return []
-  return (await findTrustsOfActors(q, actorIds)).filter(isTold).map(deletionNotice)
+  const companions = await findCompanionsOf(q, actorIds)
+  const looked = new Set(companions.map(({ actorId, peerId }) => `${actorId} ${peerId}`))
+  const trusts = await findTrustsOfActors(q, actorIds)
+  return [
+    ...companions.map((companion) => farewell(ring, companion)),
+    ...trusts.filter((trust) => isTold(trust) && !looked.has(`${trust.actorId} ${trust.peerId}`)).map(deletionNotice),
+  ]
+}
+
+/** Deletes the companion: its passphrase, as a bearer, is the trustee's. */
+function farewell(ring: KeyRing, { actorId, kind, peerId, baseuri, passphrase }: Companion): Notice {
+  const clear = open(ring, passphrase, bindingOf(companionPassphrase, actorId, kind))
+  return {
+    kind: 'trust_deleted',
+    actorId,
+    peerId,
+    method: 'DELETE',
+    url: baseuri,
+    baseuri,
+    secret: seal(ring, clear, bindingOf(trustSecret, actorId, peerId)),
+    body: null,
+  }
 }

@@ -1,11 +1,12 @@
 /** Relationships as an application's handlers hold them. */
 import { ServiceError } from '../errors.ts'
 import type { TrustHandle } from '../app/actor-handle.ts'
+import type { Companions } from './companions.ts'
 import { trustRecord } from './record.ts'
 import type { Self } from './trust-parts.ts'
 import type { Trusts } from './trusts.ts'
 
-export function trustHandle(trusts: Trusts, actor: Self): TrustHandle {
+export function trustHandle(trusts: Trusts, companions: Companions, actor: Self): TrustHandle {
   return {
     list: async (filter = {}) => (await trusts.list(actor.id, filter)).map(trustRecord),
     async get(peerId) {
@@ -24,5 +25,10 @@ export function trustHandle(trusts: Trusts, actor: Self): TrustHandle {
         throw error
       }
     },
+    async companion(kind) {
+      const { peerId } = await companions.obtain(actor, kind)
+      return trustRecord(await trusts.require(actor.id, peerId, null))
+    },
+    deleteCompanion: (kind) => companions.remove(actor, kind),
   }
 }

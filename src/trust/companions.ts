@@ -1,0 +1,195 @@
+/** Companions: actors that an actor has made at another service (or its own) and acts as the trustee of. */
+import type { CompanionKind } from '../app/declarations.ts'
+import { ServiceError } from '../errors.ts'
+import { isObject, type JsonText, members, normalise, stringValue } from '../json/json.ts'
+import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
+import { open, seal } from '../secret/sealed.ts'
+import { bindingOf, companionPassphrase } from '../secret/sealed-columns.ts'
+import { parseBaseuri, trustUrl } from './baseuri.ts'
+import { type Companion, deleteCompanion, findCompanion, insertCompanion } from './companion-store.ts'
+import { secretOf } from './record.ts'
+import type { Trust } from './trust.ts'
+import type { Self, TrustParts } from './trust-parts.ts'
+import type { Trusts } from './trusts.ts'
+
+type Answered = Extract<PeerOutcome, { kind: 'answered' }>
+
+/** Every actor may have one beside itself: of its own service and its own type. */
+export const myself = 'myself'
+
+const trustee = 'trustee'
+
+export class Companions {
+  readonly #parts: TrustParts
+  readonly #trusts: Trusts
+  readonly #client: PeerClient
+
+  constructor(parts: TrustParts, trusts: Trusts, client: PeerClient) {
+    this.#parts = parts
+    this.#trusts = trusts
+    this.#client = client
+  }
+
+  find(actorId: string, kind: string): Promise<Companion | null> {
+    return this.#parts.store.read((q) => findCompanion(q, actorId, kind))
+  }
+
+  /**
+   * The companion of this kind, made now when there is none, in a relationship that both sides approved.
+   *
+   * @throws ServiceError `bad_request` for a kind that nobody declared, `peer_failed`
+   */
+  async obtain(actor: Self, kind: string): Promise<Companion> {
+    const known = await this.find(actor.id, kind)
+    if (known !== null) return known
+    const { factory, type, relationship } = this.#kind(kind)
+    const made = await this.#make(actor, kind, factory)
+    try {
+      if (type !== undefined && made.type !== type) throw failed('it made another kind of actor')
+      const isFirst = await this.#parts.store.writeActor(actor.id, (tx) => insertCompanion(tx, made))
+      if (!isFirst) throw failed('another companion of this kind was made at the same time')
+    } catch (error) {
+      await this.#call(made, 'DELETE', '')
+      throw error
+    }
+    try {
+      await this.#befriend(actor, made, relationship)
+    } catch (error) {
+      await this.remove(actor, kind)
+      throw error
+    }
+    return made
+  }
+
+  /** With its actor, and the relationship. False when there is none. @throws ServiceError `peer_failed` */
+  async remove(actor: Self, kind: string): Promise<boolean> {
+    const companion = await this.find(actor.id, kind)
+    if (companion === null) return false
+    const outcome = await this.#call(companion, 'DELETE', '')
+    const isGone = outcome.kind === 'answered' && (isOk(outcome) || outcome.status === 404)
+    if (!isGone) throw failed(reasonOf(outcome))
+    await this.#parts.store.writeActor(actor.id, (tx) => deleteCompanion(tx, actor.id, kind))
+    const trust = await this.#trusts.find(actor.id, companion.peerId)
+    if (trust !== null) await this.#trusts.delete(actor, trust.peerId, null, { byPeer: false, tell: false })
+    return true
+  }
+
+  /**
+   * A request below the companion, with the secret of the relationship; as its trustee where that does not suffice.
+   *
+   * @throws ServiceError `peer_failed` when it cannot be reached.
+   */
+  async relay(
+    actor: Self,
+    companion: Companion,
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: string,
+  ): Promise<Answered> {
+    const trust = await this.#trusts.find(actor.id, companion.peerId)
+    const asPeer = trust === null ? null : await this.#callAsPeer(trust, method, path, body)
+    const outcome =
+      asPeer === null || (asPeer.kind === 'answered' && [302, 401, 403].includes(asPeer.status))
+        ? await this.#call(companion, method, path, body)
+        : asPeer
+    if (outcome.kind !== 'answered') throw failed(outcome.reason)
+    return outcome
+  }
+
+  #kind(name: string): CompanionKind {
+    const { registry, baseUrl, type } = this.#parts
+    const declared = registry.companions.get(name)
+    if (declared !== undefined) return declared
+    if (name === myself) return { factory: `${baseUrl}/`, type, relationship: 'friend' }
+    throw new ServiceError('bad_request', `Cannot make a companion: no kind ${JSON.stringify(name)} is declared`)
+  }
+
+  async #make(actor: Self, kind: string, factory: string): Promise<Companion> {
+    const outcome = await this.#client.call({
+      method: 'POST',
+      url: factory,
+      body: JSON.stringify({ creator: trustee, trustee_root: `${this.#parts.baseUrl}/${actor.id}` }),
+    })
+    if (outcome.kind !== 'answered' || outcome.status !== 201) throw failed(reasonOf(outcome))
+    const baseuri = parseBaseuri(outcome.headers['location'] ?? '')
+    const passphrase = textIn(outcome.body, 'passphrase')
+    // The passphrase goes to no other service than the one that made it.
+    if (baseuri === null || passphrase === null || new URL(baseuri).origin !== new URL(factory).origin) {
+      throw failed('its factory did not tell the address and the passphrase of the new actor')
+    }
+    const meta = await this.#parts.calls.meta(baseuri)
+    if ('failed' in meta) throw failed(meta.failed)
+    const binding = bindingOf(companionPassphrase, actor.id, kind)
+    return {
+      actorId: actor.id,
+      kind,
+      peerId: meta.id,
+      baseuri,
+      type: meta.type,
+      passphrase: seal(this.#parts.keyRing, passphrase, binding),
+    }
+  }
+
+  async #befriend(actor: Self, companion: Companion, relationship: string): Promise<void> {
+    const trust = await this.#trusts.request(actor, { url: companion.baseuri, relationship })
+    const path = trustUrl('', trust.relationship, actor.id)
+    const approved = await this.#call(companion, 'PUT', path, '{"approved":true}')
+    if (approved.kind !== 'answered' || !isOk(approved)) throw failed(reasonOf(approved))
+    await this.#trusts.approvedByPeer(actor, trust.peerId, trust.relationship)
+  }
+
+  #call(
+    companion: Companion,
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: string,
+  ): Promise<PeerOutcome> {
+    const { baseuri, actorId, kind, passphrase } = companion
+    const password = open(this.#parts.keyRing, passphrase, bindingOf(companionPassphrase, actorId, kind))
+    return this.#client.call({
+      method,
+      url: `${baseuri}${path}`,
+      basic: { user: trustee, password, baseuri },
+      ...(body === undefined ? {} : { body }),
+    })
+  }
+
+  #callAsPeer(
+    trust: Trust,
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: string,
+  ): Promise<PeerOutcome> {
+    return this.#client.call({
+      method,
+      url: `${trust.baseuri}${path}`,
+      bearer: { secret: secretOf(this.#parts.keyRing, trust), baseuri: trust.baseuri },
+      ...(body === undefined ? {} : { body }),
+    })
+  }
+}
+
+function isOk({ status }: Answered): boolean {
+  return status >= 200 && status <= 299
+}
+
+function reasonOf(outcome: PeerOutcome): string {
+  return outcome.kind === 'answered' ? `it answered ${outcome.status}` : outcome.reason
+}
+
+function textIn(body: string, name: string): string | null {
+  let json: JsonText
+  try {
+    json = normalise(body)
+  } catch {
+    return null
+  }
+  const value = isObject(json) ? members(json)?.get(name) : undefined
+  return value === undefined ? null : stringValue(value)
+}
+
+function failed(reason: string): ServiceError {
+  return new ServiceError('peer_failed', 'The companion cannot be used: its service did not answer as it has to', {
+    reason,
+  })
+}
