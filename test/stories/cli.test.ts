@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, connect, type Socket } from 'node:net'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -551,8 +551,8 @@ describe('troupe doctor', () => {
 /** One that this user cannot write in; root can, nearly everywhere. */
 function unwritableFolder(): string {
   if (process.getuid?.() === 0) return '/sys/kernel'
-  const folder = place.write('locked/file', '').replace(/\/file$/, '')
-  chmodSync(folder, 0o500)
+  const folder = place.path('locked')
+  mkdirSync(folder, { mode: 0o500 })
   return folder
 }
 
