@@ -1,4 +1,5 @@
 /** The SQL of property values. Values and lists share the table; `kind` tells them apart. */
+import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
@@ -28,13 +29,20 @@ export async function findProperty(q: Queries, actorId: string, name: string): P
   return row === undefined ? null : toProperty(row)
 }
 
-/** By name. */
+/**
+ * By name. An actor without properties is told from one that was deleted since the request found it: nobody is to take
+ * the deletion for an actor that has dropped everything.
+ *
+ * @throws ServiceError `actor_not_found`
+ */
 export async function findProperties(q: Queries, actorId: string): Promise<StoredProperty[]> {
-  const rows = await q.all<PropertyRow>(
-    'SELECT name, kind, value FROM property WHERE actor_id = $1 ORDER BY name',
+  const rows = await q.all<PropertyRow | { readonly name: null }>(
+    `SELECT property.name, property.kind, property.value FROM actor
+     LEFT JOIN property ON property.actor_id = actor.id WHERE actor.id = $1 ORDER BY property.name`,
     actorId,
   )
-  return rows.map(toProperty)
+  if (rows.length === 0) throw new ServiceError('actor_not_found')
+  return rows.flatMap((row) => (row.name === null ? [] : [toProperty(row)]))
 }
 
 /** Those of `names` that exist. */

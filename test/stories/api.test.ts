@@ -185,7 +185,7 @@ forEachService((start) => {
       await actor.set('a', 1)
       await service.app.actors.delete(actor.id)
       assert.equal(await actor.get('a'), undefined)
-      assert.deepEqual(await actor.all(), {})
+      assert.equal(await outcomeOf(actor.all()), 'actor_not_found')
       assert.equal(await outcomeOf(actor.set('a', 1)), 'actor_not_found')
       assert.equal(await outcomeOf(actor.list('l').append(1)), 'actor_not_found')
     })
