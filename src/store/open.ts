@@ -17,7 +17,7 @@ export interface StoreOptions {
   readonly batchSize?: number
   /** PostgreSQL: connections for changes and snapshots (default 10; reads have two of their own). */
   readonly workers?: number
-  /** PostgreSQL: how long a call waits for a free or new connection (milliseconds, default 2000). */
+  /** PostgreSQL: how long a call waits for a free or new connection (milliseconds, by default as long as for a lock). */
   readonly connectTimeoutMs?: number
   /** PostgreSQL: how long one statement may take (milliseconds, by default 5000 longer than it may wait for a lock). */
   readonly statementTimeoutMs?: number
@@ -51,7 +51,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       url: options.url,
       workers: options.workers ?? 10,
       readers: 2,
-      connectTimeoutMs: options.connectTimeoutMs ?? 2_000,
+      connectTimeoutMs: options.connectTimeoutMs ?? lockTimeoutMs,
       lockTimeoutMs,
       statementTimeoutMs: options.statementTimeoutMs ?? lockTimeoutMs + 5_000,
       migrations,
