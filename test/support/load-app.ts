@@ -1,11 +1,12 @@
-/** An application for load: what lists can do beyond HTTP, as actions. */
-import type { ActorHandle, ListHandle } from '../../src/app/actor-handle.ts'
+/** An application for load: what lists and actors can do beyond HTTP, as actions. */
+import type { ListHandle } from '../../src/app/actor-handle.ts'
 import { type App, troupe } from '../../src/troupe.ts'
 
 interface ListInput {
   readonly index?: number
   readonly item?: object
   readonly t?: string
+  readonly handle?: string
 }
 
 const actions: Readonly<Record<string, (list: ListHandle, input: ListInput) => Promise<object>>> = {
@@ -19,6 +20,9 @@ const actions: Readonly<Record<string, (list: ListHandle, input: ListInput) => P
     await list.clear()
     return { done: true }
   },
+  handles: async (list) => ({ handles: (await list.itemsWithHandles()).map(({ handle }) => handle) }),
+  updateByHandle: async (list, { handle = '', item = {} }) => ({ done: await list.updateByHandle(handle, item) }),
+  deleteByHandle: async (list, { handle = '' }) => ({ done: await list.deleteByHandle(handle) }),
   remove: async (list, { t = '' }) => ({ count: await list.removeWhere('t', t, { firstOnly: true }) }),
   replace: async (list, { t = '', item = {} }) => ({
     count: await list.updateWhere('t', t, item, { firstOnly: true }),
@@ -29,12 +33,12 @@ export function declareLoadActions(app: App): void {
   for (const [name, run] of Object.entries(actions))
     app.action(name, async ({ actor, input }) => {
       const { list } = input as { list: string }
-      return run(handleOf(actor, list), input as ListInput)
+      return run(actor.list(list), input as ListInput)
     })
-}
-
-function handleOf(actor: ActorHandle, name: string): ListHandle {
-  return actor.list(name)
+  app.action('replace_actor', async ({ input }) => {
+    const { actor } = await app.actors.create({ creator: (input as { creator: string }).creator, deleteExisting: true })
+    return { id: actor.id }
+  })
 }
 
 const app = troupe({ type: 'urn:actingweb:example.com:load', name: 'load' })

@@ -1,0 +1,329 @@
+/** What two services on one database do to each other's lists and actors. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { History, type Recorded, type Reply } from '../support/history.ts'
+import { dumpOf, violationsIn } from '../support/invariants.ts'
+import { list, type ListInput } from '../support/sequential-objects.ts'
+import { forEachPair, type PairActor, type ServicePair } from '../support/service-pair.ts'
+
+const log = '/properties/log'
+const entries = (items: readonly string[]): object[] => items.map((t, index) => ({ index, t }))
+
+async function listActor(pair: ServicePair, items: readonly string[]): Promise<PairActor> {
+  const actor = await pair.createActor()
+  await fill(pair, actor, items)
+  return actor
+}
+
+/** Makes the list anew. */
+async function fill({ first }: ServicePair, actor: PairActor, items: readonly string[]): Promise<void> {
+  assert.equal((await actor.request(first, 'DELETE', log)).status, 204)
+  for (const body of [{ log: { _type: 'list' } }, { log: { items: entries(items) } }])
+    assert.equal((await actor.request(first, 'POST', '/properties', body)).status, 201)
+}
+
+async function itemsOf({ second }: ServicePair, actor: PairActor): Promise<string[]> {
+  const reply = await actor.request(second, 'GET', log)
+  return (JSON.parse(reply.text) as { t: string }[]).map(({ t }) => t)
+}
+
+type Ask = (actor: PairActor, send: ServicePair['first']) => Promise<Reply>
+type Read = (reply: Reply) => unknown
+
+/** One change of a list: the request, and what its answer says. */
+interface Change {
+  readonly input: ListInput
+  readonly ask: Ask
+  readonly read: Read
+}
+
+const act =
+  (name: string, input: object): Ask =>
+  (actor, send) =>
+    actor.request(send, 'POST', `/actions/${name}`, { list: 'log', ...input })
+const done =
+  (status: number, beyond = 0): Read =>
+  (reply) =>
+    reply.status === status ? 'done' : reply.status === beyond ? 'beyond' : undefined
+const member =
+  (name: string): Read =>
+  ({ status, text }) =>
+    status < 300 ? (JSON.parse(text) as Record<string, unknown>)[name] : undefined
+
+const append = (t: string): Change => ({
+  input: { do: 'append', item: t },
+  ask: (actor, send) => actor.request(send, 'POST', `${log}/items`, { action: 'add', item_value: { t } }),
+  read: member('index'),
+})
+const insert = (index: number, t: string): Change => ({
+  input: { do: 'insert', index, item: t },
+  ask: act('insert', { index, item: { t } }),
+  read: done(200, 400),
+})
+const put = (index: number, t: string): Change => ({
+  input: { do: 'put', index, item: t },
+  ask: (actor, send) => actor.request(send, 'PUT', `${log}/${index}`, { t }),
+  read: done(204, 404),
+})
+const remove = (index: number): Change => ({
+  input: { do: 'delete', index },
+  ask: (actor, send) => actor.request(send, 'DELETE', `${log}/${index}`),
+  read: done(204, 404),
+})
+const pop = (index: number): Change => ({
+  input: { do: 'pop', index },
+  ask: act('pop', { index }),
+  read: ({ status, text }) =>
+    status === 200 ? ((JSON.parse(text) as { item: { t: string } | null }).item?.t ?? null) : undefined,
+})
+const clear: Change = { input: { do: 'clear' }, ask: act('clear', {}), read: done(200) }
+const removeValue = (t: string): Change => ({
+  input: { do: 'remove', item: t },
+  ask: act('remove', { t }),
+  read: member('count'),
+})
+const replaceValue = (t: string, by: string): Change => ({
+  input: { do: 'replace', item: t, by },
+  ask: act('replace', { t, item: { t: by } }),
+  read: member('count'),
+})
+const bulk = (batch: readonly { index: number; item?: string }[]): Change => ({
+  input: { do: 'bulk', entries: batch },
+  ask: (actor, send) =>
+    actor.request(send, 'POST', '/properties', {
+      log: { items: batch.map(({ index, item }) => ({ index, ...(item === undefined ? {} : { t: item }) })) },
+    }),
+  read: ({ status, text }) =>
+    status === 201
+      ? /^\[Bulk update: (.*)\]$/.exec((JSON.parse(text) as { log: string }).log)?.[1]
+      : status === 400
+        ? 'beyond'
+        : undefined,
+})
+
+/** Runs changes at once, each on another service than the one before, and says why no order of them explains the list. */
+async function inParallel(
+  pair: ServicePair,
+  actor: PairActor,
+  before: readonly string[],
+  changes: readonly Change[],
+): Promise<string[]> {
+  const history = new History()
+  const thing: Recorded<readonly string[], ListInput> = history.thing('log', list(before))
+  await Promise.all(
+    changes.map(({ input, ask, read }, index) =>
+      thing.call(input, () => ask(actor, pair.both[index % 2] ?? pair.first), read),
+    ),
+  )
+  const items = await itemsOf(pair, actor)
+  await thing.call(
+    { do: 'read' },
+    async () => ({ status: 200, text: '' }),
+    () => items,
+  )
+  assert.equal(history.refused, 0)
+  return history.failures()
+}
+
+const three = ['a', 'b', 'c']
+const writers: readonly (readonly [what: string, changes: readonly Change[]])[] = [
+  ['a deletion and an append', [remove(0), append('x')]],
+  ['two deletions of one index', [remove(1), remove(1)]],
+  ['a replacement and a pop', [put(2, 'x'), pop(-1)]],
+  ['two insertions at one index', [insert(1, 'x'), insert(1, 'y')]],
+  ['a clearing and an append', [clear, append('x')]],
+  ['two pops', [pop(-1), pop(-1)]],
+  ['two batches', [bulk([{ index: 3, item: 'x' }, { index: 0 }]), bulk([{ index: 0, item: 'y' }, { index: 2 }])]],
+  ['an append at the length and an append', [put(3, 'x'), append('y')]],
+  ['an insertion and a deletion before it', [insert(3, 'x'), remove(0)]],
+]
+
+describe('lists that two services change at once', () => {
+  forEachPair((pair) => {
+    for (const [what, changes] of writers)
+      it(`LST-05 hold what one order leaves of ${what}`, async () => {
+        const actor = await listActor(pair(), three)
+        for (let round = 0; round < 20; round++) {
+          await fill(pair(), actor, three)
+          assert.deepEqual(await inParallel(pair(), actor, three, changes), [])
+        }
+      })
+
+    it('LST-06 give by a pop exactly what it removed, and remove exactly what was matched, while others overwrite it', async () => {
+      const actor = await listActor(pair(), three)
+      for (let round = 0; round < 20; round++) {
+        await fill(pair(), actor, three)
+        const changes = [pop(-1), put(2, 'x'), removeValue('b'), replaceValue('b', 'y'), pop(0), put(0, 'z')]
+        assert.deepEqual(await inParallel(pair(), actor, three, changes), [])
+      }
+    })
+
+    it('LST-07 hold 1 000 items after 1 000 appends at once, each once', async () => {
+      const { both, database } = pair()
+      const actor = await listActor(pair(), [])
+      const tokens = Array.from({ length: 1_000 }, (_, index) => `item ${index}`)
+      const indexes: number[] = []
+      const appendOnce = async (t: string, index: number): Promise<void> => {
+        const send = both[index % 2] ?? both[0]
+        const reply = await actor.request(send, 'POST', `${log}/items`, { action: 'add', item_value: { t } })
+        assert.equal(reply.status, 201, reply.text)
+        indexes.push((JSON.parse(reply.text) as { index: number }).index)
+      }
+      await Promise.all(tokens.map(appendOnce))
+      assert.deepEqual(
+        indexes.sort((a, b) => a - b),
+        tokens.map((_, index) => index),
+      )
+      assert.deepEqual((await itemsOf(pair(), actor)).sort(), tokens.sort())
+      assert.deepEqual(await violationsIn(database), [])
+    })
+
+    it('LST-12 are never changed through a position that the other service has moved', async () => {
+      const { first, second } = pair()
+      const actor = await listActor(pair(), ['a', 'b', 'c', 'd'])
+      const { handles } = JSON.parse((await act('handles', {})(actor, first)).text) as { handles: string[] }
+      assert.equal((await actor.request(second, 'DELETE', `${log}/0`)).status, 204)
+      assert.equal((await actor.request(second, 'PUT', `${log}/1`, { t: 'C' })).status, 204)
+      const byHandle = async (name: string, handle = '', t = ''): Promise<unknown> =>
+        (JSON.parse((await act(name, { handle, item: { t } })(actor, first)).text) as { done: boolean }).done
+      assert.equal(await byHandle('updateByHandle', handles[0], 'x'), false)
+      assert.equal(await byHandle('updateByHandle', handles[2], 'x'), false)
+      assert.deepEqual(await itemsOf(pair(), actor), ['b', 'C', 'd'])
+      assert.equal(await byHandle('updateByHandle', handles[1], 'B'), true)
+      assert.equal(await byHandle('deleteByHandle', handles[3]), true)
+      assert.deepEqual(await itemsOf(pair(), actor), ['B', 'C'])
+    })
+
+    it('LST-12 are never changed as they were before the other service made them anew, or grew them', async () => {
+      const { first, second, database } = pair()
+      const actor = await listActor(pair(), ['a', 'b'])
+      assert.equal((await actor.request(first, 'GET', log)).status, 200)
+      const many = Array.from({ length: 300 }, (_, index) => `new ${index}`)
+      assert.equal((await actor.request(second, 'DELETE', log)).status, 204)
+      for (const body of [{ log: { _type: 'list' } }, { log: { items: entries(many) } }])
+        assert.equal((await actor.request(second, 'POST', '/properties', body)).status, 201)
+      assert.equal((await actor.request(first, 'PUT', `${log}/150`, { t: 'x' })).status, 204)
+      assert.equal((await actor.request(second, 'DELETE', `${log}/0`)).status, 204)
+      assert.equal((await act('insert', { index: 150, item: { t: 'y' } })(actor, first)).status, 200)
+      assert.deepEqual(await itemsOf(pair(), actor), many.with(150, 'x').slice(1).toSpliced(150, 0, 'y'))
+      assert.deepEqual(await violationsIn(database), [])
+    })
+  })
+})
+
+describe('an actor that one service deletes', () => {
+  forEachPair((pair) => {
+    it('DEL-02 I8 gets no row back from what both were asked at the same time', async () => {
+      const { both, first, database } = pair()
+      for (let round = 0; round < 20; round++) {
+        const actor = await listActor(pair(), three)
+        const requests: (() => Promise<Reply>)[] = []
+        for (let index = 0; index < 10; index++) {
+          const send = both[index % 2] ?? first
+          requests.push(
+            () => actor.request(send, 'PUT', `/properties/p${index}`, 'x'),
+            () => actor.request(send, 'PUT', `/properties/doc/k${index}`, 'x'),
+            () => actor.request(send, 'POST', '/properties', { email: `${index}.${actor.id}@example.com`, more: 1 }),
+            () => actor.request(send, 'POST', `${log}/items`, { action: 'add', item_value: index }),
+            () => act('append', { item: { t: 'x' } })(actor, send),
+          )
+        }
+        requests.splice(25, 0, () => actor.request(both[round % 2] ?? first, 'DELETE', ''))
+        const replies = await Promise.all(requests.map((request) => request()))
+        for (const { status, text } of replies) assert.ok([200, 201, 204, 404].includes(status), text)
+        assert.equal((await actor.request(first, 'GET', '/properties')).status, 404)
+        assert.ok(
+          !(await dumpOf(database)).split('\n').some((line) => line.includes(actor.id) && !line.includes('deleted_at')),
+        )
+      }
+      assert.deepEqual(await violationsIn(database), [])
+    })
+
+    it('DEL-02 is whole or not there to those who read it at the same time', async () => {
+      const { both, first } = pair()
+      const answers = new Set<string>()
+      for (let round = 0; round < 20; round++) {
+        const actor = await pair().createActor()
+        assert.equal((await actor.request(first, 'POST', '/properties', { a: 1, b: 2 })).status, 201)
+        const reads = Array.from({ length: 50 }, (_, index) => index)
+        const replies = await Promise.all(
+          reads.map((index) =>
+            index === 20
+              ? actor.request(first, 'DELETE', '')
+              : actor.request(
+                  both[index % 2] ?? first,
+                  'GET',
+                  index % 4 < 2 ? '/properties' : '/properties?format=full',
+                ),
+          ),
+        )
+        for (const { status, text } of replies) if (status !== 204) answers.add(status === 200 ? text : String(status))
+      }
+      assert.deepEqual(
+        [...answers].filter((answer) => answer !== '404'),
+        ['{"a":1,"b":2}'],
+      )
+    })
+  })
+})
+
+const uniqueCreators = { TROUPE_UNIQUE_CREATOR: '1' }
+
+describe('creations of one creator, asked of two services at once', () => {
+  forEachPair((pair) => {
+    it('DEL-07 make exactly one actor of 100; the others are refused and leave nothing', async () => {
+      const { both, database } = pair()
+      for (let round = 0; round < 20; round++) {
+        const creator = `unique-${round}@example.com`
+        const replies = await Promise.all(
+          Array.from({ length: 100 }, (_, index) => (both[index % 2] ?? both[0])('POST', '/', { body: { creator } })),
+        )
+        const statuses = replies.map(({ status }) => status).sort((a, b) => a - b)
+        assert.deepEqual(statuses, [201, ...Array.from({ length: 99 }, () => 403)])
+        assert.equal(occurrences(await dumpOf(database), `"creator":"${creator}","passphrase"`), 1)
+      }
+      assert.deepEqual(await violationsIn(database), [])
+    })
+
+    it('DEL-07 make exactly one actor of 100 that each replace the one before', async () => {
+      const { both, database } = pair()
+      const asking = await pair().createActor()
+      for (let round = 0; round < 5; round++) {
+        const creator = `replaced-${round}@example.com`
+        const replies = await Promise.all(
+          Array.from({ length: 100 }, (_, index) =>
+            asking.request(both[index % 2] ?? both[0], 'POST', '/actions/replace_actor', { creator }),
+          ),
+        )
+        assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+        const ids = replies.map(({ text }) => (JSON.parse(text) as { id: string }).id)
+        assert.equal(new Set(ids).size, 100)
+        assert.equal(occurrences(await dumpOf(database), `"creator":"${creator}","passphrase"`), 1)
+      }
+      assert.deepEqual(await violationsIn(database), [])
+    })
+  }, uniqueCreators)
+})
+
+describe('replacements of one creator that need not be unique, asked of two services at once', () => {
+  forEachPair((pair) => {
+    it('DEL-07 make exactly one actor of 100', async () => {
+      const { both, database } = pair()
+      const asking = await pair().createActor()
+      const replies = await Promise.all(
+        Array.from({ length: 100 }, (_, index) =>
+          asking.request(both[index % 2] ?? both[0], 'POST', '/actions/replace_actor', {
+            creator: 'replaced@example.com',
+          }),
+        ),
+      )
+      assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+      assert.equal(occurrences(await dumpOf(database), '"creator":"replaced@example.com","passphrase"'), 1)
+      assert.deepEqual(await violationsIn(database), [])
+    })
+  })
+})
+
+function occurrences(text: string, part: string): number {
+  return text.split(part).length - 1
+}
