@@ -1,0 +1,327 @@
+/**
+ * An actor as the Python implementation 3.14 serves one, seen from outside: truth values as texts in one place, error
+ * answers without a body, what it believes of an answer, and when it forgets a relationship. One actor for each server.
+ */
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface PythonTrust {
+  readonly peerid: string
+  baseuri: string
+  type: string
+  relationship: string
+  secret: string
+  desc: string
+  approved: boolean
+  peer_approved: boolean
+  verified: boolean
+  /** Of this side. */
+  verification_token: string
+}
+
+export interface PythonRequest {
+  readonly method: string
+  /** With the query, below the actor: `/trust/friend`. */
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+export interface PythonAnswer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** An object is sent as JSON. */
+  readonly body?: string | object
+}
+
+/** What a route answers; undefined leaves the request to the next one. */
+export type PythonRoute = (
+  request: PythonRequest,
+  match: RegExpExecArray,
+) => Promise<PythonAnswer | undefined> | PythonAnswer | undefined
+
+/** What its proxy makes of an answer: the JSON body decides, whatever the status. */
+export type Believed = { readonly data: unknown } | { readonly error: number }
+
+export interface PythonPeerOptions {
+  /** Approves requests for this relationship at once. */
+  readonly autoAccept?: string
+}
+
+export class PythonPeer {
+  readonly id = randomBytes(16).toString('hex')
+  readonly type = 'urn:actingweb:example.com:python'
+  /** By peer id. */
+  readonly trusts = new Map<string, PythonTrust>()
+  /** Everything that came, in order. */
+  readonly requests: PythonRequest[] = []
+  /** The lifecycle hooks that ran: name and peer id. */
+  readonly events: string[] = []
+  autoAccept: string | null
+  readonly #routes: [method: string, path: RegExp, route: PythonRoute][] = []
+  #server: Server | undefined
+  #origin = ''
+
+  private constructor({ autoAccept }: PythonPeerOptions) {
+    this.autoAccept = autoAccept ?? null
+    this.#declareTrust()
+  }
+
+  static async start(options: PythonPeerOptions = {}): Promise<PythonPeer> {
+    const peer = new PythonPeer(options)
+    const server = createServer((request, response) => void peer.#serve(request, response))
+    peer.#server = server
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    peer.#origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    return peer
+  }
+
+  /** The actor's root, without a slash at the end. */
+  get url(): string {
+    return `${this.#origin}/${this.id}`
+  }
+
+  async close(): Promise<void> {
+    const server = this.#server
+    if (server === undefined) return
+    this.#server = undefined
+    server.closeAllConnections()
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+  }
+
+  /** Answers requests below the actor; the route that was declared last is asked first. */
+  route(method: string, path: RegExp, route: PythonRoute): void {
+    this.#routes.unshift([method, path, route])
+  }
+
+  /** The relationship whose secret a request carries; an answer when it carries none or a wrong one. */
+  authenticate(request: PythonRequest): PythonTrust | PythonAnswer {
+    const { authorization } = request.headers
+    if (authorization === undefined) {
+      return { status: 401, headers: { 'WWW-Authenticate': 'Basic realm="python"' }, body: 'Authentication required' }
+    }
+    const secret = /^bearer ([^ ]+)$/i.exec(authorization)?.[1]
+    return [...this.trusts.values()].find((trust) => trust.secret === secret) ?? { status: 403 }
+  }
+
+  // What its owner does
+
+  /** Asks for a relationship. The record is there before the request goes out, and goes again unless it is 201 or 202. */
+  async request(url: string, relationship: string): Promise<PythonTrust | null> {
+    const meta = await this.call('GET', `${url}/meta`)
+    const facts = 'data' in meta ? (meta.data as { id?: string; type?: string }) : {}
+    if (facts.id === undefined || facts.type === undefined) return null
+    const trust: PythonTrust = {
+      peerid: facts.id,
+      baseuri: url,
+      type: facts.type,
+      relationship,
+      secret: randomBytes(20).toString('hex'),
+      desc: '',
+      approved: true,
+      peer_approved: false,
+      verified: true,
+      verification_token: randomBytes(20).toString('hex'),
+    }
+    this.trusts.set(trust.peerid, trust)
+    const answer = await fetch(`${url}/trust/${relationship}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        baseuri: this.url,
+        id: this.id,
+        type: this.type,
+        secret: trust.secret,
+        desc: trust.desc,
+        verify: trust.verification_token,
+      }),
+    })
+    await answer.text()
+    if (answer.status !== 201 && answer.status !== 202) {
+      this.trusts.delete(trust.peerid)
+      return null
+    }
+    if (answer.status === 201) trust.peer_approved = true
+    this.events.push(`trust_initiated ${trust.peerid}`)
+    return trust
+  }
+
+  /** Tells the peer, and does not care what it answers. */
+  async approve(peerId: string): Promise<void> {
+    const trust = this.#require(peerId)
+    trust.approved = true
+    const url = `${trust.baseuri}/trust/${trust.relationship}/${this.id}`
+    await this.call('POST', url, trust.secret, { approved: true })
+    if (trust.peer_approved) this.events.push(`trust_fully_approved_local ${peerId}`)
+  }
+
+  /** False, and the relationship stays, when the peer could not be told. */
+  async end(peerId: string): Promise<boolean> {
+    const trust = this.#require(peerId)
+    const url = `${trust.baseuri}/trust/${trust.relationship}/${this.id}`
+    const told = await this.call('DELETE', url, trust.secret)
+    if ('error' in told && told.error !== 404) return false
+    this.trusts.delete(peerId)
+    this.events.push(`trust_deleted ${peerId}`)
+    return true
+  }
+
+  /** A call of its proxy. */
+  async call(method: string, url: string, secret?: string, body?: object): Promise<Believed> {
+    let answer: Response
+    try {
+      answer = await fetch(url, {
+        method,
+        headers: {
+          ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+    } catch {
+      return { error: 408 }
+    }
+    return believe(answer.status, await answer.text())
+  }
+
+  #require(peerId: string): PythonTrust {
+    const trust = this.trusts.get(peerId)
+    if (trust === undefined) throw new Error(`The Python actor has no relationship with ${peerId}`)
+    return trust
+  }
+
+  // What it serves
+
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk as Buffer)
+    const path = (incoming.url ?? '').slice(this.id.length + 1)
+    const request = {
+      method: incoming.method ?? '',
+      path,
+      headers: incoming.headers,
+      body: Buffer.concat(chunks).toString(),
+    }
+    this.requests.push(request)
+    const { status, headers = {}, body = '' } = await this.#answer(request)
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    response.writeHead(status, {
+      ...(typeof body === 'string' ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+      'content-length': Buffer.byteLength(text),
+    })
+    response.end(text)
+  }
+
+  async #answer(request: PythonRequest): Promise<PythonAnswer> {
+    for (const [method, pattern, route] of this.#routes) {
+      const match = pattern.exec(request.path)
+      if (method !== request.method || match === null) continue
+      const answer = await route(request, match)
+      if (answer !== undefined) return answer
+    }
+    // What no route takes is the web framework's own answer.
+    return { status: 404, body: { detail: 'Not Found' } }
+  }
+
+  #declareTrust(): void {
+    this.route('GET', /^\/meta$/, () => ({ status: 200, body: { id: this.id, type: this.type, version: '3.14.0' } }))
+    this.route('POST', /^\/trust\/([^/]+)$/, (request, [, relationship = '']) => this.#receive(request, relationship))
+    const one = /^\/trust\/([^/]+)\/([^/?]+)(?:\?.*)?$/
+    this.route('GET', one, (request, [, relationship, peerId]) => {
+      const caller = this.authenticate(request)
+      if ('status' in caller) return caller
+      const trust = this.#named(relationship, peerId)
+      if (trust === null) return { status: 404 }
+      if (caller !== trust || !trust.approved) return { status: 403 }
+      return { status: 200, body: { ...trust, id: this.id } }
+    })
+    this.route('POST', one, (request, [, relationship, peerId]) => {
+      const caller = this.authenticate(request)
+      if ('status' in caller) return caller
+      const trust = this.#named(relationship, peerId)
+      if (trust === null) return { status: 500 }
+      if ((JSON.parse(request.body) as { approved?: unknown }).approved === true) trust.peer_approved = true
+      if (trust.approved && trust.peer_approved) this.events.push(`trust_fully_approved_remote ${trust.peerid}`)
+      return { status: 204 }
+    })
+    this.route('DELETE', one, (request, [, relationship, peerId]) => {
+      const trust = this.#named(relationship, peerId)
+      if (trust === null) return { status: 404 }
+      const caller = this.authenticate(request)
+      if ('status' in caller) return caller
+      if (caller !== trust) return { status: 403 }
+      this.trusts.delete(trust.peerid)
+      this.events.push(`trust_deleted ${trust.peerid}`)
+      return { status: 204 }
+    })
+  }
+
+  #named(relationship: string | undefined, peerId: string | undefined): PythonTrust | null {
+    const trust = this.trusts.get(decodeURIComponent(peerId ?? ''))
+    return trust?.relationship === decodeURIComponent(relationship ?? '') ? trust : null
+  }
+
+  async #receive(request: PythonRequest, relationship: string): Promise<PythonAnswer> {
+    let asked: Record<string, string | undefined>
+    try {
+      asked = JSON.parse(request.body) as Record<string, string | undefined>
+    } catch {
+      return { status: 400 }
+    }
+    const { baseuri, id, type = '', secret = '', desc = '', verify = '' } = asked
+    if (!baseuri || !id) return { status: 400 }
+    const minted = secret === '' ? randomBytes(20).toString('hex') : secret
+    if ([...this.trusts.values()].some((trust) => trust.secret === minted)) return { status: 403 }
+    // The body is believed whatever its status.
+    const shown = await fetch(`${baseuri}/trust/${relationship}/${this.id}`, {
+      headers: { authorization: `Bearer ${minted}` },
+    })
+      .then((answer) => answer.json())
+      .catch(() => ({}))
+    const { verification_token: token } = shown as { verification_token?: unknown }
+    const trust: PythonTrust = {
+      peerid: id,
+      baseuri,
+      type,
+      relationship,
+      secret: minted,
+      desc,
+      approved: this.autoAccept === relationship,
+      peer_approved: true,
+      verified: verify !== '' && token === verify,
+      verification_token: randomBytes(20).toString('hex'),
+    }
+    // A second request replaces the first one, whoever sent it.
+    this.trusts.set(id, trust)
+    this.events.push(`trust_request_received ${id}`)
+    return {
+      status: trust.approved ? 201 : 202,
+      headers: { Location: `${this.url}/trust/${relationship}/${id}` },
+      body: {
+        ...trust,
+        id: this.id,
+        approved: String(trust.approved),
+        peer_approved: String(trust.peer_approved),
+        verified: String(trust.verified),
+      },
+    }
+  }
+}
+
+/** An answer with a JSON body counts as success unless it has `error`; one without counts by its status. */
+export function believe(status: number, body: string): Believed {
+  let data: unknown
+  try {
+    data = JSON.parse(body)
+  } catch {
+    return status >= 200 && status <= 299 ? { data: {} } : { error: status }
+  }
+  if (typeof data === 'object' && data !== null && 'error' in data) {
+    const { error } = data
+    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : status
+    return { error: typeof code === 'number' ? code : status }
+  }
+  return { data }
+}
