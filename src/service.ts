@@ -33,12 +33,16 @@ import { Lists } from './property/lists.ts'
 import { Properties } from './property/properties.ts'
 import { Notices } from './delivery/notices.ts'
 import { systemTimers, type Timers } from './delivery/timers.ts'
+import { DeliveryWorker } from './delivery/worker.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { FollowedStore } from './store/after-commit.ts'
 import { openStore } from './store/open.ts'
 import type { QueryObserver, Store } from './store/store.ts'
+import { fullState } from './subscription/full-state.ts'
 import { deleteInboundOf } from './subscription/inbound-store.ts'
+import { Publications } from './subscription/publications.ts'
+import { Publisher } from './subscription/publisher.ts'
 import { Companions } from './trust/companions.ts'
 import { Contacts } from './trust/contacts.ts'
 import { partings } from './trust/partings.ts'
@@ -90,6 +94,8 @@ export interface Service {
   close(): Promise<void>
 }
 
+const dayMs = 86_400_000
+
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, identity, registry, baseUrl, onQuery } = options
   const log = options.log ?? createLog(config.logLevel)
@@ -108,6 +114,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const store = new FollowedStore(options.wrapStore?.(opened) ?? opened)
   const now = options.now ?? Date.now
+  const timers = options.timers ?? systemTimers
   const indexedProperties = new Set(config.indexedProperties)
   try {
     await rebuildLookups(store, indexedProperties)
@@ -125,7 +132,19 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     options.relationshipRules === undefined
       ? new Permission(relationships.rules(store), relationships.rulesOfMany)
       : new Permission(options.relationshipRules)
-  const writer = new ActorWriter(store, options.changeSink ?? null)
+  const publisher = new Publisher({
+    permission,
+    now,
+    maxDiffs: config.maxDiffs,
+    announce: (tx, actorId, entries) =>
+      store.afterCommit(tx, () =>
+        config.synchronousCallbacks ? deliveries.attempted(actorId, entries) : deliveries.wake(),
+      ),
+  })
+  const writer = new ActorWriter(store, async (tx, actor, changes, by) => {
+    await publisher.sink(tx, actor, changes, by)
+    await options.changeSink?.(tx, actor, changes, by)
+  })
   const gate = new PropertyGate(registry, rawHandleOf)
   const indexes = new Indexes({
     indexedProperties,
@@ -157,7 +176,46 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       readSeconds: config.peerReadSeconds,
       release,
     })
-  const notices = new Notices({ keyRing, now, afterCommit: store.afterCommit, wake: () => {} })
+  const notices = new Notices({ keyRing, now, afterCommit: store.afterCommit, wake: () => deliveries.wake() })
+  const deliveries = new DeliveryWorker({
+    store,
+    peerClient,
+    permission,
+    keyRing,
+    policy: {
+      retryUnknown: config.retryCallbacks,
+      circuitThreshold: config.circuitThreshold,
+      circuitCooldownMs: config.circuitCooldownSeconds * 1000,
+      giveUpAfterMs: config.maxDiffAgeDays * dayMs,
+    },
+    fullState: async (actorId, caller, scope) => {
+      const actor = await actors.find(actorId)
+      return actor === null ? null : fullState({ properties, lists }, { actor, caller }, scope)
+    },
+    baseUrl,
+    maxHighGranularityBytes: config.maxHighGranularityBytes,
+    maxConcurrentCallbacks: config.maxConcurrentCallbacks,
+    maxDiffAgeMs: config.maxDiffAgeDays * dayMs,
+    shutdownMs: config.shutdownSeconds * 1000,
+    timers,
+    now,
+    random: options.random ?? Math.random,
+    log,
+    metrics,
+  })
+  metrics.backlogFrom(() => deliveries.backlog())
+  const publications = new Publications({
+    store,
+    registry,
+    permission,
+    publisher,
+    log,
+    now,
+    enqueue: notices.enqueue,
+    afterCommit: store.afterCommit,
+    wake: deliveries.wake,
+    handleOf,
+  })
   const trustParts: TrustParts = {
     store,
     keyRing,
@@ -167,7 +225,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     baseUrl,
     type: identity.type,
     handleOf,
-    calls: new TrustCalls(peerClient, options.timers ?? systemTimers),
+    calls: new TrustCalls(peerClient, timers),
     enqueue: (tx, all) => notices.enqueueAll(tx, all),
     defaultRelationship: config.relationship,
     isAutoAccepted: (name) =>
@@ -179,7 +237,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
   const trusts = new Trusts(trustParts)
   const companions = new Companions(trustParts, trusts, peerClient)
-  const handleParts = { properties, lists, trusts, companions, baseUrl }
+  const handleParts = { properties, lists, trusts, companions, publications, baseUrl }
   let isStopping = false
 
   const parts: Parts = {
@@ -216,10 +274,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     companions,
     peerClient,
     pages: { ...builtInPages, ...options.pages },
+    publications,
     log,
     metrics,
     health: { isStopping: () => isStopping, checkStore: () => store.ping() },
   }
+  deliveries.wake()
   return {
     handle: createHandle(parts, routesFor(parts)),
     parts,
@@ -231,7 +291,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       isStopping = true
     },
     close: async () => {
-      await peerClient.close()
+      await deliveries.stop(peerClient)
       await contacts.settled()
       await store.close()
     },

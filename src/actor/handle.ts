@@ -6,6 +6,8 @@ import type { Lists } from '../property/lists.ts'
 import { listMetadata } from '../property/list.ts'
 import type { Properties } from '../property/properties.ts'
 import type { Companions } from '../trust/companions.ts'
+import type { Publications } from '../subscription/publications.ts'
+import { subscriptionsHandle } from '../subscription/subscriptions-handle.ts'
 import { trustHandle } from '../trust/trust-handle.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import { listHandle } from './list-handle.ts'
@@ -14,6 +16,7 @@ export interface HandleParts {
   readonly properties: Properties
   readonly lists: Lists
   readonly trusts: Trusts
+  readonly publications: Publications
   readonly companions: Companions
   readonly baseUrl: string
 }
@@ -43,6 +46,7 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
       return properties.delete(access, [name])
     },
     trust: trustHandle(parts.trusts, parts.companions, access.actor),
+    subscriptions: subscriptionsHandle(parts.publications, access.actor),
     list: (name): ListHandle => listHandle(lists, access, name),
     async lists() {
       const shown = await lists.withoutHidden(access, await properties.all(access))

@@ -22,6 +22,8 @@ export interface ActorHandle {
 
   /** Relationships with other actors. */
   readonly trust: TrustHandle
+  /** Who listens to the actor. */
+  readonly subscriptions: SubscriptionsHandle
 }
 
 export interface TrustHandle {
@@ -46,6 +48,51 @@ export interface TrustHandle {
   companion(kind: string): Promise<TrustRecord>
   /** Deletes the companion itself and the relationship. True when there was one. @throws ServiceError `peer_failed` */
   deleteCompanion(kind: string): Promise<boolean>
+}
+
+export interface SubscriptionsHandle {
+  /** Subscriptions of peers to this actor, of one peer where it is named; oldest first. */
+  listeners(peerId?: string): Promise<Listening[]>
+  /**
+   * From now on changes to the target (or to this part of it) are told to nobody and get no number. False when it was so
+   * already.
+   */
+  suspend(target: string, subtarget?: string): Promise<boolean>
+  /** Everybody concerned fetches the whole, once. False when it was not suspended. */
+  resume(target: string, subtarget?: string): Promise<boolean>
+  suspended(): Promise<{ readonly target: string; readonly subtarget: string }[]>
+  /** Ends a peer's subscription and tells the peer. False when there was none. */
+  revoke(peerId: string, subscriptionId: string): Promise<boolean>
+  /** What became of the latest changes, the last one first; undefined without such a subscription. */
+  timeline(peerId: string, subscriptionId: string): Promise<Delivery[] | undefined>
+  /** Sends again what failed for good and is still kept. How many changes; undefined without such a subscription. */
+  redrive(peerId: string, subscriptionId: string): Promise<number | undefined>
+}
+
+/** A peer's subscription, as the wire shows it. */
+export interface Listening {
+  readonly id: string
+  readonly peerid: string
+  readonly subscriptionid: string
+  readonly granularity: string
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly sequence: number
+  readonly callback: boolean
+}
+
+/** What became of one change. */
+export interface Delivery {
+  readonly sequence: number
+  /** `superseded`: a resync, or the peer's own reading, took its place. `unsent`: kept for polling only. */
+  readonly outcome: 'waiting' | 'delivered' | 'failed' | 'superseded' | 'unsent'
+  readonly reason: string
+  readonly attempts: number
+  readonly writtenAt: Date
+  readonly sentAt: Date | null
+  readonly answeredAt: Date | null
+  readonly acknowledgedAt: Date | null
 }
 
 export interface ListItem {

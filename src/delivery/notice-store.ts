@@ -1,6 +1,7 @@
 /** The SQL of notices. */
+import type { Sealed } from '../secret/sealed.ts'
 import type { Transaction } from '../store/store.ts'
-import type { Notice } from './notice.ts'
+import type { Notice, NoticeKind } from './notice.ts'
 
 /** At the end of their lanes, in the order given. */
 export async function insertNotices(
@@ -31,5 +32,112 @@ export async function insertNotices(
        secret TEXT, body TEXT) AS added`,
     JSON.stringify(rows),
     now,
+  )
+}
+
+/** A notice that a worker holds. */
+export interface ClaimedNotice {
+  readonly id: string
+  readonly actorId: string
+  readonly peerId: string
+  readonly kind: NoticeKind
+  readonly method: Notice['method']
+  readonly url: string
+  readonly baseuri: string
+  readonly secret: Sealed
+  readonly body: string
+  readonly attempts: number
+  readonly createdAt: number
+}
+
+interface NoticeRow {
+  readonly id: string
+  readonly sender: string
+  readonly recipient: string
+  readonly kind: string
+  readonly method: string
+  readonly url: string
+  readonly baseuri: string
+  readonly secret: string
+  readonly body: string
+  readonly attempts: number
+  readonly created_at: number
+}
+
+/** Takes due notices that are the first of their lanes. Nobody else touches them before `until`. */
+export async function claimNotices(
+  tx: Transaction,
+  { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
+): Promise<ClaimedNotice[]> {
+  const rows = await tx.all<NoticeRow>(
+    `/* delivery */ UPDATE notice SET due_at = $2, claimed_until = $2 WHERE id IN (
+       SELECT n.id FROM notice n
+       WHERE n.due_at <= $1 AND n.sender NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
+         AND NOT EXISTS (SELECT 1 FROM notice e WHERE e.sender = n.sender AND e.recipient = n.recipient
+           AND e.position < n.position AND e.due_at IS NOT NULL)
+       ORDER BY n.due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
+     RETURNING id, sender, recipient, kind, method, url, baseuri, secret, body, attempts, created_at`,
+    now,
+    until,
+    limit,
+    JSON.stringify(without.map((actorId) => [actorId])),
+  )
+  return rows.map((row) => ({
+    id: row.id,
+    actorId: row.sender,
+    peerId: row.recipient,
+    kind: row.kind as NoticeKind,
+    method: row.method as Notice['method'],
+    url: row.url,
+    baseuri: row.baseuri,
+    secret: row.secret as Sealed,
+    body: row.body,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+  }))
+}
+
+/** It arrived. */
+export async function deleteNotice(tx: Transaction, id: string): Promise<void> {
+  await tx.run('/* delivery */ DELETE FROM notice WHERE id = $1', id)
+}
+
+/** It did not: it waits until `dueAt`, or is given up with null. */
+export async function postponeNotice(
+  tx: Transaction,
+  {
+    id,
+    held,
+    dueAt,
+    counts,
+    reason,
+  }: { id: string; held: number; dueAt: number | null; counts: boolean; reason: string },
+): Promise<void> {
+  await tx.run(
+    `/* delivery */ UPDATE notice SET due_at = $3, claimed_until = 0, attempts = attempts + $4, reason = $5
+     WHERE id = $1 AND claimed_until = $2`,
+    id,
+    held,
+    dueAt,
+    Number(counts),
+    reason,
+  )
+}
+
+/** Sends again what was given up, of one actor and peer where they are named. The number of notices. */
+export async function redriveNotices(
+  tx: Transaction,
+  of: { readonly actorId?: string; readonly peerId?: string },
+  now: number,
+): Promise<number> {
+  const given = Object.entries({ sender: of.actorId, recipient: of.peerId }).flatMap(([column, value]) =>
+    value === undefined ? [] : [[column, value] as const],
+  )
+  return tx.run(
+    `/* delivery */ UPDATE notice SET due_at = $1, created_at = $1 WHERE due_at IS NULL${given
+      .map(([column], index) => ` AND ${column} = $${index + 2}`)
+      .join('')}`,
+    now,
+    ...given.map(([, value]) => value),
   )
 }

@@ -18,6 +18,7 @@ import type { Properties } from '../property/properties.ts'
 import type { Companions } from '../trust/companions.ts'
 import type { Contacts } from '../trust/contacts.ts'
 import type { Trusts } from '../trust/trusts.ts'
+import type { Publications } from '../subscription/publications.ts'
 import type { Pages } from '../ui/pages.ts'
 
 export interface Parts {
@@ -42,6 +43,7 @@ export interface Parts {
   readonly trusts: Trusts
   readonly companions: Companions
   readonly peerClient: PeerClient
+  readonly publications: Publications
   readonly pages: Pages
   readonly log: Log
   readonly metrics: Metrics

@@ -13,6 +13,7 @@ import { operationRoutes } from './routes/operations.ts'
 import { permissionRoutes } from './routes/permissions.ts'
 import { propertyRoutes } from './routes/properties.ts'
 import { resourceRoutes } from './routes/resources.ts'
+import { subscriptionRoutes } from './routes/subscriptions.ts'
 import { systemRoutes } from './routes/system.ts'
 import { trustRoutes } from './routes/trust.ts'
 
@@ -31,6 +32,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...resourceRoutes,
     ...trustRoutes,
     ...permissionRoutes,
+    ...subscriptionRoutes,
     // Where they are off they do not exist, for anybody.
     ...(parts.config.devtest ? [...devtestRoutes, ...devtestProxyRoutes] : []),
   ]

@@ -7,6 +7,10 @@ export interface Metrics {
   requestDone(route: string, method: string, status: number, seconds: number): void
   requestsRunning(change: 1 | -1): void
   statementRun(): void
+  /** An attempt to tell a peer something, by what it led to. */
+  delivered(outcome: string): void
+  /** Asked when the metrics are. */
+  backlogFrom(count: () => Promise<number>): void
 }
 
 export function createMetrics(version: string): Metrics {
@@ -34,6 +38,12 @@ export function createMetrics(version: string): Metrics {
     help: 'Statements sent to the store',
     registers,
   })
+  const deliveries = new Counter({
+    name: 'troupe_delivery_attempts_total',
+    help: 'Attempts to tell peers something, by what they led to',
+    labelNames: ['outcome'],
+    registers,
+  })
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
@@ -41,5 +51,19 @@ export function createMetrics(version: string): Metrics {
       duration.observe({ route, method, status: String(status) }, seconds),
     requestsRunning: (change) => running.inc(change),
     statementRun: () => statements.inc(),
+    delivered: (outcome) => deliveries.inc({ outcome }),
+    backlogFrom(count) {
+      const gauge = new Gauge({
+        name: 'troupe_delivery_backlog',
+        help: 'Subscriptions of peers with something to send, in this store',
+        registers,
+        collect: async () => {
+          // Metrics answer when the store does not.
+          const lanes = await count().catch(() => null)
+          if (lanes === null) gauge.reset()
+          else gauge.set(lanes)
+        },
+      })
+    },
   }
 }

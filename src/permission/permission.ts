@@ -1,12 +1,13 @@
 /** May this caller do that? The one evaluator: every answer comes with its reason, and what nothing grants is denied. */
 import { type Caller, nameOf } from '../auth/caller.ts'
 import { ServiceError } from '../errors.ts'
+import type { Queries } from '../store/store.ts'
 import type { Operation } from './operation.ts'
 import { roleTable } from './roles.ts'
 
 export type Verdict = { readonly allowed: boolean; readonly reason: string }
 
-type Related = Extract<Caller, { kind: 'peer' | 'client' }>
+export type Related = Extract<Caller, { kind: 'peer' | 'client' }>
 
 /**
  * The rules of a relationship (trust-type defaults and overrides): read once, then asked about as many targets as a
@@ -14,13 +15,22 @@ type Related = Extract<Caller, { kind: 'peer' | 'client' }>
  */
 export type RelationshipRules = (actorId: string, caller: Related) => Promise<(operation: Operation) => Verdict>
 
+/** As `RelationshipRules`, of many at once and as a transaction sees them: a fixed number of statements. */
+export type RulesOfMany = (
+  q: Queries,
+  actorId: string,
+  callers: readonly Related[],
+) => Promise<(caller: Related) => (operation: Operation) => Verdict>
+
 const noRules: RelationshipRules = () => Promise.resolve(() => ({ allowed: false, reason: 'no rule grants it' }))
 
 export class Permission {
   readonly #rules: RelationshipRules
+  readonly #rulesOfMany: RulesOfMany
 
-  constructor(rules: RelationshipRules = noRules) {
+  constructor(rules: RelationshipRules = noRules, rulesOfMany: RulesOfMany = oneByOne(rules)) {
     this.#rules = rules
+    this.#rulesOfMany = rulesOfMany
   }
 
   /** The first gate, by category and right alone; it reads nothing. */
@@ -48,7 +58,7 @@ export class Permission {
 
   /** The whole answer for one target. */
   async may(actorId: string, caller: Caller, operation: Operation): Promise<Verdict> {
-    return (await this.#judge(actorId, caller, operation))(operation.target)
+    return (await this.judge(actorId, caller, operation))(operation.target)
   }
 
   /** @throws ServiceError `forbidden`, or `unauthorized` without credentials. The reason is for the log. */
@@ -63,7 +73,7 @@ export class Permission {
     { category, right }: Omit<Operation, 'target'>,
     targets: Iterable<string>,
   ): Promise<void> {
-    const judge = await this.#judge(actorId, caller, { category, right })
+    const judge = await this.judge(actorId, caller, { category, right })
     for (const target of targets) {
       const verdict = judge(target)
       if (!verdict.allowed) throw refusal(caller, { category, right, target }, verdict)
@@ -77,11 +87,12 @@ export class Permission {
     operation: Omit<Operation, 'target'>,
     targets: readonly string[],
   ): Promise<ReadonlySet<string>> {
-    const judge = await this.#judge(actorId, caller, operation)
+    const judge = await this.judge(actorId, caller, operation)
     return new Set(targets.filter((target) => judge(target).allowed))
   }
 
-  async #judge(
+  /** For as many targets as there are: the rules are read once. */
+  async judge(
     actorId: string,
     caller: Caller,
     { category, right }: Omit<Operation, 'target'>,
@@ -92,9 +103,32 @@ export class Permission {
     return (target) => judge({ category, right, target })
   }
 
+  /** What many may touch, as a transaction sees their rights. */
+  async judgeMany(
+    q: Queries,
+    actorId: string,
+    callers: readonly Related[],
+    { category, right }: Omit<Operation, 'target'>,
+  ): Promise<(caller: Related, target: string) => Verdict> {
+    const judgeOf = await this.#rulesOfMany(q, actorId, callers)
+    return (caller, target) => {
+      const coarse = this.mayTouch(caller, { category, right })
+      return coarse.allowed ? judgeOf(caller)({ category, right, target }) : coarse
+    }
+  }
+
   /** False when one answer holds for every target of a category. */
   isRuled(caller: Caller): caller is Related {
     return caller.kind === 'peer' || caller.kind === 'client'
+  }
+}
+
+/** For rules that are not read from the store. */
+function oneByOne(rules: RelationshipRules): RulesOfMany {
+  return async (_q, actorId, callers) => {
+    const judges = new Map<string, (operation: Operation) => Verdict>()
+    for (const caller of callers) judges.set(nameOf(caller), await rules(actorId, caller))
+    return (caller) => judges.get(nameOf(caller)) ?? (() => ({ allowed: false, reason: 'no rule grants it' }))
   }
 }
 

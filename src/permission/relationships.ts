@@ -1,8 +1,8 @@
 /** What a relationship may do: the trust type's rules with the owner's override, asked about one operation. */
 import type { Store } from '../store/store.ts'
 import type { Operation } from './operation.ts'
-import { findOverride, type Override } from './override-store.ts'
-import type { RelationshipRules, Verdict } from './permission.ts'
+import { findOverride, findOverrides, type Override } from './override-store.ts'
+import type { Related, RelationshipRules, RulesOfMany, Verdict } from './permission.ts'
 import { judgeRule, mergeRules, type RuledCategory, type Rules, type RuleVerdict } from './rules.ts'
 import type { TrustTypes } from './trust-types.ts'
 
@@ -47,11 +47,26 @@ export class Relationships {
   /** For `Permission`: one statement for a request, however many targets it has. */
   rules(store: Store): RelationshipRules {
     return async (actorId, caller) => {
-      const peerId = caller.kind === 'peer' ? caller.peerId : caller.clientId
-      const override = await store.read((q) => findOverride(q, actorId, peerId))
+      const override = await store.read((q) => findOverride(q, actorId, nameIn(caller)))
       return this.judge(caller.relationship, override)
     }
   }
+
+  /** As `rules`: one statement, however many are asked about. */
+  readonly rulesOfMany: RulesOfMany = async (q, actorId) => {
+    const overrides = await findOverrides(q, actorId)
+    const judges = new Map<string, (operation: Operation) => Verdict>()
+    return (caller) => {
+      const name = nameIn(caller)
+      const judge = judges.get(name) ?? this.judge(caller.relationship, overrides.get(name) ?? null)
+      judges.set(name, judge)
+      return judge
+    }
+  }
+}
+
+function nameIn(caller: Related): string {
+  return caller.kind === 'peer' ? caller.peerId : caller.clientId
 }
 
 function withReason(verdict: RuleVerdict, relationship: string, category: RuledCategory): Verdict {

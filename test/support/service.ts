@@ -2,6 +2,7 @@
 import { afterEach, after, beforeEach } from 'node:test'
 import { App, type TroupeOptions } from '../../src/troupe.ts'
 import { createLog } from '../../src/observe/log.ts'
+import type { Timers } from '../../src/delivery/timers.ts'
 import type { Change, ChangeSink } from '../../src/property/change.ts'
 import type { BearerKind } from '../../src/auth/authenticate.ts'
 import type { Caller } from '../../src/auth/caller.ts'
@@ -17,6 +18,8 @@ export interface StartOptions extends Partial<TroupeOptions> {
   /** Listens on a free port besides answering in process. */
   readonly listen?: boolean
   readonly now?: () => number
+  readonly timers?: Timers
+  readonly random?: () => number
   readonly wrapStore?: (store: Store) => Store
   /** Runs in the transaction of each write, before its changes are recorded here. */
   readonly changeSink?: ChangeSink
@@ -40,6 +43,8 @@ export interface TestService {
   createActor(creator?: string): Promise<TestActor>
   /** Every statement since the last call of `reset`. */
   readonly statements: string[]
+  /** Those of the worker that tells peers. */
+  readonly deliveryStatements: string[]
   readonly changes: RecordedChange[]
   /** Every line of the log: at the most verbose level, unless `logLevel` is given. */
   readonly log: string[]
@@ -115,9 +120,12 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     bearerKinds,
     relationshipRules,
     peerClient,
+    timers,
+    random,
     ...appOptions
   } = options
   const statements: string[] = []
+  const deliveryStatements: string[] = []
   const changes: RecordedChange[] = []
   const log: string[] = []
   const app = new App(
@@ -135,7 +143,8 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     },
     {
       log: createLog(appOptions.logLevel ?? 'trace', { write: (line: string) => void log.push(line) }),
-      onQuery: (sql) => void statements.push(sql),
+      // What is delivered behind the requests is none of theirs.
+      onQuery: (sql) => void (sql.startsWith('/* delivery */') ? deliveryStatements : statements).push(sql),
       changeSink: async (tx, actor, made, by) => {
         await changeSink?.(tx, actor, made, by)
         changes.push(...made.map((change) => ({ ...change, actorId: actor.id, by })))
@@ -145,6 +154,8 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       ...(bearerKinds === undefined ? {} : { bearerKinds }),
       ...(relationshipRules === undefined ? {} : { relationshipRules }),
       ...(peerClient === undefined ? {} : { peerClient }),
+      ...(timers === undefined ? {} : { timers }),
+      ...(random === undefined ? {} : { random }),
     },
   )
   declare?.(app)
@@ -164,10 +175,11 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     request,
     createActor: async (creator = 'creator@example.com') => createTestActor(request, creator),
     statements,
+    deliveryStatements,
     changes,
     log,
     reset() {
-      for (const list of [statements, changes, log]) list.length = 0
+      for (const list of [statements, deliveryStatements, changes, log]) list.length = 0
     },
     close: async () => (listening === null ? app.close() : listening.stop()),
   }

@@ -1,0 +1,431 @@
+/**
+ * The SQL of lanes: what is due, who holds it, and what an attempt led to. A lane is a peer's subscription; its numbers
+ * are told one after another. Every statement begins with a mark, so that the work behind the requests can be told from
+ * theirs where statements are counted.
+ */
+import type { JsonText } from '../json/json.ts'
+import type { Sealed } from '../secret/sealed.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { TrustFacts } from '../trust/trust.ts'
+import type { Circuit } from './policy.ts'
+
+export interface LaneKey {
+  readonly actorId: string
+  readonly peerId: string
+  readonly subscriptionId: string
+}
+
+/** The earliest due time of anything; null when nothing waits. */
+export async function findNextDue(q: Queries): Promise<number | null> {
+  const row = await q.get<{ lane: number | null; notice: number | null }>(
+    `/* delivery */ SELECT (SELECT MIN(due_at) FROM inbound_subscription WHERE due_at IS NOT NULL) AS lane,
+       (SELECT MIN(due_at) FROM notice WHERE due_at IS NOT NULL) AS notice`,
+  )
+  const times = [row?.lane ?? null, row?.notice ?? null].filter((time) => time !== null)
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+/** Takes due lanes until `until`: nobody else touches them before, and everybody may after. */
+export async function claimLanes(
+  tx: Transaction,
+  { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
+): Promise<LaneKey[]> {
+  const rows = await tx.all<{ actor_id: string; peer_id: string; subscription_id: string }>(
+    `/* delivery */ UPDATE inbound_subscription SET due_at = $2, claimed_until = $2
+     WHERE (actor_id, peer_id, subscription_id) IN (
+       SELECT actor_id, peer_id, subscription_id FROM inbound_subscription
+       WHERE due_at <= $1 AND actor_id NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
+       ORDER BY due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
+     RETURNING actor_id, peer_id, subscription_id`,
+    now,
+    until,
+    limit,
+    JSON.stringify(without.map((actorId) => [actorId])),
+  )
+  return rows.map((row) => ({ actorId: row.actor_id, peerId: row.peer_id, subscriptionId: row.subscription_id }))
+}
+
+/** The first of what waits in a lane, with everything that is needed to send it. */
+export interface Head {
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly granularity: string
+  readonly sequence: number
+  readonly attempts: number
+  readonly uncertain: number
+  readonly failingSince: number | null
+  readonly state: string
+  readonly claimedUntil: number
+  readonly baseuri: string
+  readonly relationship: string
+  readonly secret: Sealed
+  readonly approved: boolean
+  readonly facts: TrustFacts
+  readonly circuit: Circuit
+  readonly next: Waiting | null
+}
+
+export interface Waiting {
+  readonly sequence: number
+  /** `full` is the whole state in place of a resync that the peer would not understand. */
+  readonly kind: 'diff' | 'resync' | 'full'
+  readonly data: JsonText
+  readonly replaces: boolean
+  readonly createdAt: number
+}
+
+interface HeadRow {
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly granularity: string
+  readonly sequence: number
+  readonly attempts: number
+  readonly uncertain: number
+  readonly failing_since: number | null
+  readonly state: string
+  readonly claimed_until: number
+  readonly baseuri: string
+  readonly relationship: string
+  readonly secret: string
+  readonly approved: number
+  readonly facts: string
+  readonly failures: number
+  readonly open_until: number | null
+  readonly next: number | null
+  readonly kind: Waiting['kind'] | null
+  readonly data: string | null
+  readonly replaces: number | null
+  readonly written_at: number | null
+}
+
+/** Null when the subscription or the relationship is gone. */
+export async function findHead(q: Queries, lane: LaneKey): Promise<Head | null> {
+  const row = await q.get<HeadRow>(
+    `/* delivery */ SELECT s.target, s.subtarget, s.resource, s.granularity, s.sequence, s.attempts, s.uncertain,
+       s.failing_since, s.state, s.claimed_until, t.baseuri, t.relationship, t.secret, t.approved, t.facts, t.failures,
+       t.open_until, d.sequence AS next, d.kind, d.data, d.replaces, d.created_at AS written_at
+     FROM inbound_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
+     LEFT JOIN diff d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id AND d.subscription_id = s.subscription_id
+       AND d.sequence = (
+         SELECT w.sequence FROM delivery w
+         JOIN diff u ON u.actor_id = w.actor_id AND u.peer_id = w.peer_id AND u.subscription_id = w.subscription_id
+           AND u.sequence = w.sequence AND u.cleared_at IS NULL
+         WHERE w.actor_id = $1 AND w.peer_id = $2 AND w.subscription_id = $3 AND w.sequence > s.settled
+           AND w.outcome = 'waiting'
+         ORDER BY w.sequence LIMIT 1)
+     WHERE s.actor_id = $1 AND s.peer_id = $2 AND s.subscription_id = $3`,
+    lane.actorId,
+    lane.peerId,
+    lane.subscriptionId,
+  )
+  if (row === undefined) return null
+  return {
+    target: row.target,
+    subtarget: row.subtarget,
+    resource: row.resource,
+    granularity: row.granularity,
+    sequence: row.sequence,
+    attempts: row.attempts,
+    uncertain: row.uncertain,
+    failingSince: row.failing_since,
+    state: row.state,
+    claimedUntil: row.claimed_until,
+    baseuri: row.baseuri,
+    relationship: row.relationship,
+    secret: row.secret as Sealed,
+    approved: row.approved !== 0,
+    facts: JSON.parse(row.facts) as TrustFacts,
+    circuit: { failures: row.failures, openUntil: row.open_until },
+    next:
+      row.next === null
+        ? null
+        : {
+            sequence: row.next,
+            kind: row.kind ?? 'diff',
+            data: (row.data ?? '') as JsonText,
+            replaces: row.replaces === 1,
+            createdAt: row.written_at ?? 0,
+          },
+  }
+}
+
+/** Holds a lane for longer. False when the hold was lost. */
+export async function prolong(tx: Transaction, lane: LaneKey, held: number, until: number): Promise<boolean> {
+  const updated = await tx.run(
+    `/* delivery */ UPDATE inbound_subscription SET claimed_until = $5, due_at = $5
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND claimed_until = $4`,
+    lane.actorId,
+    lane.peerId,
+    lane.subscriptionId,
+    held,
+    until,
+  )
+  return updated === 1
+}
+
+/** Takes the one attempt that an open circuit allows after its time. False when another process has it. */
+export async function claimProbe(
+  tx: Transaction,
+  { actorId, peerId }: Pick<LaneKey, 'actorId' | 'peerId'>,
+  openUntil: number,
+  until: number,
+): Promise<boolean> {
+  const updated = await tx.run(
+    '/* delivery */ UPDATE trust SET open_until = $4 WHERE actor_id = $1 AND peer_id = $2 AND open_until = $3',
+    actorId,
+    peerId,
+    openUntil,
+    until,
+  )
+  return updated === 1
+}
+
+/** Puts the whole state in the place of the latest number. False when there is a later one by now. */
+export async function putFullState(tx: Transaction, lane: LaneKey, sequence: number, data: JsonText): Promise<boolean> {
+  const updated = await tx.run(
+    `/* delivery */ UPDATE diff SET kind = 'full', data = $5, replaces = 1, cleared_at = NULL
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4 AND sequence = (
+       SELECT s.sequence FROM inbound_subscription s
+       WHERE s.actor_id = $1 AND s.peer_id = $2 AND s.subscription_id = $3)`,
+    lane.actorId,
+    lane.peerId,
+    lane.subscriptionId,
+    sequence,
+    data,
+  )
+  return updated === 1
+}
+
+/** What a turn of a lane came to. */
+export interface Settlement {
+  readonly lane: LaneKey
+  /** As claimed; without effect on the lane when somebody else holds it by now. */
+  readonly held: number
+  /** No attempt is needed any more up to here. */
+  readonly settled: number
+  readonly attempts: number
+  readonly uncertain: number
+  readonly failingSince: number | null
+  readonly state: 'live' | 'stopped'
+  /** When to go on: at a time; `now` when anything waits; `asleep` not before the next change. */
+  readonly next: number | 'now' | 'asleep'
+  /** Whether to keep the lane where there is more to do now. */
+  readonly keep: boolean
+  readonly attempt: {
+    readonly sequence: number
+    readonly outcome: 'waiting' | 'delivered' | 'failed'
+    readonly reason: string
+    readonly sentAt: number
+    readonly answeredAt: number | null
+  } | null
+  /** After the attempt; null when it is as it was. */
+  readonly circuit: Circuit | null
+  /** The circuit was open and is not any more. */
+  readonly recovered: boolean
+}
+
+/** Whether each lane is still held and has more to do now. A fixed number of statements for any number of lanes. */
+export async function settle(
+  tx: Transaction,
+  settlements: readonly Settlement[],
+  now: number,
+): Promise<readonly boolean[]> {
+  const kept = await tx.all<{ actor_id: string; peer_id: string; subscription_id: string; claimed_until: number }>(
+    `/* delivery */ UPDATE inbound_subscription SET
+       settled = CASE WHEN settled < r.settled THEN r.settled ELSE settled END,
+       attempts = r.attempts, uncertain = r.uncertain, failing_since = r.failing_since, state = r.state,
+       claimed_until = CASE WHEN r.keep = 1 AND r.due = 0 AND sequence > r.settled AND sequence > settled THEN r.held ELSE 0 END,
+       due_at = CASE
+         WHEN r.due = -1 THEN NULL
+         WHEN sequence <= r.settled OR sequence <= settled THEN NULL
+         WHEN r.due > 0 THEN r.due
+         WHEN r.keep = 1 THEN r.held
+         ELSE CAST($2 AS BIGINT) END
+     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, held BIGINT, settled BIGINT, attempts BIGINT,
+       uncertain BIGINT, failing_since BIGINT, state TEXT, due BIGINT, keep BIGINT) AS r
+     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND claimed_until = r.held
+     RETURNING actor_id, peer_id, subscription_id, claimed_until`,
+    JSON.stringify(
+      settlements.map(({ lane, next, ...made }) => [
+        lane.actorId,
+        lane.peerId,
+        lane.subscriptionId,
+        made.held,
+        made.settled,
+        made.attempts,
+        made.uncertain,
+        made.failingSince,
+        made.state,
+        next === 'asleep' ? -1 : next === 'now' ? 0 : next,
+        Number(made.keep),
+      ]),
+    ),
+    now,
+  )
+  const attempts = settlements.flatMap(({ lane, attempt }) => (attempt === null ? [] : [{ lane, attempt }]))
+  if (attempts.length > 0) {
+    await tx.run(
+      `/* delivery */ UPDATE delivery SET attempts = attempts + 1, sent_at = r.sent, answered_at = r.answered,
+         outcome = CASE WHEN outcome = 'waiting' OR r.outcome = 'delivered' THEN r.outcome ELSE outcome END,
+         reason = r.reason
+       FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, number BIGINT, outcome TEXT, reason TEXT, sent BIGINT,
+         answered BIGINT) AS r
+       WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND sequence = r.number`,
+      JSON.stringify(
+        attempts.map(({ lane, attempt }) => [
+          lane.actorId,
+          lane.peerId,
+          lane.subscriptionId,
+          attempt.sequence,
+          attempt.outcome,
+          attempt.reason,
+          attempt.sentAt,
+          attempt.answeredAt,
+        ]),
+      ),
+    )
+  }
+  await supersede(tx, settlements)
+  await settleCircuits(tx, settlements, now)
+  const heldKeys = new Set(kept.filter((row) => row.claimed_until > 0).map((row) => keyOf(row)))
+  return settlements.map(({ lane: { actorId, peerId, subscriptionId } }) =>
+    heldKeys.has(keyOf({ actor_id: actorId, peer_id: peerId, subscription_id: subscriptionId })),
+  )
+}
+
+/** What a resync, or the whole state, stands for. */
+async function supersede(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
+  const passed = settlements.filter(({ settled, attempt }) => settled > (attempt?.sequence ?? 0))
+  if (passed.length === 0) return
+  await tx.run(
+    `/* delivery */ UPDATE delivery SET outcome = 'superseded'
+     WHERE outcome = 'waiting' AND (actor_id, peer_id, subscription_id, sequence) IN (
+       SELECT w.actor_id, w.peer_id, w.subscription_id, w.sequence
+       FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, settled BIGINT) AS r
+       JOIN delivery w ON w.actor_id = r.actor AND w.peer_id = r.peer AND w.subscription_id = r.subscription
+         AND w.sequence <= r.settled AND w.outcome = 'waiting')`,
+    JSON.stringify(passed.map(({ lane, settled }) => [lane.actorId, lane.peerId, lane.subscriptionId, settled])),
+  )
+}
+
+async function settleCircuits(tx: Transaction, settlements: readonly Settlement[], now: number): Promise<void> {
+  // Of two lanes of one peer the later word stands.
+  const circuits = new Map(
+    settlements.flatMap(({ lane, circuit, recovered }) =>
+      circuit === null ? [] : [[JSON.stringify([lane.actorId, lane.peerId]), { lane, circuit, recovered }] as const],
+    ),
+  )
+  if (circuits.size === 0) return
+  await tx.run(
+    `/* delivery */ UPDATE trust SET failures = r.failures, open_until = r.open_until
+     FROM rows($1, actor TEXT, peer TEXT, failures BIGINT, open_until BIGINT) AS r
+     WHERE actor_id = r.actor AND peer_id = r.peer`,
+    JSON.stringify(
+      [...circuits.values()].map(({ lane, circuit }) => [
+        lane.actorId,
+        lane.peerId,
+        circuit.failures,
+        circuit.openUntil,
+      ]),
+    ),
+  )
+  const recovered = [...circuits.values()].filter((circuit) => circuit.recovered)
+  if (recovered.length === 0) return
+  await tx.run(
+    `/* delivery */ UPDATE inbound_subscription SET due_at = $2
+     FROM rows($1, actor TEXT, peer TEXT) AS r
+     WHERE actor_id = r.actor AND peer_id = r.peer AND due_at IS NOT NULL AND claimed_until < $2`,
+    JSON.stringify(recovered.map(({ lane }) => [lane.actorId, lane.peerId])),
+    now,
+  )
+}
+
+function keyOf(row: { actor_id: string; peer_id: string; subscription_id: string }): string {
+  return JSON.stringify([row.actor_id, row.peer_id, row.subscription_id])
+}
+
+/** Gives lanes back that were not begun. */
+export async function release(
+  tx: Transaction,
+  lanes: readonly { readonly lane: LaneKey; readonly held: number }[],
+  now: number,
+): Promise<void> {
+  await tx.run(
+    `/* delivery */ UPDATE inbound_subscription SET claimed_until = 0,
+       due_at = CASE WHEN sequence > settled THEN CAST($2 AS BIGINT) ELSE NULL END
+     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, held BIGINT) AS r
+     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND claimed_until = r.held`,
+    JSON.stringify(lanes.map(({ lane, held }) => [lane.actorId, lane.peerId, lane.subscriptionId, held])),
+    now,
+  )
+}
+
+/**
+ * Lets what failed for good, and is still kept, be sent again in its place; stopped lanes go on. Without ids, for every
+ * actor, peer or subscription. The number of changes that are sent again.
+ */
+export async function redriveLanes(tx: Transaction, of: Partial<LaneKey>, now: number): Promise<number> {
+  const given = Object.entries({
+    actor_id: of.actorId,
+    peer_id: of.peerId,
+    subscription_id: of.subscriptionId,
+  }).flatMap(([column, value]) => (value === undefined ? [] : [[column, value] as const]))
+  const params = given.map(([, value]) => value)
+  const where = (table: string): string =>
+    given.map(([column], index) => ` AND ${table}.${column} = $${index + 1}`).join('')
+  const redriven = await tx.run(
+    `/* delivery */ UPDATE delivery SET outcome = 'waiting'
+     WHERE outcome = 'failed' AND EXISTS (SELECT 1 FROM diff d WHERE d.actor_id = delivery.actor_id
+       AND d.peer_id = delivery.peer_id AND d.subscription_id = delivery.subscription_id
+       AND d.sequence = delivery.sequence AND d.cleared_at IS NULL)${where('delivery')}`,
+    ...params,
+  )
+  await tx.run(
+    `/* delivery */ UPDATE inbound_subscription SET state = 'live', attempts = 0, uncertain = 0, failing_since = NULL,
+       settled = COALESCE((SELECT MIN(w.sequence) - 1 FROM delivery w WHERE w.actor_id = inbound_subscription.actor_id
+         AND w.peer_id = inbound_subscription.peer_id AND w.subscription_id = inbound_subscription.subscription_id
+         AND w.outcome = 'waiting'), settled),
+       due_at = CASE WHEN claimed_until > $${params.length + 1} THEN due_at ELSE CAST($${params.length + 1} AS BIGINT) END
+     WHERE granularity IN ('high', 'low') AND EXISTS (SELECT 1 FROM delivery w
+       WHERE w.actor_id = inbound_subscription.actor_id AND w.peer_id = inbound_subscription.peer_id
+         AND w.subscription_id = inbound_subscription.subscription_id AND w.outcome = 'waiting')${where('inbound_subscription')}`,
+    ...params,
+    now,
+  )
+  return redriven
+}
+
+/** How many lanes have something to send. */
+export async function countLanes(q: Queries): Promise<number> {
+  const row = await q.get<{ lanes: number }>(
+    '/* delivery */ SELECT COUNT(*) AS lanes FROM inbound_subscription WHERE due_at IS NOT NULL',
+  )
+  return row?.lanes ?? 0
+}
+
+/** Up to `limit` subscriptions with diffs from before `since`, each with the last of them. */
+export async function findAged(
+  q: Queries,
+  since: number,
+  limit: number,
+): Promise<(LaneKey & { readonly upTo: number })[]> {
+  const rows = await q.all<{ actor_id: string; peer_id: string; subscription_id: string; upto: number }>(
+    `/* delivery */ SELECT actor_id, peer_id, subscription_id, MAX(sequence) AS upto FROM diff
+     WHERE created_at < $1 AND kind <> 'resync' GROUP BY actor_id, peer_id, subscription_id LIMIT $2`,
+    since,
+    limit,
+  )
+  return rows.map((row) => ({
+    actorId: row.actor_id,
+    peerId: row.peer_id,
+    subscriptionId: row.subscription_id,
+    upTo: row.upto,
+  }))
+}
+
+/** The time lines of what is not kept any more. */
+export async function deleteOldDeliveries(tx: Transaction, before: number): Promise<void> {
+  await tx.run(`/* delivery */ DELETE FROM delivery WHERE written_at < $1 AND outcome <> 'waiting'`, before)
+}

@@ -1,0 +1,71 @@
+/** One attempt to tell a notice. */
+import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { PeerClient } from '../peer/peer-client.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import type { Store } from '../store/store.ts'
+import { callTimeouts } from './lane-turn.ts'
+import { type ClaimedNotice, deleteNotice, postponeNotice } from './notice-store.ts'
+import type { NoticeKind } from './notice.ts'
+import { openNoticeSecret } from './notices.ts'
+import { type DeliveryPolicy, judgeNotice, type Verdict } from './policy.ts'
+
+export interface NoticeTurnParts {
+  readonly store: Store
+  readonly peerClient: PeerClient
+  readonly keyRing: KeyRing
+  readonly policy: DeliveryPolicy
+  readonly now: () => number
+  readonly random: () => number
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly isCut: () => boolean
+}
+
+/** Endings: a peer that does not know what was ended has nothing left to do. */
+const partings: ReadonlySet<NoticeKind> = new Set(['trust_deleted', 'unsubscribe', 'revoke'])
+
+export class NoticeTurns {
+  readonly #parts: NoticeTurnParts
+
+  constructor(parts: NoticeTurnParts) {
+    this.#parts = parts
+  }
+
+  /** True when it arrived, so that the next one of its lane may go. */
+  async take(notice: ClaimedNotice, held: number): Promise<boolean> {
+    const { store, now, log, metrics, isCut } = this.#parts
+    const verdict = await this.#attempt(notice)
+    if (verdict === null || (isCut() && verdict.then === 'retry')) {
+      await store.write((tx) => postponeNotice(tx, { id: notice.id, held, dueAt: now(), counts: false, reason: '' }))
+      return false
+    }
+    metrics.delivered(`notice_${verdict.then}`)
+    if (verdict.then === 'delivered') {
+      await store.write((tx) => deleteNotice(tx, notice.id))
+      return true
+    }
+    const { reason } = verdict
+    log.warn({ kind: notice.kind, outcome: verdict.then, reason }, 'A notice did not arrive')
+    const dueAt = verdict.then === 'retry' ? verdict.at : null
+    await store.write((tx) => postponeNotice(tx, { id: notice.id, held, dueAt, counts: true, reason }))
+    return dueAt === null
+  }
+
+  async #attempt(notice: ClaimedNotice): Promise<Verdict | null> {
+    const { keyRing, peerClient, policy, now, random } = this.#parts
+    const outcome = await peerClient.call({
+      method: notice.method,
+      url: notice.url,
+      bearer: { secret: openNoticeSecret(keyRing, notice.id, notice.secret), baseuri: notice.baseuri },
+      ...(notice.body === '' ? {} : { body: notice.body }),
+      timeouts: callTimeouts,
+    })
+    if (this.#parts.isCut() && outcome.kind !== 'answered') return null
+    const isOver = outcome.kind === 'answered' && (outcome.status === 404 || outcome.status === 410)
+    if (isOver && partings.has(notice.kind)) return { then: 'delivered' }
+    const { attempts, createdAt } = notice
+    const attempted = { outcome, now: now(), attempts, uncertain: 0, failingSince: createdAt, random: random() }
+    return judgeNotice(attempted, policy)
+  }
+}

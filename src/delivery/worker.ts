@@ -1,0 +1,269 @@
+/**
+ * Delivers what is due: at once after a commit of this process, at its time, and, looking once a second, what other
+ * processes left. What is being delivered is held in the store for a while, so that a process that dies leaves nothing
+ * behind that is lost or stuck.
+ */
+import { randomUUID } from 'node:crypto'
+import { runInContext } from '../observe/context.ts'
+import type { PeerClient } from '../peer/peer-client.ts'
+import { dropOldest, type Entry } from '../subscription/diff-store.ts'
+import { FairQueue, type Job } from './fair-queue.ts'
+import {
+  claimLanes,
+  countLanes,
+  deleteOldDeliveries,
+  findAged,
+  findNextDue,
+  type LaneKey,
+  release,
+} from './lane-store.ts'
+import { callTimeouts, type HeldLane, holdMs, type LaneTurnParts, LaneTurns } from './lane-turn.ts'
+import { type ClaimedNotice, claimNotices, postponeNotice } from './notice-store.ts'
+import { NoticeTurns } from './notice-turn.ts'
+import { Settler } from './settler.ts'
+import type { Cancel, Timers } from './timers.ts'
+
+export interface WorkerParts extends Omit<LaneTurnParts, 'settler' | 'isCut'> {
+  readonly timers: Timers
+  /** Calls of one actor at once. */
+  readonly maxConcurrentCallbacks: number
+  readonly maxDiffAgeMs: number
+  /** Where the running calls may still take so long when the service stops. */
+  readonly shutdownMs: number
+}
+
+type Held = Job &
+  (
+    | { readonly kind: 'lane'; readonly holder: HeldLane }
+    | { readonly kind: 'notice'; readonly notice: ClaimedNotice; readonly held: number }
+  )
+
+/** Calls of the whole process at once. */
+const mostRunning = 256
+/** Claimed at once. */
+const mostClaimed = 64
+/** How long work that another process left may lie unseen. */
+const pollMs = 1000
+const cleanMs = 3_600_000
+const mostCleaned = 100
+/** As many peers are remembered to have failed. */
+const mostSuspects = 10_000
+
+export class DeliveryWorker {
+  readonly #parts: WorkerParts
+  readonly #queue: FairQueue<Held>
+  readonly #settler: Settler
+  readonly #lanes: LaneTurns
+  readonly #notices: NoticeTurns
+  readonly #suspects = new Set<string>()
+  readonly #running = new Set<Promise<void>>()
+  readonly #waiters = new Map<string, { readonly sequence: number; readonly resolve: () => void }[]>()
+  #looking: Promise<void> | undefined
+  #isDue = false
+  /** Something due was left where it is, because enough is held already. */
+  #isLeft = false
+  #isStopping = false
+  #isCut = false
+  #nextClean: number
+  #cancelTimer: Cancel = () => {}
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+    const perActor = parts.maxConcurrentCallbacks
+    const limits = { running: mostRunning, perActor, perPeer: Math.max(1, Math.floor(perActor / 5)) }
+    this.#queue = new FairQueue(limits, (job) => this.#suspects.has(peerKey(job)))
+    this.#settler = new Settler(parts.store, parts.now)
+    const isCut = (): boolean => this.#isCut
+    this.#lanes = new LaneTurns({ ...parts, settler: this.#settler, isCut })
+    this.#notices = new NoticeTurns({ ...parts, isCut })
+    this.#nextClean = parts.now() + cleanMs
+  }
+
+  /** Looks for what is due, now. */
+  readonly wake = (): void => {
+    if (this.#isStopping) return
+    this.#isDue = true
+    if (this.#looking !== undefined) return
+    this.#cancelTimer()
+    this.#looking = this.#look().finally(() => {
+      this.#looking = undefined
+      if (this.#isDue) this.wake()
+    })
+  }
+
+  /** Resolves when each of the numbers was tried once, or cannot be tried now. */
+  async attempted(actorId: string, entries: readonly Entry[]): Promise<void> {
+    const due = entries.filter(({ dueAt }) => dueAt !== null && dueAt <= this.#parts.now())
+    if (due.length === 0 || this.#isStopping) return
+    const all = Promise.all(
+      due.map(
+        ({ peerId, subscriptionId, sequence }) =>
+          new Promise<void>((resolve) => {
+            const key = laneKey({ actorId, peerId, subscriptionId })
+            this.#waiters.set(key, [...(this.#waiters.get(key) ?? []), { sequence, resolve }])
+          }),
+      ),
+    )
+    this.wake()
+    // Another process may hold a lane.
+    const { promise: timeUp, resolve } = Promise.withResolvers<void>()
+    const cancel = this.#parts.timers.setTimer((callTimeouts.connectSeconds + callTimeouts.readSeconds) * 1000, resolve)
+    await Promise.race([all, timeUp])
+    cancel()
+  }
+
+  /** Begins nothing new, lets running calls end within their time, and gives back what was not begun. */
+  async stop(client: Pick<PeerClient, 'close'>): Promise<void> {
+    this.#isStopping = true
+    this.#cancelTimer()
+    await this.#looking
+    await this.#giveBack(this.#queue.clear())
+    const ended = Promise.all(this.#running)
+    const { promise: timeUp, resolve } = Promise.withResolvers<void>()
+    const cancel = this.#parts.timers.setTimer(this.#parts.shutdownMs, resolve)
+    await Promise.race([ended, timeUp])
+    cancel()
+    this.#isCut = true
+    await client.close()
+    await Promise.all(this.#running)
+    for (const key of this.#waiters.keys()) this.#answerWaiters(key, Number.POSITIVE_INFINITY)
+  }
+
+  /** How many lanes have something to send. */
+  backlog(): Promise<number> {
+    return this.#parts.store.read(countLanes)
+  }
+
+  async #look(): Promise<void> {
+    const { timers, now, log } = this.#parts
+    let wait = pollMs
+    this.#isDue = false
+    try {
+      const due = await this.#parts.store.read(findNextDue)
+      if (due !== null && due <= now()) await this.#claim()
+      else if (due !== null) wait = Math.min(pollMs, due - now())
+      this.#begin()
+      if (now() >= this.#nextClean) await this.#clean()
+    } catch (error) {
+      log.warn({ error }, 'The delivery of callbacks could not go on; it tries again')
+    }
+    if (!this.#isStopping) this.#cancelTimer = timers.setTimer(Math.max(1, wait), this.wake)
+  }
+
+  async #claim(): Promise<void> {
+    const limit = Math.min(mostClaimed, mostRunning * 2 - this.#queue.waiting - this.#queue.running)
+    const without = this.#queue.busyActors
+    this.#isLeft = limit <= 0 || without.length > 0
+    if (limit <= 0) return
+    const now = this.#parts.now()
+    const until = now + holdMs
+    const claim = { now, until, limit, without }
+    const { lanes, notices } = await this.#parts.store.write(async (tx) => ({
+      lanes: await claimLanes(tx, claim),
+      notices: await claimNotices(tx, claim),
+    }))
+    for (const lane of lanes) {
+      this.#queue.add({ kind: 'lane', actorId: lane.actorId, peerId: lane.peerId, holder: { lane, held: until } })
+    }
+    for (const notice of notices) {
+      this.#queue.add({ kind: 'notice', actorId: notice.actorId, peerId: notice.peerId, notice, held: until })
+    }
+    if (lanes.length === limit || notices.length === limit) this.#isDue = true
+  }
+
+  #begin(): void {
+    if (this.#isStopping) return
+    for (let job = this.#queue.take(); job !== null; job = this.#queue.take()) {
+      const run = this.#run(job)
+      this.#running.add(run)
+      void run.finally(() => this.#running.delete(run))
+    }
+  }
+
+  async #run(job: Held): Promise<void> {
+    const context = { requestId: randomUUID(), actorId: job.actorId, peerId: job.peerId }
+    let hasMore = false
+    try {
+      hasMore = await runInContext(context, () => (job.kind === 'lane' ? this.#turn(job.holder) : this.#tell(job)))
+    } catch (error) {
+      // It stays held for a while, and is tried again after that.
+      runInContext(context, () => this.#parts.log.error({ error }, 'A callback could not be sent'))
+      if (job.kind === 'lane') this.#answerWaiters(laneKey(job.holder.lane), Number.POSITIVE_INFINITY)
+    }
+    this.#queue.done(job)
+    if (hasMore && job.kind === 'lane') {
+      if (this.#isStopping) await this.#giveBack([job])
+      else this.#queue.add(job)
+    }
+    this.#begin()
+    // What ended may have made place for what was left, or be what the next notice of its lane waited for.
+    if ((this.#isLeft && this.#queue.waiting < mostClaimed) || (job.kind === 'notice' && hasMore)) this.wake()
+  }
+
+  async #turn(holder: HeldLane): Promise<boolean> {
+    const { hasMore, attempted, reached } = await this.#lanes.take(holder)
+    const key = laneKey(holder.lane)
+    if (reached === true) this.#suspects.delete(peerKey(holder.lane))
+    else if (reached === false) this.#suspect(peerKey(holder.lane))
+    this.#answerWaiters(key, hasMore ? (attempted ?? 0) : Number.POSITIVE_INFINITY)
+    return hasMore
+  }
+
+  async #tell({ notice, held }: Extract<Held, { kind: 'notice' }>): Promise<boolean> {
+    const hasArrived = await this.#notices.take(notice, held)
+    if (hasArrived) this.#suspects.delete(peerKey(notice))
+    else this.#suspect(peerKey(notice))
+    return hasArrived
+  }
+
+  #suspect(key: string): void {
+    if (this.#suspects.size >= mostSuspects) this.#suspects.clear()
+    this.#suspects.add(key)
+  }
+
+  #answerWaiters(key: string, upTo: number): void {
+    const waiters = this.#waiters.get(key)
+    if (waiters === undefined) return
+    const others = waiters.filter(({ sequence }) => sequence > upTo)
+    if (others.length === 0) this.#waiters.delete(key)
+    else this.#waiters.set(key, others)
+    for (const { sequence, resolve } of waiters) if (sequence <= upTo) resolve()
+  }
+
+  async #giveBack(jobs: readonly Held[]): Promise<void> {
+    if (jobs.length === 0) return
+    const { store, now, log } = this.#parts
+    const lanes = jobs.flatMap((job) => (job.kind === 'lane' ? [job.holder] : []))
+    const notices = jobs.flatMap((job) => (job.kind === 'notice' ? [job] : []))
+    try {
+      await store.write(async (tx) => {
+        if (lanes.length > 0) await release(tx, lanes, now())
+        for (const { notice, held } of notices) {
+          await postponeNotice(tx, { id: notice.id, held, dueAt: now(), counts: false, reason: '' })
+        }
+      })
+    } catch (error) {
+      log.warn({ error }, 'Callbacks that were not begun are held until their time is over')
+    }
+  }
+
+  /** Drops what is too old to be kept for polling. */
+  async #clean(): Promise<void> {
+    const { store, now, maxDiffAgeMs } = this.#parts
+    const since = now() - maxDiffAgeMs
+    const aged = await store.read((q) => findAged(q, since, mostCleaned))
+    await store.write(async (tx) => {
+      await dropOldest(tx, aged, now())
+      await deleteOldDeliveries(tx, since)
+    })
+    this.#nextClean = aged.length < mostCleaned ? now() + cleanMs : now()
+  }
+}
+
+function laneKey({ actorId, peerId, subscriptionId }: LaneKey): string {
+  return JSON.stringify([actorId, peerId, subscriptionId])
+}
+
+function peerKey({ actorId, peerId }: Job): string {
+  return JSON.stringify([actorId, peerId])
+}

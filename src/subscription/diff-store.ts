@@ -1,0 +1,339 @@
+/** The SQL of what changes lead to: numbers, diffs, and the time line of each number. */
+import { type JsonText, known } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+
+/** A peer's subscription as a change meets it. */
+export interface Listener {
+  readonly peerId: string
+  readonly subscriptionId: string
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly granularity: string
+  readonly sequence: number
+  readonly isStopped: boolean
+  readonly relationship: string
+  readonly approved: boolean
+  /** Nothing is sent to the peer before; Unix milliseconds. */
+  readonly openUntil: number | null
+}
+
+interface ListenerRow {
+  readonly peer_id: string
+  readonly subscription_id: string
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly granularity: string
+  readonly sequence: number
+  readonly state: string
+  readonly relationship: string
+  readonly approved: number
+  readonly open_until: number | null
+}
+
+/** The subscriptions to `target`: to all of it, and to those of its parts that are named; to every part when null. */
+export async function findListeners(
+  q: Queries,
+  actorId: string,
+  target: string,
+  subtargets: readonly string[] | null,
+): Promise<Listener[]> {
+  const rows = await q.all<ListenerRow>(
+    `SELECT s.peer_id, s.subscription_id, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
+       s.state, t.relationship, t.approved, t.open_until
+     FROM inbound_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
+     WHERE s.actor_id = $1 AND s.target = $2${
+       subtargets === null
+         ? ''
+         : ` AND (s.subtarget = '' OR s.subtarget IN (SELECT name FROM rows($3, name TEXT) AS wanted))`
+     }
+     ORDER BY s.peer_id, s.subscription_id`,
+    actorId,
+    target,
+    ...(subtargets === null ? [] : [JSON.stringify(subtargets.map((name) => [name]))]),
+  )
+  return rows.map((row) => ({
+    peerId: row.peer_id,
+    subscriptionId: row.subscription_id,
+    target: row.target,
+    subtarget: row.subtarget,
+    resource: row.resource,
+    granularity: row.granularity,
+    sequence: row.sequence,
+    isStopped: row.state === 'stopped',
+    relationship: row.relationship,
+    approved: row.approved !== 0,
+    openUntil: row.open_until,
+  }))
+}
+
+/** One number of one subscription. */
+export interface Entry {
+  readonly peerId: string
+  readonly subscriptionId: string
+  readonly sequence: number
+  readonly kind: 'diff' | 'resync'
+  readonly data: JsonText
+  readonly replaces: boolean
+  /** Whether it is to be sent, and not only kept for polling. */
+  readonly isTold: boolean
+  /** When its first attempt is due; null when none is. */
+  readonly dueAt: number | null
+}
+
+/** Three statements, however many entries there are. Those of one subscription come in the order of their numbers. */
+export async function insertEntries(
+  tx: Transaction,
+  actorId: string,
+  entries: readonly Entry[],
+  now: number,
+): Promise<void> {
+  const last = new Map(entries.map((entry) => [JSON.stringify([entry.peerId, entry.subscriptionId]), entry]))
+  await tx.run(
+    `UPDATE inbound_subscription SET sequence = made.sequence,
+       due_at = CASE WHEN state = 'live' THEN COALESCE(due_at, made.due) ELSE due_at END
+     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
+     WHERE actor_id = $1 AND peer_id = made.peer AND subscription_id = made.subscription`,
+    actorId,
+    JSON.stringify(
+      [...last.values()].map(({ peerId, subscriptionId, sequence, dueAt }) => [
+        peerId,
+        subscriptionId,
+        sequence,
+        dueAt,
+      ]),
+    ),
+  )
+  // Many subscribers are told the same: each text goes to the store once.
+  const texts = new Map<JsonText, number>()
+  const textOf = (data: JsonText): number => {
+    const known_ = texts.get(data) ?? texts.size
+    texts.set(data, known_)
+    return known_
+  }
+  const rows = entries.map((entry) => [
+    entry.peerId,
+    entry.subscriptionId,
+    entry.sequence,
+    entry.kind,
+    textOf(entry.data),
+    Number(entry.replaces),
+  ])
+  await tx.run(
+    `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at)
+     SELECT $1, made.peer, made.subscription, made.sequence, made.kind, content.data, made.replaces, CAST($4 AS BIGINT)
+     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, text BIGINT, replaces BIGINT) AS made
+     JOIN rows($3, text BIGINT, data TEXT) AS content ON content.text = made.text`,
+    actorId,
+    JSON.stringify(rows),
+    JSON.stringify([...texts].map(([data, text]) => [text, data])),
+    now,
+  )
+  await tx.run(
+    `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome)
+     SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome
+     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT) AS made`,
+    actorId,
+    JSON.stringify(
+      entries.map((entry) => [entry.peerId, entry.subscriptionId, entry.sequence, entry.isTold ? 'waiting' : 'unsent']),
+    ),
+    now,
+  )
+}
+
+/** Everything up to a number of one subscription. */
+export interface Prefix {
+  readonly actorId: string
+  readonly peerId: string
+  readonly subscriptionId: string
+  readonly upTo: number
+}
+
+/**
+ * Drops the oldest diffs. Where some of them were still to be sent, one resync takes their place; who polls sees that
+ * numbers are missing. Three statements, however many subscriptions there are.
+ */
+export async function dropOldest(tx: Transaction, prefixes: readonly Prefix[], now: number): Promise<void> {
+  if (prefixes.length === 0) return
+  const rows = JSON.stringify(
+    prefixes.map((prefix) => [prefix.actorId, prefix.peerId, prefix.subscriptionId, prefix.upTo]),
+  )
+  const dropped = 'rows($1, actor TEXT, peer TEXT, subscription TEXT, upto BIGINT) AS dropped'
+  for (const [table, comparison] of [
+    ['diff', '<='],
+    ['delivery', '<'],
+  ] as const) {
+    await tx.run(
+      `DELETE FROM ${table} WHERE (actor_id, peer_id, subscription_id, sequence) IN (
+         SELECT old.actor_id, old.peer_id, old.subscription_id, old.sequence FROM ${dropped}
+         JOIN ${table} old ON old.actor_id = dropped.actor AND old.peer_id = dropped.peer
+           AND old.subscription_id = dropped.subscription AND old.sequence ${comparison} dropped.upto)`,
+      rows,
+    )
+  }
+  await tx.run(
+    `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at)
+     SELECT lane.actor_id, lane.peer_id, lane.subscription_id, dropped.upto, 'resync', '""', 0, CAST($2 AS BIGINT)
+     FROM ${dropped} JOIN inbound_subscription lane ON lane.actor_id = dropped.actor AND lane.peer_id = dropped.peer
+       AND lane.subscription_id = dropped.subscription
+     WHERE lane.settled < dropped.upto AND lane.granularity IN ('high', 'low')`,
+    rows,
+    now,
+  )
+}
+
+/** A diff as a peer reads it. */
+export interface StoredDiff {
+  readonly sequence: number
+  readonly data: JsonText
+  readonly replaces: boolean
+  /** Unix milliseconds. */
+  readonly createdAt: number
+}
+
+interface DiffRow {
+  readonly sequence: number
+  readonly data: string
+  readonly replaces: number
+  readonly created_at: number
+}
+
+function toDiff(row: DiffRow): StoredDiff {
+  return { sequence: row.sequence, data: known(row.data), replaces: row.replaces !== 0, createdAt: row.created_at }
+}
+
+/** What waits for the peer, ascending; as many as fit into `maxCharacters`, and always the first. */
+export async function findDiffs(
+  q: Queries,
+  actorId: string,
+  peerId: string,
+  subscriptionId: string,
+  maxCharacters: number,
+): Promise<StoredDiff[]> {
+  const rows = await q.all<DiffRow>(
+    `SELECT sequence, data, replaces, created_at FROM (
+       SELECT sequence, data, replaces, created_at,
+         SUM(LENGTH(data)) OVER (ORDER BY sequence) - LENGTH(data) AS before
+       FROM diff
+       WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND kind <> 'resync' AND cleared_at IS NULL
+     ) AS waiting WHERE before < $4 ORDER BY sequence`,
+    actorId,
+    peerId,
+    subscriptionId,
+    maxCharacters,
+  )
+  return rows.map(toDiff)
+}
+
+/**
+ * Reads one diff and clears it; null when there is none. One that was cleared since `readableSince` is read again by whom
+ * `mayRepeat` says so. What was cleared before that goes.
+ */
+export async function clearDiff(
+  tx: Transaction,
+  { actorId, peerId, subscriptionId, sequence }: Omit<Prefix, 'upTo'> & { readonly sequence: number },
+  { now, readableSince, mayRepeat }: { now: number; readableSince: number; mayRepeat: boolean },
+): Promise<StoredDiff | null> {
+  const key = [actorId, peerId, subscriptionId] as const
+  await tx.run(
+    'DELETE FROM diff WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND cleared_at < $4',
+    ...key,
+    readableSince,
+  )
+  const [row] = await tx.all<DiffRow>(
+    `UPDATE diff SET cleared_at = COALESCE(cleared_at, $5)
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4 AND kind <> 'resync'
+       ${mayRepeat ? '' : 'AND cleared_at IS NULL'}
+     RETURNING sequence, data, replaces, created_at`,
+    ...key,
+    sequence,
+    now,
+  )
+  if (row === undefined) return null
+  await tx.run(
+    `UPDATE delivery SET acknowledged_at = COALESCE(acknowledged_at, $5),
+       outcome = CASE WHEN outcome = 'waiting' THEN 'superseded' ELSE outcome END
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4`,
+    ...key,
+    sequence,
+    now,
+  )
+  return toDiff(row)
+}
+
+/** Drops what the peer has; nothing of it is sent any more. */
+export async function acknowledgeDiffs(
+  tx: Transaction,
+  { actorId, peerId, subscriptionId, upTo }: Prefix,
+  now: number,
+): Promise<void> {
+  const key = [actorId, peerId, subscriptionId, upTo] as const
+  const upToThat = 'WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence <= $4'
+  await tx.run(`DELETE FROM diff ${upToThat}`, ...key)
+  await tx.run(
+    `UPDATE delivery SET acknowledged_at = COALESCE(acknowledged_at, $5),
+       outcome = CASE WHEN outcome = 'waiting' THEN 'superseded' ELSE outcome END ${upToThat}`,
+    ...key,
+    now,
+  )
+  await tx.run(
+    `UPDATE inbound_subscription SET settled = CASE WHEN settled < $4 THEN $4 ELSE settled END,
+       attempts = CASE WHEN settled < $4 THEN 0 ELSE attempts END,
+       uncertain = CASE WHEN settled < $4 THEN 0 ELSE uncertain END,
+       due_at = CASE WHEN sequence <= $4 AND claimed_until = 0 THEN NULL ELSE due_at END
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3`,
+    ...key,
+  )
+}
+
+/** What became of one number. Every time is in Unix milliseconds. */
+export interface TimelineEntry {
+  readonly sequence: number
+  readonly outcome: 'waiting' | 'delivered' | 'failed' | 'superseded' | 'unsent'
+  readonly reason: string
+  readonly attempts: number
+  readonly writtenAt: number
+  readonly sentAt: number | null
+  readonly answeredAt: number | null
+  readonly acknowledgedAt: number | null
+}
+
+interface TimelineRow {
+  readonly sequence: number
+  readonly outcome: TimelineEntry['outcome']
+  readonly reason: string
+  readonly attempts: number
+  readonly written_at: number
+  readonly sent_at: number | null
+  readonly answered_at: number | null
+  readonly acknowledged_at: number | null
+}
+
+/** The latest `limit` numbers, the last one first. */
+export async function findTimeline(
+  q: Queries,
+  actorId: string,
+  peerId: string,
+  subscriptionId: string,
+  limit: number,
+): Promise<TimelineEntry[]> {
+  const rows = await q.all<TimelineRow>(
+    `SELECT sequence, outcome, reason, attempts, written_at, sent_at, answered_at, acknowledged_at FROM delivery
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 ORDER BY sequence DESC LIMIT $4`,
+    actorId,
+    peerId,
+    subscriptionId,
+    limit,
+  )
+  return rows.map((row) => ({
+    sequence: row.sequence,
+    outcome: row.outcome,
+    reason: row.reason,
+    attempts: row.attempts,
+    writtenAt: row.written_at,
+    sentAt: row.sent_at,
+    answeredAt: row.answered_at,
+    acknowledgedAt: row.acknowledged_at,
+  }))
+}

@@ -1,0 +1,63 @@
+/** Subscriptions of both directions, as their owner and their peer look at them. */
+import type { Param, Queries } from '../store/store.ts'
+import type { Scope } from './inbound.ts'
+
+export interface SubscriptionRecord extends Scope {
+  readonly peerId: string
+  readonly subscriptionId: string
+  readonly granularity: string
+  /** The last number produced, or the last one applied. */
+  readonly sequence: number
+  /** False: the peer listens to this actor. True: this actor listens to the peer. */
+  readonly callback: boolean
+}
+
+interface RecordRow {
+  readonly peer_id: string
+  readonly subscription_id: string
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly granularity: string
+  readonly sequence: number
+  readonly callback: number
+}
+
+export interface RecordFilter extends Partial<Scope> {
+  readonly peerId?: string
+  readonly subscriptionId?: string
+}
+
+/** Oldest first. */
+export async function findRecords(q: Queries, actorId: string, filter: RecordFilter): Promise<SubscriptionRecord[]> {
+  const params: Param[] = [actorId]
+  const { peerId, subscriptionId, target, subtarget, resource } = filter
+  const wanted = { peer_id: peerId, subscription_id: subscriptionId, target, subtarget, resource }
+  const conditions = Object.entries(wanted).flatMap(([column, value]) =>
+    value === undefined ? [] : [` AND ${column} = $${params.push(value)}`],
+  )
+  const selects = [
+    ['inbound_subscription', 0],
+    ['outbound_subscription', 1],
+  ].map(
+    ([table, callback]) =>
+      `SELECT peer_id, subscription_id, target, subtarget, resource, granularity, sequence, ${callback} AS callback,
+         created_at
+       FROM ${table} WHERE actor_id = $1${conditions.join('')}`,
+  )
+  const rows = await q.all<RecordRow>(
+    `SELECT peer_id, subscription_id, target, subtarget, resource, granularity, sequence, callback
+     FROM (${selects.join(' UNION ALL ')}) AS both_directions ORDER BY created_at, callback, peer_id, subscription_id`,
+    ...params,
+  )
+  return rows.map((row) => ({
+    peerId: row.peer_id,
+    subscriptionId: row.subscription_id,
+    target: row.target,
+    subtarget: row.subtarget,
+    resource: row.resource,
+    granularity: row.granularity,
+    sequence: row.sequence,
+    callback: row.callback !== 0,
+  }))
+}
