@@ -1,0 +1,168 @@
+/** The SQL of this actor's subscriptions to peers, and of callbacks that wait for the ones before them. */
+import type { Queries, Transaction } from '../store/store.ts'
+import type { Numbered, OutboundKey, OutboundSubscription } from './outbound.ts'
+
+interface OutboundRow {
+  readonly actor_id: string
+  readonly peer_id: string
+  readonly subscription_id: string
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly granularity: string
+  readonly sequence: number
+  readonly gap_due_at: number | null
+  readonly resync_pending: number
+  readonly attempts: number
+  readonly created_at: number
+}
+
+const columns = `actor_id, peer_id, subscription_id, target, subtarget, resource, granularity, sequence, gap_due_at,
+  resync_pending, attempts, created_at`
+
+function toOutbound(row: OutboundRow): OutboundSubscription {
+  return {
+    actorId: row.actor_id,
+    peerId: row.peer_id,
+    subscriptionId: row.subscription_id,
+    target: row.target,
+    subtarget: row.subtarget,
+    resource: row.resource,
+    granularity: row.granularity,
+    sequence: row.sequence,
+    gapDueAt: row.gap_due_at,
+    resyncPending: row.resync_pending !== 0,
+    attempts: row.attempts,
+    createdAt: row.created_at,
+  }
+}
+
+const ofKey = 'actor_id = $1 AND peer_id = $2 AND subscription_id = $3'
+
+function keyOf({ actorId, peerId, subscriptionId }: OutboundKey): [string, string, string] {
+  return [actorId, peerId, subscriptionId]
+}
+
+/** One that is known already stays as it is. @throws ServiceError `conflict` when the relationship is gone. */
+export async function insertOutbound(tx: Transaction, subscription: OutboundSubscription): Promise<void> {
+  await tx.run(
+    `INSERT INTO outbound_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity,
+       sequence, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (actor_id, peer_id, subscription_id) DO NOTHING`,
+    ...keyOf(subscription),
+    subscription.target,
+    subscription.subtarget,
+    subscription.resource,
+    subscription.granularity,
+    subscription.sequence,
+    subscription.createdAt,
+  )
+}
+
+export async function findOutbound(q: Queries, key: OutboundKey): Promise<OutboundSubscription | null> {
+  const row = await q.get<OutboundRow>(`SELECT ${columns} FROM outbound_subscription WHERE ${ofKey}`, ...keyOf(key))
+  return row === undefined ? null : toOutbound(row)
+}
+
+/** Oldest first; of one peer unless `peerId` is null. */
+export async function findOutboundOf(
+  q: Queries,
+  actorId: string,
+  peerId: string | null = null,
+): Promise<OutboundSubscription[]> {
+  const rows = await q.all<OutboundRow>(
+    `SELECT ${columns} FROM outbound_subscription WHERE actor_id = $1${peerId === null ? '' : ' AND peer_id = $2'}
+     ORDER BY created_at, peer_id, subscription_id`,
+    actorId,
+    ...(peerId === null ? [] : [peerId]),
+  )
+  return rows.map(toOutbound)
+}
+
+/** What was applied, and what is still missing. */
+export type Progress = Pick<OutboundSubscription, 'sequence' | 'gapDueAt' | 'resyncPending' | 'attempts'>
+
+export async function saveProgress(tx: Transaction, key: OutboundKey, progress: Progress): Promise<void> {
+  await tx.run(
+    `UPDATE outbound_subscription SET sequence = $4, gap_due_at = $5, resync_pending = $6, attempts = $7,
+       claimed_until = 0
+     WHERE ${ofKey}`,
+    ...keyOf(key),
+    progress.sequence,
+    progress.gapDueAt,
+    Number(progress.resyncPending),
+    progress.attempts,
+  )
+}
+
+/** With its pending callbacks. False when there was none. */
+export async function deleteOutbound(tx: Transaction, key: OutboundKey): Promise<boolean> {
+  return (await tx.run(`DELETE FROM outbound_subscription WHERE ${ofKey}`, ...keyOf(key))) === 1
+}
+
+/** The number that waits is kept once; it is never replaced. */
+export async function insertPending(
+  tx: Transaction,
+  key: OutboundKey,
+  { sequence, body }: Numbered,
+  now: number,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO pending_callback (actor_id, peer_id, subscription_id, sequence, body, received_at)
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (actor_id, peer_id, subscription_id, sequence) DO NOTHING`,
+    ...keyOf(key),
+    sequence,
+    body,
+    now,
+  )
+}
+
+/** The numbers that wait, ascending. */
+export async function findPendingNumbers(q: Queries, key: OutboundKey): Promise<number[]> {
+  const rows = await q.all<{ sequence: number }>(
+    `SELECT sequence FROM pending_callback WHERE ${ofKey} ORDER BY sequence`,
+    ...keyOf(key),
+  )
+  return rows.map(({ sequence }) => sequence)
+}
+
+/** Those from `from` to `to`, both included, ascending. */
+export async function findPending(q: Queries, key: OutboundKey, from: number, to: number): Promise<Numbered[]> {
+  return q.all<{ sequence: number; body: string }>(
+    `SELECT sequence, body FROM pending_callback WHERE ${ofKey} AND sequence >= $4 AND sequence <= $5
+     ORDER BY sequence`,
+    ...keyOf(key),
+    from,
+    to,
+  )
+}
+
+export async function deletePendingUpTo(tx: Transaction, key: OutboundKey, sequence: number): Promise<void> {
+  await tx.run(`DELETE FROM pending_callback WHERE ${ofKey} AND sequence <= $4`, ...keyOf(key), sequence)
+}
+
+/** The earliest time at which a gap is given up; null when there is none. */
+export async function findNextGap(q: Queries): Promise<number | null> {
+  const row = await q.get<{ due: number | null }>(
+    '/* receiving */ SELECT MIN(gap_due_at) AS due FROM outbound_subscription WHERE gap_due_at IS NOT NULL',
+  )
+  return row?.due ?? null
+}
+
+/** Takes what is due until `until`: nobody else touches it before, and everybody may after. */
+export async function claimGaps(
+  tx: Transaction,
+  { now, until, limit }: { readonly now: number; readonly until: number; readonly limit: number },
+): Promise<OutboundKey[]> {
+  const rows = await tx.all<Pick<OutboundRow, 'actor_id' | 'peer_id' | 'subscription_id'>>(
+    `/* receiving */ UPDATE outbound_subscription SET gap_due_at = $2, claimed_until = $2
+     WHERE (actor_id, peer_id, subscription_id) IN (
+       SELECT actor_id, peer_id, subscription_id FROM outbound_subscription
+       WHERE gap_due_at <= $1 ORDER BY gap_due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
+     RETURNING actor_id, peer_id, subscription_id`,
+    now,
+    until,
+    limit,
+  )
+  return rows.map((row) => ({ actorId: row.actor_id, peerId: row.peer_id, subscriptionId: row.subscription_id }))
+}

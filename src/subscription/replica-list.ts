@@ -1,0 +1,207 @@
+/**
+ * A list of the copy while changes are applied to it: which of the stored items stay, and what comes between them. The
+ * items themselves are looked at only by operations that speak of them.
+ */
+import { equal, type JsonText } from '../json/json.ts'
+import type { ListOperation } from './replica-change.ts'
+
+/** A run of stored items, or new ones. */
+type Piece = { readonly from: number; readonly to: number } | { readonly items: readonly JsonText[] }
+
+/** The stored item at a position; undefined when it was not read. */
+export type StoredItem = (index: number) => JsonText | undefined
+
+/** Which stored items have to be read before the operation can be applied. */
+export type Needs = { readonly indexes: readonly number[] } | 'all'
+
+export type Applied =
+  | { readonly kind: 'done' }
+  /** The copy differs from what the operation speaks of. */
+  | { readonly kind: 'diverged' }
+  | { readonly kind: 'needs'; readonly needs: Needs }
+
+const done: Applied = { kind: 'done' }
+const diverged: Applied = { kind: 'diverged' }
+
+export class ReplicaList {
+  readonly storedLength: number
+  #pieces: readonly Piece[]
+  #length: number
+
+  constructor(storedLength: number) {
+    this.storedLength = storedLength
+    this.#length = storedLength
+    this.#pieces = storedLength === 0 ? [] : [{ from: 0, to: storedLength }]
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  replaceAll(items: readonly JsonText[]): void {
+    this.#pieces = items.length === 0 ? [] : [{ items }]
+    this.#length = items.length
+  }
+
+  /** Nothing is changed unless it is `done`. */
+  apply(operation: ListOperation, stored: StoredItem): Applied {
+    const { item, items } = operation
+    switch (operation.operation) {
+      case 'append':
+        return item === undefined ? diverged : this.#splice(this.#length, 0, [item])
+      case 'extend':
+        return items === undefined ? diverged : this.#splice(this.#length, 0, items)
+      case 'insert': {
+        const index = this.#position(operation.index, this.#length + 1)
+        return item === undefined || index === null ? diverged : this.#splice(index, 0, [item])
+      }
+      case 'update':
+        return item === undefined ? diverged : this.#update(operation, item, stored)
+      case 'delete':
+        return this.#remove(operation.index, operation.oldItem ?? item, stored)
+      case 'pop': {
+        const index = this.#position(operation.index ?? -1, this.#length)
+        return index === null ? diverged : this.#splice(index, 1, [])
+      }
+      case 'remove':
+        return item === undefined ? diverged : this.#take(operation.index, item, stored, 'first')
+      case 'clear':
+      case 'delete_all':
+        this.replaceAll([])
+        return done
+      case 'metadata':
+        return done
+      default:
+        return operation.operation satisfies never
+    }
+  }
+
+  #update({ index, oldItem }: ListOperation, item: JsonText, stored: StoredItem): Applied {
+    if (oldItem === undefined) {
+      const position = this.#position(index, this.#length)
+      return position === null ? diverged : this.#splice(position, 1, [item])
+    }
+    return this.#take(index, oldItem, stored, 'only', [item])
+  }
+
+  #remove(index: number | undefined, oldItem: JsonText | undefined, stored: StoredItem): Applied {
+    const position = this.#position(index, this.#length)
+    if (position !== null) return this.#splice(position, 1, [])
+    return index !== undefined || oldItem === undefined ? diverged : this.#take(undefined, oldItem, stored, 'first')
+  }
+
+  /**
+   * Replaces one item that equals `wanted`: the one at `index` when it does, else the only one or the first one; where
+   * several could be meant, the one at `index` whatever it holds.
+   */
+  #take(
+    index: number | undefined,
+    wanted: JsonText,
+    stored: StoredItem,
+    which: 'only' | 'first',
+    by: readonly JsonText[] = [],
+  ): Applied {
+    const position = this.#position(index, this.#length)
+    if (position !== null) {
+      const source = this.#sourceOf(position)
+      const value = typeof source === 'number' ? stored(source) : source.item
+      if (value === undefined) return { kind: 'needs', needs: { indexes: typeof source === 'number' ? [source] : [] } }
+      if (equal(value, wanted)) return this.#splice(position, 1, by)
+    }
+    const matches: number[] = []
+    for (const [at, source] of this.#sources().entries()) {
+      const value = typeof source === 'number' ? stored(source) : source.item
+      if (value === undefined) return { kind: 'needs', needs: 'all' }
+      if (equal(value, wanted)) matches.push(at)
+    }
+    const [first] = matches
+    if (first !== undefined && (which === 'first' || matches.length === 1)) return this.#splice(first, 1, by)
+    return position === null || which === 'first' ? diverged : this.#splice(position, 1, by)
+  }
+
+  /** Negative positions count from the end. Null beyond `limit`, and without an index. */
+  #position(index: number | undefined, limit: number): number | null {
+    if (index === undefined) return null
+    const position = index < 0 ? this.#length + index : index
+    return position >= 0 && position < limit ? position : null
+  }
+
+  #splice(index: number, removed: number, added: readonly JsonText[]): Applied {
+    const pieces = [...cut(this.#pieces, 0, index)]
+    if (added.length > 0) pieces.push({ items: added })
+    pieces.push(...cut(this.#pieces, index + removed, this.#length))
+    this.#pieces = joined(pieces)
+    this.#length += added.length - removed
+    return done
+  }
+
+  #sourceOf(index: number): number | { readonly item: JsonText } {
+    const [source] = sourcesIn(cut(this.#pieces, index, index + 1))
+    if (source === undefined) throw new RangeError(`There is no item ${index}`)
+    return source
+  }
+
+  #sources(): (number | { readonly item: JsonText })[] {
+    return [...sourcesIn(this.#pieces)]
+  }
+
+  /** What has to be written so that the stored items are these: each position whose item is another one than before. */
+  writes(): { readonly index: number; readonly source: number | { readonly item: JsonText } }[] {
+    let index = 0
+    const writes: { index: number; source: number | { item: JsonText } }[] = []
+    for (const piece of this.#pieces) {
+      const count = lengthOf(piece)
+      if ('items' in piece || piece.from !== index) {
+        for (const source of sourcesIn([piece])) writes.push({ index: index++, source })
+      } else {
+        index += count
+      }
+    }
+    return writes
+  }
+}
+
+function lengthOf(piece: Piece): number {
+  return 'items' in piece ? piece.items.length : piece.to - piece.from
+}
+
+/** The pieces between two positions. */
+function cut(pieces: readonly Piece[], from: number, to: number): Piece[] {
+  const found: Piece[] = []
+  let start = 0
+  for (const piece of pieces) {
+    const count = lengthOf(piece)
+    const first = Math.max(from - start, 0)
+    const last = Math.min(to - start, count)
+    if (first < last) {
+      found.push(
+        'items' in piece
+          ? { items: piece.items.slice(first, last) }
+          : { from: piece.from + first, to: piece.from + last },
+      )
+    }
+    start += count
+  }
+  return found
+}
+
+/** New items that follow each other become one piece, so that a long batch of additions stays cheap. */
+function joined(pieces: readonly Piece[]): Piece[] {
+  const result: Piece[] = []
+  for (const piece of pieces) {
+    const last = result.at(-1)
+    if (last !== undefined && 'items' in last && 'items' in piece) {
+      result[result.length - 1] = { items: [...last.items, ...piece.items] }
+    } else {
+      result.push(piece)
+    }
+  }
+  return result
+}
+
+function* sourcesIn(pieces: readonly Piece[]): Generator<number | { readonly item: JsonText }> {
+  for (const piece of pieces) {
+    if ('items' in piece) for (const item of piece.items) yield { item }
+    else for (let index = piece.from; index < piece.to; index++) yield index
+  }
+}
