@@ -1,0 +1,495 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { Heard } from '../support/heard.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { type Dump, dumpStore, rowsOf } from '../support/store-dump.ts'
+
+type TrustJson = Record<string, unknown> & { readonly secret: string; readonly verification_token: string }
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/
+const fortyHex = /^[0-9a-f]{40}$/
+
+async function jsonOf(response: Response): Promise<TrustJson> {
+  return (await response.json()) as TrustJson
+}
+
+async function listOf(response: Response): Promise<TrustJson[]> {
+  return (await response.json()) as TrustJson[]
+}
+
+async function storeOf(service: TestService, actor: TestActor): Promise<Dump> {
+  return rowsOf(await dumpStore((await service.app.start()).store), actor.id)
+}
+
+forEachService((start) => {
+  describe('two actors of two services', () => {
+    const [heardHere, heardThere] = [new Heard(), new Heard()]
+    let here: TestService
+    let there: TestService
+    before(async () => {
+      here = await start({ listen: true, declare: heardHere.declare })
+      there = await start({ listen: true, declare: heardThere.declare })
+    })
+
+    const rootOf = (service: TestService, { id }: TestActor): string => `${service.url}/${id}`
+
+    /** `asker` lives here, `asked` there. */
+    async function pair(): Promise<{ asker: TestActor; asked: TestActor }> {
+      return { asker: await here.createActor('asker@example.com'), asked: await there.createActor('asked@example.com') }
+    }
+
+    async function pending(relationship = 'friend'): Promise<{ asker: TestActor; asked: TestActor; secret: string }> {
+      const { asker, asked } = await pair()
+      const answer = await asker.request('POST', '/trust', { url: rootOf(there, asked), relationship })
+      assert.equal(answer.status, 201)
+      const { secret } = await jsonOf(answer)
+      return { asker, asked, secret }
+    }
+
+    async function mutual(): Promise<{ asker: TestActor; asked: TestActor; secret: string }> {
+      const all = await pending()
+      assert.equal((await all.asked.request('PUT', `/trust/friend/${all.asker.id}`, { approved: true })).status, 204)
+      await heardHere.first('trust_fully_approved_remote', all.asker.id)
+      return all
+    }
+
+    const asPeer = (service: TestService, method: string, path: string, secret: string, body?: unknown) =>
+      service.request(path, {
+        method,
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+
+    it('R-TRUST-01 R-TRUST-02 asking makes a record on both sides, approved by the one that asked', async () => {
+      const { asker, asked } = await pair()
+      const url = rootOf(there, asked)
+      const answer = await asker.request('POST', '/trust', { url, relationship: 'friend', desc: 'book club' })
+      assert.equal(answer.status, 201)
+      assert.equal(answer.headers.get('location'), `${rootOf(here, asker)}/trust/friend/${asked.id}`)
+      const record = await jsonOf(answer)
+      const { secret, verification_token, created_at, last_accessed, last_connected_at, ...rest } = record
+      assert.deepEqual(rest, {
+        id: asker.id,
+        peerid: asked.id,
+        baseuri: url,
+        type: 'urn:actingweb:example.com:test',
+        relationship: 'friend',
+        desc: 'book club',
+        approved: true,
+        peer_approved: false,
+        verified: true,
+        established_via: 'trust',
+        last_connected_via: 'trust',
+        verificationToken: verification_token,
+      })
+      assert.match(secret, fortyHex)
+      assert.match(verification_token, fortyHex)
+      assert.match(String(created_at), isoTime)
+      assert.equal(last_accessed, created_at)
+      assert.equal(last_connected_at, created_at)
+
+      const other = await asked.request('GET', `/trust/friend/${asker.id}`)
+      assert.equal(other.status, 202)
+      const theirs = await jsonOf(other)
+      assert.equal(theirs.secret, secret)
+      assert.notEqual(theirs.verification_token, verification_token)
+      assert.deepEqual(
+        [theirs['id'], theirs['peerid'], theirs['baseuri'], theirs['desc']],
+        [asked.id, asker.id, rootOf(here, asker), 'book club'],
+      )
+      assert.deepEqual([theirs['approved'], theirs['peer_approved'], theirs['verified']], [false, true, true])
+    })
+
+    it('R-TRUST-02 R-TRUST-03 R-EVT-01 both applications are told once, without secrets', async () => {
+      const { asker, asked, secret } = await pending()
+      assert.deepEqual(heardHere.names(asker.id), ['trust_initiated'])
+      assert.deepEqual(heardThere.names(asked.id), ['trust_request_received'])
+      const [initiated, received] = [
+        await heardHere.first('trust_initiated', asker.id),
+        await heardThere.first('trust_request_received', asked.id),
+      ]
+      assert.deepEqual([initiated.peer_id, initiated.relationship], [asked.id, 'friend'])
+      assert.deepEqual([received.peer_id, received.relationship], [asker.id, 'friend'])
+      assert.deepEqual([initiated.trust_data.approved, received.trust_data.approved], [true, false])
+      for (const { trust_data } of [initiated, received]) {
+        assert.equal(JSON.stringify(trust_data).includes(secret), false)
+        assert.deepEqual(
+          Object.keys(trust_data).filter((name) => /secret|token/i.test(name)),
+          [],
+        )
+      }
+    })
+
+    it('R-TRUST-04 R-TRUST-05 R-EVT-01 an approval is told to the peer; each side hears once that both agree', async () => {
+      const { asker, asked } = await mutual()
+      const ours = await jsonOf(await asker.request('GET', `/trust/friend/${asked.id}`))
+      const answer = await asked.request('GET', `/trust/friend/${asker.id}`)
+      const theirs = await jsonOf(answer)
+      assert.equal(answer.status, 200)
+      for (const record of [ours, theirs]) {
+        assert.deepEqual([record['approved'], record['peer_approved']], [true, true])
+      }
+      const local = await heardThere.first('trust_fully_approved_local', asked.id)
+      const remote = await heardHere.first('trust_fully_approved_remote', asker.id)
+      assert.deepEqual([local.peer_id, local.relationship], [asker.id, 'friend'])
+      assert.deepEqual([remote.peer_id, remote.relationship], [asked.id, 'friend'])
+      assert.deepEqual([local.trust_data.approved, local.trust_data.peer_approved], [true, true])
+
+      assert.equal((await asked.request('PUT', `/trust/friend/${asker.id}`, { approved: 'true' })).status, 204)
+      const again = await asPeer(here, 'POST', `/${asker.id}/trust/friend/${asked.id}`, ours.secret, { approved: true })
+      assert.equal(again.status, 204)
+      assert.deepEqual(heardHere.names(asker.id), ['trust_initiated', 'trust_fully_approved_remote'])
+      assert.deepEqual(heardThere.names(asked.id), ['trust_request_received', 'trust_fully_approved_local'])
+    })
+
+    it('R-TRUST-04 saying an approval again tells the peer again, one that lost the first notice', async () => {
+      const { asker, asked } = await mutual()
+      const { store } = await here.app.start()
+      await store.write((tx) => tx.run('UPDATE trust SET peer_approved = 0 WHERE actor_id = $1', asker.id))
+      heardHere.all.length = 0
+      assert.equal((await asked.request('PUT', `/trust/friend/${asker.id}`, { approved: true })).status, 204)
+      await heardHere.first('trust_fully_approved_remote', asker.id)
+      const { peer_approved } = await jsonOf(await asker.request('GET', `/trust/friend/${asked.id}`))
+      assert.equal(peer_approved, true)
+      assert.deepEqual(heardThere.names(asked.id), ['trust_request_received', 'trust_fully_approved_local'])
+    })
+
+    it('R-TRUST-06 R-EVT-01 ending it on one side ends it on both, and each application hears who did', async () => {
+      const { asker, asked, secret } = await mutual()
+      assert.equal((await asker.request('DELETE', `/trust/friend/${asked.id}`)).status, 204)
+      assert.equal((await asker.request('GET', `/trust/friend/${asked.id}`)).status, 404)
+      const gone = await heardThere.first('trust_deleted', asked.id)
+      assert.equal((await asked.request('GET', `/trust/friend/${asker.id}`)).status, 404)
+      assert.deepEqual([gone.peer_id, gone.relationship, gone.initiated_by_peer], [asker.id, 'friend', true])
+      assert.equal(gone.trust_data.peerid, asker.id)
+      const own = await heardHere.first('trust_deleted', asker.id)
+      assert.deepEqual([own.peer_id, own.relationship, own.initiated_by_peer], [asked.id, 'friend', false])
+      assert.equal((await asPeer(there, 'GET', `/${asked.id}/trust/friend/${asker.id}`, secret)).status, 403)
+      assert.equal(heardHere.names(asker.id).filter((name) => name === 'trust_deleted').length, 1)
+      assert.equal(heardThere.names(asked.id).filter((name) => name === 'trust_deleted').length, 1)
+    })
+
+    it('R-TRUST-06 the owner can end it without telling the peer', async () => {
+      const { asker, asked } = await mutual()
+      assert.equal((await asker.request('DELETE', `/trust/friend/${asked.id}?peer=true`)).status, 204)
+      const { store } = await here.app.start()
+      assert.deepEqual(await store.read((q) => q.all('SELECT id FROM notice WHERE sender = $1', asker.id)), [])
+      assert.equal((await asked.request('GET', `/trust/friend/${asker.id}`)).status, 200)
+      assert.equal((await heardHere.first('trust_deleted', asker.id)).initiated_by_peer, false)
+    })
+
+    it('R-TRUST-06 everything about the peer goes with the relationship, and nothing about others', async () => {
+      const { asker, asked } = await mutual()
+      const other = await there.createActor('other@example.com')
+      await asker.request('POST', '/trust', { url: rootOf(there, other), relationship: 'friend' })
+      const rights = { properties: { patterns: ['x'], operations: ['read'] } }
+      for (const peer of [asked, other]) {
+        assert.equal((await asker.request('PUT', `/trust/friend/${peer.id}/permissions`, rights)).status, 201)
+      }
+      assert.equal((await asker.request('DELETE', `/trust/friend/${asked.id}`)).status, 204)
+      const left = await storeOf(here, asker)
+      for (const [table, rows] of Object.entries(left)) {
+        assert.deepEqual(
+          rows.filter((row) => row.includes(asked.id)),
+          [],
+          table,
+        )
+      }
+      assert.equal(left['trust']?.length, 1)
+      assert.equal(left['permission_override']?.length, 1)
+    })
+
+    it('R-TRUST-06 deleting an actor ends its relationships at every peer', async () => {
+      const { asker, asked } = await mutual()
+      assert.equal((await asker.request('DELETE', '')).status, 204)
+      const gone = await heardThere.first('trust_deleted', asked.id)
+      assert.equal(gone.initiated_by_peer, true)
+      assert.equal((await asked.request('GET', `/trust/friend/${asker.id}`)).status, 404)
+      assert.equal(heardHere.names(asker.id).includes('trust_deleted'), false)
+    })
+
+    it('R-TRUST-06 replacing an actor ends the relationships of the one before', async () => {
+      const { asked } = await pair()
+      const { actor } = await here.app.actors.create({ creator: 'replaced@example.com' })
+      await actor.trust.request(rootOf(there, asked), 'friend')
+      await here.app.actors.create({ creator: 'replaced@example.com', deleteExisting: true })
+      assert.equal((await heardThere.first('trust_deleted', asked.id)).peer_id, actor.id)
+    })
+
+    it('R-TRUST-01 lists by relationship, by kind of peer and by peer; an empty list is a list', async () => {
+      const { asker, asked } = await pending('friend')
+      const second = await there.createActor('second@example.com')
+      await asker.request('POST', '/trust', { url: rootOf(there, second), relationship: 'lover' })
+      const peersAt = async (query: string): Promise<unknown[]> => {
+        const answer = await asker.request('GET', `/trust${query}`)
+        assert.equal(answer.status, 200, query)
+        return (await listOf(answer)).map(({ peerid }) => peerid)
+      }
+      assert.deepEqual(new Set(await peersAt('')), new Set([asked.id, second.id]))
+      assert.deepEqual(await peersAt('?relationship=lover'), [second.id])
+      assert.deepEqual(await peersAt(`?peerid=${asked.id}`), [asked.id])
+      assert.deepEqual(await peersAt(`?peerid=${asked.id}&relationship=lover`), [])
+      assert.equal((await peersAt('?type=urn:actingweb:example.com:test')).length, 2)
+      assert.deepEqual(await peersAt('?type=urn:actingweb:example.com:other'), [])
+      assert.deepEqual(await listOf(await asker.request('GET', '/trust/lover')), [
+        await jsonOf(await asker.request('GET', `/trust/lover/${second.id}`)),
+      ])
+      assert.deepEqual(await listOf(await asker.request('GET', '/trust/enemy')), [])
+      assert.deepEqual(await listOf(await second.request('GET', '/trust?peerid=nobody')), [])
+    })
+
+    it('R-TRUST-01 the path has to name both the relationship and the peer', async () => {
+      const { asker, asked } = await pending()
+      for (const path of [`/trust/lover/${asked.id}`, '/trust/friend/nobody', `/trust/Friend/${asked.id}`]) {
+        for (const method of ['GET', 'PUT', 'DELETE'] as const) {
+          const body = method === 'PUT' ? { approved: false } : undefined
+          assert.equal((await asker.request(method, path, body)).status, 404, `${method} ${path}`)
+        }
+      }
+      assert.equal((await asker.request('GET', `/trust/friend/${asked.id}`)).status, 200)
+    })
+
+    it('R-TRUST-01 with one segment the peer is named, whatever the relationship', async () => {
+      const { asker, asked } = await pending()
+      assert.equal((await asked.request('PUT', `/trust/${asker.id}`, { desc: 'changed' })).status, 204)
+      const { desc } = await jsonOf(await asked.request('GET', `/trust/friend/${asker.id}`))
+      assert.equal(desc, 'changed')
+      const byLink = await asked.request('GET', `/trust/${asker.id}?_method=DELETE`)
+      assert.equal(byLink.status, 302)
+      assert.equal(byLink.headers.get('location'), `${rootOf(there, asked)}/www/trust`)
+      assert.equal((await asked.request('GET', `/trust/friend/${asker.id}`)).status, 404)
+      assert.equal((await asked.request('PUT', '/trust/friend', { desc: 'x' })).status, 404)
+      assert.equal((await asked.request('DELETE', '/trust/friend')).status, 404)
+    })
+
+    it('R-TRUST-01 the default relationship stands in for one that is missing or empty', async () => {
+      for (const relationship of [undefined, '']) {
+        const { asker, asked } = await pair()
+        const answer = await asker.request('POST', '/trust', { url: `${rootOf(there, asked)}/`, relationship })
+        assert.equal(answer.status, 201)
+        const record = await jsonOf(answer)
+        assert.deepEqual(
+          [record['relationship'], record['desc'], record['baseuri']],
+          ['associate', '', rootOf(there, asked)],
+        )
+        assert.equal((await asked.request('GET', `/trust/associate/${asker.id}`)).status, 202)
+      }
+    })
+
+    it('R-TRUST-01 a form and a query ask as well as JSON', async () => {
+      const { asker, asked } = await pair()
+      const url = encodeURIComponent(rootOf(there, asked))
+      const form = { 'content-type': 'application/x-www-form-urlencoded' }
+      const byForm = await asker.request('POST', '/trust', `url=${url}&relationship=friend&desc=hi`, form)
+      assert.equal(byForm.status, 201)
+      assert.equal((await jsonOf(byForm))['desc'], 'hi')
+      await asker.request('DELETE', `/trust/friend/${asked.id}`)
+      await heardThere.first('trust_deleted', asked.id)
+      assert.equal((await asker.request('POST', `/trust?url=${url}&relationship=partner`)).status, 201)
+      assert.equal((await asked.request('GET', `/trust/partner/${asker.id}`)).status, 202)
+    })
+
+    it('R-TRUST-01 what cannot be asked for is refused before anybody is called', async () => {
+      const asker = await here.createActor()
+      const before = await storeOf(here, asker)
+      const refused: readonly unknown[] = [
+        {},
+        { url: '' },
+        { url: null },
+        { url: 12 },
+        { url: ['http://127.0.0.1:9/x'] },
+        { url: 'nothing' },
+        { url: 'ftp://peer.example.com/1' },
+        { url: 'https://peer.example.com' },
+        { url: 'https://user:pass@peer.example.com/1' },
+        { url: 'https://peer.example.com/1?x=1' },
+        { url: 'https://peer.example.com/1#x' },
+        ...['creator', 'trustee', 'owner', 'any', 'anyone', 'Owner', 'a/b', ' friend', '..', 'x'.repeat(101)].map(
+          (relationship) => ({ url: 'https://peer.example.com/1', relationship }),
+        ),
+        { url: 'https://peer.example.com/1', relationship: null },
+        { url: 'https://peer.example.com/1', desc: 1 },
+        { url: 'https://peer.example.com/1', desc: 'x'.repeat(2001) },
+        [],
+        'text',
+        null,
+      ]
+      for (const body of refused) {
+        const answer = await asker.request('POST', '/trust', JSON.stringify(body), {
+          'content-type': 'application/json',
+        })
+        assert.equal(answer.status, 400, JSON.stringify(body))
+      }
+      assert.equal((await asker.request('POST', '/trust', '{', { 'content-type': 'application/json' })).status, 400)
+      assert.deepEqual(await storeOf(here, asker), before)
+    })
+
+    it('R-TRUST-01 other methods are not taken', async () => {
+      const { asker } = await pending()
+      for (const method of ['PUT', 'DELETE']) {
+        const answer = await asker.request(method, '/trust')
+        assert.equal(answer.status, 405)
+        assert.equal(answer.headers.get('allow'), 'GET, HEAD, POST')
+      }
+    })
+
+    it('R-TRUST-01 an owner changes what is known of the peer, and nothing else', async () => {
+      const { asker, asked, secret } = await pending()
+      const path = `/trust/friend/${asked.id}`
+      const before = await jsonOf(await asker.request('GET', path))
+      assert.equal((await asker.request('PUT', path, {})).status, 204)
+      assert.deepEqual(await jsonOf(await asker.request('GET', path)), before)
+      const change = { desc: 'new', baseuri: `${rootOf(there, asked)}/`, secret: 'x'.repeat(40), peer_approved: true }
+      assert.equal((await asker.request('PUT', path, { ...change, relationship: 'admin' })).status, 204)
+      const after = await jsonOf(await asker.request('GET', path))
+      assert.deepEqual(after, { ...before, desc: 'new' })
+      assert.equal(after.secret, secret)
+    })
+
+    it('R-TRUST-01 rights can be given together with the approval', async () => {
+      const { asker, asked, secret } = await pending('neighbour')
+      await asked.request('PUT', '/properties/shared', 'for-the-neighbour')
+      const read = () => asPeer(there, 'GET', `/${asked.id}/properties/shared`, secret)
+      assert.equal((await read()).status, 403)
+      const permissions = { properties: { patterns: ['shared'], operations: ['read'] } }
+      const path = `/trust/neighbour/${asker.id}`
+      assert.equal((await asked.request('PUT', path, { approved: true, permissions })).status, 204)
+      assert.equal(await (await read()).text(), 'for-the-neighbour')
+      const record = await jsonOf(await asked.request('GET', `${path}?permissions=true`))
+      assert.deepEqual(record['permissions'], permissions)
+      assert.equal(
+        (await jsonOf(await asker.request('GET', `/trust/neighbour/${asked.id}?permissions=true`)))['permissions'],
+        null,
+      )
+      for (const bad of [
+        { approved: false, permissions: [] },
+        { approved: false, permissions: { properties: 1 } },
+      ]) {
+        assert.equal((await asked.request('PUT', path, bad)).status, 400)
+      }
+      assert.equal((await asked.request('GET', path)).status, 200)
+    })
+
+    it('R-TRUST-01 withdrawing the approval takes every right at once; approving again gives it back', async () => {
+      const { asker, asked, secret } = await mutual()
+      await asked.request('PUT', '/properties/color', 'blue')
+      const read = async () => (await asPeer(there, 'GET', `/${asked.id}/properties/color`, secret)).status
+      const path = `/trust/friend/${asker.id}`
+      assert.equal(await read(), 200)
+      for (const approved of [false, 'false']) {
+        assert.equal((await asked.request('PUT', path, { approved })).status, 204)
+        assert.equal(await read(), 403)
+        assert.equal((await asked.request('GET', path)).status, 202)
+        assert.equal((await asked.request('PUT', path, { approved: true })).status, 204)
+        assert.equal(await read(), 200)
+      }
+      assert.equal(
+        heardThere.names(asked.id).filter((name) => name === 'trust_fully_approved_local').length,
+        3,
+        'each time that both sides agree anew',
+      )
+    })
+
+    it('R-TRUST-01 a change that says something else than true or false changes nothing', async () => {
+      const { asker, asked } = await pending()
+      const path = `/trust/friend/${asker.id}`
+      const before = await storeOf(there, asked)
+      for (const approved of [1, 0, 'yes', 'True', '', null, [], {}]) {
+        assert.equal((await asked.request('PUT', path, { approved, desc: 'x' })).status, 400, JSON.stringify(approved))
+      }
+      for (const change of [{ baseuri: 'nothing' }, { baseuri: null }, { baseuri: '' }, { desc: null }, { desc: 1 }]) {
+        assert.equal((await asked.request('PUT', path, { approved: true, ...change })).status, 400)
+      }
+      assert.equal((await asked.request('PUT', path, '[]')).status, 400)
+      assert.equal((await asked.request('PUT', path, '{')).status, 400)
+      assert.deepEqual(await storeOf(there, asked), before)
+    })
+
+    it('a peer sees its own relationship, never its secret, and none of the others', async () => {
+      const { asker, asked, secret } = await pending()
+      const other = await here.createActor('other@example.com')
+      await other.request('POST', '/trust', { url: rootOf(there, asked), relationship: 'friend' })
+      const own = await asPeer(there, 'GET', `/${asked.id}/trust/friend/${asker.id}`, secret)
+      assert.equal(own.status, 202, 'the state of its own relationship is shown while it waits')
+      const record = await jsonOf(own)
+      assert.equal('secret' in record, false)
+      assert.equal(record['verificationToken'], record.verification_token)
+      const paths = [
+        ['GET', '/trust'],
+        ['GET', '/trust/friend'],
+        ['GET', `/trust/friend/${other.id}`],
+        ['GET', `/trust/${other.id}`],
+        ['GET', `/trust/${asker.id}`],
+        ['POST', `/trust/friend/${other.id}`],
+        ['PUT', `/trust/friend/${asker.id}`],
+        ['DELETE', `/trust/friend/${other.id}`],
+        ['PUT', '/trust/trustee'],
+        ['DELETE', '/trust/trustee'],
+      ] as const
+      const before = await storeOf(there, asked)
+      for (const [method, path] of paths) {
+        const answer = await asPeer(there, method, `/${asked.id}${path}`, secret, method === 'GET' ? undefined : {})
+        assert.equal(answer.status, 403, `${method} ${path}`)
+      }
+      assert.deepEqual(await storeOf(there, asked), before)
+      await asked.request('PUT', `/trust/friend/${asker.id}`, { approved: true })
+      const probe = await asPeer(there, 'GET', `/${asked.id}/trust/${asker.id}`, secret)
+      assert.equal(probe.status, 200)
+      assert.equal((await jsonOf(probe))['peerid'], asker.id)
+    })
+
+    it('an administrator among the peers sees and ends the others’ relationships, without their secrets', async () => {
+      const { asker, asked, secret } = await pending('admin')
+      const other = await here.createActor('other@example.com')
+      await other.request('POST', '/trust', { url: rootOf(there, asked), relationship: 'friend' })
+      await asked.request('PUT', `/trust/admin/${asker.id}`, { approved: true })
+      const all = await listOf(await asPeer(there, 'GET', `/${asked.id}/trust`, secret))
+      assert.deepEqual(
+        all.map((record) => ['secret' in record, 'verification_token' in record, record['peerid'] === asker.id]).sort(),
+        [
+          [false, false, false],
+          [false, true, true],
+        ],
+      )
+      assert.equal((await asPeer(there, 'DELETE', `/${asked.id}/trust/friend/${other.id}`, secret)).status, 204)
+      assert.equal((await heardThere.first('trust_deleted', asked.id)).initiated_by_peer, false)
+    })
+
+    it('R-TRUST-06 what does not exist is 404 for everybody before credentials are judged', async () => {
+      const { asked, asker, secret } = await pending()
+      const path = `/${asked.id}/trust/friend/nobody`
+      for (const authorization of ['', 'Bearer wrong', `Bearer ${secret}`, asked.authorization]) {
+        const headers: Record<string, string> = authorization === '' ? {} : { authorization }
+        assert.equal((await there.request(path, { method: 'DELETE', headers })).status, 404)
+      }
+      const existing = `/${asked.id}/trust/friend/${asker.id}`
+      assert.equal((await there.request(existing, { method: 'DELETE' })).status, 401)
+      const wrong = { authorization: 'Bearer wrong-and-long-enough' }
+      assert.equal((await there.request(existing, { method: 'DELETE', headers: wrong })).status, 403)
+      assert.equal((await asked.request('DELETE', `/trust/friend/${asked.id}`)).status, 400)
+      assert.equal((await asked.request('GET', `/trust/friend/${asker.id}`)).status, 202)
+    })
+
+    it('the application does the same in process, without secrets', async () => {
+      const { asked } = await pair()
+      const { actor } = await here.app.actors.create({ creator: 'inside@example.com' })
+      const record = await actor.trust.request(rootOf(there, asked), 'friend', 'from inside')
+      assert.deepEqual(
+        [record.peerid, record.relationship, record.desc, 'secret' in record, 'verification_token' in record],
+        [asked.id, 'friend', 'from inside', false, false],
+      )
+      assert.deepEqual(await actor.trust.list(), [record])
+      assert.deepEqual(await actor.trust.list({ relationship: 'lover' }), [])
+      assert.deepEqual(await actor.trust.get(asked.id), record)
+      assert.equal(await actor.trust.get('nobody'), undefined)
+      const other = await there.app.actors.get(asked.id)
+      assert.equal((await other?.trust.approve(actor.id))?.approved, true)
+      await heardHere.first('trust_fully_approved_remote', actor.id)
+      await assert.rejects(actor.trust.approve('nobody'), { code: 'not_found' })
+      assert.equal(await actor.trust.delete(asked.id), true)
+      assert.equal(await actor.trust.delete(asked.id), false)
+      await heardThere.first('trust_deleted', asked.id)
+      assert.deepEqual(await other?.trust.list(), [])
+    })
+  })
+})

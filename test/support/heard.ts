@@ -1,0 +1,52 @@
+/** The lifecycle events of relationships that an application heard of, and a way to wait for one. */
+import type { TrustEvent } from '../../src/app/declarations.ts'
+import type { App } from '../../src/troupe.ts'
+
+const names = [
+  'trust_initiated',
+  'trust_request_received',
+  'trust_fully_approved_local',
+  'trust_fully_approved_remote',
+  'trust_deleted',
+] as const
+export type TrustEventName = (typeof names)[number]
+
+export interface HeardEvent {
+  readonly name: TrustEventName
+  readonly event: TrustEvent & { readonly initiated_by_peer?: boolean }
+}
+
+export class Heard {
+  readonly all: HeardEvent[] = []
+  readonly #waiting = new Set<() => void>()
+
+  /** For `start`. */
+  readonly declare = (app: App): void => {
+    for (const name of names) {
+      app.on(name, (event) => {
+        this.all.push({ name, event })
+        for (const wake of this.#waiting) wake()
+      })
+    }
+  }
+
+  /** Names, in order; only those about one actor when it is given. */
+  names(actorId?: string): TrustEventName[] {
+    return this.all.filter(({ event }) => actorId === undefined || event.actor.id === actorId).map(({ name }) => name)
+  }
+
+  /** The first event of this name about this actor, once there is one. */
+  async first(name: TrustEventName, actorId: string): Promise<HeardEvent['event']> {
+    for (;;) {
+      const found = this.all.find((heard) => heard.name === name && heard.event.actor.id === actorId)
+      if (found !== undefined) return found.event
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          this.#waiting.delete(wake)
+          resolve()
+        }
+        this.#waiting.add(wake)
+      })
+    }
+  }
+}
