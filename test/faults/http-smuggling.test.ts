@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { before, describe, it } from 'node:test'
+import { ServiceError } from '../../src/errors.ts'
+import { toNodeListener } from '../../src/http/node.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { requestText, Wire } from '../support/wire.ts'
 
@@ -409,17 +413,43 @@ describe('connections that break', () => {
     assert.equal((await actor.request('GET', '/properties/broken')).status, 404)
   })
 
-  it('HTTP-01 an upload whose sender is gone before the body is asked for is not waited for', async () => {
-    const text = requestText(
-      'PUT',
-      `/${actor.id}/properties/broken`,
-      { Authorization: actor.authorization, 'Content-Length': '50' },
-      'hello',
+  it('HTTP-01 an upload whose sender is gone before the body is asked for is not waited for', async (t) => {
+    const { promise: gone, resolve: leave } = Promise.withResolvers<void>()
+    const { promise: outcome, resolve: tell } = Promise.withResolvers<unknown>()
+    const server = createServer(
+      toNodeListener(async (request) => {
+        await gone
+        tell(await request.body(1000).catch((error: unknown) => error))
+        return { status: 204, headers: {}, body: null }
+      }),
     )
-    const wires = await Promise.all(Array.from({ length: 20 }, () => Wire.open(service.url)))
-    for (const wire of wires) wire.send(text).reset()
-    await Promise.all(wires.map((wire) => wire.untilClosed()))
-    await settled()
+    t.after(() => server.close())
+    server.on('connection', (socket) => socket.once('close', () => leave()))
+    server.on('request', () => wire.reset())
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    const wire = await Wire.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    wire.send(requestText('PUT', '/', { 'Content-Length': '50' }, 'hello'))
+    const error = await outcome
+    assert.ok(error instanceof ServiceError)
+    assert.deepEqual([error.code, error.message], ['bad_request', 'Cannot read the body: the connection broke'])
+  })
+
+  it('HTTP-01 a refused upload’s connection stays until its sender had the answer: a reset could destroy it', async (t) => {
+    const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>()
+    const server = createServer(
+      toNodeListener(async (request) => {
+        await assert.rejects(request.body(1000), { code: 'payload_too_large' })
+        return { status: 413, headers: { Connection: 'close', 'Content-Length': '2' }, body: '{}' }
+      }),
+    )
+    t.after(() => server.close())
+    server.on('connection', accept)
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    const wire = await Wire.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    wire.send(requestText('PUT', '/', { 'Content-Length': '5000000' }, 'x'.repeat(200_000)))
+    const { status, body } = await wire.answer()
+    assert.deepEqual([status, body, (await accepted).destroyed], [413, '{}', false])
+    await wire.untilClosed()
   })
 
   it('HTTP-13 refuses a tunnel with 405 and closes', async () => {
