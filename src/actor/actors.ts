@@ -118,8 +118,9 @@ export class Actors {
     const passphrase =
       request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
     const actor = this.#newActor(request, creator, passphrase)
+    const turn = this.#parts.uniqueCreator || request.deleteExisting === true ? `creator ${creator}` : undefined
     for (let round = 0; round < mostRounds; round += 1) {
-      const outcome = await this.#parts.store.write((tx) => this.#insert(tx, request, actor)).catch(lostRace)
+      const outcome = await this.#parts.store.write((tx) => this.#insert(tx, request, actor), turn).catch(lostRace)
       if (outcome === 'created') {
         await fire(this.#parts.registry, this.#parts.log, 'actor_created', { actor: this.#parts.handleOf(actor) })
         return { actor, passphrase, isNew: true }

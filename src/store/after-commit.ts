@@ -26,12 +26,12 @@ export class FollowedStore implements Store {
   read: Store['read'] = (work) => this.#inner.read(work)
   snapshot: Store['snapshot'] = (work) => this.#inner.snapshot(work)
 
-  async write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async write<T>(work: (tx: Transaction) => Promise<T>, turn?: string): Promise<T> {
     let follows: Follow[] = []
     const result = await this.#inner.write((tx) => {
       this.#follows.set(tx, (follows = []))
       return work(tx)
-    })
+    }, turn)
     await run(follows)
     return result
   }

@@ -45,10 +45,12 @@ export interface Store {
    * `writeActor` has to exclude. Runs again on a serialization conflict, so `work` touches nothing but `tx`
    * and waits for nothing else.
    *
+   * @param turn Names what many callers may fight for at once, such as one creator: within this process they wait for
+   *   each other without holding a connection. It spares retries; it decides nothing.
    * @throws ServiceError `store_unavailable` when the database cannot take the change now; nothing was changed, except
    *   when the connection broke during the commit, where the outcome is unknown and the message says so.
    */
-  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  write<T>(work: (tx: Transaction) => Promise<T>, turn?: string): Promise<T>
   /**
    * As `write`, with the actor's row locked first: the changes of one actor happen one after another.
    *

@@ -97,8 +97,9 @@ class PostgresStore implements Store {
     return this.#counted(() => this.#transact(BEGIN_SNAPSHOT, work))
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#counted(() => this.#transact(BEGIN_WRITE, work))
+  write<T>(work: (tx: Transaction) => Promise<T>, turn?: string): Promise<T> {
+    const transact = (): Promise<T> => this.#transact(BEGIN_WRITE, work)
+    return this.#counted(() => (turn === undefined ? transact() : this.#turns.take(`turn ${turn}`, transact)))
   }
 
   writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
