@@ -234,17 +234,17 @@ export async function settle(
 ): Promise<readonly boolean[]> {
   const kept = await tx.all<{ actor_id: string; peer_id: string; subscription_id: string; claimed_until: number }>(
     `/* delivery */ UPDATE inbound_subscription SET
-       settled = CASE WHEN settled < r.settled THEN r.settled ELSE settled END,
-       attempts = r.attempts, uncertain = r.uncertain, failing_since = r.failing_since, state = r.state,
-       claimed_until = CASE WHEN r.keep = 1 AND r.due = 0 AND sequence > r.settled AND sequence > settled THEN r.held ELSE 0 END,
+       settled = CASE WHEN settled < r.done THEN r.done ELSE settled END,
+       attempts = r.tries, uncertain = r.doubts, failing_since = r.failing, state = r.standing,
+       claimed_until = CASE
+         WHEN r.keep = 1 AND r.due = 0 AND sequence > r.done AND sequence > settled THEN r.held ELSE 0 END,
        due_at = CASE
-         WHEN r.due = -1 THEN NULL
-         WHEN sequence <= r.settled OR sequence <= settled THEN NULL
+         WHEN r.due = -1 OR sequence <= r.done OR sequence <= settled THEN NULL
          WHEN r.due > 0 THEN r.due
          WHEN r.keep = 1 THEN r.held
          ELSE CAST($2 AS BIGINT) END
-     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, held BIGINT, settled BIGINT, attempts BIGINT,
-       uncertain BIGINT, failing_since BIGINT, state TEXT, due BIGINT, keep BIGINT) AS r
+     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, held BIGINT, done BIGINT, tries BIGINT, doubts BIGINT,
+       failing BIGINT, standing TEXT, due BIGINT, keep BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND claimed_until = r.held
      RETURNING actor_id, peer_id, subscription_id, claimed_until`,
     JSON.stringify(
@@ -268,9 +268,9 @@ export async function settle(
   if (attempts.length > 0) {
     await tx.run(
       `/* delivery */ UPDATE delivery SET attempts = attempts + 1, sent_at = r.sent, answered_at = r.answered,
-         outcome = CASE WHEN outcome = 'waiting' OR r.outcome = 'delivered' THEN r.outcome ELSE outcome END,
-         reason = r.reason
-       FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, number BIGINT, outcome TEXT, reason TEXT, sent BIGINT,
+         outcome = CASE WHEN outcome = 'waiting' OR r.ending = 'delivered' THEN r.ending ELSE outcome END,
+         reason = r.why
+       FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, number BIGINT, ending TEXT, why TEXT, sent BIGINT,
          answered BIGINT) AS r
        WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND sequence = r.number`,
       JSON.stringify(
@@ -303,9 +303,9 @@ async function supersede(tx: Transaction, settlements: readonly Settlement[]): P
     `/* delivery */ UPDATE delivery SET outcome = 'superseded'
      WHERE outcome = 'waiting' AND (actor_id, peer_id, subscription_id, sequence) IN (
        SELECT w.actor_id, w.peer_id, w.subscription_id, w.sequence
-       FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, settled BIGINT) AS r
+       FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, done BIGINT) AS r
        JOIN delivery w ON w.actor_id = r.actor AND w.peer_id = r.peer AND w.subscription_id = r.subscription
-         AND w.sequence <= r.settled AND w.outcome = 'waiting')`,
+         AND w.sequence <= r.done AND w.outcome = 'waiting')`,
     JSON.stringify(passed.map(({ lane, settled }) => [lane.actorId, lane.peerId, lane.subscriptionId, settled])),
   )
 }
@@ -319,8 +319,8 @@ async function settleCircuits(tx: Transaction, settlements: readonly Settlement[
   )
   if (circuits.size === 0) return
   await tx.run(
-    `/* delivery */ UPDATE trust SET failures = r.failures, open_until = r.open_until
-     FROM rows($1, actor TEXT, peer TEXT, failures BIGINT, open_until BIGINT) AS r
+    `/* delivery */ UPDATE trust SET failures = r.fails, open_until = r.until
+     FROM rows($1, actor TEXT, peer TEXT, fails BIGINT, until BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer`,
     JSON.stringify(
       [...circuits.values()].map(({ lane, circuit }) => [

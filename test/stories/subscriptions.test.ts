@@ -1,0 +1,538 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { RecordingPeer, relateTo, type TestRelationship } from '../support/recording-peer.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+
+const json = async (answer: Response): Promise<Record<string, unknown>> =>
+  (await answer.json()) as Record<string, unknown>
+
+/** The numbers and data of what waits. */
+async function polled(peer: TestRelationship, subscription: string): Promise<unknown[]> {
+  const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${subscription}`)
+  assert.equal(answer.status, 200)
+  const { data } = (await json(answer)) as { data: { sequence: number; data: unknown }[] }
+  return data.map((diff) => [diff.sequence, diff.data])
+}
+
+forEachService((start) => {
+  describe('a peer that subscribes', () => {
+    let service: TestService
+    let actor: TestActor
+    let peer: TestRelationship
+    before(async () => {
+      service = await start({})
+      actor = await service.createActor()
+      peer = await relateTo(service, actor)
+    })
+
+    it('R-SUB-01 gets 201, the address, and its record with nulls for what is unset', async () => {
+      const answer = await peer.request('POST', `/subscriptions/${peer.peerId}`, {
+        id: peer.peerId,
+        target: 'properties',
+        granularity: 'high',
+      })
+      assert.equal(answer.status, 201)
+      const body = await json(answer)
+      assert.match(String(body['subscriptionid']), /^[0-9a-f]{32}$/)
+      assert.deepEqual(
+        { ...body, subscriptionid: '' },
+        { subscriptionid: '', target: 'properties', subtarget: null, resource: null, granularity: 'high', sequence: 0 },
+      )
+      assert.equal(
+        answer.headers.get('location'),
+        `${service.url}/${actor.id}/subscriptions/${peer.peerId}/${String(body['subscriptionid'])}`,
+      )
+    })
+
+    it('R-SUB-01 takes null for what is unset, and none for a granularity that is not given', async () => {
+      const answer = await peer.request('POST', `/subscriptions/${peer.peerId}`, {
+        target: 'properties',
+        subtarget: 'trip',
+        resource: null,
+      })
+      const body = await json(answer)
+      assert.deepEqual([answer.status, body['granularity'], body['subtarget']], [201, 'none', 'trip'])
+    })
+
+    for (const [what, body] of Object.entries({
+      'no target': {},
+      'an empty target': { target: '' },
+      'a target that is no text': { target: 5 },
+      'a subtarget that is no text': { target: 'properties', subtarget: ['a'] },
+      'a name with NUL': { target: 'properties', subtarget: 'a\0b' },
+      'a name without end': { target: 'properties', subtarget: 'x'.repeat(1025) },
+      'no object': [1],
+    })) {
+      it(`R-SUB-01 is refused with 400 for ${what}, and nothing is stored`, async () => {
+        const list = `/subscriptions/${peer.peerId}`
+        const earlier = await json(await peer.request('GET', list))
+        assert.equal((await peer.request('POST', list, body)).status, 400)
+        assert.deepEqual(await json(await peer.request('GET', list)), earlier)
+      })
+    }
+
+    it('R-SUB-01 ACL-12 is refused while it waits for approval, and in the name of another', async () => {
+      const pending = await relateTo(service, actor, { approved: false })
+      const other = await relateTo(service, actor)
+      const wanted = { target: 'properties', granularity: 'high' }
+      assert.equal((await pending.request('POST', `/subscriptions/${pending.peerId}`, wanted)).status, 403)
+      assert.equal((await other.request('POST', `/subscriptions/${peer.peerId}`, wanted)).status, 403)
+      assert.equal((await actor.request('POST', `/subscriptions/${peer.peerId}`, wanted)).status, 403)
+      for (const { peerId } of [pending, other]) {
+        const listed = await json(await actor.request('GET', `/subscriptions/${peerId}`))
+        assert.deepEqual(listed, { id: actor.id, peerid: peerId, data: [] })
+      }
+    })
+
+    for (const relationship of ['associate', 'viewer', 'friend', 'partner', 'admin', 'neighbour']) {
+      it(`R-SUB-01 may, as any approved peer: ${relationship}`, async () => {
+        const related = await relateTo(service, actor, { relationship })
+        await related.subscribe({})
+        const listed = await json(await related.request('GET', `/subscriptions/${related.peerId}`))
+        assert.equal((listed['data'] as unknown[]).length, 1)
+      })
+    }
+
+    it('R-SUB-01 is listed to the owner and to itself, and to nobody else', async () => {
+      const own = await service.createActor()
+      const [first, second] = [await relateTo(service, own), await relateTo(service, own)]
+      const id = await first.subscribe({ subtarget: 'mood', granularity: 'low' })
+      const record = {
+        id: own.id,
+        peerid: first.peerId,
+        subscriptionid: id,
+        granularity: 'low',
+        target: 'properties',
+        subtarget: 'mood',
+        resource: '',
+        sequence: 0,
+        callback: false,
+      }
+      assert.deepEqual(await json(await own.request('GET', '/subscriptions')), { id: own.id, data: [record] })
+      for (const query of ['?target=properties', '?target=properties&subtarget=mood', `?peerid=${first.peerId}`]) {
+        assert.deepEqual(await json(await own.request('GET', `/subscriptions${query}`)), { id: own.id, data: [record] })
+      }
+      for (const query of ['?target=resources', '?target=properties&subtarget=trip', `?peerid=${second.peerId}`]) {
+        assert.deepEqual(await json(await own.request('GET', `/subscriptions${query}`)), { id: own.id, data: [] })
+      }
+      const path = `/subscriptions/${first.peerId}`
+      const listed = { id: own.id, peerid: first.peerId, data: [record] }
+      assert.deepEqual(await json(await own.request('GET', path)), listed)
+      assert.deepEqual(await json(await first.request('GET', path)), listed)
+      assert.equal((await second.request('GET', path)).status, 403)
+      assert.equal((await first.request('GET', '/subscriptions')).status, 403)
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        const answer = await second.request(method, `${path}/${id}`, method === 'PUT' ? { sequence: 0 } : undefined)
+        assert.equal(answer.status, 403, method)
+      }
+      assert.deepEqual(await json(await first.request('GET', path)), listed)
+    })
+  })
+
+  describe('a change', () => {
+    let service: TestService
+    before(async () => {
+      service = await start({})
+    })
+
+    it('R-SUB-03 SUB-12 gets a number in every subscription that it touches, at the depth of each', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const all = await peer.subscribe({})
+      const cfg = await peer.subscribe({ subtarget: 'cfg' })
+      const theme = await peer.subscribe({ subtarget: 'cfg', resource: 'theme' })
+      const other = await peer.subscribe({ subtarget: 'trip' })
+      await actor.request('PUT', '/properties/cfg', { theme: 'dark', size: 2 })
+      await actor.request('PUT', '/properties/cfg/theme', 'light')
+      await actor.request('PUT', '/properties/cfg/deep/er', 1)
+      await actor.request('DELETE', '/properties/cfg/size')
+      await actor.request('DELETE', '/properties/cfg')
+      assert.deepEqual(await polled(peer, all), [
+        [1, { cfg: { theme: 'dark', size: 2 } }],
+        [2, { cfg: { theme: 'light' } }],
+        [3, { cfg: { deep: { er: 1 } } }],
+        [4, { cfg: { size: '' } }],
+        [5, { cfg: '' }],
+      ])
+      assert.deepEqual(await polled(peer, cfg), [
+        [1, { theme: 'dark', size: 2 }],
+        [2, { theme: 'light' }],
+        [3, { deep: { er: 1 } }],
+        [4, { size: '' }],
+        [5, ''],
+      ])
+      assert.deepEqual(await polled(peer, theme), [
+        [1, 'dark'],
+        [2, 'light'],
+        [3, ''],
+      ])
+      assert.deepEqual(await polled(peer, other), [])
+    })
+
+    it('R-LIST-06 SUB-11 of a list is told as what was done to it, under its name', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const own = await peer.subscribe({ subtarget: 'todo' })
+      await actor.request('POST', '/properties', { todo: { _type: 'list' } })
+      await actor.request('POST', '/properties/todo', 'milk')
+      await actor.request('DELETE', '/properties/todo')
+      const [made, added, removed] = (await polled(peer, own)) as [number, { todo: Record<string, unknown> }][]
+      assert.deepEqual([made?.[0], made?.[1].todo['operation']], [1, 'metadata'])
+      assert.deepEqual(
+        [
+          added?.[0],
+          added?.[1].todo['operation'],
+          added?.[1].todo['item'],
+          added?.[1].todo['index'],
+          added?.[1].todo['length'],
+        ],
+        [2, 'append', 'milk', 0, 1],
+      )
+      assert.deepEqual([removed?.[0], removed?.[1].todo['operation']], [3, 'delete_all'])
+    })
+
+    it('SUB-09 is told by the very next write after the subscription', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      await actor.request('PUT', '/properties/mood', 'before')
+      const id = await peer.subscribe({})
+      await actor.request('PUT', '/properties/mood', 'after')
+      assert.deepEqual(await polled(peer, id), [[1, { mood: 'after' }]])
+    })
+
+    it('R-SUB-03 gets no number where the peer may not see it, and one for the rest of a bulk write', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const id = await peer.subscribe({})
+      await actor.request('PUT', '/properties/private%2Fdiary', 'x')
+      await actor.request('PUT', '/properties', { mood: 1 })
+      assert.deepEqual(await polled(peer, id), [[1, { mood: 1 }]])
+      const rights = { properties: { excluded_patterns: ['diary'] } }
+      const put = await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, rights)
+      assert.equal(put.status, 201)
+      await actor.request('PUT', '/properties/diary', 'secret')
+      await actor.request('PUT', '/properties', { diary: 'secret', mood: 2 })
+      assert.deepEqual(await polled(peer, id), [
+        [1, { mood: 1 }],
+        [2, { mood: 2 }],
+      ])
+    })
+
+    it('ACL-06 is withheld in a poll, number and all kept, once the right to it is gone', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const id = await peer.subscribe({})
+      const text = await peer.subscribe({ subtarget: 'diary' })
+      await actor.request('PUT', '/properties/diary', 'secret')
+      await actor.request('PUT', '/properties', { diary: 'more', mood: 1 })
+      await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, {
+        properties: { excluded_patterns: ['diary'] },
+      })
+      assert.deepEqual(await polled(peer, id), [
+        [1, {}],
+        [2, { mood: 1 }],
+      ])
+      assert.deepEqual(await polled(peer, text), [
+        [1, {}],
+        [2, {}],
+      ])
+      const single = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}/1`)
+      assert.deepEqual((await json(single))['data'], {})
+    })
+
+    it('says which values take the place of the old ones, and which are parts', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const id = await peer.subscribe({})
+      await actor.request('PUT', '/properties/cfg', { a: 1 })
+      await actor.request('PUT', '/properties/cfg/b', 2)
+      const answer = await json(await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`))
+      assert.deepEqual(
+        (answer['data'] as { replaces?: true }[]).map(({ replaces }) => replaces),
+        [true, undefined],
+      )
+    })
+  })
+
+  describe('a poll', () => {
+    let service: TestService
+    let actor: TestActor
+    let peer: TestRelationship
+    let id: string
+    let address: string
+    let time = 1_900_000_000_000
+    before(async () => {
+      service = await start({ now: () => time })
+    })
+    const fresh = async (): Promise<void> => {
+      actor = await service.createActor()
+      peer = await relateTo(service, actor)
+      id = await peer.subscribe({})
+      address = `/subscriptions/${peer.peerId}/${id}`
+      for (const mood of [1, 2, 3]) await actor.request('PUT', '/properties/mood', mood)
+    }
+
+    it('R-SUB-01 gives everything that waits, ascending, as often as it is asked', async () => {
+      await fresh()
+      const expected = {
+        id: actor.id,
+        peerid: peer.peerId,
+        subscriptionid: id,
+        target: 'properties',
+        subtarget: '',
+        resource: '',
+        sequence: 3,
+        data: [1, 2, 3].map((sequence) => ({
+          sequence,
+          timestamp: '2030-03-17T17:46:40.000Z',
+          data: { mood: sequence },
+          replaces: true,
+        })),
+      }
+      for (let round = 0; round < 2; round++) {
+        assert.deepEqual(await json(await peer.request('GET', address)), expected)
+      }
+      assert.deepEqual(await json(await actor.request('GET', address)), expected)
+    })
+
+    it('R-SUB-01 is 404 for a subscription that does not exist, or is of another peer', async () => {
+      await fresh()
+      const other = await relateTo(service, actor)
+      assert.equal((await peer.request('GET', `/subscriptions/${peer.peerId}/none`)).status, 404)
+      assert.equal((await other.request('GET', `/subscriptions/${other.peerId}/${id}`)).status, 404)
+      assert.equal((await actor.request('GET', `/subscriptions/${other.peerId}/${id}`)).status, 404)
+    })
+
+    it('R-SUB-01 drops what is acknowledged, repeatably, and everything with 0; the count goes on', async () => {
+      await fresh()
+      for (let round = 0; round < 2; round++) {
+        assert.equal((await peer.request('PUT', address, { sequence: 2 })).status, 204)
+        assert.deepEqual(await polled(peer, id), [[3, { mood: 3 }]])
+      }
+      assert.equal((await peer.request('PUT', `${address}?sequence=1`)).status, 204)
+      assert.deepEqual(await polled(peer, id), [[3, { mood: 3 }]])
+      assert.equal((await peer.request('PUT', address, { sequence: '0' })).status, 204)
+      assert.deepEqual(await polled(peer, id), [])
+      assert.equal((await peer.request('PUT', address, { sequence: 99 })).status, 204)
+      await actor.request('PUT', '/properties/mood', 4)
+      assert.deepEqual(await polled(peer, id), [[4, { mood: 4 }]])
+    })
+
+    for (const [what, body, status] of [
+      ['nothing', undefined, 400],
+      ['no number', { sequence: 'soon' }, 400],
+      ['a fraction', { sequence: 1.5 }, 400],
+      ['a negative number', { sequence: -1 }, 400],
+      ['no object', [3], 400],
+    ] as const) {
+      it(`R-SUB-01 refuses an acknowledgement of ${what} and drops nothing`, async () => {
+        await fresh()
+        assert.equal((await peer.request('PUT', address, body)).status, status)
+        assert.equal((await polled(peer, id)).length, 3)
+      })
+    }
+
+    it('R-SUB-01 refuses an acknowledgement of a subscription that does not exist', async () => {
+      await fresh()
+      const answer = await peer.request('PUT', `/subscriptions/${peer.peerId}/none`, { sequence: 1 })
+      assert.equal(answer.status, 404)
+    })
+
+    it('R-SUB-02 reads one diff and clears it; the peer whose answer got lost reads it again for a minute', async () => {
+      await fresh()
+      const first = await peer.request('GET', `${address}/2`)
+      assert.equal(first.status, 200)
+      const diff = {
+        id: actor.id,
+        peerid: peer.peerId,
+        subscriptionid: id,
+        target: 'properties',
+        subtarget: '',
+        resource: '',
+        timestamp: '2030-03-17T17:46:40.000Z',
+        sequence: 2,
+        data: { mood: 2 },
+        replaces: true,
+      }
+      assert.deepEqual(await json(first), diff)
+      assert.deepEqual(await polled(peer, id), [
+        [1, { mood: 1 }],
+        [3, { mood: 3 }],
+      ])
+      assert.equal((await actor.request('GET', `${address}/2`)).status, 404)
+      time += 59_000
+      assert.deepEqual(await json(await peer.request('GET', `${address}/2`)), diff)
+      time += 2000
+      assert.equal((await peer.request('GET', `${address}/2`)).status, 404)
+      time = 1_900_000_000_000
+    })
+
+    for (const number of ['0', '9', 'x', '-1', '1.0', '99999999999999999999']) {
+      it(`R-SUB-02 is 404 for the diff ${number}`, async () => {
+        await fresh()
+        assert.equal((await peer.request('GET', `${address}/${number}`)).status, 404)
+        assert.equal((await polled(peer, id)).length, 3)
+      })
+    }
+
+    it('SUB-08 gives a diff to one of two readers', async () => {
+      for (let round = 0; round < 20; round++) {
+        await fresh()
+        const answers = await Promise.all([1, 2].map(() => actor.request('GET', `${address}/1`)))
+        assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404])
+        // Whoever lost it finds out: the peer itself still reads it.
+        assert.equal((await peer.request('GET', `${address}/1`)).status, 200)
+      }
+    })
+  })
+
+  describe('the end of a subscription', () => {
+    let service: TestService
+    const events: Record<string, unknown>[] = []
+    before(async () => {
+      service = await start({
+        declare: (app) =>
+          app.on('subscription_deleted', ({ actor, ...event }) => void events.push({ actor: actor.id, ...event })),
+      })
+    })
+
+    it('R-SUB-06 by the peer: 204 and the event, and nobody is told; again: 204 and no event', async () => {
+      const remote = await new RecordingPeer().start()
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
+      const id = await peer.subscribe({ subtarget: 'mood' })
+      events.length = 0
+      assert.equal((await peer.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)).status, 204)
+      assert.deepEqual(events, [
+        {
+          actor: actor.id,
+          peer_id: peer.peerId,
+          subscription_id: id,
+          subscription_data: {
+            id: actor.id,
+            peerid: peer.peerId,
+            subscriptionid: id,
+            granularity: 'none',
+            target: 'properties',
+            subtarget: 'mood',
+            resource: '',
+            sequence: 0,
+            callback: false,
+          },
+          initiated_by_peer: true,
+        },
+      ])
+      assert.equal((await peer.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)).status, 204)
+      assert.equal(events.length, 1)
+      assert.equal((await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)).status, 404)
+      await remote.stop()
+      assert.deepEqual(remote.received, [])
+    })
+
+    it('R-SUB-06 by the owner: the peer is told, at the address where it keeps its own', async () => {
+      const remote = await new RecordingPeer().start()
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
+      const id = await peer.subscribe({})
+      events.length = 0
+      assert.equal((await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)).status, 204)
+      assert.deepEqual(
+        events.map((event) => [event['subscription_id'], event['initiated_by_peer']]),
+        [[id, false]],
+      )
+      const [told] = await remote.has(1)
+      assert.deepEqual(
+        [told?.method, told?.path, told?.headers['authorization']],
+        ['DELETE', `/them/subscriptions/${actor.id}/${id}`, `Bearer ${peer.secret}`],
+      )
+      assert.equal((await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)).status, 404)
+      await remote.stop()
+    })
+
+    it('R-SUB-06 stops the numbers: a later change costs what it costs without listeners', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const ids = [await peer.subscribe({}), await peer.subscribe({})]
+      for (const id of ids) await peer.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)
+      service.reset()
+      await actor.request('PUT', '/properties/mood', 1)
+      assert.equal(service.statements.length, 3)
+    })
+
+    it('stops the numbers when the relationship ends', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      await peer.subscribe({})
+      assert.equal((await actor.request('DELETE', `/trust/friend/${peer.peerId}`)).status, 204)
+      service.reset()
+      await actor.request('PUT', '/properties/mood', 1)
+      assert.equal(service.statements.length, 3)
+    })
+  })
+
+  describe('a suspended target', () => {
+    it('SUB-10 gets no numbers, subtargets included, and one resync when it is resumed', async () => {
+      const remote = await new RecordingPeer().start()
+      const service = await start({})
+      const actor = await service.createActor()
+      const handle = await service.app.actors.get(actor.id)
+      assert.ok(handle !== undefined)
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
+      const all = await peer.subscribe({ granularity: 'high' })
+      const polling = await peer.subscribe({})
+      const trip = await peer.subscribe({ subtarget: 'trip', granularity: 'high' })
+      await actor.request('PUT', '/properties/trip', 1)
+      await remote.has(2)
+
+      assert.equal(await handle.subscriptions.suspend('properties'), true)
+      assert.equal(await handle.subscriptions.suspend('properties'), false)
+      assert.deepEqual(await handle.subscriptions.suspended(), [{ target: 'properties', subtarget: '' }])
+      await actor.request('PUT', '/properties/trip', 2)
+      await actor.request('PUT', '/properties', { trip: 3, mood: 1 })
+      assert.deepEqual(await polled(peer, all), [[1, { trip: 1 }]])
+
+      assert.equal(await handle.subscriptions.resume('properties'), true)
+      assert.equal(await handle.subscriptions.resume('properties'), false)
+      const told = (await remote.has(4)).slice(2).map(({ body }) => body)
+      const of = (id: string) => told.find((body) => body?.['subscriptionid'] === id)
+      assert.deepEqual(
+        { ...of(all), timestamp: '' },
+        {
+          id: actor.id,
+          subscriptionid: all,
+          target: 'properties',
+          subtarget: '',
+          sequence: 2,
+          timestamp: '',
+          granularity: 'high',
+          type: 'resync',
+          url: `${service.url}/${actor.id}/properties`,
+        },
+      )
+      assert.equal(of(trip)?.['url'], `${service.url}/${actor.id}/properties/trip`)
+      assert.equal(of(polling), undefined)
+      // Who polls sees that numbers are missing, and no diff for them.
+      const answer = await json(await peer.request('GET', `/subscriptions/${peer.peerId}/${polling}`))
+      assert.deepEqual([answer['sequence'], (answer['data'] as unknown[]).length], [2, 1])
+      await actor.request('PUT', '/properties/trip', 4)
+      const later = (await remote.has(6)).slice(4).map(({ body }) => [body?.['sequence'], body?.['data']])
+      assert.deepEqual(
+        later.map(([sequence]) => sequence),
+        [3, 3],
+      )
+      await remote.stop()
+    })
+
+    it('SUB-10 leaves alone what is beside a suspended part, also in one write', async () => {
+      const service = await start({})
+      const actor = await service.createActor()
+      const handle = await service.app.actors.get(actor.id)
+      const peer = await relateTo(service, actor)
+      const id = await peer.subscribe({})
+      await handle?.subscriptions.suspend('properties', 'trip')
+      await actor.request('PUT', '/properties/trip/a', 1)
+      await actor.request('PUT', '/properties', { trip: 3, mood: 1 })
+      assert.deepEqual(await polled(peer, id), [[1, { mood: 1 }]])
+    })
+  })
+})

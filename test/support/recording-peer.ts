@@ -1,0 +1,169 @@
+/** A peer that records the callbacks it gets and answers as told; and its relationship with an actor, made without a handshake. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { randomUUID } from 'node:crypto'
+import { gunzipSync } from 'node:zlib'
+import { hashSecret } from '../../src/secret/hash.ts'
+import { seal } from '../../src/secret/sealed.ts'
+import { bindingOf, trustSecret, trustToken } from '../../src/secret/sealed-columns.ts'
+import { insertTrust } from '../../src/trust/trust-store.ts'
+import type { TrustFacts } from '../../src/trust/trust.ts'
+import type { TestActor, TestService } from './service.ts'
+
+export interface Received {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  /** Parsed; null without one. */
+  readonly body: Record<string, unknown> | null
+}
+
+export type Reply =
+  | number
+  | { readonly status: number; readonly headers?: Record<string, string> }
+  /** Cuts the connection once the request is there. */
+  | 'cut'
+  /** Never answers. */
+  | 'hang'
+
+export class RecordingPeer {
+  readonly received: Received[] = []
+  /** What is answered next, and then always the last one. */
+  replies: Reply[] = [204]
+  /** How many requests were unanswered at once at most. */
+  mostAtOnce = 0
+  #open = 0
+  #server: Server | undefined
+  readonly #sockets = new Set<Socket>()
+  #port = 0
+  #heard: (() => void)[] = []
+
+  /** Without a slash at the end. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  async start(): Promise<this> {
+    this.#server = createServer((request, response) => void this.#take(request, response))
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+    await new Promise<void>((resolve) => this.#server?.listen(this.#port, '127.0.0.1', resolve))
+    this.#port = (this.#server.address() as AddressInfo).port
+    return this
+  }
+
+  /** From now on connections are refused. `start` opens the same address again. */
+  async stop(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server?.close(() => resolve()))
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#open += 1
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.#open)
+    response.once('close', () => (this.#open -= 1))
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const raw = Buffer.concat(chunks)
+    const text = (request.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw).toString('utf8')
+    const body = text === '' ? null : (JSON.parse(text) as Record<string, unknown>)
+    this.received.push({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body })
+    const reply = this.replies.length > 1 ? this.replies.shift() : this.replies[0]
+    const [heard, others] = [this.#heard, []]
+    this.#heard = others
+    for (const tell of heard) tell()
+    if (reply === 'hang') return
+    if (reply === 'cut' || reply === undefined) return void response.destroy()
+    const { status, headers = {} } = typeof reply === 'number' ? { status: reply } : reply
+    response.writeHead(status, headers).end()
+  }
+
+  /** Resolves once so many requests came. */
+  async has(count: number): Promise<readonly Received[]> {
+    while (this.received.length < count) {
+      await new Promise<void>((resolve) => this.#heard.push(resolve))
+    }
+    return this.received
+  }
+
+  get sequences(): unknown[] {
+    return this.received.map(({ body }) => body?.['sequence'])
+  }
+}
+
+export interface TestRelationship {
+  readonly peerId: string
+  readonly secret: string
+  /** As the peer, below the actor. */
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>
+  /** Subscribes as the peer; gives the id. */
+  subscribe(wanted: Record<string, unknown>): Promise<string>
+}
+
+export interface RelationshipOptions {
+  readonly baseuri?: string
+  readonly relationship?: string
+  readonly approved?: boolean
+  readonly facts?: TrustFacts
+  readonly peerId?: string
+}
+
+export async function relateTo(
+  service: TestService,
+  actor: TestActor,
+  {
+    baseuri = '',
+    relationship = 'friend',
+    approved = true,
+    facts = {},
+    peerId = randomUUID(),
+  }: RelationshipOptions = {},
+): Promise<TestRelationship> {
+  const { store, keyRing } = await service.app.start()
+  const secret = randomUUID().replaceAll('-', '')
+  await store.writeActor(actor.id, (tx) =>
+    insertTrust(tx, {
+      actorId: actor.id,
+      peerId,
+      baseuri,
+      type: 'urn:actingweb:example.com:peer',
+      relationship,
+      secret: seal(keyRing, secret, bindingOf(trustSecret, actor.id, peerId)),
+      secretHash: hashSecret(secret),
+      verificationToken: seal(keyRing, 'token', bindingOf(trustToken, actor.id, peerId)),
+      description: '',
+      approved,
+      peerApproved: true,
+      verified: true,
+      establishedVia: 'trust',
+      facts,
+      createdAt: 1,
+      lastAccessed: 1,
+      lastConnectedVia: 'trust',
+      ownRequest: null,
+    }),
+  )
+  const request: TestRelationship['request'] = (method, path, body, headers = {}) =>
+    service.request(`/${actor.id}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${secret}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  return {
+    peerId,
+    secret,
+    request,
+    async subscribe(wanted) {
+      const answer = await request('POST', `/subscriptions/${peerId}`, { target: 'properties', ...wanted })
+      if (answer.status !== 201) throw new Error(`No subscription: ${answer.status} ${await answer.text()}`)
+      return ((await answer.json()) as { subscriptionid: string }).subscriptionid
+    },
+  }
+}
