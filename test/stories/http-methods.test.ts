@@ -158,7 +158,7 @@ describe('methods', () => {
     }
   })
 
-  it('R-ACT-09 a slash at the end: /<actor>/ leads to /<actor>, a collection is meant with or without, deeper ones are nothing', async () => {
+  it('R-ACT-06 a slash at the end: /<actor>/ leads to /<actor>, a collection is meant with or without, deeper ones are nothing', async () => {
     for (const [path, status] of [
       [`/${actor.id}/`, 307],
       ['/health/', 307],
