@@ -23,6 +23,8 @@ export interface AskedAgain {
   readonly baseuri: string
   readonly relationship: string
   readonly settlesById: boolean
+  /** It came while a request of this actor was on its way to the peer. */
+  readonly crossed: boolean
   /** The peer showed, at the address that is stored, that the request is its own. */
   readonly verified: boolean
 }
@@ -35,7 +37,8 @@ export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: num
   }
   // Whoever may ask from another address, or without proof, may take every relationship over.
   if (existing.baseuri !== asked.baseuri) return { kind: 'refuse', because: 'it comes from another address' }
-  if (existing.ownRequest !== null && isAsking(existing, now)) return judgeCrossing(existing, asked)
+  if (isAsking(existing, now)) return judgeCrossing(existing, asked)
+  if (!asked.verified && asked.crossed) return { kind: 'wait' }
   if (!asked.verified) return { kind: 'refuse', because: 'the call-back did not confirm it' }
   if (existing.relationship === asked.relationship) return { kind: 'rotate' }
   if (existing.approved) return { kind: 'refuse', because: 'it asks for other rights than those that were approved' }
@@ -44,17 +47,15 @@ export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: num
 
 /**
  * Two actors that ask each other at once agree without a word: the request of the one with the lower id counts on both
- * sides. A peer that does not know this keeps the last request that it saw, which is most likely this actor's.
+ * sides. A peer that does not know this keeps the last request that it saw, which is most likely this actor's; refused,
+ * it would forget that one too.
  */
 function judgeCrossing(existing: Trust, asked: AskedAgain): RequestVerdict {
   const sameName = existing.ownRequest?.relationship === asked.relationship
-  if (!asked.verified) {
-    return existing.ownRequest?.nextSecretHash === null
-      ? { kind: 'wait' }
-      : { kind: 'refuse', because: 'the call-back did not confirm it' }
-  }
+  if (!asked.verified) return { kind: 'wait' }
   if (asked.settlesById && asked.peerId < asked.actorId) return { kind: 'yield', agreed: sameName }
-  return sameName ? { kind: 'join' } : { kind: 'wait' }
+  if (sameName) return { kind: 'join' }
+  return asked.settlesById ? { kind: 'refuse', because: 'this actor’s own request counts' } : { kind: 'wait' }
 }
 
 /** Who completed the approval of both sides, when this change did. */

@@ -8,7 +8,7 @@ import type { IncomingRequest } from './incoming-request.ts'
 import { judgeRequest, type RequestVerdict } from './judge-request.ts'
 import { newTrust, sealedSecret } from './new-trust.ts'
 import { findTrust, findTrustBySecret, insertTrust, updateTrust } from './trust-store.ts'
-import type { Trust } from './trust.ts'
+import { isAsking, type Trust } from './trust.ts'
 import type { Self, TrustParts } from './trust-parts.ts'
 
 export interface Received {
@@ -32,15 +32,19 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
   }
   const mintedSecret = request.secret === null ? randomPassphrase() : null
   const secret = request.secret ?? mintedSecret ?? ''
+  let crossed = false
   for (let round = 0; round < mostRounds; round += 1) {
     const atFirst = await parts.store.read((q) => known(q, actor.id, request, secret))
-    const hopeful = judge(parts, actor, atFirst, request, true)
+    crossed ||= atFirst !== null && isAsking(atFirst, parts.now())
+    const judge = (existing: Trust | null, verified: boolean): RequestVerdict =>
+      judgeRequest(existing, { ...request, actorId: actor.id, crossed, verified }, parts.now())
+    const hopeful = judge(atFirst, true)
     if (hopeful.kind === 'refuse') throw refused(hopeful.because)
     const verified = await isVerified(parts, actor, request)
     const done = await parts.store.writeActor(actor.id, async (tx) => {
       const before = await known(tx, actor.id, request, secret)
       if (stamp(before) !== stamp(atFirst)) return null
-      const verdict = judge(parts, actor, before, request, verified)
+      const verdict = judge(before, verified)
       return { before, verdict, trust: await carryOut(parts, tx, actor, before, verdict, request, secret, verified) }
     })
     if (done === null) continue
@@ -59,16 +63,6 @@ async function known(q: Queries, actorId: string, request: IncomingRequest, secr
   const bySecret = await findTrustBySecret(q, actorId, hashSecret(secret))
   if (bySecret !== null && bySecret.peerId !== request.peerId) throw refused('the secret is in use')
   return bySecret ?? findTrust(q, actorId, request.peerId)
-}
-
-function judge(
-  parts: TrustParts,
-  actor: Self,
-  existing: Trust | null,
-  request: IncomingRequest,
-  verified: boolean,
-): RequestVerdict {
-  return judgeRequest(existing, { ...request, actorId: actor.id, verified }, parts.now())
 }
 
 async function isVerified(parts: TrustParts, actor: Self, request: IncomingRequest): Promise<boolean> {
