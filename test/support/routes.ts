@@ -29,10 +29,15 @@ export interface Sample {
   readonly status: number
   /** The peer that the path names, where that one may ask. */
   readonly peer?: string
+  /** The answer to that peer, where it is another one. */
+  readonly peerStatus?: number
 }
 
 /** The peer whose relationship `furnish` plants; it waits for approval. */
 export const samplePeer = 'sample-peer'
+const sampleSubscriptions = `/:actor/subscriptions/${samplePeer}`
+/** There is none yet: ids are made by the service. */
+const sampleSubscription = `${sampleSubscriptions}/none`
 const sampleTrust = `/:actor/trust/friend/${samplePeer}`
 
 /** By route id. They fit the actor that `furnish` made and the application that `declareAll` declared. */
@@ -97,6 +102,14 @@ export const samples: Readonly<Record<string, Sample>> = {
   deletePermissions: { path: `${sampleTrust}/permissions`, status: 204 },
   getSharedProperties: { path: `${sampleTrust}/shared_properties`, status: 200, peer: samplePeer },
   getGrantedPermissions: { path: `/:actor/permissions/${samplePeer}`, status: 200, peer: samplePeer },
+  listSubscriptions: { path: '/:actor/subscriptions', status: 200 },
+  listSubscriptionsOfPeer: { path: sampleSubscriptions, status: 200, peer: samplePeer },
+  receiveSubscription: { path: sampleSubscriptions, body: { target: 'properties' }, status: 201, peer: samplePeer },
+  pollSubscription: { path: sampleSubscription, status: 404, peer: samplePeer },
+  acknowledgeSubscription: { path: sampleSubscription, body: { sequence: 1 }, status: 404, peer: samplePeer },
+  endSubscription: { path: sampleSubscription, status: 404, peer: samplePeer, peerStatus: 204 },
+  readDiff: { path: `${sampleSubscription}/1`, status: 404, peer: samplePeer },
+  redriveSubscription: { path: `${sampleSubscription}/redrive`, status: 404 },
   devtestGet: { path: '/:actor/devtest/attribute/box/key', status: 200 },
   devtestPut: { path: '/:actor/devtest/attribute/box/key', body: 'x', status: 204 },
   devtestPost: { path: '/:actor/devtest/attribute/box', body: { key: 'x' }, status: 200 },
