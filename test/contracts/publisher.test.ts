@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { faulty, type FaultyStore } from '../support/stores.ts'
+import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+
+interface Diff {
+  readonly sequence: number
+  readonly data: unknown
+}
+
+async function poll(peer: TestRelationship, id: string): Promise<{ sequence: number; data: Diff[] }> {
+  const answer = await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)
+  assert.equal(answer.status, 200)
+  return (await answer.json()) as { sequence: number; data: Diff[] }
+}
+
+/** One subscription for each of `count` peers. */
+async function subscribers(
+  service: TestService,
+  actor: TestActor,
+  count: number,
+  wanted: Record<string, unknown> = {},
+): Promise<{ peer: TestRelationship; id: string }[]> {
+  const made: { peer: TestRelationship; id: string }[] = []
+  for (let n = 0; n < count; n++) {
+    const peer = await relateTo(service, actor)
+    made.push({ peer, id: await peer.subscribe(wanted) })
+  }
+  return made
+}
+
+forEachService((start) => {
+  describe('the statements of a change', () => {
+    let service: TestService
+    before(async () => {
+      service = await start({})
+    })
+
+    /** By number of subscribers. */
+    const costs: Readonly<Record<number, number>> = { 0: 3, 1: 9, 10: 9, 100: 9 }
+
+    for (const [count, statements] of Object.entries(costs)) {
+      it(`are ${statements} with ${count} subscribers to all, and to one part`, async () => {
+        for (const wanted of [{}, { subtarget: 'mood' }, { granularity: 'high' }]) {
+          const actor = await service.createActor()
+          await subscribers(service, actor, Number(count), wanted)
+          await actor.request('PUT', '/properties/mood', 0)
+          service.reset()
+          assert.equal((await actor.request('PUT', '/properties/mood', 1)).status, 204)
+          assert.equal(service.statements.length, statements)
+        }
+      })
+    }
+
+    it('are 4 where nobody listens to what changed, whoever listens to what else', async () => {
+      for (const count of [1, 20]) {
+        const actor = await service.createActor()
+        await subscribers(service, actor, count, { subtarget: 'trip' })
+        await actor.request('PUT', '/properties/mood', 0)
+        service.reset()
+        await actor.request('PUT', '/properties/mood', 1)
+        assert.equal(service.statements.length, 4)
+      }
+    })
+
+    it('grow by nothing with the size of a bulk write and with what is kept', async () => {
+      const actor = await service.createActor()
+      await subscribers(service, actor, 3)
+      const counts: number[] = []
+      for (const size of [1, 100]) {
+        const values = Object.fromEntries(Array.from({ length: size }, (_, n) => [`v${n}`, n]))
+        await actor.request('PUT', '/properties', values)
+        for (let round = 0; round < 3; round++) {
+          service.reset()
+          assert.equal((await actor.request('PUT', '/properties', values)).status, 204)
+          counts.push(service.statements.length)
+        }
+      }
+      assert.deepEqual([...new Set(counts)], [10])
+    })
+
+    it('of what peers ask do not depend on what is kept', async () => {
+      const costs: number[][] = []
+      for (const kept of [1, 40]) {
+        const actor = await service.createActor()
+        const [{ peer, id }] = (await subscribers(service, actor, 1)) as [{ peer: TestRelationship; id: string }]
+        for (let n = 0; n < kept; n++) await actor.request('PUT', '/properties/mood', n)
+        const address = `/subscriptions/${peer.peerId}/${id}`
+        const counts: number[] = []
+        for (const [method, path, body] of [
+          ['GET', address],
+          ['GET', `${address}/1`],
+          ['PUT', address, { sequence: 1 }],
+          ['DELETE', address],
+        ] as const) {
+          service.reset()
+          assert.ok((await peer.request(method, path, body)).ok)
+          counts.push(service.statements.length)
+        }
+        costs.push(counts)
+      }
+      assert.deepEqual(costs[0], costs[1])
+    })
+  })
+
+  describe('the numbers of a subscription', () => {
+    it('SUB-01 I3 are 1 to N, each once, in the order of the commits, under parallel writes', async () => {
+      const service = await start({})
+      const actor = await service.createActor()
+      const [{ peer, id }, second] = (await subscribers(service, actor, 2)) as [
+        { peer: TestRelationship; id: string },
+        { peer: TestRelationship; id: string },
+      ]
+      const writes = Array.from({ length: 60 }, (_, n) => actor.request('PUT', `/properties/p${n % 5}`, n))
+      for (const answer of await Promise.all(writes)) assert.equal(answer.status, 204)
+      const { sequence, data } = await poll(peer, id)
+      assert.equal(sequence, 60)
+      assert.deepEqual(
+        data.map((diff) => diff.sequence),
+        Array.from({ length: 60 }, (_, n) => n + 1),
+      )
+      // The last word for each property is what the actor holds: the order is that of the commits.
+      const replica = Object.assign({}, ...data.map((diff) => diff.data)) as Record<string, unknown>
+      assert.deepEqual(replica, await (await actor.request('GET', '/properties')).json())
+      assert.deepEqual(
+        (await poll(second.peer, second.id)).data.map((diff) => diff.data),
+        data.map((diff) => diff.data),
+      )
+    })
+
+    it('SUB-02 I2 are not spent, and nothing else is kept, when any statement of the change fails', async () => {
+      let faults: FaultyStore | undefined
+      const service = await start({ wrapStore: (store) => (faults = faulty(store)) })
+      assert.ok(faults !== undefined)
+      const actor = await service.createActor()
+      const [{ peer, id }] = (await subscribers(service, actor, 1)) as [{ peer: TestRelationship; id: string }]
+      await actor.request('PUT', '/properties/mood', 'first')
+      let failed = 0
+      for (const matching of [
+        /^INSERT INTO property/,
+        /FROM inbound_subscription s/,
+        /FROM suspension/,
+        /FROM permission_override/,
+        /^UPDATE inbound_subscription SET sequence/,
+        /^INSERT INTO diff/,
+        /^INSERT INTO delivery/,
+      ]) {
+        faults.plan({ matching })
+        const answer = await actor.request('PUT', '/properties/mood', 'never')
+        failed += faults.failed
+        faults.plan()
+        assert.equal(answer.status, 503, String(matching))
+        assert.equal(await (await actor.request('GET', '/properties/mood')).text(), 'first')
+        const { sequence, data } = await poll(peer, id)
+        assert.deepEqual([sequence, data.length], [1, 1])
+      }
+      assert.equal(failed, 7)
+      await actor.request('PUT', '/properties/mood', 'second')
+      assert.deepEqual(
+        (await poll(peer, id)).data.map((diff) => [diff.sequence, diff.data]),
+        [
+          [1, { mood: 'first' }],
+          [2, { mood: 'second' }],
+        ],
+      )
+    })
+
+    it('SUB-10 are refused loudly when nobody knows what is suspended', async () => {
+      let faults: FaultyStore | undefined
+      const service = await start({ wrapStore: (store) => (faults = faulty(store)) })
+      const actor = await service.createActor()
+      const handle = await service.app.actors.get(actor.id)
+      await subscribers(service, actor, 1)
+      await handle?.subscriptions.suspend('properties')
+      faults?.plan({ matching: /FROM suspension/ })
+      assert.equal((await actor.request('PUT', '/properties/mood', 1)).status, 503)
+      faults?.plan()
+      assert.equal((await actor.request('GET', '/properties/mood')).status, 404)
+    })
+  })
+
+  describe('what is kept for polling', () => {
+    it('is the latest so many numbers; who polls sees that numbers are missing', async () => {
+      const service = await start({ maxDiffs: 3 })
+      const actor = await service.createActor()
+      const [{ peer, id }] = (await subscribers(service, actor, 1)) as [{ peer: TestRelationship; id: string }]
+      for (let n = 1; n <= 5; n++) await actor.request('PUT', '/properties/mood', n)
+      const { sequence, data } = await poll(peer, id)
+      assert.equal(sequence, 5)
+      assert.deepEqual(
+        data.map((diff) => [diff.sequence, diff.data]),
+        [
+          [3, { mood: 3 }],
+          [4, { mood: 4 }],
+          [5, { mood: 5 }],
+        ],
+      )
+    })
+  })
+})

@@ -1,0 +1,36 @@
+/** A clock that a test sets, and the timers that wait by it. */
+import type { Timers } from '../../src/delivery/timers.ts'
+
+export class ManualClock {
+  #time: number
+  #timers: { readonly at: number; readonly then: () => void }[] = []
+
+  constructor(time = 1_900_000_000_000) {
+    this.#time = time
+  }
+
+  readonly now = (): number => this.#time
+
+  readonly timers: Timers = {
+    setTimer: (ms, then) => {
+      const timer = { at: this.#time + ms, then }
+      this.#timers.push(timer)
+      return () => {
+        this.#timers = this.#timers.filter((other) => other !== timer)
+      }
+    },
+  }
+
+  /** Lets time pass; what is due meanwhile begins, each at its time. */
+  pass(ms: number): void {
+    const end = this.#time + ms
+    for (;;) {
+      const [next] = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+      if (next === undefined) break
+      this.#timers = this.#timers.filter((other) => other !== next)
+      this.#time = Math.max(this.#time, next.at)
+      next.then()
+    }
+    this.#time = end
+  }
+}
