@@ -60,6 +60,7 @@ export class PythonPeer {
   readonly events: string[] = []
   autoAccept: string | null
   readonly #routes: [method: string, path: RegExp, route: PythonRoute][] = []
+  #waiting: [method: string, path: RegExp, resolve: (request: PythonRequest) => void][] = []
   #server: Server | undefined
   #origin = ''
 
@@ -93,6 +94,11 @@ export class PythonPeer {
   /** Answers requests below the actor; the route that was declared last is asked first. */
   route(method: string, path: RegExp, route: PythonRoute): void {
     this.#routes.unshift([method, path, route])
+  }
+
+  /** The next request of this kind, once it is answered. */
+  answered(method: string, path: RegExp): Promise<PythonRequest> {
+    return new Promise((resolve) => this.#waiting.push([method, path, resolve]))
   }
 
   /** The relationship whose secret a request carries; an answer when it carries none or a wrong one. */
@@ -212,6 +218,11 @@ export class PythonPeer {
       'content-length': Buffer.byteLength(text),
     })
     response.end(text)
+    this.#waiting = this.#waiting.filter(([method, pattern, resolve]) => {
+      if (method !== request.method || !pattern.test(request.path)) return true
+      resolve(request)
+      return false
+    })
   }
 
   async #answer(request: PythonRequest): Promise<PythonAnswer> {
