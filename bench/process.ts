@@ -1,7 +1,10 @@
 /** Child processes of a measurement, each ended by whoever started it. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import type { BareCalls } from './bare-caller.ts'
 import type { Load, LoadResult } from './load.ts'
+import type { Arrived } from './peers.ts'
 import type { Subject, Usage } from './subject.ts'
 
 export interface Running {
@@ -32,6 +35,43 @@ export async function startServer(kind: 'troupe' | 'bare', subject: Subject): Pr
       await exited
     },
   }
+}
+
+export interface Peers {
+  readonly url: string
+  /** What arrived since the last reset. */
+  arrived(): Promise<Arrived>
+  reset(): Promise<Arrived>
+  /** Until so much has arrived. */
+  until(count: number): Promise<Arrived>
+  stop(): void
+}
+
+export async function startPeers(): Promise<Peers> {
+  const child = start('./peers.ts')
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  const arrived = async (): Promise<Arrived> => ask<Arrived>(child, 'arrived')
+  return {
+    url: `http://127.0.0.1:${port}`,
+    arrived,
+    reset: async () => ask<Arrived>(child, 'reset'),
+    async until(count) {
+      for (let polls = 0; polls < 60_000; polls += 1) {
+        const so = await arrived()
+        if (so.count >= count) return so
+        await setTimeout(2)
+      }
+      throw new Error(`Less than ${count} calls arrived`)
+    },
+    stop: () => void child.kill(),
+  }
+}
+
+/** Makes calls with the outbound client alone. */
+export async function callBarely(calls: BareCalls): Promise<void> {
+  const child = start('./bare-caller.ts')
+  await ask(child, calls)
+  child.kill()
 }
 
 export interface Loader {

@@ -3,7 +3,7 @@
  * not compare; the ratios do.
  *
  *   --quick   shorter slices and 100,000 actors instead of a million
- *   --only    one part: start, requests, lists, scale
+ *   --only    one part: start, requests, lists, scale, delivery
  *   --write   also writes docs/benchmarks.md
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,6 +14,7 @@ import { generateKey } from '../src/secret/key-ring.ts'
 import { createPostgresDatabase } from '../test/support/stores.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { measureColdStart } from './cold-start.ts'
+import { measureDelivery } from './delivery.ts'
 import { measureLists } from './lists.ts'
 import { startLoader } from './process.ts'
 import { type Line, tableOf } from './report.ts'
@@ -31,6 +32,9 @@ const slices = flags.quick
   ? { rounds: 3, milliseconds: 700, connections: 32 }
   : { rounds: 5, milliseconds: 2000, connections: 32 }
 const actors = flags.quick ? 100_000 : 1_000_000
+const amounts = flags.quick
+  ? { writes: 40, calls: 4000, foreign: 10_000, backlog: 10_000 }
+  : { writes: 200, calls: 20_000, foreign: 100_000, backlog: 100_000 }
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
 const keys = generateKey()
@@ -40,6 +44,7 @@ const file = (name: string): { database: string; keys: string } => ({
 })
 const loader = startLoader()
 const postgres = await startPostgres({ fsync: true })
+let files = 0
 const lines: Line[] = []
 const onPostgres = async (): Promise<{ database: string; keys: string }> => ({
   database: (await createPostgresDatabase(postgres.url)).url,
@@ -57,6 +62,8 @@ const parts: readonly (readonly [name: string, measure: () => Promise<readonly L
   ['scale', async () => measureScale(file('few'), file('many'), actors, loader, slices)],
   ['requests', async () => measureRequests('PostgreSQL', await onPostgres(), loader, slices)],
   ['lists', async () => measureLists('PostgreSQL', await onPostgres(), loader, slices)],
+  ['delivery', async () => measureDelivery('SQLite', async () => file(`delivery-${++files}`), amounts)],
+  ['delivery', async () => measureDelivery('PostgreSQL', onPostgres, amounts)],
 ]
 
 try {

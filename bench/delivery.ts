@@ -1,0 +1,244 @@
+/** What it costs to be listened to: for the one who writes, and until everybody has been told. */
+import { Agent, request as httpRequest } from 'node:http'
+import { type BenchActor, value } from './client.ts'
+import { median } from './compare.ts'
+import { callBarely, type Peers, type Running, startPeers, startServer } from './process.ts'
+import { createPublishers } from './publishers.ts'
+import { type Line, rate } from './report.ts'
+import type { Subject } from './subject.ts'
+
+export interface DeliveryAmounts {
+  /** Writes of each kind. */
+  readonly writes: number
+  /** Callbacks for the rate. */
+  readonly calls: number
+  readonly foreign: number
+  readonly backlog: number
+}
+
+const fanOut = 1000
+
+export async function measureDelivery(
+  store: string,
+  database: () => Promise<Subject>,
+  amounts: DeliveryAmounts,
+): Promise<Line[]> {
+  const peers = await startPeers()
+  try {
+    return [
+      ...(await measureWrites(store, await database(), peers, amounts)),
+      ...(await measureForeign(store, await database(), await database(), peers, amounts)),
+      ...(await measureRate(store, await database(), peers, amounts)),
+      ...(await measureBacklog(store, await database(), peers, amounts)),
+    ]
+  } finally {
+    peers.stop()
+  }
+}
+
+/** One write after the other, each when everybody has heard of the one before. */
+async function measureWrites(store: string, subject: Subject, peers: Peers, { writes }: DeliveryAmounts): Promise<Line[]> {
+  const counts = [0, 1, 10, 100, fanOut]
+  const actors: BenchActor[] = []
+  for (const subscribers of counts) {
+    const wanted = { actors: 1, subscribers, diffs: 0, granularity: 'high', peers: peers.url } as const
+    actors.push(...(await createPublishers(subject, wanted)))
+  }
+  const server = await startServer('troupe', subject)
+  try {
+    const times: number[][] = counts.map(() => [])
+    const spreads: number[] = []
+    for (let round = -2; round < writes; round += 1) {
+      for (const [index, actor] of actors.entries()) {
+        const subscribers = counts[index] ?? 0
+        if (subscribers === fanOut && round % 10 !== 0) continue
+        await peers.reset()
+        const before = performance.timeOrigin + performance.now()
+        const took = await timed(server, actor, index)
+        const { last } = await peers.until(subscribers)
+        if (round < 0) continue
+        times[index]?.push(took)
+        if (subscribers === fanOut) spreads.push(last - before)
+      }
+    }
+    const [none = Number.NaN, ...others] = times.map(median)
+    const lines = others.map((took, index): Line => {
+      const subscribers = counts[index + 1] ?? 0
+      const ratio = took / none
+      return {
+        store,
+        what: `PUT with ${subscribers.toLocaleString('en')} subscriber${subscribers === 1 ? '' : 's'}, until answered`,
+        measured: milliseconds(took),
+        bound: `${milliseconds(none)} with none`,
+        ratio,
+        aim: subscribers === 10 ? '≤ 2' : '',
+        met: subscribers === 10 ? ratio <= 2 : null,
+      }
+    })
+    return [
+      ...lines,
+      {
+        store,
+        what: `… until the last of ${fanOut.toLocaleString('en')} peers has it`,
+        measured: milliseconds(median(spreads)),
+        bound: '',
+        ratio: null,
+        aim: '',
+        met: null,
+      },
+    ]
+  } finally {
+    await server.stop()
+  }
+}
+
+/** The same write beside subscriptions of others. */
+async function measureForeign(
+  store: string,
+  few: Subject,
+  many: Subject,
+  peers: Peers,
+  { foreign, writes }: DeliveryAmounts,
+): Promise<Line[]> {
+  const others = { diffs: 0, granularity: 'high', peers: peers.url } as const
+  const actors: BenchActor[] = []
+  for (const [subject, count] of [
+    [few, 10],
+    [many, foreign],
+  ] as const) {
+    await createPublishers(subject, { ...others, actors: count / 10, subscribers: 10 })
+    actors.push(...(await createPublishers(subject, { ...others, actors: 1, subscribers: 1 })))
+  }
+  const servers = [await startServer('troupe', few), await startServer('troupe', many)]
+  try {
+    const times: number[][] = [[], []]
+    for (let round = -5; round < writes * 2; round += 1) {
+      for (const [index, server] of servers.entries()) {
+        const actor = actors[index]
+        if (actor === undefined) continue
+        await peers.reset()
+        const took = await timed(server, actor, round)
+        await peers.until(1)
+        if (round >= 0) times[index]?.push(took)
+      }
+    }
+    const [small = Number.NaN, large = Number.NaN] = times.map(median)
+    return [
+      {
+        store,
+        what: `PUT with 1 subscriber beside ${foreign.toLocaleString('en')} subscriptions to others`,
+        measured: milliseconds(large),
+        bound: `${milliseconds(small)} beside 10`,
+        ratio: large / small,
+        aim: '≤ 1.2',
+        met: large / small <= 1.2,
+      },
+    ]
+  } finally {
+    for (const server of servers) await server.stop()
+  }
+}
+
+/** Callbacks of many actors, beside the outbound client alone at its best. */
+async function measureRate(store: string, subject: Subject, peers: Peers, { calls }: DeliveryAmounts): Promise<Line[]> {
+  const perSecond = async (count: number): Promise<number> => {
+    const { first, last } = await peers.until(count)
+    await peers.reset()
+    return ((count - 1) / (last - first)) * 1000
+  }
+  const bare: number[] = []
+  for (const atOnce of [32, 64, 256]) {
+    await peers.reset()
+    await callBarely({ peers: peers.url, count: calls, atOnce })
+    bare.push(await perSecond(calls))
+  }
+  const best = Math.max(...bare)
+  const actors = 100
+  const diffs = Math.ceil(calls / actors / 4)
+  await createPublishers(subject, { actors, subscribers: 4, diffs, granularity: 'high', peers: peers.url })
+  const server = await startServer('troupe', subject)
+  try {
+    const delivered = await perSecond(actors * 4 * diffs)
+    return [
+      {
+        store,
+        what: `callbacks of ${actors} actors with 4 peers each`,
+        measured: rate(delivered),
+        bound: `${rate(best)} the client alone`,
+        ratio: delivered / best,
+        aim: '≥ 0.5',
+        met: delivered / best >= 0.5,
+      },
+    ]
+  } finally {
+    await server.stop()
+  }
+}
+
+/** What a stopped service left, picked up by the next. */
+async function measureBacklog(
+  store: string,
+  subject: Subject,
+  peers: Peers,
+  { backlog }: DeliveryAmounts,
+): Promise<Line[]> {
+  const wanted = { actors: backlog / 100, subscribers: 1, diffs: 100, granularity: 'high', peers: peers.url } as const
+  await createPublishers(subject, wanted)
+  await peers.reset()
+  const server = await startServer('troupe', subject)
+  const started = performance.now()
+  const atStart = (await server.usage()).rss
+  let most = atStart
+  try {
+    while ((await peers.arrived()).count < backlog) {
+      most = Math.max(most, (await server.usage()).rss)
+      if (performance.now() - started > 600_000) throw new Error('The backlog did not drain')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const seconds = (performance.now() - started) / 1000
+    return [
+      {
+        store,
+        what: `${backlog.toLocaleString('en')} changes left by a stopped service`,
+        measured: `told in ${seconds.toFixed(1)} s (${rate(backlog / seconds)}), at most ${megabytes(most)}`,
+        bound: `${megabytes(atStart)} at the start`,
+        ratio: null,
+        aim: '',
+        met: null,
+      },
+    ]
+  } finally {
+    await server.stop()
+  }
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+/** Milliseconds until a write is answered. */
+function timed(server: Running, actor: BenchActor, round: number): Promise<number> {
+  const started = performance.now()
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        agent,
+        host: '127.0.0.1',
+        port: server.port,
+        method: 'PUT',
+        path: `/${actor.id}/properties/p${((round % 7) + 7) % 7}`,
+        headers: { authorization: actor.authorization, 'content-type': 'application/json' },
+      },
+      (response) => {
+        response.resume()
+        response.on('end', () => {
+          if (response.statusCode === 204) resolve(performance.now() - started)
+          else reject(new Error(`A write was answered ${response.statusCode}`))
+        })
+      },
+    )
+    request.on('error', reject)
+    request.end(value)
+  })
+}
+
+const milliseconds = (value_: number): string => `${value_.toFixed(2)} ms`
+const megabytes = (bytes: number): string => `${Math.round(bytes / 1_048_576)} MiB`
