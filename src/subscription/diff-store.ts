@@ -93,11 +93,13 @@ export async function insertEntries(
   await tx.run(
     `UPDATE inbound_subscription SET sequence = made.sequence,
        due_at = CASE WHEN state = 'live' THEN COALESCE(due_at, made.due) ELSE due_at END
-     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
-     WHERE actor_id = $1 AND peer_id = made.peer AND subscription_id = made.subscription`,
-    actorId,
+     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
+     WHERE actor_id = made.actor AND peer_id = made.peer AND subscription_id = made.subscription`,
     JSON.stringify(
+      // The actor is in each row so that the rows come first: SQLite would look through all of them for each
+      // subscription of an actor that is given once.
       [...last.values()].map(({ peerId, subscriptionId, sequence, dueAt }) => [
+        actorId,
         peerId,
         subscriptionId,
         sequence,
