@@ -37,7 +37,12 @@ export async function measureDelivery(
 }
 
 /** One write after the other, each when everybody has heard of the one before. */
-async function measureWrites(store: string, subject: Subject, peers: Peers, { writes }: DeliveryAmounts): Promise<Line[]> {
+async function measureWrites(
+  store: string,
+  subject: Subject,
+  peers: Peers,
+  { writes }: DeliveryAmounts,
+): Promise<Line[]> {
   const counts = [0, 1, 10, 100, fanOut]
   const actors: BenchActor[] = []
   for (const subscribers of counts) {

@@ -55,8 +55,7 @@ async function insert(
   { subscribers, diffs, granularity }: Publishers,
 ): Promise<void> {
   const now = Date.now()
-  const columns =
-    'rows($2, peer TEXT, subscription TEXT, baseuri TEXT, secret TEXT, hash TEXT, token TEXT) AS made'
+  const columns = 'rows($2, peer TEXT, subscription TEXT, baseuri TEXT, secret TEXT, hash TEXT, token TEXT) AS made'
   const rows = JSON.stringify(peers)
   const numbers = JSON.stringify(Array.from({ length: diffs }, (_, index) => [index + 1]))
   await store.write(async (tx) => {
