@@ -55,7 +55,8 @@ export class Authentication {
     })
   }
 
-  #basic(user: string, password: string, actor: Actor): Caller {
+  #basic(first: string, rest: string, actor: Actor): Caller {
+    const { user, password } = dividedFor(actor.creator, `${first}:${rest}`)
     // Both are always compared, so that the time of an answer does not tell which one was wrong.
     const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, actor.creator)
     const passwordFits = sameSecret(password, this.#parts.passphraseOf(actor))
@@ -70,6 +71,13 @@ export class Authentication {
     }
     throw refused()
   }
+}
+
+/** RFC 7617 ends the user at the first colon; a creator may hold some, and then the user has as many. */
+function dividedFor(creator: string, text: string): { readonly user: string; readonly password: string } {
+  const parts = text.split(':')
+  const colons = creator.split(':').length
+  return { user: parts.slice(0, colons).join(':'), password: parts.slice(colons).join(':') }
 }
 
 /** As at creation: e-mail addresses have no letter case. What could not be a creator is compared as it is. */

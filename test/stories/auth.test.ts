@@ -26,6 +26,9 @@ forEachService((start) => {
       ['a plain pair', 'creator', 'simple'],
       ['a passphrase with colons', 'creator', 'a:b::c:'],
       ['a passphrase that begins with a colon', 'creator', ':a'],
+      ['a colon in the creator', 'urn:me', 'simple'],
+      ['colons in creator and passphrase', ':a:b', 'c::d:'],
+      ['colons in an e-mail address', 'mailto:me@example.com', 'p:q'],
       ['a passphrase beyond ASCII', 'creator', 'pässwörd 🗝'],
       ['a creator beyond ASCII', 'Åse', 'p'],
       ['a passphrase with blanks around it', 'creator', ' p '],
@@ -51,6 +54,12 @@ forEachService((start) => {
       await answered(await ask(actor.id, { authorization: basic('Name', passphrase) }), 200, {})
       for (const user of ['name', 'NAME', ' Name', ''])
         await refused(await ask(actor.id, { authorization: basic(user, passphrase) }), 403, 'forbidden', wrong)
+    })
+
+    it('R-AUTH-01 takes a text with fewer colons than the creator for a wrong one', async () => {
+      const { actor } = await service.app.actors.create({ creator: 'a:b', passphrase: 'c' })
+      for (const text of ['a:b', 'a:c', 'a:', ':', '::', 'a:b:', 'a::b:c', 'a:b:c:'])
+        await refused(await ask(actor.id, { authorization: encoded(text) }), 403, 'forbidden', wrong)
     })
 
     it('R-AUTH-01 takes the scheme in any letter case, and blanks behind it', async () => {
