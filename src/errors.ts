@@ -29,6 +29,7 @@ export const catalogue = {
   server_error: { status: 500, text: 'The service failed' },
   not_implemented: { status: 501, text: 'The method is not known' },
   store_unavailable: { status: 503, text: 'Storage cannot be used right now' },
+  unavailable: { status: 503, text: 'It cannot be done right now' },
   shutting_down: { status: 503, text: 'The service is shutting down' },
 } as const satisfies Record<string, { status: number; text: string }>
 

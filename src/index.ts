@@ -28,8 +28,13 @@ export type {
 export type { TrustRecord } from './trust/record.ts'
 export type {
   Annotations,
+  AppCallbackCall,
+  AppCallbackHandler,
   BotCall,
   BotHandler,
+  CallbackCall,
+  CallbackHandler,
+  CallbackOptions,
   Call,
   CompanionKind,
   EventHandler,
@@ -43,6 +48,10 @@ export type {
   PropertyHooks,
   PropertyOperation,
   ResourceHandler,
+  SubscriptionCall,
+  SubscriptionData,
+  SubscriptionDataHandler,
+  SubscriptionHandler,
   TrustEvent,
 } from './app/declarations.ts'
 export type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'

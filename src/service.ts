@@ -15,9 +15,13 @@ import type { Parts } from './http/parts.ts'
 import { routesFor } from './http/routes.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
+import { Callbacks } from './operation/callbacks.ts'
 import { Operations } from './operation/operations.ts'
+import { forgetPeer } from './peer/facts-store.ts'
 import { GuardedClient } from './peer/guarded-client.ts'
 import type { PeerClient } from './peer/peer-client.ts'
+import { PeerFacts } from './peer/peer-facts.ts'
+import { PeerLinks } from './peer/peer-link.ts'
 import { Permission, type RelationshipRules } from './permission/permission.ts'
 import { Permissions } from './permission/permissions.ts'
 import { Relationships } from './permission/relationships.ts'
@@ -39,10 +43,15 @@ import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { FollowedStore } from './store/after-commit.ts'
 import { openStore } from './store/open.ts'
 import type { QueryObserver, Store } from './store/store.ts'
+import { PeerData } from './subscription/baseline.ts'
+import { DataHooks } from './subscription/data-hooks.ts'
 import { fullState } from './subscription/full-state.ts'
+import { GapWorker } from './subscription/gap-worker.ts'
 import { deleteInboundOf } from './subscription/inbound-store.ts'
 import { Publications } from './subscription/publications.ts'
 import { Publisher } from './subscription/publisher.ts'
+import { Receiver } from './subscription/receiver.ts'
+import { Subscribing } from './subscription/subscribing.ts'
 import { Companions } from './trust/companions.ts'
 import { Contacts } from './trust/contacts.ts'
 import { partings } from './trust/partings.ts'
@@ -216,6 +225,55 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     wake: deliveries.wake,
     handleOf,
   })
+  const links = new PeerLinks(peerClient, keyRing, config.maxJsonDepth)
+  const peerData = new PeerData(links)
+  const facts = new PeerFacts({
+    store,
+    links,
+    log,
+    now,
+    afterCommit: store.afterCommit,
+    wake: () => gaps.wake(),
+    profileAttributes: config.peerProfileAttributes,
+    capabilitiesMaxAgeMs: config.capabilitiesMaxAgeSeconds * 1000,
+    autoDeleteRevoked: config.autoDeleteRevoked,
+    fetchesGranted: config.autoSequence,
+  })
+  const callbacks = new Callbacks({ registry, log, handleOf })
+  const dataHooks = new DataHooks({
+    registry,
+    log,
+    timers,
+    tell: (actor, name, data) => callbacks.tell(actor, application, name, data),
+    handleOf: async (actorId) => {
+      const actor = await actors.find(actorId)
+      return actor === null ? null : handleOf(actor)
+    },
+  })
+  const receiver = new Receiver({
+    store,
+    data: peerData,
+    policy: { gapTimeoutMs: config.gapTimeoutSeconds * 1000, maxPending: config.maxPendingCallbacks },
+    enqueue: notices.enqueue,
+    afterCommit: store.afterCommit,
+    handOn: dataHooks.handOn,
+    wake: () => gaps.wake(),
+    now,
+  })
+  const subscribing = new Subscribing({
+    store,
+    links,
+    data: peerData,
+    receiver,
+    enqueue: notices.enqueue,
+    afterCommit: store.afterCommit,
+    wake: () => gaps.wake(),
+    refreshFacts: (actor, peerId, when) => facts.refresh({ actorId: actor.id, peerId }, when),
+    endTrust: (actor, peerId) => trusts.delete(actor, peerId, null, { byPeer: true, tell: false }),
+    now,
+    log,
+  })
+  const gaps = new GapWorker({ store, fill: (key) => subscribing.fill(key), timers, now, log })
   const trustParts: TrustParts = {
     store,
     keyRing,
@@ -232,12 +290,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       config.autoAcceptTrust &&
       name === config.relationship &&
       relationships.types.find(name)?.neverAutoApproved !== true,
-    onEnd: [deleteInboundOf],
-    onMutual: () => {},
+    onEnd: [deleteInboundOf, forgetPeer],
+    onMutual: (actor, peerId) => facts.refreshLater({ actorId: actor.id, peerId }, 'mutual'),
   }
   const trusts = new Trusts(trustParts)
   const companions = new Companions(trustParts, trusts, peerClient)
-  const handleParts = { properties, lists, trusts, companions, publications, baseUrl }
+  const handleParts = { properties, lists, trusts, companions, publications, store, subscribing, facts, baseUrl }
   let isStopping = false
 
   const parts: Parts = {
@@ -275,11 +333,16 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     peerClient,
     pages: { ...builtInPages, ...options.pages },
     publications,
+    subscribing,
+    receiver,
+    facts,
+    callbacks,
     log,
     metrics,
     health: { isStopping: () => isStopping, checkStore: () => store.ping() },
   }
   deliveries.wake()
+  gaps.wake()
   return {
     handle: createHandle(parts, routesFor(parts)),
     parts,
@@ -291,8 +354,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       isStopping = true
     },
     close: async () => {
+      await gaps.stop()
       await deliveries.stop(peerClient)
-      await contacts.settled()
+      // Their calls ended with the client.
+      await Promise.all([gaps.settled(), facts.settled(), dataHooks.settled(), contacts.settled()])
       await store.close()
     },
   }

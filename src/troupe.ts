@@ -2,7 +2,10 @@
 import type { Created, NewActor } from './actor/actors.ts'
 import type { ActorHandle } from './app/actor-handle.ts'
 import type {
+  AppCallbackHandler,
   BotHandler,
+  CallbackHandler,
+  CallbackOptions,
   CompanionKind,
   EventHandler,
   EventName,
@@ -11,6 +14,8 @@ import type {
   PropertyHook,
   PropertyHooks,
   ResourceHandler,
+  SubscriptionDataHandler,
+  SubscriptionHandler,
   TypedHandler,
 } from './app/declarations.ts'
 import type { Identity } from './app/identity.ts'
@@ -112,6 +117,33 @@ export class App {
   property(name: string, hooks: PropertyHooks | PropertyHook): this {
     const all = typeof hooks === 'function' ? { get: hooks, put: hooks, post: hooks, delete: hooks } : hooks
     this.#registry.addPropertyHooks(name, all)
+    return this
+  }
+
+  /**
+   * A callback: called at `/<actor>/callbacks/<name>` by those whom the actor knows, or by everybody when it is public.
+   * `*` answers for every name, to those whom the actor knows. `permissions` also hears what peers grant.
+   */
+  callback(name: string, handler: CallbackHandler, options: CallbackOptions = {}): this {
+    this.#registry.addCallback(name, handler, options)
+    return this
+  }
+
+  /** A callback of the whole application: called at `/callbacks/<name>` by everybody. */
+  appCallback(name: string, handler: AppCallbackHandler): this {
+    this.#registry.addAppCallback(name, handler)
+    return this
+  }
+
+  /** What peers send to the actors' subscriptions, as it comes: only where automatic sequencing is off. */
+  subscription(handler: SubscriptionHandler): this {
+    this.#registry.subscriptionHandlers.push(handler)
+    return this
+  }
+
+  /** What peers sent to subscriptions to `target` (`*` for all), in order and once, after it was stored. */
+  subscriptionData(target: string, handler: SubscriptionDataHandler): this {
+    this.#registry.addDataHandler(target, handler)
     return this
   }
 

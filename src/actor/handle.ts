@@ -7,12 +7,13 @@ import { listMetadata } from '../property/list.ts'
 import type { Properties } from '../property/properties.ts'
 import type { Companions } from '../trust/companions.ts'
 import type { Publications } from '../subscription/publications.ts'
+import { type SubscribingHandleParts, subscribingHandle } from '../subscription/subscribing-handle.ts'
 import { subscriptionsHandle } from '../subscription/subscriptions-handle.ts'
 import { trustHandle } from '../trust/trust-handle.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import { listHandle } from './list-handle.ts'
 
-export interface HandleParts {
+export interface HandleParts extends SubscribingHandleParts {
   readonly properties: Properties
   readonly lists: Lists
   readonly trusts: Trusts
@@ -45,6 +46,7 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
       if ((await properties.kindOf(access, 'delete', [name])) === 'list') return lists.remove(access, name)
       return properties.delete(access, [name])
     },
+    ...subscribingHandle(parts, access.actor),
     trust: trustHandle(parts.trusts, parts.companions, access.actor),
     subscriptions: subscriptionsHandle(parts.publications, access.actor),
     list: (name): ListHandle => listHandle(lists, access, name),

@@ -22,6 +22,23 @@ export interface ActorHandle {
 
   /** Relationships with other actors. */
   readonly trust: TrustHandle
+  /**
+   * Begins to listen to a peer and fetches what it shows: all properties unless a part is named, with every change
+   * (granularity `high`) unless told otherwise.
+   *
+   * @throws ServiceError `peer_failed`
+   */
+  subscribe(
+    peerId: string,
+    to?: { target?: string; subtarget?: string; resource?: string; granularity?: 'high' | 'low' | 'none' },
+  ): Promise<Subscription>
+  /** Ends it here at once and tells the peer. False when there was none. */
+  unsubscribe(peerId: string, subscriptionId: string): Promise<boolean>
+  /** Fetches what is missing of one subscription, or of all to the peer. @throws ServiceError `not_found` */
+  sync(peerId: string, subscriptionId?: string): Promise<SyncSummary>
+  /** What is known of a peer: the copy of its data, and its facts. */
+  remote(peerId: string): RemoteHandle
+
   /** Who listens to the actor. */
   readonly subscriptions: SubscriptionsHandle
 }
@@ -68,6 +85,37 @@ export interface SubscriptionsHandle {
   /** Sends again what failed for good and is still kept. How many changes; undefined without such a subscription. */
   redrive(peerId: string, subscriptionId: string): Promise<number | undefined>
 }
+
+/** The copy of what a peer published, kept up to date by subscriptions; nothing is asked of the peer. */
+export interface RemoteHandle {
+  /** The value, or the items of a list; undefined when nothing is known. */
+  get(name: string): Promise<Json | undefined>
+  /** Values and lists by name. */
+  all(): Promise<{ [name: string]: Json }>
+  /** The subscriptions that keep it up to date. */
+  subscriptions(): Promise<Subscription[]>
+  /** The configured properties of the peer, with `fetched_at` and `fetch_error`. */
+  profile(): Promise<Json | undefined>
+  /** Its methods and actions. */
+  capabilities(): Promise<Json | undefined>
+  /** What it grants to this actor. */
+  permissions(): Promise<Json | undefined>
+}
+
+export interface SyncSummary {
+  readonly subscriptions: readonly {
+    readonly subscriptionid: string
+    /** `refused`: the peer answered `status`. `failed`: it could not be asked now. */
+    readonly outcome: 'synced' | 'refused' | 'failed'
+    readonly status?: number
+    readonly sequence?: number
+  }[]
+  /** The peer does not know the relationship any more, so it ended here too. */
+  readonly trustEnded: boolean
+}
+
+/** A subscription in either direction, as the wire shows it. */
+export type Subscription = Listening
 
 /** A peer's subscription, as the wire shows it. */
 export interface Listening {

@@ -1,5 +1,5 @@
 /** What an application declares, as types: hooks, methods, actions, resources and events. */
-import type { ActorHandle } from './actor-handle.ts'
+import type { ActorHandle, Subscription } from './actor-handle.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Json } from '../json/json.ts'
 import type { TrustRecord } from '../trust/record.ts'
@@ -66,6 +66,50 @@ export interface BotCall {
   readonly body?: Json
 }
 export type BotHandler = (call: BotCall) => Awaitable<HandlerResult>
+
+export interface CallbackCall {
+  readonly actor: ActorHandle
+  /** `anonymous` on callbacks that are open to everybody. */
+  readonly caller: Caller
+  readonly name: string
+  /** The body with `method` set to GET, POST (also for PUT) or DELETE. */
+  readonly data: { readonly [member: string]: Json }
+}
+/** The answer is sent; `true` stands for itself. */
+export type CallbackHandler = (call: CallbackCall) => Awaitable<HandlerResult>
+
+export interface CallbackOptions {
+  /** Everybody may call it, without credentials: for webhooks, which prove by their content who they are. */
+  readonly public?: boolean
+}
+
+/** At the service itself, below no actor. */
+export interface AppCallbackCall {
+  readonly name: string
+  readonly data: { readonly [member: string]: Json }
+}
+export type AppCallbackHandler = (call: AppCallbackCall) => Awaitable<HandlerResult>
+
+/** A callback of a peer as it came: only where automatic sequencing is off. `false` refuses it. */
+export interface SubscriptionCall {
+  readonly actor: ActorHandle
+  readonly subscription: Subscription
+  readonly peer_id: string
+  readonly data: { readonly [member: string]: Json }
+}
+export type SubscriptionHandler = (call: SubscriptionCall) => unknown
+
+/** What a peer sent, in order, once, and stored already. */
+export interface SubscriptionData {
+  readonly actor: ActorHandle
+  readonly peer_id: string
+  readonly target: string
+  /** Relative to what is subscribed to; after a resync the whole. */
+  readonly data: Json
+  readonly sequence: number
+  readonly callback_type: 'diff' | 'resync' | 'permission'
+}
+export type SubscriptionDataHandler = (data: SubscriptionData) => unknown
 
 /** A kind of companion: an actor that another service makes on request, for this actor to look after. */
 export interface CompanionKind {

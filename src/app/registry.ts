@@ -2,7 +2,10 @@
 import type { TrustType } from '../permission/trust-types.ts'
 import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from './schema.ts'
 import type {
+  AppCallbackHandler,
   BotHandler,
+  CallbackHandler,
+  CallbackOptions,
   CompanionKind,
   EventHandler,
   EventName,
@@ -12,6 +15,8 @@ import type {
   PropertyHooks,
   PropertyOperation,
   ResourceHandler,
+  SubscriptionDataHandler,
+  SubscriptionHandler,
 } from './declarations.ts'
 
 export type OperationKind = 'methods' | 'actions'
@@ -33,6 +38,11 @@ export interface Descriptor {
   readonly annotations: object
 }
 
+export interface DeclaredCallback {
+  readonly handler: CallbackHandler
+  readonly isPublic: boolean
+}
+
 const anyName = '*'
 
 export class Registry {
@@ -40,9 +50,25 @@ export class Registry {
   readonly #propertyHooks = new Map<string, PropertyHooks[]>()
   readonly #resources = new Map<string, ResourceHandler[]>()
   readonly #events = new Map<EventName, EventHandler<EventName>[]>()
+  readonly #callbacks = new Map<string, DeclaredCallback[]>()
+  readonly #appCallbacks = new Map<string, AppCallbackHandler[]>()
+  readonly #dataHandlers = new Map<string, SubscriptionDataHandler[]>()
+  readonly subscriptionHandlers: SubscriptionHandler[] = []
   readonly bots: BotHandler[] = []
   readonly trustTypes: TrustType[] = []
   readonly companions = new Map<string, CompanionKind>()
+
+  addCallback(name: string, handler: CallbackHandler, { public: isPublic = false }: CallbackOptions): void {
+    append(this.#callbacks, name, { handler, isPublic })
+  }
+
+  addAppCallback(name: string, handler: AppCallbackHandler): void {
+    append(this.#appCallbacks, name, handler)
+  }
+
+  addDataHandler(target: string, handler: SubscriptionDataHandler): void {
+    append(this.#dataHandlers, target, handler)
+  }
 
   addOperation(kind: OperationKind, name: string, metadata: OperationMetadata | null, handler: Handler): void {
     const input = metadata?.input === undefined ? null : inputSchema(metadata.input)
@@ -64,6 +90,27 @@ export class Registry {
   /** Exact name first, then `*`, each in the order of declaration. */
   operations(kind: OperationKind, name: string): readonly Operation[] {
     return named(this.#operations[kind], name)
+  }
+
+  callbacks(name: string): readonly DeclaredCallback[] {
+    return named(this.#callbacks, name)
+  }
+
+  /** Without `*`. */
+  exactCallbacks(name: string): readonly DeclaredCallback[] {
+    return this.#callbacks.get(name) ?? []
+  }
+
+  get hasAppCallbacks(): boolean {
+    return this.#appCallbacks.size > 0
+  }
+
+  appCallbacks(name: string): readonly AppCallbackHandler[] {
+    return this.#appCallbacks.get(name) ?? []
+  }
+
+  dataHandlers(target: string): readonly SubscriptionDataHandler[] {
+    return named(this.#dataHandlers, target)
   }
 
   resources(name: string): readonly ResourceHandler[] {

@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonText, normalise } from '../json/json.ts'
 import type { Incoming } from './incoming.ts'
+import { inflated } from './inflate.ts'
 import { readMultipart } from './multipart.ts'
 import { maxFormFields, Params } from './params.ts'
 
@@ -57,11 +58,22 @@ export function isUrlencoded(request: Incoming): boolean {
   }
 }
 
-/** JSON and nothing else. @throws ServiceError `invalid_json`, also for an empty body. */
-export async function readJson(request: Incoming, limits: BodyLimits): Promise<JsonText> {
-  const type = contentType(request)
+/**
+ * JSON and nothing else.
+ *
+ * @param inflates takes it packed by gzip too; the limit holds for what comes of it.
+ * @throws ServiceError `invalid_json`, also for an empty body.
+ */
+export async function readJson(
+  request: Incoming,
+  limits: BodyLimits,
+  { inflates = false }: { readonly inflates?: boolean } = {},
+): Promise<JsonText> {
+  const isPacked = inflates && request.header('content-encoding')?.trim().toLowerCase() === 'gzip'
+  const type = contentType(request, isPacked)
   if (type.media === 'multipart') throw unsupported('multipart/form-data')
-  const bytes = await request.body(limits.maxBodyBytes)
+  const sent = await request.body(limits.maxBodyBytes)
+  const bytes = isPacked && sent.length > 0 ? await inflated(sent, limits.maxBodyBytes) : sent
   if (bytes.length === 0) throw new ServiceError('invalid_json', 'Cannot read the body: it is empty')
   return normalise(decode(bytes), limits.maxJsonDepth)
 }
@@ -90,9 +102,9 @@ function decode(bytes: Uint8Array): string {
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 const charsets = new Set(['utf-8', 'utf8', 'us-ascii'])
 
-function contentType(request: Incoming): ContentType {
+function contentType(request: Incoming, isPacked = false): ContentType {
   const encoding = request.header('content-encoding')
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+  if (!isPacked && encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'Cannot read the body: compressed bodies are not taken')
   }
   if (request.hasRepeated('content-type'))

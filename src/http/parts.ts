@@ -7,7 +7,9 @@ import type { Authentication } from '../auth/authenticate.ts'
 import type { Config } from '../config/options.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import type { Callbacks } from '../operation/callbacks.ts'
 import type { Operations } from '../operation/operations.ts'
+import type { PeerFacts } from '../peer/peer-facts.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Permissions } from '../permission/permissions.ts'
@@ -18,6 +20,8 @@ import type { Properties } from '../property/properties.ts'
 import type { Companions } from '../trust/companions.ts'
 import type { Contacts } from '../trust/contacts.ts'
 import type { Trusts } from '../trust/trusts.ts'
+import type { Receiver } from '../subscription/receiver.ts'
+import type { Subscribing } from '../subscription/subscribing.ts'
 import type { Publications } from '../subscription/publications.ts'
 import type { Pages } from '../ui/pages.ts'
 
@@ -44,6 +48,10 @@ export interface Parts {
   readonly companions: Companions
   readonly peerClient: PeerClient
   readonly publications: Publications
+  readonly subscribing: Subscribing
+  readonly receiver: Receiver
+  readonly facts: PeerFacts
+  readonly callbacks: Callbacks
   readonly pages: Pages
   readonly log: Log
   readonly metrics: Metrics

@@ -4,6 +4,7 @@ import type { Parts } from './parts.ts'
 import type { Route } from './route.ts'
 import { actorRoutes } from './routes/actor.ts'
 import { botRoutes } from './routes/bot.ts'
+import { appCallbackRoutes, callbackRoutes } from './routes/callbacks.ts'
 import { devtestProxyRoutes } from './routes/devtest-proxy.ts'
 import { devtestRoutes } from './routes/devtest.ts'
 import { factoryRoutes } from './routes/factory.ts'
@@ -33,7 +34,9 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...trustRoutes,
     ...permissionRoutes,
     ...subscriptionRoutes,
+    ...callbackRoutes,
     // Where they are off they do not exist, for anybody.
+    ...(parts.registry.hasAppCallbacks ? appCallbackRoutes : []),
     ...(parts.config.devtest ? [...devtestRoutes, ...devtestProxyRoutes] : []),
   ]
   return routes

@@ -5,6 +5,7 @@ export { normalise } from './normalise.ts'
 export { deleteAt, getAt, mergeAt } from './path.ts'
 export { fromPlain, toPlain } from './plain.ts'
 export { pythonLength } from './python-length.ts'
+export { withoutLoneSurrogates } from './surrogates.ts'
 export {
   defaultMaxDepth,
   isArray,

@@ -141,6 +141,36 @@ export async function deletePendingUpTo(tx: Transaction, key: OutboundKey, seque
   await tx.run(`DELETE FROM pending_callback WHERE ${ofKey} AND sequence <= $4`, ...keyOf(key), sequence)
 }
 
+/** The peer had not produced numbers above `sequence` yet when it was asked, after these came: they never were its own. */
+export async function deletePendingAbove(
+  tx: Transaction,
+  key: OutboundKey,
+  sequence: number,
+  receivedBefore: number,
+): Promise<void> {
+  await tx.run(
+    `DELETE FROM pending_callback WHERE ${ofKey} AND sequence > $4 AND received_at < $5`,
+    ...keyOf(key),
+    sequence,
+    receivedBefore,
+  )
+}
+
+/** Every subscription to the peer fetches the whole as soon as may be. */
+export async function markForFetch(
+  tx: Transaction,
+  { actorId, peerId }: Pick<OutboundKey, 'actorId' | 'peerId'>,
+  now: number,
+): Promise<void> {
+  await tx.run(
+    `UPDATE outbound_subscription SET resync_pending = 1, gap_due_at = $3, attempts = 0
+     WHERE actor_id = $1 AND peer_id = $2`,
+    actorId,
+    peerId,
+    now,
+  )
+}
+
 /** The earliest time at which a gap is given up; null when there is none. */
 export async function findNextGap(q: Queries): Promise<number | null> {
   const row = await q.get<{ due: number | null }>(

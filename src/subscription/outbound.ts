@@ -1,5 +1,6 @@
 /** A subscription of this actor to a peer. */
-import type { Scope } from './inbound.ts'
+import type { Subscription } from '../app/actor-handle.ts'
+import { isTold, type Scope } from './inbound.ts'
 
 export interface OutboundSubscription extends Scope {
   readonly actorId: string
@@ -25,4 +26,44 @@ export interface Numbered {
   readonly sequence: number
   /** JSON text of `HeldBody`. */
   readonly body: string
+}
+
+/**
+ * Whether what comes for this subscription goes into the copy. Where several cover the same, one alone does: applied
+ * twice, an addition to a list would be there twice.
+ *
+ * @param ofPeer all subscriptions to the same peer.
+ */
+export function storesFor(subscription: OutboundSubscription, ofPeer: readonly OutboundSubscription[]): boolean {
+  if (subscription.target !== 'properties') return false
+  return !ofPeer.some((other) => other !== subscription && takesPlaceOf(other, subscription))
+}
+
+function takesPlaceOf(other: OutboundSubscription, one: OutboundSubscription): boolean {
+  // One that is only polled knows less than one that is told.
+  if (!covers(other, one) || (isTold(one.granularity) && !isTold(other.granularity))) return false
+  if (!covers(one, other) || (isTold(other.granularity) && !isTold(one.granularity))) return true
+  return other.createdAt === one.createdAt ? other.subscriptionId < one.subscriptionId : other.createdAt < one.createdAt
+}
+
+/** Whether everything in the second scope is in the first one. */
+export function covers(wide: Scope, narrow: Scope): boolean {
+  if (wide.target !== narrow.target) return false
+  if (wide.subtarget === '') return true
+  return wide.subtarget === narrow.subtarget && (wide.resource === '' || wide.resource === narrow.resource)
+}
+
+/** As the wire shows a subscription. */
+export function outboundData(subscription: OutboundSubscription): Subscription {
+  return {
+    id: subscription.actorId,
+    peerid: subscription.peerId,
+    subscriptionid: subscription.subscriptionId,
+    granularity: subscription.granularity,
+    target: subscription.target,
+    subtarget: subscription.subtarget,
+    resource: subscription.resource,
+    sequence: subscription.sequence,
+    callback: true,
+  }
 }

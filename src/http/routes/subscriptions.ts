@@ -3,12 +3,13 @@ import { nameOf } from '../../auth/caller.ts'
 import { ServiceError } from '../../errors.ts'
 import { array, type JsonText, known, object, stringText, stringValue } from '../../json/json.ts'
 import type { Polled, Timeline } from '../../subscription/publications.ts'
+import { endSubscription } from '../../subscription/ending.ts'
 import type { SubscriptionRecord } from '../../subscription/record-store.ts'
 import { fieldsOf, type Fields } from '../../trust/fields.ts'
 import { type Answer, json, jsonText, noContent } from '../answer.ts'
-import { readJson } from '../body.ts'
+import { readJson, readJsonOrForm } from '../body.ts'
 import type { ActorExchange, Route } from '../route.ts'
-import { actorErrors, writeErrors } from '../schemas.ts'
+import { actorErrors, errorResponses, writeErrors } from '../schemas.ts'
 import { urlOf } from '../urls.ts'
 
 const path = '/:actor/subscriptions'
@@ -58,6 +59,28 @@ export const subscriptionRoutes: readonly Route[] = [
     query: { peerid: 'Only those with this peer', ...scopeQuery },
     responses: { 200: { text: 'The subscriptions', schema: listSchema }, ...actorErrors },
     handler: listAll,
+  },
+  {
+    id: 'subscribe',
+    method: 'POST',
+    path,
+    access: 'subscriptions',
+    summary: 'Begins to listen to a peer, and fetches what it shows',
+    request: {
+      'application/json': {
+        type: 'object',
+        required: ['peerid', 'target'],
+        properties: {
+          peerid: { type: 'string' },
+          target: { type: 'string' },
+          subtarget: { type: ['string', 'null'] },
+          resource: { type: ['string', 'null'] },
+          granularity: { type: 'string', description: '`high`, `low`, or anything else to poll (`none` unless given)' },
+        },
+      },
+    },
+    responses: { 204: 'Subscribed; Location is the subscription at the peer', ...errorResponses(408), ...writeErrors },
+    handler: subscribe,
   },
   {
     id: 'listSubscriptionsOfPeer',
@@ -159,6 +182,22 @@ async function listAll({ parts, actor, query }: ActorExchange): Promise<Answer> 
   const filter = peerId === undefined ? scopeIn(query) : { peerId }
   const records = await parts.publications.records(actor.id, filter)
   return json(200, { id: actor.id, data: records.map((record) => recordView(actor.id, record)) })
+}
+
+async function subscribe({ parts, actor, request, query }: ActorExchange): Promise<Answer> {
+  const body = await readJsonOrForm(request, parts.config)
+  if (body.kind === 'text')
+    throw new ServiceError('invalid_json', 'Cannot read the body: it is neither JSON nor a form')
+  const fields = body.kind === 'json' ? fieldsOf(body.json, 'subscribe') : null
+  const form = body.kind === 'form' ? body.form : query
+  const field = (name: string): string => (fields === null ? form.get(name) : optionalText(fields, name)) ?? ''
+  const [peerId, target] = [field('peerid'), field('target')]
+  if (peerId === '' || target === '')
+    throw new ServiceError('bad_request', 'Cannot subscribe: peerid and target have to be given')
+  const granularity = field('granularity') || 'none'
+  const wish = { target, subtarget: field('subtarget'), resource: field('resource'), granularity }
+  const { location } = await parts.subscribing.subscribe(actor, peerId, wish)
+  return noContent({ Location: location })
 }
 
 async function listOfPeer({ parts, actor, params, query }: ActorExchange): Promise<Answer> {
@@ -329,7 +368,7 @@ async function end(exchange: ActorExchange): Promise<Answer> {
   const { parts, actor, caller } = exchange
   const address = addressOf(exchange)
   const isPeer = caller.kind === 'peer'
-  const wasThere = await parts.publications.end(actor, address, isPeer ? 'peer' : 'owner')
+  const wasThere = await endSubscription(parts, actor, address, isPeer ? 'peer' : 'owner')
   if (!wasThere && !isPeer) throw noSubscription(address)
   return noContent()
 }

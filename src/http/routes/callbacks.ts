@@ -1,0 +1,203 @@
+/** `/<actor>/callbacks`: what peers tell the actor, and the callbacks that the application declared. */
+import { anonymous, type Caller } from '../../auth/caller.ts'
+import { ServiceError } from '../../errors.ts'
+import { isObject, type Json, type JsonText, toPlain } from '../../json/json.ts'
+import { refusal } from '../../permission/permission.ts'
+import { parseCallback } from '../../subscription/processor.ts'
+import { endSubscription } from '../../subscription/ending.ts'
+import { outboundData } from '../../subscription/outbound.ts'
+import { type Answer, jsonText, noContent } from '../answer.ts'
+import { readJson, readJsonOrForm } from '../body.ts'
+import { type ActorExchange, type Exchange, type Method, type OpenExchange, type Route, rightOf } from '../route.ts'
+import { actorErrors, anyValue, errorResponses, writeErrors } from '../schemas.ts'
+
+const path = '/:actor/callbacks'
+const ofSubscription = `${path}/subscriptions/:peerid/:subscription`
+const ofPermissions = `${path}/permissions/:peerid`
+const sender = { param: 'peerid', standing: 'approved', exclusive: true } as const
+
+const callbackSchema = {
+  type: 'object',
+  properties: {
+    id: { type: 'string', description: 'The peer' },
+    subscriptionid: { type: 'string' },
+    target: { type: 'string' },
+    subtarget: { type: ['string', 'null'] },
+    resource: { type: ['string', 'null'] },
+    sequence: { type: 'integer' },
+    timestamp: { type: 'string' },
+    granularity: { type: 'string' },
+    data: anyValue,
+    replaces: { type: 'boolean', description: 'The values in `data` are whole, not parts to be merged' },
+    url: { type: 'string', description: 'Where the data can be fetched, below the address of the peer' },
+    type: { type: 'string', enum: ['diff', 'resync', 'permission'] },
+  },
+} as const
+
+export const callbackRoutes: readonly Route[] = [
+  ...(['POST', 'PUT'] as const).map(
+    (method): Route => ({
+      id: `${method.toLowerCase()}SubscriptionCallback`,
+      method,
+      path: ofSubscription,
+      access: 'open',
+      category: 'callbacks',
+      owner: sender,
+      summary: 'The peer tells what changed',
+      request: { 'application/json': callbackSchema },
+      responses: { 204: 'Taken, or known already', ...errorResponses(429), ...writeErrors },
+      handler: takeCallback,
+    }),
+  ),
+  {
+    id: 'deleteSubscriptionCallback',
+    method: 'DELETE',
+    path: ofSubscription,
+    access: 'callbacks',
+    owner: { param: 'peerid', standing: 'approved' },
+    summary: 'Ends a subscription, in either direction',
+    responses: { 204: 'Ended', ...actorErrors },
+    handler: end,
+  },
+  ...(['POST', 'PUT'] as const).map(
+    (method): Route => ({
+      id: `${method.toLowerCase()}PermissionCallback`,
+      method,
+      path: ofPermissions,
+      access: 'callbacks',
+      owner: sender,
+      summary: 'The peer tells what it grants from now on',
+      request: { 'application/json': { type: 'object', properties: { data: { type: ['object', 'null'] } } } },
+      responses: { 204: 'Taken', ...writeErrors },
+      handler: takePermissions,
+    }),
+  ),
+  ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(
+    (method): Route => ({
+      id: `${method.toLowerCase()}Callback`,
+      method,
+      path: `${path}/*`,
+      access: 'open',
+      summary: 'A callback of the application',
+      ...(method === 'POST' || method === 'PUT' ? { request: { 'application/json': anyValue } } : {}),
+      responses: {
+        200: { text: 'What the handler answered, true, or false when none took it', schema: anyValue },
+        ...(method === 'POST' || method === 'PUT' ? writeErrors : actorErrors),
+      },
+      handler: call,
+    }),
+  ),
+]
+
+/** Those of the whole application; where it declares none there is nothing. */
+export const appCallbackRoutes: readonly Route[] = (['GET', 'POST', 'PUT', 'DELETE'] as const).map(
+  (method): Route => ({
+    id: `${method.toLowerCase()}AppCallback`,
+    method,
+    path: '/callbacks/:name',
+    access: 'service',
+    summary: 'A callback of the whole application',
+    responses: { 200: { text: 'What the handler answered', schema: anyValue }, ...errorResponses(404) },
+    handler: callApp,
+  }),
+)
+
+/**
+ * What does not exist is 404 before credentials count: a peer whose secret went with the relationship has to learn that
+ * its subscriber is gone.
+ */
+async function takeCallback(exchange: OpenExchange): Promise<Answer> {
+  const { parts, actor, params, request } = exchange
+  const key = { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
+  const subscription = await parts.receiver.find(key)
+  if (subscription === null) throw new ServiceError('not_found', 'There is no such subscription')
+  const caller = await exchange.authorised()
+  const body = await readJson(request, parts.config, { inflates: true })
+  if (!parts.config.autoSequence) {
+    const data = objectOf(body)
+    const call_ = { subscription: outboundData(subscription), peer_id: key.peerId, data }
+    if (await parts.callbacks.raw(actor, caller, call_)) return noContent()
+    throw new ServiceError('rejected', 'Cannot take this callback: the application does not want it')
+  }
+  await parts.receiver.take(key, parseCallback(body, parts.config.maxJsonDepth))
+  return noContent()
+}
+
+async function end({ parts, actor, caller, params }: ActorExchange): Promise<Answer> {
+  const address = { peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
+  const isPeer = caller.kind === 'peer'
+  const wasThere = await endSubscription(parts, actor, address, isPeer ? 'peer' : 'owner')
+  if (!wasThere && !isPeer) throw new ServiceError('not_found', 'There is no such subscription')
+  return noContent()
+}
+
+async function takePermissions({ parts, actor, caller, params, request }: ActorExchange): Promise<Answer> {
+  const peerId = params['peerid'] ?? ''
+  const body = await readJson(request, parts.config, { inflates: true })
+  const granted = await parts.facts.granted({ actorId: actor.id, peerId }, body)
+  if (granted !== null) {
+    await parts.callbacks.heard({ actor, caller }, 'permissions', {
+      ...objectOf(body),
+      granting_actor_id: peerId,
+      method: 'POST',
+      permission_changes: { ...granted.changes },
+    })
+  }
+  return noContent()
+}
+
+function objectOf(body: JsonText): { readonly [member: string]: Json } {
+  if (!isObject(body))
+    throw new ServiceError('bad_request', 'Cannot take this callback: the body must be a JSON object')
+  return toPlain(body) as { readonly [member: string]: Json }
+}
+
+/** These addresses are the service's own, whatever an application declares. */
+const reserved: ReadonlySet<string> = new Set(['subscriptions', 'permissions'])
+
+async function call(exchange: OpenExchange): Promise<Answer> {
+  const { parts, actor, rest, request } = exchange
+  const name = rest.join('/')
+  if (reserved.has(rest[0] ?? '')) throw new ServiceError('not_found', 'There is nothing at this address')
+  const isOpen = parts.callbacks.isPublic(name) && request.header('authorization') === undefined
+  const caller = isOpen ? anonymous : await exchange.authenticated()
+  if (!isOpen) refuseUnlessKnown(exchange, caller)
+  return jsonText(200, await parts.callbacks.call({ actor, caller }, name, await dataOf(exchange)))
+}
+
+/** Every peer that the owner approved may call; whoever else by its role. */
+function refuseUnlessKnown({ parts, method }: OpenExchange, caller: Caller): void {
+  if (caller.kind === 'peer' && caller.approved) return
+  const wanted = { category: 'callbacks', right: rightOf(method) } as const
+  const verdict = parts.permission.mayTouch(caller, wanted)
+  if (!verdict.allowed) throw refusal(caller, wanted, verdict)
+}
+
+async function callApp(exchange: Exchange): Promise<Answer> {
+  const { parts, params } = exchange
+  return jsonText(200, await parts.callbacks.callApp(params['name'] ?? '', await dataOf(exchange)))
+}
+
+/** Whatever the sender of a webhook makes of its body: an object or a form is its members, anything else is `body`. */
+async function dataOf({ parts, method, request }: Exchange): Promise<{ readonly [member: string]: Json }> {
+  if (method === 'GET' || method === 'DELETE') return { method }
+  const body = await readJsonOrForm(request, parts.config)
+  switch (body.kind) {
+    case 'none':
+      return { method: calledMethod(method) }
+    case 'form':
+      return { ...Object.fromEntries(body.form.entries), method: calledMethod(method) }
+    case 'text':
+      return { body: body.text, method: calledMethod(method) }
+    case 'json':
+      return isObject(body.json)
+        ? { ...(toPlain(body.json) as { readonly [member: string]: Json }), method: calledMethod(method) }
+        : { body: toPlain(body.json), method: calledMethod(method) }
+    default:
+      return body satisfies never
+  }
+}
+
+function calledMethod(method: Method): Method {
+  return method === 'PUT' ? 'POST' : method
+}

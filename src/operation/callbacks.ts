@@ -1,0 +1,111 @@
+/** Runs the callbacks that the application declared. */
+import type { ActorHandle } from '../app/actor-handle.ts'
+import type { SubscriptionCall } from '../app/declarations.ts'
+import { handlerResult } from '../app/handler-result.ts'
+import type { Registry } from '../app/registry.ts'
+import type { Caller } from '../auth/caller.ts'
+import { ServiceError } from '../errors.ts'
+import { isObject, type Json, type JsonText, known } from '../json/json.ts'
+import type { Log } from '../observe/log.ts'
+import type { Access } from './operations.ts'
+
+export interface CallbacksParts {
+  readonly registry: Registry
+  readonly log: Log
+  readonly handleOf: (actor: Access['actor']) => ActorHandle
+}
+
+export type CallbackData = { readonly [member: string]: Json }
+
+export class Callbacks {
+  readonly #parts: CallbacksParts
+
+  constructor(parts: CallbacksParts) {
+    this.#parts = parts
+  }
+
+  /** Whether everybody may call it. `*` stands for names that somebody thought of, so it never opens one. */
+  isPublic(name: string): boolean {
+    return this.#parts.registry.exactCallbacks(name).some(({ isPublic }) => isPublic)
+  }
+
+  /**
+   * The answer of the first handler that gives one that counts: an object, or `true`; `false` when none does.
+   *
+   * @throws ServiceError `not_found` when no such callback was declared.
+   */
+  async call({ actor, caller }: Access, name: string, data: CallbackData): Promise<JsonText> {
+    const declared = this.#parts.registry.callbacks(name)
+    const open = caller.kind === 'anonymous' ? declared.filter(({ isPublic }) => isPublic) : declared
+    if (open.length === 0) throw noCallback(name)
+    const handle = this.#parts.handleOf(actor)
+    for (const { handler } of open) {
+      const result = await handler({ actor: handle, caller, name, data })
+      if (result) return answerOf(result)
+    }
+    return known('false')
+  }
+
+  /** As `call`, at the service itself. */
+  async callApp(name: string, data: CallbackData): Promise<JsonText> {
+    const handlers = this.#parts.registry.appCallbacks(name)
+    if (handlers.length === 0) throw noCallback(name)
+    for (const handler of handlers) {
+      const result = await handler({ name, data })
+      if (result) return answerOf(result)
+    }
+    return known('false')
+  }
+
+  /** As `tell`, for who is not in hand yet. */
+  async heard({ actor, caller }: Access, name: string, data: CallbackData): Promise<void> {
+    if (this.#parts.registry.exactCallbacks(name).length > 0) {
+      await this.tell(this.#parts.handleOf(actor), caller, name, data)
+    }
+  }
+
+  /** Tells the handlers of this very name what the service did already; one that throws is logged. */
+  async tell(handle: ActorHandle, caller: Caller, name: string, data: CallbackData): Promise<void> {
+    for (const { handler } of this.#parts.registry.exactCallbacks(name)) {
+      try {
+        await handler({ actor: handle, caller, name, data })
+      } catch (error) {
+        this.#parts.log.error({ error, callback: name }, 'A callback handler failed')
+      }
+    }
+  }
+
+  /**
+   * Hands a peer's callback to the application as it came.
+   *
+   * @returns false when there is nobody to hand it to, or a handler refuses it.
+   */
+  async raw(
+    actor: Access['actor'],
+    caller: Caller,
+    { subscription, peer_id, data }: Omit<SubscriptionCall, 'actor'>,
+  ): Promise<boolean> {
+    const { registry, handleOf } = this.#parts
+    const handle = handleOf(actor)
+    let isTaken = false
+    for (const handler of registry.subscriptionHandlers) {
+      if ((await handler({ actor: handle, subscription, peer_id, data })) === false) return false
+      isTaken = true
+    }
+    const named = { ...data, subscription: { ...subscription }, peerid: peer_id, method: 'POST' }
+    for (const { handler } of registry.exactCallbacks('subscription')) {
+      if (!(await handler({ actor: handle, caller, name: 'subscription', data: named }))) return false
+      isTaken = true
+    }
+    return isTaken
+  }
+}
+
+function answerOf(result: unknown): JsonText {
+  const text = handlerResult(result)
+  return isObject(text) ? text : known('true')
+}
+
+function noCallback(name: string): ServiceError {
+  return new ServiceError('not_found', `There is no callback ${JSON.stringify(name.slice(0, 120))}`)
+}

@@ -1,0 +1,55 @@
+/** The SQL of what is remembered about peers, among the actor's attributes (test clients look there). */
+import { type JsonText, known } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+
+export const factBuckets = {
+  profile: '_peer_profiles',
+  capabilities: '_peer_capabilities',
+  permissions: '_peer_permissions',
+} as const
+
+export type FactKind = keyof typeof factBuckets
+
+export interface PeerKey {
+  readonly actorId: string
+  readonly peerId: string
+}
+
+/** Names both, so that nobody reads what another actor of the same service knows. */
+export function factName({ actorId, peerId }: PeerKey): string {
+  return `${actorId}:${peerId}`
+}
+
+export async function findFact(q: Queries, key: PeerKey, kind: FactKind): Promise<JsonText | null> {
+  const row = await q.get<{ data: string }>(
+    'SELECT data FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3',
+    key.actorId,
+    factBuckets[kind],
+    factName(key),
+  )
+  return row === undefined ? null : known(row.data)
+}
+
+export async function putFact(tx: Transaction, key: PeerKey, kind: FactKind, data: string, now: number): Promise<void> {
+  await tx.run(
+    `INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (actor_id, bucket, name) DO UPDATE SET data = excluded.data, timestamp = excluded.timestamp`,
+    key.actorId,
+    factBuckets[kind],
+    factName(key),
+    data,
+    now,
+  )
+}
+
+/** Everything that is remembered about a peer, the copy of its data included: one statement. */
+export async function forgetPeer(tx: Transaction, actorId: string, peerId: string): Promise<void> {
+  await tx.run(
+    `DELETE FROM attribute WHERE actor_id = $1
+       AND (bucket = $2 OR (name = $3 AND bucket IN ($4, $5, $6)))`,
+    actorId,
+    `remote:${peerId}`,
+    factName({ actorId, peerId }),
+    ...Object.values(factBuckets),
+  )
+}

@@ -1,0 +1,102 @@
+/**
+ * Fetches what stayed missing: at its time, after a restart too, and, looking once a while, what other processes left.
+ * What is being fetched is held in the store, so that one process alone does it.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Cancel, Timers } from '../delivery/timers.ts'
+import type { Log } from '../observe/log.ts'
+import { runInContext } from '../observe/context.ts'
+import type { Store } from '../store/store.ts'
+import type { OutboundKey } from './outbound.ts'
+import { claimGaps, findNextGap } from './outbound-store.ts'
+
+export interface GapWorkerParts {
+  readonly store: Store
+  readonly fill: (key: OutboundKey) => Promise<void>
+  readonly timers: Timers
+  readonly now: () => number
+  readonly log: Log
+}
+
+/** Longer than fetching a large actor takes. */
+const holdMs = 300_000
+/** How long what another process left may lie unseen. */
+const pollMs = 5000
+const mostAtOnce = 8
+
+export class GapWorker {
+  readonly #parts: GapWorkerParts
+  readonly #running = new Set<Promise<void>>()
+  #looking: Promise<void> | undefined
+  #isDue = false
+  #isStopping = false
+  #cancelTimer: Cancel = () => {}
+
+  constructor(parts: GapWorkerParts) {
+    this.#parts = parts
+  }
+
+  /** Looks for what is due, now. */
+  readonly wake = (): void => {
+    if (this.#isStopping) return
+    this.#isDue = true
+    if (this.#looking !== undefined) return
+    this.#cancelTimer()
+    this.#looking = this.#look().finally(() => {
+      this.#looking = undefined
+      if (this.#isDue) this.wake()
+    })
+  }
+
+  /** Begins nothing new; what runs ends with the calls it makes. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#cancelTimer()
+    await this.#looking
+  }
+
+  /** Once nothing runs any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running)
+  }
+
+  async #look(): Promise<void> {
+    const { store, timers, now, log } = this.#parts
+    let wait = pollMs
+    this.#isDue = false
+    try {
+      const due = await store.read(findNextGap)
+      if (due !== null && due <= now()) await this.#claim()
+      else if (due !== null) wait = Math.min(pollMs, due - now())
+    } catch (error) {
+      log.warn({ error }, 'Looking for what is missing in subscriptions failed; it is done again')
+    }
+    if (!this.#isStopping) this.#cancelTimer = timers.setTimer(Math.max(1, wait), this.wake)
+  }
+
+  async #claim(): Promise<void> {
+    const { store, now } = this.#parts
+    const limit = mostAtOnce - this.#running.size
+    if (limit <= 0) return
+    const keys = await store.write((tx) => claimGaps(tx, { now: now(), until: now() + holdMs, limit }))
+    for (const key of keys) {
+      const run = this.#fill(key)
+      this.#running.add(run)
+      void run.finally(() => {
+        this.#running.delete(run)
+        this.wake()
+      })
+    }
+  }
+
+  async #fill(key: OutboundKey): Promise<void> {
+    await runInContext({ requestId: randomUUID(), actorId: key.actorId, peerId: key.peerId }, async () => {
+      try {
+        await this.#parts.fill(key)
+      } catch (error) {
+        // It stays held for a while, and is tried again after that.
+        this.#parts.log.error({ error }, 'What is missing in a subscription could not be fetched')
+      }
+    })
+  }
+}

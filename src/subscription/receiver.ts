@@ -1,0 +1,369 @@
+/**
+ * What peers send to this actor's subscriptions: put in order, applied to the copy once, and handed on. A callback is
+ * acknowledged only when what it brought, and its number, are durable together.
+ */
+import type { EnqueueNotice } from '../delivery/notice.ts'
+import { ServiceError } from '../errors.ts'
+import { known } from '../json/json.ts'
+import type { AfterCommit, Queries, Store, Transaction } from '../store/store.ts'
+import { findTrust } from '../trust/trust-store.ts'
+import type { Trust } from '../trust/trust.ts'
+import { fetchedValue, type PeerData, type Whole } from './baseline.ts'
+import type { HandOn } from './data-hooks.ts'
+import {
+  deletePendingAbove,
+  deletePendingUpTo,
+  findOutbound,
+  findOutboundOf,
+  findPending,
+  findPendingNumbers,
+  insertPending,
+  type Progress,
+  saveProgress,
+} from './outbound-store.ts'
+import { type OutboundKey, type OutboundSubscription, storesFor } from './outbound.ts'
+import {
+  awaitsResync,
+  type Callback,
+  type CallbackVerdict,
+  fetchAgainMs,
+  judgeCallback,
+  judgeResync,
+  type Kept,
+  keptText,
+  type ProcessorPolicy,
+  readKept,
+  type ReceiverState,
+} from './processor.ts'
+import { applyChanges, replaceAll } from './remote-data.ts'
+import { changesOf } from './replica-change.ts'
+
+export interface ReceiverParts {
+  readonly store: Store
+  readonly data: PeerData
+  readonly policy: ProcessorPolicy
+  readonly enqueue: EnqueueNotice
+  readonly afterCommit: AfterCommit
+  /** Hands what was applied to the application's handlers, after the commit. */
+  readonly handOn: HandOn
+  /** Looks for gaps that are due. */
+  readonly wake: () => void
+  readonly now: () => number
+}
+
+/** One number with what it brought. */
+type Item = Kept & { readonly sequence: number }
+
+/** A subscription in its actor's turn. */
+interface Locked {
+  readonly subscription: OutboundSubscription
+  readonly state: ReceiverState
+  /** Whether what comes for it is stored, or another subscription's comes for the same. */
+  readonly isStored: boolean
+}
+
+export class Receiver {
+  readonly #parts: ReceiverParts
+
+  constructor(parts: ReceiverParts) {
+    this.#parts = parts
+  }
+
+  find(key: OutboundKey): Promise<OutboundSubscription | null> {
+    return this.#parts.store.read((q) => findOutbound(q, key))
+  }
+
+  /**
+   * @throws ServiceError `too_many_requests` when too many wait for a missing one, `unavailable` when what the callback
+   *   speaks of could not be fetched, `not_found` when the subscription ended meanwhile.
+   */
+  async take(key: OutboundKey, callback: Callback): Promise<void> {
+    const { store, now, policy } = this.#parts
+    const before = await store.read((q) => this.#stateOf(q, key))
+    if (before === null) throw noSubscription()
+    const verdict = judgeCallback(before, callback, now(), policy)
+    if (verdict.kind === 'ignore') return
+    if (verdict.kind === 'refuse') throw full(verdict.retryAfterSeconds)
+    if (verdict.kind === 'replace') return this.#takeResync(key, callback)
+    const kept = await this.#keptOf(key, callback)
+    if (verdict.kind === 'pass') {
+      const subscription = await this.find(key)
+      if (subscription !== null) await this.#parts.handOn(subscription, [{ ...callback, ...kept }])
+      return
+    }
+    await this.#takeDiff(key, callback.sequence, kept)
+  }
+
+  async #stateOf(q: Queries, key: OutboundKey): Promise<ReceiverState | null> {
+    const subscription = await findOutbound(q, key)
+    return subscription === null ? null : stateOf(subscription, await findPendingNumbers(q, key))
+  }
+
+  /** With its data, fetched where the callback gives only the address. */
+  async #keptOf(key: OutboundKey, { data, url, replaces, granularity }: Callback): Promise<Kept> {
+    if (data !== null || url === null) return { data: data ?? known('{}'), replaces, granularity }
+    const trust = await this.#parts.store.read((q) => findTrust(q, key.actorId, key.peerId))
+    const diff = trust === null ? null : await this.#parts.data.diff(trust, url)
+    if (diff === null) {
+      // It is still among what can be polled.
+      await this.#fetchSoon(key, false)
+      throw unavailable('what changed could not be fetched')
+    }
+    return { ...diff, granularity: 'low' }
+  }
+
+  async #takeDiff(key: OutboundKey, sequence: number, kept: Kept): Promise<void> {
+    const { store, now, policy } = this.#parts
+    const done = await store.writeActor(key.actorId, async (tx) => {
+      const locked = await lock(tx, key)
+      if (locked === null) throw noSubscription()
+      const verdict = judgeCallback(locked.state, { type: 'diff', sequence }, now(), policy)
+      switch (verdict.kind) {
+        case 'apply': {
+          const waited = await waiting(tx, key, locked.state, sequence + 1, verdict.upTo)
+          return { locked, items: await this.#apply(tx, locked, [{ ...kept, sequence }, ...waited], verdict) }
+        }
+        case 'hold':
+          await insertPending(tx, key, { sequence, body: keptText(kept) }, now())
+          if (verdict.gapDueAt !== locked.state.gapDueAt) {
+            await this.#save(tx, locked, { gapDueAt: verdict.gapDueAt })
+          }
+          return null
+        case 'refuse':
+          throw full(verdict.retryAfterSeconds)
+        case 'ignore':
+        case 'replace':
+        case 'pass':
+          return null
+        default:
+          return verdict satisfies never
+      }
+    })
+    if (done !== null) await this.#parts.handOn(done.locked.subscription, diffs(done.items))
+  }
+
+  /** In one go with the number: either all of it is there afterwards, or nothing. */
+  async #apply(
+    tx: Transaction,
+    locked: Locked,
+    items: readonly Item[],
+    { upTo, gapDueAt }: Extract<CallbackVerdict, { kind: 'apply' | 'replace' }>,
+  ): Promise<readonly Item[]> {
+    const { now } = this.#parts
+    const { subscription, state } = locked
+    const isIntact = await applyItems(tx, locked, items, now())
+    await this.#save(tx, locked, {
+      sequence: upTo,
+      // A copy that differs is fetched anew, at once.
+      gapDueAt: isIntact ? (subscription.resyncPending ? subscription.gapDueAt : gapDueAt) : now(),
+      resyncPending: subscription.resyncPending || !isIntact,
+    })
+    if (state.pending.length > 0) await deletePendingUpTo(tx, subscription, upTo)
+    if (items.some(({ granularity }) => granularity === 'low')) await this.#acknowledge(tx, subscription, upTo)
+    return items
+  }
+
+  /** The peer keeps a low diff until it hears that it arrived. */
+  async #acknowledge(tx: Transaction, subscription: OutboundSubscription, sequence: number): Promise<void> {
+    const { actorId, peerId, subscriptionId } = subscription
+    const trust = await findTrust(tx, actorId, peerId)
+    if (trust === null) return
+    await this.#parts.enqueue(tx, {
+      kind: 'acknowledge',
+      actorId,
+      peerId,
+      method: 'PUT',
+      url: `${trust.baseuri}/subscriptions/${encodeURIComponent(actorId)}/${encodeURIComponent(subscriptionId)}`,
+      baseuri: trust.baseuri,
+      secret: trust.secret,
+      body: JSON.stringify({ sequence }),
+    })
+  }
+
+  async #save(tx: Transaction, { subscription }: Locked, progress: Partial<Progress>): Promise<void> {
+    const { sequence, gapDueAt, resyncPending, attempts } = { ...subscription, ...progress }
+    await saveProgress(tx, subscription, { sequence, gapDueAt, resyncPending, attempts })
+    if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) this.#parts.afterCommit(tx, this.#parts.wake)
+  }
+
+  async #takeResync(key: OutboundKey, { sequence }: Callback): Promise<void> {
+    const [subscription, trust] = await this.#parts.store.read((q) =>
+      Promise.all([findOutbound(q, key), findTrust(q, key.actorId, key.peerId)]),
+    )
+    if (subscription === null || trust === null) throw noSubscription()
+    const whole = await this.#parts.data.whole(trust, subscription, key.subscriptionId, sequence)
+    if (whole.kind === 'failed') {
+      await this.#fetchSoon(key, true)
+      throw unavailable(whole.reason)
+    }
+    await this.replace(key, whole, null)
+  }
+
+  /**
+   * Puts a whole into the place of what there is, and what waited for it after that.
+   *
+   * @param seen the number that was the last one applied when the whole was asked for; null when whatever was applied
+   *   since gives way.
+   * @returns false when something was applied since.
+   */
+  async replace(key: OutboundKey, whole: Extract<Whole, { kind: 'whole' }>, seen: number | null): Promise<boolean> {
+    const { store, now, policy } = this.#parts
+    const { fetched, sequence, isMoving } = whole
+    const done = await store.writeActor(key.actorId, async (tx) => {
+      const locked = await lock(tx, key)
+      if (locked === null) throw noSubscription()
+      if (seen !== null && locked.state.sequence !== seen) return null
+      const verdict = judgeResync(locked.state, sequence, now(), policy)
+      const { subscription, state, isStored } = locked
+      if (isStored) await replaceAll(tx, key, subscription, fetched, now())
+      const waited = await waiting(tx, key, state, sequence + 1, verdict.upTo)
+      const isIntact = await applyItems(tx, locked, waited, now())
+      if (state.pending.length > 0) await deletePendingUpTo(tx, key, Math.max(verdict.dropUpTo, verdict.upTo))
+      await this.#save(tx, locked, {
+        sequence: verdict.upTo,
+        gapDueAt: isMoving || !isIntact ? now() + policy.gapTimeoutMs : verdict.gapDueAt,
+        resyncPending: isMoving || !isIntact,
+        attempts: 0,
+      })
+      return { subscription, waited }
+    })
+    if (done === null) return false
+    const data = fetchedValue(fetched, done.subscription)
+    await this.#parts.handOn(done.subscription, [{ type: 'resync', sequence, data }, ...diffs(done.waited)])
+    return true
+  }
+
+  /**
+   * Applies what was polled, with what waited for it, as far as it follows without a gap.
+   *
+   * @returns the last number applied.
+   */
+  async applyPolled(key: OutboundKey, polled: readonly Item[]): Promise<number> {
+    const { store, now, policy } = this.#parts
+    const done = await store.writeActor(key.actorId, async (tx) => {
+      const locked = await lock(tx, key)
+      if (locked === null) throw noSubscription()
+      const { state } = locked
+      const known_ = new Map(polled.map((item) => [item.sequence, item]))
+      const waited = await waiting(tx, key, state, state.sequence + 1, Number.MAX_SAFE_INTEGER)
+      for (const item of waited) known_.set(item.sequence, item)
+      const items: Item[] = []
+      for (let next = known_.get(state.sequence + 1); next !== undefined; next = known_.get(next.sequence + 1)) {
+        items.push(next)
+      }
+      const last = items.at(-1)
+      if (last === undefined) return { locked, items }
+      const { sequence: upTo } = last
+      const hasGap = state.pending.some((sequence) => sequence > upTo)
+      await this.#apply(tx, locked, items, {
+        kind: 'apply',
+        upTo,
+        gapDueAt: hasGap ? now() + policy.gapTimeoutMs : null,
+      })
+      return { locked, items }
+    })
+    await this.#parts.handOn(done.locked.subscription, diffs(done.items))
+    return done.items.at(-1)?.sequence ?? done.locked.state.sequence
+  }
+
+  /** Drops what waits and cannot be the peer's own: it would be waited for again and again. */
+  async dropImpossible(key: OutboundKey, sequence: number, askedAt: number): Promise<void> {
+    const { store } = this.#parts
+    const pending = await store.read((q) => findPendingNumbers(q, key))
+    if ((pending.at(-1) ?? 0) <= sequence) return
+    await store.writeActor(key.actorId, (tx) => deletePendingAbove(tx, key, sequence, askedAt))
+  }
+
+  /** Nothing is missing (any more), as far as the peer says. */
+  async settle(key: OutboundKey): Promise<void> {
+    await this.#parts.store.writeActor(key.actorId, async (tx) => {
+      const locked = await lock(tx, key)
+      if (locked === null || locked.state.pending.length > 0) return
+      await this.#save(tx, locked, { gapDueAt: null, resyncPending: false, attempts: 0 })
+    })
+  }
+
+  /** Fetching failed: it is tried again later, ever more seldom. */
+  async postpone(key: OutboundKey): Promise<void> {
+    const { store, now } = this.#parts
+    await store.writeActor(key.actorId, async (tx) => {
+      const subscription = await findOutbound(tx, key)
+      if (subscription === null || (subscription.gapDueAt === null && !subscription.resyncPending)) return
+      const attempts = subscription.attempts + 1
+      await saveProgress(tx, key, { ...subscription, attempts, gapDueAt: now() + fetchAgainMs(attempts) })
+      this.#parts.afterCommit(tx, this.#parts.wake)
+    })
+  }
+
+  async #fetchSoon(key: OutboundKey, whole: boolean): Promise<void> {
+    const { store, now, policy } = this.#parts
+    await store.writeActor(key.actorId, async (tx) => {
+      const locked = await lock(tx, key)
+      if (locked === null) return
+      const { subscription } = locked
+      await this.#save(tx, locked, {
+        gapDueAt: subscription.gapDueAt ?? now() + policy.gapTimeoutMs,
+        resyncPending: subscription.resyncPending || whole,
+      })
+    })
+  }
+}
+
+async function lock(tx: Transaction, key: OutboundKey): Promise<Locked | null> {
+  const ofPeer = await findOutboundOf(tx, key.actorId, key.peerId)
+  const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
+  if (subscription === undefined) return null
+  const state = stateOf(subscription, await findPendingNumbers(tx, key))
+  return { subscription, state, isStored: storesFor(subscription, ofPeer) }
+}
+
+function stateOf(subscription: OutboundSubscription, pending: readonly number[]): ReceiverState {
+  const { sequence, gapDueAt } = subscription
+  return { sequence, pending, gapDueAt, awaitsResync: awaitsResync(subscription) }
+}
+
+async function waiting(
+  tx: Transaction,
+  key: OutboundKey,
+  { pending }: ReceiverState,
+  from: number,
+  to: number,
+): Promise<Item[]> {
+  if (!pending.some((sequence) => sequence >= from && sequence <= to)) return []
+  return (await findPending(tx, key, from, to)).map(({ sequence, body }) => ({ ...readKept(body), sequence }))
+}
+
+/** False when the copy turned out to differ from what the peer has. */
+function applyItems(tx: Transaction, { subscription, isStored }: Locked, items: readonly Item[], now: number) {
+  const changes = isStored ? items.flatMap(({ data, replaces }) => changesOf(subscription, data, replaces)) : []
+  return applyChanges(tx, subscription, changes, now)
+}
+
+function diffs(
+  items: readonly Item[],
+): { readonly type: 'diff'; readonly sequence: number; readonly data: Item['data'] }[] {
+  return items.map(({ sequence, data }) => ({ type: 'diff', sequence, data }))
+}
+
+export function noSubscription(): ServiceError {
+  return new ServiceError('not_found', 'There is no such subscription')
+}
+
+function full(retryAfterSeconds: number): ServiceError {
+  return new ServiceError('too_many_requests', 'Cannot take this callback: too many wait for one that is missing', {
+    retryAfterSeconds,
+    members: { retry_after: retryAfterSeconds },
+  })
+}
+
+function unavailable(reason: string): ServiceError {
+  return new ServiceError('unavailable', 'Cannot take this callback now: what it speaks of could not be fetched', {
+    reason,
+    retryAfterSeconds: 5,
+  })
+}
+
+/** What a subscription's calls go to; null when the relationship is none that could be called. */
+export function callable(trust: Trust | null): Trust | null {
+  return trust === null || trust.baseuri === '' ? null : trust
+}

@@ -1,0 +1,308 @@
+/** The subscriber's side: what this actor listens to, from the first request to the peer to the last. */
+import type { EnqueueNotice } from '../delivery/notice.ts'
+import { ServiceError } from '../errors.ts'
+import { members, normalise, stringValue } from '../json/json.ts'
+import type { Log } from '../observe/log.ts'
+import type { PeerLinks } from '../peer/peer-link.ts'
+import type { Access } from '../property/access.ts'
+import type { AfterCommit, Store, Transaction } from '../store/store.ts'
+import { findTrust } from '../trust/trust-store.ts'
+import type { Trust } from '../trust/trust.ts'
+import type { PeerData, Poll } from './baseline.ts'
+import { deleteOutbound, findOutbound, findOutboundOf, insertOutbound, markForFetch } from './outbound-store.ts'
+import { covers, type OutboundKey, type OutboundSubscription } from './outbound.ts'
+import type { Scope } from './inbound.ts'
+import { callable, noSubscription, type Receiver } from './receiver.ts'
+import { removeAll, removeNames } from './remote-data.ts'
+
+export interface SubscribingParts {
+  readonly store: Store
+  readonly links: PeerLinks
+  readonly data: PeerData
+  readonly receiver: Receiver
+  readonly enqueue: EnqueueNotice
+  readonly afterCommit: AfterCommit
+  /** Looks for gaps that are due. */
+  readonly wake: () => void
+  /** What is known about a peer besides its data: fetched after subscribing and with every synchronisation. */
+  readonly refreshFacts: (actor: Access['actor'], peerId: string, when: 'subscribed' | 'synchronised') => Promise<void>
+  /** The peer ended the relationship, as it turned out. */
+  readonly endTrust: (actor: Access['actor'], peerId: string) => Promise<void>
+  readonly now: () => number
+  readonly log: Log
+}
+
+export interface SubscriptionWish extends Scope {
+  readonly granularity: string
+}
+
+export interface Subscribed {
+  readonly subscription: OutboundSubscription
+  /** As the peer gave it. */
+  readonly location: string
+}
+
+/** What came of asking a peer for what is missing. */
+export type SyncResult =
+  | {
+      readonly kind: 'synced'
+      readonly subscriptionId: string
+      /** The last number applied. */
+      readonly sequence: number
+      /** True when the whole was fetched, not only what was missing. */
+      readonly whole: boolean
+    }
+  | { readonly kind: 'refused'; readonly subscriptionId: string; readonly status: number }
+  | { readonly kind: 'failed'; readonly subscriptionId: string; readonly reason: string }
+
+export interface PeerSync {
+  readonly results: readonly SyncResult[]
+  /** Whether the peer turned out to have ended the relationship. */
+  readonly trustEnded: boolean
+}
+
+/** The peer calls back before the whole is fetched; should this process die meanwhile, another one fetches it then. */
+const firstFetchMs = 60_000
+const longestId = 256
+const mostRounds = 16
+
+export class Subscribing {
+  readonly #parts: SubscribingParts
+
+  constructor(parts: SubscribingParts) {
+    this.#parts = parts
+  }
+
+  /** Oldest first; of one peer, or of all. */
+  list(actorId: string, peerId: string | null = null): Promise<OutboundSubscription[]> {
+    return this.#parts.store.read((q) => findOutboundOf(q, actorId, peerId))
+  }
+
+  /**
+   * Asks the peer, keeps what it answered, and fetches what there is already.
+   *
+   * @throws ServiceError `peer_failed`
+   */
+  async subscribe(actor: Access['actor'], peerId: string, wish: SubscriptionWish): Promise<Subscribed> {
+    const { store, now, afterCommit, wake, refreshFacts } = this.#parts
+    const trust = callable(await store.read((q) => findTrust(q, actor.id, peerId)))
+    if (trust === null) throw failed('there is no relationship with this peer')
+    const { subscriptionId, location } = await this.#ask(trust, wish)
+    const time = now()
+    const subscription: OutboundSubscription = {
+      ...wish,
+      actorId: actor.id,
+      peerId,
+      subscriptionId,
+      sequence: 0,
+      gapDueAt: time + firstFetchMs,
+      resyncPending: true,
+      attempts: 0,
+      createdAt: time,
+    }
+    await store.writeActor(actor.id, async (tx) => {
+      if ((await findTrust(tx, actor.id, peerId)) === null) throw failed('the relationship ended meanwhile')
+      await insertOutbound(tx, subscription)
+      afterCommit(tx, wake)
+    })
+    await this.#syncOne(trust, subscription, true)
+    await refreshFacts(actor, peerId, 'subscribed')
+    return { subscription, location }
+  }
+
+  async #ask(trust: Trust, wish: SubscriptionWish): Promise<{ subscriptionId: string; location: string }> {
+    const { actorId } = trust
+    const { target, subtarget, resource, granularity } = wish
+    const body = JSON.stringify({
+      id: actorId,
+      target,
+      ...(subtarget === '' ? {} : { subtarget }),
+      ...(resource === '' ? {} : { resource }),
+      granularity,
+    })
+    const outcome = await this.#parts.links.call(trust, 'POST', ['subscriptions', actorId], body)
+    if (outcome.kind !== 'answered') throw failed(outcome.reason)
+    if (outcome.status !== 201) throw failed(`the peer answered ${outcome.status}`)
+    const subscriptionId = idIn(outcome.body)
+    if (subscriptionId === null) throw failed('the answer names no subscription')
+    const { location } = outcome.headers
+    if (location === undefined || location === '' || !/^[!-~]+$/.test(location)) {
+      // The peer has it and would call for ever.
+      await this.#parts.store.write((tx) => this.#tellEnded(tx, trust, subscriptionId))
+      throw failed('the answer has no Location')
+    }
+    return { subscriptionId, location }
+  }
+
+  /** Ends it here at once; the peer is told afterwards, however long that takes. False when there was none. */
+  unsubscribe(key: OutboundKey): Promise<boolean> {
+    return this.#end(key, true)
+  }
+
+  /** The peer says that it ended. False when there was none. */
+  endedByPeer(key: OutboundKey): Promise<boolean> {
+    return this.#end(key, false)
+  }
+
+  #end(key: OutboundKey, tell: boolean): Promise<boolean> {
+    const { store, afterCommit, wake } = this.#parts
+    return store.writeActor(key.actorId, async (tx) => {
+      const trust = tell ? await findTrust(tx, key.actorId, key.peerId) : null
+      if (!(await deleteOutbound(tx, key))) return false
+      await this.#forget(tx, key)
+      if (callable(trust) !== null && trust !== null) await this.#tellEnded(tx, trust, key.subscriptionId)
+      afterCommit(tx, wake)
+      return true
+    })
+  }
+
+  /** What no other subscription covers goes; where one took the place of others, these have their own again. */
+  async #forget(tx: Transaction, key: OutboundKey): Promise<void> {
+    const others = await findOutboundOf(tx, key.actorId, key.peerId)
+    const covering = others.filter(({ target }) => target === 'properties')
+    if (covering.length === 0) return removeAll(tx, key)
+    const name = (subtarget: string): Scope => ({ target: 'properties', subtarget, resource: '' })
+    await removeNames(
+      tx,
+      key,
+      (found) => !covering.some((other) => covers(other, name(found)) || other.subtarget === found),
+    )
+    await markForFetch(tx, key, this.#parts.now())
+  }
+
+  async #tellEnded(tx: Transaction, trust: Trust, subscriptionId: string): Promise<void> {
+    const { actorId, peerId, baseuri, secret } = trust
+    await this.#parts.enqueue(tx, {
+      kind: 'unsubscribe',
+      actorId,
+      peerId,
+      method: 'DELETE',
+      url: `${baseuri}/callbacks/subscriptions/${encodeURIComponent(actorId)}/${encodeURIComponent(subscriptionId)}`,
+      baseuri,
+      secret,
+      body: null,
+    })
+  }
+
+  /**
+   * Fetches what is missing, or the whole where that cannot be told. Nothing is removed, whatever the peer answers.
+   *
+   * @throws ServiceError `not_found`
+   */
+  async sync(key: OutboundKey): Promise<SyncResult> {
+    const found = await this.#parts.store.read((q) =>
+      Promise.all([findTrust(q, key.actorId, key.peerId), findOutbound(q, key)]),
+    )
+    const trust = callable(found[0])
+    if (trust === null || found[1] === null) throw noSubscription()
+    return this.#syncOne(trust, found[1], true)
+  }
+
+  /** As `sync`, because a number is missing: the whole is fetched only when the missing ones cannot be had. */
+  async fill(key: OutboundKey): Promise<void> {
+    const found = await this.#parts.store.read((q) =>
+      Promise.all([findTrust(q, key.actorId, key.peerId), findOutbound(q, key)]),
+    )
+    const trust = callable(found[0])
+    if (trust !== null && found[1] !== null) await this.#syncOne(trust, found[1], false)
+  }
+
+  async #syncOne(trust: Trust, subscription: OutboundSubscription, asked: boolean): Promise<SyncResult> {
+    const { subscriptionId } = subscription
+    let result: SyncResult
+    try {
+      result = await this.#syncOnce(trust, subscription, asked)
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code === 'store_unavailable') throw error
+      result = { kind: 'failed', subscriptionId, reason: error.message }
+    }
+    if (result.kind === 'failed') {
+      this.#parts.log.warn({ reason: result.reason, subscriptionId }, 'A subscription could not be synchronised')
+    }
+    if (result.kind !== 'synced') await this.#parts.receiver.postpone(subscription)
+    return result
+  }
+
+  async #syncOnce(trust: Trust, subscription: OutboundSubscription, asked: boolean): Promise<SyncResult> {
+    const { data, receiver } = this.#parts
+    const { subscriptionId } = subscription
+    let hasApplied = false
+    for (let round = 1; round <= mostRounds; round++) {
+      const askedAt = this.#parts.now()
+      const poll: Poll = await data.poll(trust, subscriptionId)
+      if (poll.kind !== 'polled') return { ...poll, subscriptionId }
+      await receiver.dropImpossible(subscription, poll.sequence, askedAt)
+      const before = await receiver.find(subscription)
+      if (before === null) throw noSubscription()
+      const news = poll.diffs.filter(({ sequence }) => sequence > before.sequence)
+      const last = news.at(-1)
+      if (!before.resyncPending && last !== undefined && news[0]?.sequence === before.sequence + 1) {
+        const sequence = await receiver.applyPolled(
+          subscription,
+          news.map((diff) => ({ ...diff, granularity: '' })),
+        )
+        hasApplied ||= sequence > before.sequence
+        if (sequence > before.sequence) {
+          await data.acknowledge(trust, subscriptionId, sequence)
+          if (sequence >= poll.sequence) {
+            await receiver.settle(subscription)
+            return { kind: 'synced', subscriptionId, sequence, whole: false }
+          }
+          continue
+        }
+      }
+      if (poll.sequence === before.sequence && !before.resyncPending && (hasApplied || !asked)) {
+        await receiver.settle(subscription)
+        return { kind: 'synced', subscriptionId, sequence: before.sequence, whole: false }
+      }
+      const whole = await data.whole(trust, subscription, subscriptionId, poll.sequence)
+      if (whole.kind === 'failed') return { ...whole, subscriptionId }
+      // What a callback brought meanwhile is newer than what was fetched.
+      if (!(await receiver.replace(subscription, whole, before.sequence))) continue
+      if (whole.sequence > 0) await data.acknowledge(trust, subscriptionId, whole.sequence)
+      return { kind: 'synced', subscriptionId, sequence: whole.sequence, whole: true }
+    }
+    return { kind: 'failed', subscriptionId, reason: 'The peer went on changing all the time' }
+  }
+
+  /**
+   * Synchronises every subscription to the peer. When the peer knows none of them any more, either they are dead or the
+   * relationship is: it is asked which, and what is dead goes.
+   */
+  async syncPeer(actor: Access['actor'], peerId: string): Promise<PeerSync> {
+    const { store, data, refreshFacts, endTrust } = this.#parts
+    const [found, subscriptions] = await store.read((q) =>
+      Promise.all([findTrust(q, actor.id, peerId), findOutboundOf(q, actor.id, peerId)]),
+    )
+    const trust = callable(found)
+    if (trust === null)
+      throw new ServiceError('not_found', 'Cannot synchronise: there is no relationship with this peer')
+    const results: SyncResult[] = []
+    for (const subscription of subscriptions) results.push(await this.#syncOne(trust, subscription, true))
+    const areGone = results.length > 0 && results.every((result) => result.kind === 'refused' && result.status === 404)
+    if (areGone) {
+      const isKnown = await data.knowsUs(trust)
+      if (isKnown === false) {
+        await endTrust(actor, peerId)
+        return { results, trustEnded: true }
+      }
+      if (isKnown === true) for (const subscription of subscriptions) await this.#end(subscription, false)
+    }
+    await refreshFacts(actor, peerId, 'synchronised')
+    return { results, trustEnded: false }
+  }
+}
+
+function idIn(body: string): string | null {
+  try {
+    const id = stringValue(members(normalise(body))?.get('subscriptionid') ?? normalise('null'))
+    return id === null || id === '' || id.length > longestId || !/^[^\0/]+$/.test(id) || !id.isWellFormed() ? null : id
+  } catch {
+    return null
+  }
+}
+
+/** The reason is for the log. */
+function failed(reason: string): ServiceError {
+  return new ServiceError('peer_failed', 'Cannot subscribe: the other actor did not answer as it has to', { reason })
+}
