@@ -11,6 +11,8 @@ import type { TrustFacts } from '../../src/trust/trust.ts'
 import type { TestActor, TestService } from './service.ts'
 
 export interface Received {
+  /** By the peer's clock. */
+  readonly at: number
   readonly method: string
   readonly path: string
   readonly headers: IncomingMessage['headers']
@@ -32,6 +34,7 @@ export class RecordingPeer {
   replies: Reply[] = [204]
   /** How many requests were unanswered at once at most. */
   mostAtOnce = 0
+  now: () => number = Date.now
   #open = 0
   #server: Server | undefined
   readonly #sockets = new Set<Socket>()
@@ -70,7 +73,13 @@ export class RecordingPeer {
     const raw = Buffer.concat(chunks)
     const text = (request.headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw).toString('utf8')
     const body = text === '' ? null : (JSON.parse(text) as Record<string, unknown>)
-    this.received.push({ method: request.method ?? '', path: request.url ?? '', headers: request.headers, body })
+    this.received.push({
+      at: this.now(),
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: request.headers,
+      body,
+    })
     const reply = this.replies.length > 1 ? this.replies.shift() : this.replies[0]
     const [heard, others] = [this.#heard, []]
     this.#heard = others

@@ -1,0 +1,608 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, describe, it } from 'node:test'
+import { ManualClock } from '../support/manual-clock.ts'
+import {
+  RecordingPeer,
+  type Reply,
+  type RelationshipOptions,
+  relateTo,
+  type TestRelationship,
+} from '../support/recording-peer.ts'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { faulty, type FaultyStore } from '../support/stores.ts'
+
+interface World {
+  readonly service: TestService
+  readonly clock: ManualClock
+  readonly actor: TestActor
+  readonly remote: RecordingPeer
+  readonly peer: TestRelationship
+  readonly id: string
+  put(value: unknown, name?: string): Promise<void>
+  timeline(): Promise<{
+    state: string
+    data: { sequence: number; outcome: string; reason: string; attempts: number }[]
+  }>
+}
+
+const remotes: RecordingPeer[] = []
+afterEach(async () => {
+  for (const remote of remotes.splice(0)) await remote.stop()
+})
+
+async function remotePeer(clock?: ManualClock): Promise<RecordingPeer> {
+  const remote = await new RecordingPeer().start()
+  if (clock !== undefined) remote.now = clock.now
+  remotes.push(remote)
+  return remote
+}
+
+/** Lets time pass in small steps, and everything else happen between them, until something holds. */
+async function until(clock: ManualClock, holds: () => boolean | Promise<boolean>, stepMs = 100): Promise<void> {
+  for (let step = 0; step < 3000; step++) {
+    if (await holds()) return
+    clock.pass(stepMs)
+    await pause(1)
+  }
+  assert.fail(`It does not hold after ${3000 * stepMs} ms: ${String(holds)}`)
+}
+
+forEachService((start, dialect) => {
+  async function world(
+    options: StartOptions = {},
+    {
+      granularity = 'high',
+      replies = [204],
+      ...related
+    }: RelationshipOptions & { granularity?: string; replies?: Reply[] } = {},
+  ): Promise<World> {
+    const clock = new ManualClock()
+    const service = await start({ now: clock.now, timers: clock.timers, random: () => 0.5, ...options })
+    const actor = await service.createActor()
+    const remote = await remotePeer(clock)
+    remote.replies = replies
+    const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them`, ...related })
+    const id = await peer.subscribe({ granularity })
+    return {
+      service,
+      clock,
+      actor,
+      remote,
+      peer,
+      id,
+      put: async (value, name = 'mood') => {
+        assert.equal((await actor.request('PUT', `/properties/${name}`, value)).status, 204)
+      },
+      timeline: async () => {
+        const answer = await actor.request('GET', `/subscriptions/${peer.peerId}/${id}?timeline=true`)
+        return (await answer.json()) as Awaited<ReturnType<World['timeline']>>
+      },
+    }
+  }
+
+  const outcomes = async ({ timeline }: World): Promise<Record<number, string>> =>
+    Object.fromEntries((await timeline()).data.map(({ sequence, outcome }) => [sequence, outcome]))
+
+  describe('a callback', () => {
+    it('says what changed, under the subscription and its number, with the secret of the relationship', async () => {
+      const { service, actor, remote, peer, id, put } = await world()
+      await put('sunny')
+      const [told] = await remote.has(1)
+      assert.deepEqual(told?.body, {
+        id: actor.id,
+        subscriptionid: id,
+        target: 'properties',
+        sequence: 1,
+        timestamp: '2030-03-17T17:46:40.000Z',
+        granularity: 'high',
+        data: { mood: 'sunny' },
+        replaces: true,
+      })
+      assert.deepEqual(
+        [told?.method, told?.path, told?.headers['authorization'], told?.headers['content-type']],
+        ['POST', `/them/callbacks/subscriptions/${actor.id}/${id}`, `Bearer ${peer.secret}`, 'application/json'],
+      )
+      assert.match(String(told?.headers['x-request-id']), /^[0-9a-f-]{36}$/)
+      assert.ok(service.url.length > 0)
+    })
+
+    it('names the parts of its scope', async () => {
+      const { actor, remote, peer, put } = await world()
+      const id = await peer.subscribe({ subtarget: 'cfg', resource: 'theme', granularity: 'high' })
+      await put({ theme: 'dark' }, 'cfg')
+      const body = (await remote.has(2)).find((told) => told.body?.['subscriptionid'] === id)?.body
+      assert.deepEqual(
+        { ...body, timestamp: '' },
+        {
+          id: actor.id,
+          subscriptionid: id,
+          target: 'properties',
+          subtarget: 'cfg',
+          resource: 'theme',
+          sequence: 1,
+          timestamp: '',
+          granularity: 'high',
+          data: 'dark',
+          replaces: true,
+        },
+      )
+    })
+
+    it('says where the change can be read, for low granularity, and the address gives it', async () => {
+      const made = await world({}, { granularity: 'low' })
+      const { service, actor, remote, peer, id } = made
+      await made.put('sunny')
+      const [told] = await remote.has(1)
+      const address = `/subscriptions/${peer.peerId}/${id}/1`
+      assert.equal(told?.body?.['url'], `${service.url}/${actor.id}${address}`)
+      assert.equal(told?.body?.['granularity'], 'low')
+      assert.equal(told?.body !== null && told?.body !== undefined && 'data' in told.body, false)
+      assert.equal('x-actingweb-granularity-downgraded' in (told?.headers ?? {}), false)
+      const diff = (await (await peer.request('GET', address)).json()) as { data: unknown }
+      assert.deepEqual(diff.data, { mood: 'sunny' })
+      // The acknowledgement that follows finds it gone.
+      assert.equal((await peer.request('PUT', `/subscriptions/${peer.peerId}/${id}`, { sequence: 1 })).status, 204)
+    })
+
+    it('is not sent for another granularity, and not to a peer without an address', async () => {
+      const { service, clock, remote, put } = await world({}, { granularity: 'none' })
+      await put(1)
+      clock.pass(5000)
+      await service.close()
+      assert.deepEqual(remote.received, [])
+    })
+
+    it('comes for every change in its order, each once, one after another', async () => {
+      const { remote, put } = await world()
+      await Promise.all(Array.from({ length: 30 }, (_, n) => put(n)))
+      await remote.has(30)
+      assert.deepEqual(
+        remote.sequences,
+        Array.from({ length: 30 }, (_, n) => n + 1),
+      )
+      assert.equal(remote.mostAtOnce, 1)
+    })
+
+    it('SUB-13 announces a change of more than 65536 bytes, and one of more than 256 KB, with its address', async () => {
+      const { actor, service, remote, peer, id, put } = await world()
+      await put('x'.repeat(65_000))
+      await put('x'.repeat(66_000))
+      await put('x'.repeat(300_000))
+      const told = await remote.has(3)
+      assert.deepEqual(
+        told.map(({ body, headers }) => [
+          body?.['sequence'],
+          body?.['granularity'],
+          body?.['url'],
+          headers['x-actingweb-granularity-downgraded'],
+        ]),
+        [
+          [1, 'high', undefined, undefined],
+          [2, 'low', `${service.url}/${actor.id}/subscriptions/${peer.peerId}/${id}/2`, 'true'],
+          [3, 'low', `${service.url}/${actor.id}/subscriptions/${peer.peerId}/${id}/3`, 'true'],
+        ],
+      )
+      const diff = (await (await peer.request('GET', `/subscriptions/${peer.peerId}/${id}/3`)).json()) as {
+        data: { mood: string }
+      }
+      assert.equal(diff.data.mood.length, 300_000)
+    })
+
+    it('is compressed above 1024 bytes for a peer that announced it, and for nobody else', async () => {
+      const facts = {
+        aw_supported: 'callbacks,callbackcompression',
+        capabilities_fetched_at: '2030-03-17T17:00:00.000Z',
+      }
+      const { remote, put } = await world({}, { facts })
+      await put('x'.repeat(2000))
+      await put('short')
+      const told = await remote.has(2)
+      assert.deepEqual(
+        told.map(({ headers, body }) => [
+          headers['content-encoding'],
+          (body?.['data'] as { mood: string }).mood.length,
+        ]),
+        [
+          ['gzip', 2000],
+          [undefined, 5],
+        ],
+      )
+      const plain = await world()
+      await plain.put('x'.repeat(2000))
+      assert.equal((await plain.remote.has(1))[0]?.headers['content-encoding'], undefined)
+    })
+
+    it('ACL-06 carries {} where the right was withdrawn after the change, and keeps its number', async () => {
+      const { clock, actor, remote, peer, put } = await world({}, { replies: [503, 204] })
+      await put('secret', 'diary')
+      await remote.has(1)
+      await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, {
+        properties: { excluded_patterns: ['diary'] },
+      })
+      const callbacks = () => remote.received.filter(({ path }) => path.includes('/callbacks/subscriptions/'))
+      await until(clock, () => callbacks().length === 2)
+      assert.deepEqual(
+        callbacks().map(({ body }) => [body?.['sequence'], body?.['data']]),
+        [
+          [1, { diary: 'secret' }],
+          [1, {}],
+        ],
+      )
+    })
+
+    it('ACL-06 is not sent while the rights cannot be read, and is sent when they can', async () => {
+      let faults: FaultyStore | undefined
+      const { clock, service, remote, put } = await world({ wrapStore: (store) => (faults = faulty(store)) })
+      faults?.plan({ matching: /FROM permission_override WHERE actor_id = \$1 AND peer_id = \$2/, times: 1 })
+      await put('x')
+      await until(clock, () => faults?.failed === 1)
+      await pause(20)
+      assert.deepEqual(remote.received, [])
+      assert.ok(service.log.some((line) => line.includes('A callback could not be sent')))
+      faults?.plan()
+      await until(clock, () => remote.received.length === 1, 1000)
+    })
+
+    it('ACL-12 is not sent once the relationship is not approved any more', async () => {
+      const { clock, service, actor, remote, peer, put, id } = await world({}, { replies: [503, 204] })
+      await put(1)
+      await remote.has(1)
+      const { store } = await service.app.start()
+      await store.write((tx) => tx.run('UPDATE trust SET approved = 0 WHERE actor_id = $1', actor.id))
+      for (let step = 0; step < 50; step++) {
+        clock.pass(1000)
+        await pause(1)
+      }
+      assert.equal(remote.received.length, 1)
+      await store.write((tx) => tx.run('UPDATE trust SET approved = 1 WHERE actor_id = $1', actor.id))
+      await put(2)
+      await until(clock, () => remote.received.length === 3)
+      assert.deepEqual(remote.sequences, [1, 1, 2])
+      assert.ok(peer.peerId !== id)
+    })
+  })
+
+  describe('a callback that does not arrive', () => {
+    for (const status of [400, 403, 404]) {
+      it(`SUB-07 is given up after ${status}, the next one follows, and both can still be polled`, async () => {
+        const made = await world({}, { replies: [status, 204] })
+        await made.put(1)
+        await made.put(2)
+        await made.remote.has(2)
+        await until(made.clock, async () => (await outcomes(made))[2] === 'delivered')
+        assert.deepEqual(made.remote.sequences, [1, 2])
+        assert.deepEqual(await outcomes(made), { 1: 'failed', 2: 'delivered' })
+        assert.equal((await made.timeline()).data.at(-1)?.reason, `The peer answered ${status}`)
+        const polled = await made.peer.request('GET', `/subscriptions/${made.peer.peerId}/${made.id}`)
+        assert.equal(((await polled.json()) as { data: unknown[] }).data.length, 2)
+      })
+    }
+
+    it('SUB-07 is sent again in its place, under its number, when the owner redrives it', async () => {
+      const made = await world({}, { replies: [403, 403, 204] })
+      const { actor, peer, id, remote } = made
+      await made.put(1)
+      await made.put(2)
+      await made.put(3)
+      await until(made.clock, async () => (await outcomes(made))[3] === 'delivered')
+      const redrive = `/subscriptions/${peer.peerId}/${id}/redrive`
+      assert.equal((await peer.request('POST', redrive)).status, 403)
+      const answer = await actor.request('POST', redrive)
+      assert.deepEqual([answer.status, await answer.json()], [200, { redriven: 2 }])
+      await until(made.clock, async () => (await outcomes(made))[2] === 'delivered')
+      assert.deepEqual(remote.sequences, [1, 2, 3, 1, 2])
+      assert.deepEqual(await outcomes(made), { 1: 'delivered', 2: 'delivered', 3: 'delivered' })
+      assert.equal((await peer.request('GET', `/subscriptions/${peer.peerId}/${id}?timeline=true`)).status, 403)
+      assert.equal((await actor.request('POST', `/subscriptions/${peer.peerId}/none/redrive`)).status, 404)
+    })
+
+    it('SUB-07 is repeated once when nobody knows what became of it, and not at all where that is off', async () => {
+      const made = await world({}, { replies: ['cut', 'cut', 204] })
+      await made.put(1)
+      await made.put(2)
+      await until(made.clock, async () => (await outcomes(made))[2] === 'delivered')
+      assert.deepEqual(made.remote.sequences, [1, 1, 2])
+      assert.deepEqual(await outcomes(made), { 1: 'failed', 2: 'delivered' })
+
+      const strict = await world({ retryCallbacks: false }, { replies: ['cut', 204] })
+      await strict.put(1)
+      await strict.put(2)
+      await until(strict.clock, async () => (await outcomes(strict))[2] === 'delivered')
+      assert.deepEqual(strict.remote.sequences, [1, 2])
+    })
+
+    it('SUB-07 stops everything after 410, until it is redriven', async () => {
+      const made = await world({}, { replies: [410, 204] })
+      await made.put(1)
+      await until(made.clock, async () => (await made.timeline()).state === 'stopped')
+      await made.put(2)
+      made.clock.pass(600_000)
+      await pause(20)
+      assert.deepEqual(made.remote.sequences, [1])
+      assert.deepEqual(await outcomes(made), { 1: 'failed', 2: 'waiting' })
+      await made.actor.request('POST', `/subscriptions/${made.peer.peerId}/${made.id}/redrive`)
+      await until(made.clock, async () => (await outcomes(made))[2] === 'delivered')
+      assert.deepEqual(made.remote.sequences, [1, 1, 2])
+    })
+
+    it('SUB-06 waits as long as the peer asks, and keeps its number', async () => {
+      const made = await world({}, { replies: [{ status: 429, headers: { 'Retry-After': '7' } }, 503, 204] })
+      await made.put(1)
+      await until(made.clock, () => made.remote.received.length === 3)
+      assert.deepEqual(made.remote.sequences, [1, 1, 1])
+      const [first, second] = made.remote.received
+      assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 7000)
+      assert.ok((second?.at ?? 0) - (first?.at ?? 0) < 20_000)
+    })
+
+    it('SUB-03 SUB-06 after five in a row nothing is sent for a minute; then one probe, and everything in order', async () => {
+      const made = await world({}, { replies: [503] })
+      const { clock, remote, peer, id } = made
+      await made.put(1)
+      await until(clock, () => remote.received.length === 5)
+      const opened = clock.now()
+      await made.put(2)
+      const others = await peer.subscribe({ subtarget: 'mood', granularity: 'high' })
+      await made.put(3)
+      // All of it is there to be polled meanwhile.
+      const polled = (await (await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)).json()) as {
+        data: unknown[]
+      }
+      assert.equal(polled.data.length, 3)
+      await until(clock, () => remote.received.length === 6)
+      assert.ok((remote.received[5]?.at ?? 0) - opened >= 59_000)
+      await pause(20)
+      assert.equal(remote.received.length, 6)
+      remote.replies = [204]
+      await until(clock, () => remote.received.length === 10)
+      assert.ok((remote.received[6]?.at ?? 0) - opened >= 119_000)
+      const sent = remote.received.slice(6).map(({ body }) => [body?.['subscriptionid'], body?.['sequence']])
+      assert.deepEqual(
+        sent.filter(([subscription]) => subscription === id),
+        [
+          [id, 1],
+          [id, 2],
+          [id, 3],
+        ],
+      )
+      assert.deepEqual(
+        sent.filter(([subscription]) => subscription === others),
+        [[others, 1]],
+      )
+    })
+
+    it('SUB-03 R-SUB-05 to a peer that is gone arrives, in order, when the peer is back', async () => {
+      const made = await world()
+      await made.remote.stop()
+      for (const value of [1, 2, 3]) await made.put(value)
+      await until(made.clock, async () => (await made.timeline()).data.at(-1)?.attempts === 5)
+      await made.remote.start()
+      await until(made.clock, () => made.remote.received.length === 3)
+      assert.deepEqual(made.remote.sequences, [1, 2, 3])
+    })
+
+    it('R-SUB-05 is replaced by one resync when too much was missed', async () => {
+      const made = await world({ maxDiffs: 3 })
+      await made.remote.stop()
+      for (const value of [1, 2, 3, 4, 5]) await made.put(value)
+      await until(made.clock, async () => ((await made.timeline()).data.at(-1)?.attempts ?? 0) >= 0)
+      await made.remote.start()
+      await until(made.clock, () => made.remote.received.length === 1)
+      await until(made.clock, async () => (await outcomes(made))[5] === 'superseded')
+      const [told] = made.remote.received
+      assert.deepEqual([told?.body?.['type'], told?.body?.['sequence'], told?.body?.['data']], ['resync', 5, undefined])
+      await made.put(6)
+      await made.remote.has(2)
+      assert.deepEqual(made.remote.sequences, [5, 6])
+    })
+
+    it('R-SUB-05 is replaced by the whole state for a peer that does not know resyncs', async () => {
+      const facts = { aw_supported: 'callbacks', capabilities_fetched_at: '2030-03-17T17:00:00.000Z' }
+      const made = await world({}, { facts })
+      const handle = await made.service.app.actors.get(made.actor.id)
+      await made.put('sunny')
+      await made.actor.request('POST', '/properties', { todo: { _type: 'list' } })
+      await made.actor.request('POST', '/properties/todo', 'milk')
+      // What the peer may not see is not in it either.
+      await made.put('x', 'private')
+      await made.remote.has(3)
+      await handle?.subscriptions.suspend('properties')
+      await made.put('rainy')
+      await handle?.subscriptions.resume('properties')
+      const told = (await made.remote.has(4))[3]
+      assert.deepEqual(
+        [told?.body?.['type'], told?.body?.['granularity'], told?.body?.['sequence']],
+        [undefined, 'low', 4],
+      )
+      const read = await made.peer.request('GET', `/subscriptions/${made.peer.peerId}/${made.id}/4`)
+      const { data } = (await read.json()) as { data: Record<string, unknown> }
+      assert.deepEqual(data, { mood: 'rainy', todo: { _list: true, count: 1, items: ['milk'] } })
+    })
+
+    it('SUB-15 is not sent once the relationship is gone, and nothing comes back', async () => {
+      const made = await world({}, { replies: [503] })
+      await made.put(1)
+      await made.remote.has(1)
+      await made.actor.request('DELETE', `/trust/friend/${made.peer.peerId}`)
+      const callbacks = () => made.remote.received.filter(({ path }) => path.includes('/callbacks/'))
+      const earlier = callbacks().length
+      for (let step = 0; step < 100; step++) {
+        made.clock.pass(1000)
+        await pause(1)
+      }
+      assert.equal(callbacks().length, earlier)
+      const { store } = await made.service.app.start()
+      for (const table of ['inbound_subscription', 'diff', 'delivery']) {
+        assert.deepEqual(await store.read((q) => q.all(`SELECT actor_id FROM ${table}`)), [])
+      }
+    })
+
+    it('SUB-15 is not sent once the actor is gone, and nothing comes back', async () => {
+      const made = await world({}, { replies: [503] })
+      await made.put(1)
+      await made.remote.has(1)
+      assert.equal((await made.actor.request('DELETE', '')).status, 204)
+      const callbacks = () => made.remote.received.filter(({ path }) => path.includes('/callbacks/'))
+      const earlier = callbacks().length
+      for (let step = 0; step < 100; step++) {
+        made.clock.pass(1000)
+        await pause(1)
+      }
+      assert.equal(callbacks().length, earlier)
+      const { store } = await made.service.app.start()
+      for (const table of ['inbound_subscription', 'diff', 'delivery']) {
+        assert.deepEqual(await store.read((q) => q.all(`SELECT actor_id FROM ${table}`)), [])
+      }
+    })
+  })
+
+  describe('many subscribers', () => {
+    it('SUB-14 R-SUB-04 do not wait for one that never answers, nor do writers; at most ten calls are open', async () => {
+      const service = await start({})
+      const actor = await service.createActor()
+      const dead = await remotePeer()
+      dead.replies = ['hang']
+      const gone = await relateTo(service, actor, { baseuri: `${dead.url}/them`, peerId: '0' })
+      for (let n = 0; n < 3; n++) await gone.subscribe({ granularity: 'high' })
+      const live = await remotePeer()
+      for (let n = 0; n < 99; n++) {
+        const peer = await relateTo(service, actor, { baseuri: `${live.url}/peer${n}` })
+        await peer.subscribe({ granularity: 'high' })
+      }
+      assert.equal((await actor.request('PUT', '/properties/mood', 1)).status, 204)
+      await live.has(99)
+      assert.equal((await actor.request('PUT', '/properties/mood', 2)).status, 204)
+      await live.has(198)
+      assert.ok(live.mostAtOnce <= 10)
+      assert.ok(dead.received.length <= 2)
+    })
+
+    it('of another actor do not wait for those of one that has very many', async () => {
+      const service = await start({ maxConcurrentCallbacks: 2 })
+      const slow = await remotePeer()
+      slow.replies = ['hang']
+      const crowded = await service.createActor('a@example.com')
+      for (let n = 0; n < 90; n++) {
+        const peer = await relateTo(service, crowded, { baseuri: `${slow.url}/peer${n}` })
+        await peer.subscribe({ granularity: 'high' })
+      }
+      const quick = await remotePeer()
+      const quiet = await service.createActor('b@example.com')
+      const peer = await relateTo(service, quiet, { baseuri: `${quick.url}/them` })
+      await peer.subscribe({ granularity: 'high' })
+      await crowded.request('PUT', '/properties/mood', 1)
+      await slow.has(2)
+      await quiet.request('PUT', '/properties/mood', 1)
+      await quick.has(1)
+      assert.ok(slow.mostAtOnce <= 2)
+    })
+  })
+
+  describe('a service that stops, or starts again', () => {
+    it('SUB-16 OPS-03 gives back what it did not send, and the next one continues in order', async () => {
+      const clock = new ManualClock()
+      const options = { now: clock.now, timers: clock.timers, random: () => 0.5 }
+      const service = await start(options)
+      const actor = await service.createActor()
+      const remote = await remotePeer(clock)
+      await remote.stop()
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
+      await peer.subscribe({ granularity: 'high' })
+      for (const value of [1, 2, 3]) await actor.request('PUT', '/properties/mood', value)
+      await service.close()
+      await remote.start()
+      clock.pass(61_000)
+      const next = await start({ ...options, database: service.databaseUrl })
+      await until(clock, () => remote.received.length === 3)
+      assert.deepEqual(remote.sequences, [1, 2, 3])
+      assert.notEqual(next, service)
+    })
+
+    it('OPS-03 lets a running call end before it stops', async () => {
+      const made = await world()
+      let answered = false
+      made.remote.replies = ['hang']
+      await made.put(1)
+      await made.remote.has(1)
+      const closed = made.service.close().then(() => assert.ok(answered))
+      answered = true
+      await until(made.clock, async () => Promise.race([closed.then(() => true), pause(1).then(() => false)]), 1000)
+      const next = await start({ now: made.clock.now, timers: made.clock.timers, database: made.service.databaseUrl })
+      made.remote.replies = [204]
+      await until(made.clock, () => made.remote.received.length === 2, 1000)
+      assert.deepEqual(made.remote.sequences, [1, 1])
+      assert.ok(next.url.length > 0)
+    })
+
+    it('SUB-16 in synchronous mode answers a write after the first attempt', async () => {
+      const service = await start({ synchronousCallbacks: true })
+      const actor = await service.createActor()
+      const remote = await remotePeer()
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
+      await peer.subscribe({ granularity: 'high' })
+      await peer.subscribe({ granularity: 'none' })
+      for (const count of [1, 2, 3]) {
+        assert.equal((await actor.request('PUT', '/properties/mood', count)).status, 204)
+        assert.equal(remote.received.length, count)
+      }
+      remote.replies = [500, 204]
+      assert.equal((await actor.request('PUT', '/properties/mood', 4)).status, 204)
+      assert.equal(remote.received.length, 4)
+      await remote.stop()
+      assert.equal((await actor.request('PUT', '/properties/mood', 5)).status, 204)
+    })
+  })
+
+  describe('notices', () => {
+    it('R-SUB-06 are repeated until they arrive, in order for each peer', async () => {
+      const made = await world({}, { replies: [503, 'cut', 500, 204] })
+      const { actor, peer, remote, clock, id } = made
+      const second = await peer.subscribe({})
+      for (const subscription of [id, second]) {
+        assert.equal((await actor.request('DELETE', `/subscriptions/${peer.peerId}/${subscription}`)).status, 204)
+      }
+      await until(clock, () => remote.received.length === 5)
+      assert.deepEqual(
+        remote.received.map(({ method, path }) => `${method} ${path}`),
+        [id, id, id, id, second].map((subscription) => `DELETE /them/subscriptions/${actor.id}/${subscription}`),
+      )
+    })
+
+    it('survive the end of the actor that sends them', async () => {
+      const made = await world({}, { replies: [503, 204] })
+      assert.equal((await made.actor.request('DELETE', '')).status, 204)
+      await until(made.clock, () => made.remote.received.length === 2)
+      const [first, again] = made.remote.received
+      assert.deepEqual([first?.method, first?.path], ['DELETE', `/them/trust/friend/${made.actor.id}`])
+      assert.equal(again?.headers['authorization'], `Bearer ${made.peer.secret}`)
+    })
+
+    it('that a peer refuses are kept for the operator, and do not hold up the next', async () => {
+      const made = await world({}, { replies: [403, 204] })
+      const second = await made.peer.subscribe({})
+      for (const subscription of [made.id, second]) {
+        await made.actor.request('DELETE', `/subscriptions/${made.peer.peerId}/${subscription}`)
+      }
+      await made.remote.has(2)
+      const { store } = await made.service.app.start()
+      await until(made.clock, async () => {
+        const rows = await store.read((q) =>
+          q.all<{ due_at: number | null; reason: string }>('SELECT due_at, reason FROM notice'),
+        )
+        return rows.length === 1 && rows[0]?.due_at === null && rows[0].reason === 'The peer answered 403'
+      })
+    })
+  })
+
+  it(`has its backlog and outcomes in the metrics (${dialect})`, async () => {
+    const made = await world({}, { replies: [404, 503] })
+    await made.put(1)
+    await made.put(2)
+    await until(made.clock, async () => (await made.timeline()).data[0]?.attempts === 1, 1)
+    const metrics = await (await made.service.request('/metrics')).text()
+    assert.match(metrics, /troupe_delivery_attempts_total\{outcome="failed"\} 1/)
+    assert.match(metrics, /troupe_delivery_attempts_total\{outcome="retry"\} 1/)
+    assert.match(metrics, /troupe_delivery_backlog 1/)
+  })
+})
