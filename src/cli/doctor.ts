@@ -1,9 +1,11 @@
-/** `troupe doctor`: what would happen at a start, without serving anything. */
+/** `troupe doctor`: what would happen at a start, without serving, making or migrating anything. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import { release } from '../release.ts'
 import { keyRingOf } from '../service.ts'
 import { openStore } from '../store/open.ts'
+import { NotMadeYetError, StoreStartError } from '../store/start-error.ts'
+import type { Store } from '../store/store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
 
@@ -18,14 +20,36 @@ export async function doctor(args: readonly string[]): Promise<number> {
   print(`address   ${config.baseUrl ?? `http://localhost:${config.port}`}`)
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
-  const store = await openStore({ url: config.database, workers: 1 })
+  print(`database  ${await stateOf(config.database)}`)
+  print('Everything that a start needs is there.')
+  return 0
+}
+
+/** @throws StoreStartError also for a database that answers and is damaged. */
+async function stateOf(url: string): Promise<string> {
+  let store: Store
+  try {
+    store = await openStore({ url, workers: 1, mustExist: true })
+  } catch (error) {
+    if (error instanceof NotMadeYetError) return error.message
+    throw error
+  }
   try {
     await store.ping()
+    if (store.dialect === 'sqlite') await requireSound(store, url)
     const row = await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))
-    print(`database  ${store.dialect}, ${where(config.database)}: answers, ${row?.actors ?? 0} actors`)
+    return `${store.dialect}, ${where(url)}: answers, ${row?.actors ?? 0} actors`
   } finally {
     await store.close()
   }
-  print('Everything that a start needs is there.')
-  return 0
+}
+
+/** Reads every page. It finds what does not fit together, not a letter that became another. */
+async function requireSound(store: Store, url: string): Promise<void> {
+  const said = await store.read((q) => q.all<{ integrity_check: string }>('PRAGMA integrity_check(1)'))
+  const damage = said.map((row) => row.integrity_check).find((word) => word !== 'ok')
+  if (damage !== undefined)
+    throw new StoreStartError(
+      `The database ${where(url)} is damaged, restore a backup: ${damage.split('\n').join(' ')}.`,
+    )
 }

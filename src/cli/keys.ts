@@ -26,9 +26,10 @@ function newKey(): number {
 
 async function rotate(): Promise<number> {
   const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
-  const ring = await keyRingOf(config)
-  const store = await openStore({ url: config.database, workers: 1 })
+  // "Nothing to do" about a database that is not the one in use would lead to the loss of the key that is.
+  const store = await openStore({ url: config.database, workers: 1, mustExist: true })
   try {
+    const ring = await keyRingOf(config)
     const { resealed } = await resealAll(store, ring)
     process.stdout.write(
       `${resealed} ${resealed === 1 ? 'secret is' : 'secrets are'} encrypted with key ${ring.currentId} now; the keys after it may be removed.\n`,

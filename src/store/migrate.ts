@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { compile, type Dialect } from './portable.ts'
-import { StoreStartError } from './start-error.ts'
+import { NotMadeYetError, StoreStartError } from './start-error.ts'
 import type { Param } from './store.ts'
 
 export interface Migration {
@@ -60,11 +60,7 @@ export async function migrate(migrations: readonly Migration[], target: Migratio
   let remaining = true
   while (remaining) {
     remaining = await target.exclusively(async (statements) => {
-      await statements.script(compile(TABLE, target.dialect).text)
-      const applied = await statements.all<AppliedRow>(
-        'SELECT number, name, checksum FROM schema_migrations ORDER BY number',
-      )
-      const next = judge(migrations, applied)
+      const next = judge(migrations, await appliedIn(statements, target))
       if (next === null) return false
       await statements.script(compile(next.sql, target.dialect).text)
       await statements.run(
@@ -77,6 +73,25 @@ export async function migrate(migrations: readonly Migration[], target: Migratio
       return true
     })
   }
+}
+
+/** @throws NotMadeYetError where `migrate` would have something to do; StoreStartError as `migrate` does. */
+export async function requireMigrated(migrations: readonly Migration[], target: MigrationTarget): Promise<void> {
+  await target.exclusively(async (statements) => {
+    const applied = await appliedIn(statements, target)
+    if (judge(migrations, applied) === null) return
+    const [has, needs] = [applied.at(-1)?.number, migrations.at(-1)?.number]
+    throw new NotMadeYetError(
+      has === undefined
+        ? 'The database holds nothing of this service yet; a start makes it.'
+        : `The database has schema ${has} and this release needs schema ${needs}; a start brings it there.`,
+    )
+  })
+}
+
+async function appliedIn(statements: MigrationStatements, target: MigrationTarget): Promise<AppliedRow[]> {
+  await statements.script(compile(TABLE, target.dialect).text)
+  return statements.all<AppliedRow>('SELECT number, name, checksum FROM schema_migrations ORDER BY number')
 }
 
 /** The script to apply next, null when nothing is missing. */

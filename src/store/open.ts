@@ -21,17 +21,23 @@ export interface StoreOptions {
   readonly connectTimeoutMs?: number
   /** PostgreSQL: how long one statement may take (milliseconds, by default 5000 longer than it may wait for a lock). */
   readonly statementTimeoutMs?: number
+  /** Takes the store as it is: makes and migrates nothing (default false). */
+  readonly mustExist?: boolean
   readonly onQuery?: QueryObserver
   readonly log?: StoreLog
   /** The scripts to migrate with, when not those of this release. */
   readonly migrations?: readonly Migration[]
 }
 
-/** @throws StoreStartError with one sentence for the operator when the store cannot be used. */
+/**
+ * @throws StoreStartError with one sentence for the operator when the store cannot be used; NotMadeYetError when it must
+ *   exist, and a start would make or migrate it.
+ */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const log: StoreLog = options.log ?? (() => {})
   const lockTimeoutMs = options.lockTimeoutMs ?? 5_000
   const migrations = options.migrations ?? readMigrations()
+  const mustExist = options.mustExist ?? false
   if (options.url.startsWith('sqlite:')) {
     const { openSqliteStore } = await import('./sqlite/sqlite-store.ts')
     return openSqliteStore({
@@ -41,6 +47,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       batchSize: options.batchSize ?? 256,
       snapshotConnections: 4,
       migrations,
+      mustExist,
       onQuery: options.onQuery,
       log,
     })
@@ -55,6 +62,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       lockTimeoutMs,
       statementTimeoutMs: options.statementTimeoutMs ?? lockTimeoutMs + 5_000,
       migrations,
+      mustExist,
       onQuery: options.onQuery,
       log,
     })

@@ -6,3 +6,6 @@ export class StoreStartError extends Error {
     super(sentence, cause === undefined ? undefined : { cause })
   }
 }
+
+/** The store is not there yet, or not as this release needs it; a start would mend that. */
+export class NotMadeYetError extends StoreStartError {}

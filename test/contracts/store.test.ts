@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
+import { NotMadeYetError } from '../../src/store/start-error.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
 import { createPostgresDatabase, createTestDatabase, counting, faulty, forEachStore } from '../support/stores.ts'
 import { sharedPostgresUrl } from '../support/postgres.ts'
@@ -647,6 +649,38 @@ forEachStore((dialect, open, database) => {
         message:
           'The database has schema 9999 ("future") and this release knows schemas up to 1; start the release that wrote it, or a newer one.',
       })
+    })
+
+    it('is not done, and nothing is made, where the store must exist already', async (t) => {
+      const { url, remove } = await empty()
+      t.after(remove)
+      const sentenceFor = async (migrations: readonly Migration[]): Promise<string> => {
+        const error: unknown = await openStore({ url, migrations, mustExist: true }).then(
+          () => null,
+          (raised: unknown) => raised,
+        )
+        assert.ok(error instanceof NotMadeYetError, String(error))
+        return error.message
+      }
+      const path = url.slice('sqlite:'.length)
+      if (dialect === 'sqlite') {
+        assert.equal(await sentenceFor(known), `There is no database file ${path} yet; a start makes it.`)
+        assert.equal(existsSync(path), false)
+        writeFileSync(path, '')
+      }
+      assert.equal(await sentenceFor(known), 'The database holds nothing of this service yet; a start makes it.')
+
+      const first: Migration = { number: 1, name: 'first', sql: 'CREATE TABLE one (n BIGINT);' }
+      const second: Migration = { number: 2, name: 'second', sql: 'CREATE TABLE two (n BIGINT);' }
+      await (await openStore({ url, migrations: [first] })).close()
+      assert.equal(
+        await sentenceFor([first, second]),
+        'The database has schema 1 and this release needs schema 2; a start brings it there.',
+      )
+      const store = await openStore({ url, migrations: [first], mustExist: true })
+      t.after(() => store.close())
+      assert.deepEqual(await numbers(store), [1])
+      await assert.rejects(store.read((q) => q.all('SELECT n FROM two')))
     })
 
     it('refuses a database that was migrated by another script of the same number', async (t) => {

@@ -508,6 +508,19 @@ describe('troupe keys', () => {
     assert.equal((await fetch(`${after.url}/${id}`, { headers: { authorization } })).status, 200)
   })
 
+  it('SEC-03 says in one sentence that there is no database, and makes none: its keys are needed elsewhere', async () => {
+    const env = { TROUPE_SECRET_KEYS: key, DATABASE_URL: 'sqlite:elsewhere/troupe.db' }
+    assertRefused(
+      await place.run(['keys', 'rotate'], { env }),
+      `There is no database file ${place.path('elsewhere/troupe.db')} yet; a start makes it.`,
+    )
+    assertRefused(
+      await place.run(['keys', 'rotate']),
+      `There is no database file ${place.path('data/troupe.db')} yet; a start makes it.`,
+    )
+    for (const folder of ['elsewhere', 'data']) assert.equal(existsSync(place.path(folder)), false)
+  })
+
   it('SEC-03 says in one sentence which key is missing, and changes nothing', async () => {
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
     const { id, authorization } = await createActor(url)
@@ -535,6 +548,39 @@ describe('troupe doctor', () => {
       /^troupe {4}\S+ on Node\.js \S+, SQLite \S+\nmode {6}production\naddress {3}https:\/\/troupe\.example\.com\nkeys {6}k1 \(the first one encrypts\)\ndatabase {2}sqlite, \.\/data\/troupe\.db: answers, 1 actors\nEverything that a start needs is there\.\n$/,
     )
     assert.ok(!stdout.includes(key.slice(3)))
+  })
+
+  const settings = { TROUPE_SECRET_KEYS: key, BASE_URL: 'https://troupe.example.com' }
+
+  it('makes no database, and says that a start would', async () => {
+    const { code, stdout, stderr } = await place.run(['doctor'], { env: settings })
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^database {2}There is no database file \S+troupe\.db yet; a start makes it\.\nEverything/m)
+    assert.equal(existsSync(place.path('data')), false)
+    const below = await place.run(['doctor'], { env: { ...settings, DATABASE_URL: 'sqlite:app.ts/troupe.db' } })
+    assert.equal(below.code, 1)
+    assert.equal(
+      below.stderr,
+      `Cannot make the database file ${place.path('app.ts/troupe.db')}: a part of the path is not a folder.\n`,
+    )
+  })
+
+  it('DUR-12 says in one sentence that the database is damaged, and fails', async () => {
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
+    await createActor(url)
+    program.signal('SIGTERM')
+    await program.ended
+    const database = new DatabaseSync(place.path('data/troupe.db'))
+    const page = database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'actor_by_creator'").get()
+    const { page_size: bytes } = database.prepare('PRAGMA page_size').get() as { page_size: number }
+    database.close()
+    const file = readFileSync(place.path('data/troupe.db'))
+    file.fill(0, (Number(page?.['rootpage']) - 1) * bytes, Number(page?.['rootpage']) * bytes)
+    writeFileSync(place.path('data/troupe.db'), file)
+    const { code, stdout, stderr } = await place.run(['doctor'], { env: settings })
+    assert.equal(code, 1)
+    assert.match(stderr, /^The database \.\/data\/troupe\.db is damaged, restore a backup: .+\.\n$/)
+    assert.doesNotMatch(stdout, /Everything/)
   })
 
   it('OPS-09 says in one sentence what is missing, and fails', async () => {

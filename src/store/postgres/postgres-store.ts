@@ -1,7 +1,7 @@
 /** The store port on PostgreSQL, or on an engine that speaks its protocol. */
 import pg from 'pg'
 import { ServiceError } from '../../errors.ts'
-import { migrate, type Migration } from '../migrate.ts'
+import { migrate, type Migration, requireMigrated } from '../migrate.ts'
 import type { LockedActor, Queries, QueryObserver, Store, StoreLog, Transaction } from '../store.ts'
 import { isConflictOfTurns, isLost, isStalePlan, isTimeout, outcomeUnknown, translate, unavailable } from './failure.ts'
 import { migrationTarget } from './migration-target.ts'
@@ -15,6 +15,8 @@ import { types } from './types.ts'
 export interface PostgresStoreOptions {
   readonly url: string
   readonly migrations: readonly Migration[]
+  /** Makes and migrates nothing (default false). */
+  readonly mustExist?: boolean
   /** Connections for changes and snapshots. */
   readonly workers: number
   /** Connections for reads, each with many statements on the way. */
@@ -43,7 +45,7 @@ const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const client = await requireReachable(options.url, options.connectTimeoutMs, options.log)
   try {
-    await migrate(options.migrations, migrationTarget(client))
+    await (options.mustExist === true ? requireMigrated : migrate)(options.migrations, migrationTarget(client))
   } finally {
     await client.end()
   }

@@ -3,7 +3,7 @@ import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync, type 
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { StoreStartError } from '../start-error.ts'
+import { NotMadeYetError, StoreStartError } from '../start-error.ts'
 import type { QueryObserver, StoreLog } from '../store.ts'
 import { Connection } from './connection.ts'
 import { isFault, resultCode, unavailable } from './failure.ts'
@@ -19,9 +19,9 @@ export interface DatabaseFileOptions {
   readonly open?: (location: URL, options: DatabaseSyncOptions) => DatabaseSync
 }
 
-/** Bounds what the log keeps on disk after a burst (bytes). */
 /** Pages that a connection keeps at most, so that the actors in use are read from memory however large the file is. */
 const CACHE_KIB = 16 * 1024
+/** Bounds what the log keeps on disk after a burst (bytes). */
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
 const LOG_ALARM_BYTES = 256 * 1024 * 1024
 
@@ -38,6 +38,20 @@ export class DatabaseFile {
   constructor(options: DatabaseFileOptions) {
     this.path = resolve(options.path)
     this.#options = options
+  }
+
+  /** @throws NotMadeYetError when there is no file but one could be made; StoreStartError when it could not. */
+  requireMade(): void {
+    let folder = dirname(this.path)
+    try {
+      if (statOf(this.path) !== undefined) return
+      while (statOf(folder) === undefined) folder = dirname(folder)
+      // With the dot a file in the place of a folder is an error.
+      accessSync(`${folder}/.`, constants.W_OK)
+    } catch (error) {
+      throw new StoreStartError(`Cannot make the database file ${this.path}: ${reasonOf(error)}.`, error)
+    }
+    throw new NotMadeYetError(`There is no database file ${this.path} yet; a start makes it.`)
   }
 
   /** Creates folder and file where they are missing. @throws StoreStartError when that is not possible. */

@@ -1,6 +1,6 @@
 /** The store port on one SQLite file, by the runtime's own `node:sqlite`. */
 import { ServiceError } from '../../errors.ts'
-import { migrate, type Migration } from '../migrate.ts'
+import { migrate, type Migration, requireMigrated } from '../migrate.ts'
 import { StoreStartError } from '../start-error.ts'
 import type { LockedActor, Queries, Store, Transaction } from '../store.ts'
 import { retryBusy } from './busy.ts'
@@ -14,6 +14,8 @@ import { refuseSqliteVersion } from './version.ts'
 
 export interface SqliteStoreOptions extends DatabaseFileOptions {
   readonly migrations: readonly Migration[]
+  /** Makes and migrates nothing (default false). */
+  readonly mustExist?: boolean
   /** How long a change waits for the lock of another process (milliseconds). */
   readonly busyTimeoutMs: number
   /** How many changes share one COMMIT at most. */
@@ -27,6 +29,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const refusal = refuseSqliteVersion(process.versions.sqlite ?? '')
   if (refusal !== null) throw new StoreStartError(refusal)
   const file = new DatabaseFile(options)
+  if (options.mustExist === true) file.requireMade()
   file.prepare()
   let writer: Connection | undefined
   try {
@@ -49,7 +52,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 function migrateFile(writer: Connection, options: SqliteStoreOptions): Promise<void> {
-  return migrate(options.migrations, {
+  return (options.mustExist === true ? requireMigrated : migrate)(options.migrations, {
     dialect: 'sqlite',
     async exclusively(step) {
       await retryBusy(() => writer.control('BEGIN IMMEDIATE'), options.busyTimeoutMs)
