@@ -14,6 +14,7 @@ Usage
   troupe doctor            says what this machine and these settings would lead to
   troupe keys new          prints a new key for TROUPE_SECRET_KEYS
   troupe keys rotate       encrypts every stored secret again with the first key
+  troupe redrive           sends again what could not be told to peers; [actor [peer [subscription]]] narrows it
   troupe --help, --version
 
 <module> exports an application by default: export default troupe({ … })
@@ -26,6 +27,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   serve: async (args) => (await import('./run.ts')).run('production', args),
   doctor: async (args) => (await import('./doctor.ts')).doctor(args),
   keys: async (args) => (await import('./keys.ts')).keys(args),
+  redrive: async (args) => (await import('./redrive.ts')).redrive(args),
 }
 
 export async function main(args: readonly string[]): Promise<number> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, it } from 'node:test'
+import { Workplace } from '../support/program.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import {
   RecordingPeer,
@@ -10,6 +11,7 @@ import {
   type TestRelationship,
 } from '../support/recording-peer.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { startServiceProcess } from '../support/service-process.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
 
 interface World {
@@ -535,6 +537,75 @@ forEachService((start, dialect) => {
       assert.ok(next.url.length > 0)
     })
 
+    it('SUB-16 OPS-01 I3 is killed in the middle of a delivery, and another goes on: nothing lost, order kept', async () => {
+      // The one that goes on stands later in time than any hold of the killed one.
+      let aheadMs = 0
+      const prepared = await start({ now: () => Date.now() + aheadMs })
+      const actor = await prepared.createActor()
+      const remote = await remotePeer()
+      remote.replies = [204, 204, 'hang']
+      const peers: { peer: TestRelationship; id: string }[] = []
+      for (let n = 0; n < 3; n++) {
+        const peer = await relateTo(prepared, actor, { baseuri: `${remote.url}/them${n}` })
+        peers.push({ peer, id: await peer.subscribe({ granularity: 'high' }) })
+      }
+      await prepared.close()
+      const killed = await startServiceProcess({ database: prepared.databaseUrl })
+      for (let n = 1; n <= 5; n++) {
+        const answer = await killed.send('PUT', `/${actor.id}/properties/mood`, {
+          authorization: actor.authorization,
+          body: JSON.stringify(n),
+        })
+        assert.equal(answer.status, 204)
+      }
+      await remote.has(5)
+      await killed.kill()
+      remote.replies = [204]
+      aheadMs = 60_000
+      const next = await start({ database: prepared.databaseUrl, now: () => Date.now() + aheadMs })
+      const numbersOf = (id: string): unknown[] =>
+        remote.received.filter(({ body }) => body?.['subscriptionid'] === id).map(({ body }) => body?.['sequence'])
+      await until(new ManualClock(), () => peers.every(({ id }) => new Set(numbersOf(id)).size === 5))
+      for (const { id } of peers) {
+        const numbers = numbersOf(id)
+        // What was on its way may come twice, next to itself; everything else comes once and in order.
+        assert.deepEqual(
+          numbers.filter((number, at) => number !== numbers[at - 1]),
+          [1, 2, 3, 4, 5],
+        )
+        assert.ok(numbers.length <= 6)
+      }
+      assert.equal(next.databaseUrl, prepared.databaseUrl)
+    })
+
+    it('OPS-01 shares the work with another process on the same store, each callback once', async () => {
+      const first = await start({})
+      const second = await start({ database: first.databaseUrl })
+      const actor = await first.createActor()
+      const remote = await remotePeer()
+      const ids: string[] = []
+      for (let n = 0; n < 10; n++) {
+        const peer = await relateTo(first, actor, { baseuri: `${remote.url}/them${n}` })
+        ids.push(await peer.subscribe({ granularity: 'high' }))
+      }
+      for (let n = 0; n < 10; n++) {
+        const answer = await (n % 2 === 0 ? first : second).request(`/${actor.id}/properties/mood`, {
+          method: 'PUT',
+          headers: { authorization: actor.authorization },
+          body: String(n),
+        })
+        assert.equal(answer.status, 204)
+      }
+      await remote.has(100)
+      for (const id of ids) {
+        const numbers = remote.received.filter(({ body }) => body?.['subscriptionid'] === id)
+        assert.deepEqual(
+          numbers.map(({ body }) => body?.['sequence']),
+          [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+        )
+      }
+    })
+
     it('SUB-16 in synchronous mode answers a write after the first attempt', async () => {
       const service = await start({ synchronousCallbacks: true })
       const actor = await service.createActor()
@@ -592,6 +663,43 @@ forEachService((start, dialect) => {
         )
         return rows.length === 1 && rows[0]?.due_at === null && rows[0].reason === 'The peer answered 403'
       })
+    })
+  })
+
+  describe('the operator', () => {
+    it('SUB-07 sends again what failed, by a command, also for one actor, peer or subscription alone', async () => {
+      const made = await world({}, { replies: [403, 403, 404, 204] })
+      const { service, actor, peer, id, remote, clock } = made
+      const second = await peer.subscribe({})
+      await made.put(1)
+      await made.put(2)
+      await until(clock, async () => (await outcomes(made))[2] === 'failed')
+      // A parting that the peer answers with 403 is given up as well.
+      remote.replies = [403, 204]
+      await actor.request('DELETE', `/subscriptions/${peer.peerId}/${second}`)
+      await remote.has(3)
+      const { store } = await service.app.start()
+      await until(
+        clock,
+        async () => (await store.read((q) => q.all('SELECT id FROM notice WHERE due_at IS NULL'))).length === 1,
+      )
+
+      const workplace = new Workplace()
+      const redrive = (...args: string[]) =>
+        workplace.run(['redrive', ...args], { env: { DATABASE_URL: service.databaseUrl } })
+      try {
+        assert.equal((await redrive('nobody')).stdout, '0 changes and 0 notices will be sent again.\n')
+        assert.equal((await redrive(actor.id, 'nobody')).stdout, '0 changes and 0 notices will be sent again.\n')
+        const done = await redrive(actor.id, peer.peerId, id)
+        assert.deepEqual([done.code, done.stdout], [0, '2 changes and 0 notices will be sent again.\n'])
+        // The command knows only the real time; the service's is far ahead.
+        await until(clock, async () => (await outcomes(made))[2] === 'delivered')
+        assert.equal((await redrive()).stdout, '0 changes and 1 notice will be sent again.\n')
+        await until(clock, async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
+        assert.equal((await redrive('a', 'b', 'c', 'd')).code, 1)
+      } finally {
+        await workplace.remove()
+      }
     })
   })
 

@@ -31,7 +31,7 @@ forEachService((start) => {
         await answer.text(),
         `{"id":"${actor.id}","type":"urn:actingweb:example.com:notes","version":"2.1","desc":"Keeps notes",` +
           '"info":"https://example.com/about","trustee_root":"","specification":"https://example.com/spec",' +
-          '"aw_version":"1.0","aw_supported":"actions,listproperties,methods,nestedproperties,onewaytrust,resources,trust",' +
+          '"aw_version":"1.0","aw_supported":"actions,callbacks,listproperties,methods,nestedproperties,onewaytrust,resources,subscriptionresync,subscriptions,trust",' +
           '"aw_formats":"json","aw_trust_types":["admin","associate","friend","mcp_client","partner","viewer"]}',
       )
     })
@@ -50,7 +50,10 @@ forEachService((start) => {
       ['trustee_root', ''],
       ['specification', 'https://example.com/spec'],
       ['actingweb/version', '1.0'],
-      ['actingweb/supported', 'actions,listproperties,methods,nestedproperties,onewaytrust,resources,trust'],
+      [
+        'actingweb/supported',
+        'actions,callbacks,listproperties,methods,nestedproperties,onewaytrust,resources,subscriptionresync,subscriptions,trust',
+      ],
       ['actingweb/formats', 'json'],
     ] as const) {
       it(`R-ACT-08 gives ${path} as bare text`, async () => {

@@ -10,7 +10,18 @@ const protocolVersion = '1.0'
 const formats = 'json'
 
 /** Option tags of the protocol that this release serves. */
-const supported = ['actions', 'listproperties', 'methods', 'nestedproperties', 'onewaytrust', 'resources', 'trust']
+const supported = [
+  'actions',
+  'callbacks',
+  'listproperties',
+  'methods',
+  'nestedproperties',
+  'onewaytrust',
+  'resources',
+  'subscriptionresync',
+  'subscriptions',
+  'trust',
+]
 
 export const metaRoutes: readonly Route[] = [
   {

@@ -1,0 +1,35 @@
+/** `troupe redrive`: what could not be told to peers is tried again, while the service runs or before it starts. */
+import { resolveConfig } from '../config/config.ts'
+import { processEnvironment } from '../config/env.ts'
+import { redriveLanes } from '../delivery/lane-store.ts'
+import { redriveNotices } from '../delivery/notice-store.ts'
+import { openStore } from '../store/open.ts'
+import { UsageError } from './usage-error.ts'
+
+export async function redrive(args: readonly string[]): Promise<number> {
+  const [actorId, peerId, subscriptionId, ...more] = args
+  if (more.length > 0) throw new UsageError('troupe redrive takes an actor, a peer and a subscription, each if needed.')
+  const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
+  const store = await openStore({ url: config.database, workers: 1 })
+  try {
+    const ofPeer = { ...named('actorId', actorId), ...named('peerId', peerId) }
+    const now = Date.now()
+    const { changes, notices } = await store.write(async (tx) => ({
+      changes: await redriveLanes(tx, { ...ofPeer, ...named('subscriptionId', subscriptionId) }, now),
+      // Notices belong to no subscription.
+      notices: subscriptionId === undefined ? await redriveNotices(tx, ofPeer, now) : 0,
+    }))
+    process.stdout.write(`${count(changes, 'change')} and ${count(notices, 'notice')} will be sent again.\n`)
+  } finally {
+    await store.close()
+  }
+  return 0
+}
+
+function named<K extends string>(name: K, value: string | undefined): { [N in K]?: string } {
+  return value === undefined ? {} : ({ [name]: value } as { [N in K]: string })
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}
