@@ -77,6 +77,7 @@ export class PeerFacts {
   /** Fetches what the occasion asks for and is not fresh. Nothing fails with it. */
   async refresh(key: PeerKey, when: Occasion): Promise<void> {
     try {
+      if (when === 'mutual' && this.#parts.profileAttributes.length === 0) return
       const trust = await this.#parts.store.read((q) => findTrust(q, key.actorId, key.peerId))
       if (trust === null || trust.baseuri === '' || !isActor(trust)) return
       await Promise.all([

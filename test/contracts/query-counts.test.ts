@@ -77,24 +77,34 @@ const costs: Readonly<Record<string, Cost>> = {
   getTrustsNamed: { statements: 2, rules: null },
   receiveTrust: { statements: 7, rules: 0 },
   putTrustNamed: { statements: 6, rules: null },
-  deleteTrustNamed: { statements: 7, rules: null, refusal: 2 },
+  deleteTrustNamed: { statements: 8, rules: null, refusal: 2 },
   getTrust: { statements: 2, rules: null },
   notifyTrust: { statements: 4, rules: 0, byNamedPeer: true },
   putTrust: { statements: 6, rules: null },
-  deleteTrust: { statements: 7, rules: null, refusal: 2 },
+  deleteTrust: { statements: 8, rules: null, refusal: 2 },
   getPermissions: { statements: 3, rules: null },
   putPermissions: { statements: 6, rules: null },
   deletePermissions: { statements: 6, rules: null },
   getSharedProperties: { statements: 4, rules: 0, byNamedPeer: true },
   getGrantedPermissions: { statements: 3, rules: null },
   listSubscriptions: { statements: 2, rules: null },
+  subscribe: { statements: 14, rules: null },
   listSubscriptionsOfPeer: { statements: 2, rules: null },
   receiveSubscription: { statements: 5, rules: null, byNamedPeer: true },
   pollSubscription: { statements: 3, rules: null },
   acknowledgeSubscription: { statements: 2, rules: null },
-  endSubscription: { statements: 3, rules: null },
+  endSubscription: { statements: 6, rules: null },
   readDiff: { statements: 2, rules: null },
   redriveSubscription: { statements: 2, rules: null },
+  postSubscriptionCallback: { statements: 2, rules: null, byNamedPeer: true },
+  putSubscriptionCallback: { statements: 2, rules: null, byNamedPeer: true },
+  deleteSubscriptionCallback: { statements: 6, rules: null },
+  postPermissionCallback: { statements: 5, rules: null, byNamedPeer: true },
+  putPermissionCallback: { statements: 5, rules: null, byNamedPeer: true },
+  getCallback: { statements: 1, rules: 0 },
+  postCallback: { statements: 1, rules: 0 },
+  putCallback: { statements: 1, rules: 0 },
+  deleteCallback: { statements: 1, rules: 0 },
   devtestProxyCreate: { statements: 15, rules: null },
   devtestProxyGet: { statements: 14, rules: null },
   devtestProxyPut: { statements: 14, rules: null },
@@ -326,7 +336,12 @@ forEachService((start) => {
     const callers = new TestCallers()
     let service: TestService
     before(async () => {
-      service = await start({ ...callers.parts, peerClient: new FakePeers(), declare: (app) => declareAll(app) })
+      service = await start({
+        ...callers.parts,
+        peerProfileAttributes: [],
+        peerClient: new FakePeers(),
+        declare: (app) => declareAll(app),
+      })
     })
 
     const forReading = new Map<string, Promise<TestActor>>()

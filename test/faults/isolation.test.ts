@@ -110,8 +110,19 @@ const emptyListings: Readonly<Record<string, string>> = {
   listActions: '{"actions":[]}',
 }
 
-/** It asks nobody who is calling and adds to the actor: the stories of relationships tell about it. */
-const forAskers = ['receiveTrust']
+/**
+ * They ask who is calling in a way of their own: the stories of relationships tell about the first, those of receiving
+ * (test/stories/receiving-callbacks.test.ts, test/faults/receiving.test.ts) about the others.
+ */
+const forAskers = [
+  'receiveTrust',
+  'postSubscriptionCallback',
+  'putSubscriptionCallback',
+  'getCallback',
+  'postCallback',
+  'putCallback',
+  'deleteCallback',
+]
 const forCallers = routes.filter(
   ({ id, access }) => access !== 'service' && access !== 'public' && !forAskers.includes(id),
 )

@@ -2,7 +2,7 @@
 import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
 
 /**
- * Records what it is asked, and answers as an actor that takes every relationship and waits for approval; the root of
+ * Records what it is asked, and answers as an actor that takes every relationship, waits for approval and can be listened to; the root of
  * every service is a factory.
  */
 export class FakePeers implements PeerClient {
@@ -14,6 +14,10 @@ export class FakePeers implements PeerClient {
     if (request.method === 'POST' && pathname === '/') {
       const headers = { location: `${origin}/made` }
       return { kind: 'answered', status: 201, headers, body: '{"passphrase":"of-the-one-that-was-made"}' } as const
+    }
+    if (request.method === 'POST' && /^\/[^/]+\/subscriptions\/[^/]+$/.test(pathname)) {
+      const headers = { location: `${request.url}/made` }
+      return { kind: 'answered', status: 201, headers, body: '{"subscriptionid":"made"}' } as const
     }
     const isMeta = request.method === 'GET' && pathname.endsWith('/meta')
     const body = isMeta

@@ -38,6 +38,8 @@ export const samplePeer = 'sample-peer'
 const sampleSubscriptions = `/:actor/subscriptions/${samplePeer}`
 /** There is none yet: ids are made by the service. */
 const sampleSubscription = `${sampleSubscriptions}/none`
+const sampleCallback = `/:actor/callbacks/subscriptions/${samplePeer}/none`
+const samplePermissionCallback = `/:actor/callbacks/permissions/${samplePeer}`
 const sampleTrust = `/:actor/trust/friend/${samplePeer}`
 
 /** By route id. They fit the actor that `furnish` made and the application that `declareAll` declared. */
@@ -103,6 +105,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   getSharedProperties: { path: `${sampleTrust}/shared_properties`, status: 200, peer: samplePeer },
   getGrantedPermissions: { path: `/:actor/permissions/${samplePeer}`, status: 200, peer: samplePeer },
   listSubscriptions: { path: '/:actor/subscriptions', status: 200 },
+  subscribe: { path: '/:actor/subscriptions', body: { peerid: samplePeer, target: 'properties' }, status: 204 },
   listSubscriptionsOfPeer: { path: sampleSubscriptions, status: 200, peer: samplePeer },
   receiveSubscription: { path: sampleSubscriptions, body: { target: 'properties' }, status: 201, peer: samplePeer },
   pollSubscription: { path: sampleSubscription, status: 404, peer: samplePeer },
@@ -110,6 +113,15 @@ export const samples: Readonly<Record<string, Sample>> = {
   endSubscription: { path: sampleSubscription, status: 404, peer: samplePeer, peerStatus: 204 },
   readDiff: { path: `${sampleSubscription}/1`, status: 404, peer: samplePeer },
   redriveSubscription: { path: `${sampleSubscription}/redrive`, status: 404 },
+  postSubscriptionCallback: { path: sampleCallback, body: { sequence: 1, data: {} }, status: 404, peer: samplePeer },
+  putSubscriptionCallback: { path: sampleCallback, body: { sequence: 1, data: {} }, status: 404, peer: samplePeer },
+  deleteSubscriptionCallback: { path: sampleCallback, status: 404, peer: samplePeer, peerStatus: 204 },
+  postPermissionCallback: { path: samplePermissionCallback, body: { data: {} }, status: 204, peer: samplePeer },
+  putPermissionCallback: { path: samplePermissionCallback, body: { data: {} }, status: 204, peer: samplePeer },
+  getCallback: { path: '/:actor/callbacks/ring', status: 200 },
+  postCallback: { path: '/:actor/callbacks/ring', body: {}, status: 200 },
+  putCallback: { path: '/:actor/callbacks/ring', body: {}, status: 200 },
+  deleteCallback: { path: '/:actor/callbacks/ring', status: 200 },
   devtestProxyCreate: { path: '/:actor/devtest/proxy/create', body: { color: 'red' }, status: 200 },
   devtestProxyGet: { path: '/:actor/devtest/proxy/properties/color', status: 200 },
   devtestProxyPut: { path: '/:actor/devtest/proxy/properties/color', body: 'red', status: 204 },
@@ -139,7 +151,7 @@ export function requestOf(route: Route, actorId: string, headers: Record<string,
   ]
 }
 
-/** A method, an action that changes the actor, and a resource; each tells what it did in `done`. */
+/** A method, an action that changes the actor, a resource and a callback; each tells what it did in `done`. */
 export function declareAll(app: App, done: string[] = []): void {
   const answer = (what: string): { done: string } => {
     done.push(what)
@@ -151,6 +163,7 @@ export function declareAll(app: App, done: string[] = []): void {
     return answer('paint')
   })
   app.resource('picture', () => answer('picture'))
+  app.callback('ring', () => answer('ring'))
 }
 
 /** What `furnish` plants in an actor: no answer to somebody else holds it. */
