@@ -69,7 +69,7 @@ export interface TrustHandle {
 
 export interface SubscriptionsHandle {
   /** Subscriptions of peers to this actor, of one peer where it is named; oldest first. */
-  listeners(peerId?: string): Promise<Listening[]>
+  listeners(peerId?: string): Promise<Subscription[]>
   /**
    * From now on changes to the target (or to this part of it) are told to nobody and get no number. False when it was so
    * already.
@@ -115,10 +115,7 @@ export interface SyncSummary {
 }
 
 /** A subscription in either direction, as the wire shows it. */
-export type Subscription = Listening
-
-/** A peer's subscription, as the wire shows it. */
-export interface Listening {
+export interface Subscription {
   readonly id: string
   readonly peerid: string
   readonly subscriptionid: string
@@ -127,6 +124,7 @@ export interface Listening {
   readonly subtarget: string
   readonly resource: string
   readonly sequence: number
+  /** True where this actor is the one that listens. */
   readonly callback: boolean
 }
 

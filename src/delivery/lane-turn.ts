@@ -166,25 +166,25 @@ export class LaneTurns {
     const { attempts, uncertain, failingSince } = head
     const verdict = judgeDelivery({ outcome, now, attempts, uncertain, failingSince, random: random() }, policy)
     const circuit = circuitAfter(head.circuit, outcome, now, policy)
-    const isSettled = verdict.then === 'delivered' || verdict.then === 'failed'
+    const isSettled = verdict.kind === 'delivered' || verdict.kind === 'failed'
     const isUnclear = outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500)
-    const at = verdict.then === 'retry' ? Math.max(verdict.at, circuit.openUntil ?? 0) : 'now'
+    const at = verdict.kind === 'retry' ? Math.max(verdict.at, circuit.openUntil ?? 0) : 'now'
     const sequence = head.next?.sequence ?? covers
-    metrics.delivered(verdict.then)
+    metrics.delivered(verdict.kind)
     this.#report(lane, sequence, verdict)
     const hasMore = await this.#parts.settler.settle({
       lane,
       held: holder.held,
       settled: isSettled ? covers : 0,
       attempts: isSettled ? 0 : attempts + 1,
-      uncertain: isSettled ? 0 : uncertain + Number(isUnclear && verdict.then === 'retry'),
+      uncertain: isSettled ? 0 : uncertain + Number(isUnclear && verdict.kind === 'retry'),
       failingSince: circuit.failures === 0 ? null : (failingSince ?? now),
-      state: verdict.then === 'stop' ? 'stopped' : 'live',
-      next: verdict.then === 'stop' ? 'asleep' : (circuit.openUntil ?? at),
+      state: verdict.kind === 'stop' ? 'stopped' : 'live',
+      next: verdict.kind === 'stop' ? 'asleep' : (circuit.openUntil ?? at),
       keep: true,
       attempt: {
         sequence,
-        outcome: verdict.then === 'delivered' ? 'delivered' : verdict.then === 'retry' ? 'waiting' : 'failed',
+        outcome: verdict.kind === 'delivered' ? 'delivered' : verdict.kind === 'retry' ? 'waiting' : 'failed',
         reason: 'reason' in verdict ? verdict.reason : '',
         sentAt,
         answeredAt: outcome.kind === 'answered' ? now : null,
@@ -197,8 +197,8 @@ export class LaneTurns {
 
   #report(lane: LaneKey, sequence: number, verdict: ReturnType<typeof judgeDelivery>): void {
     const { log } = this.#parts
-    const about = { subscriptionId: lane.subscriptionId, sequence, outcome: verdict.then }
-    if (verdict.then === 'delivered') log.debug(about, 'A callback arrived')
+    const about = { subscriptionId: lane.subscriptionId, sequence, outcome: verdict.kind }
+    if (verdict.kind === 'delivered') log.debug(about, 'A callback arrived')
     else log.warn({ ...about, reason: verdict.reason }, 'A callback did not arrive')
   }
 

@@ -36,18 +36,18 @@ export class NoticeTurns {
   async take(notice: ClaimedNotice, held: number): Promise<boolean> {
     const { store, now, log, metrics, isCut } = this.#parts
     const verdict = await this.#attempt(notice)
-    if (verdict === null || (isCut() && verdict.then === 'retry')) {
+    if (verdict === null || (isCut() && verdict.kind === 'retry')) {
       await store.write((tx) => postponeNotice(tx, { id: notice.id, held, dueAt: now(), counts: false, reason: '' }))
       return false
     }
-    metrics.delivered(`notice_${verdict.then}`)
-    if (verdict.then === 'delivered') {
+    metrics.delivered(`notice_${verdict.kind}`)
+    if (verdict.kind === 'delivered') {
       await store.write((tx) => deleteNotice(tx, notice.id))
       return true
     }
     const { reason } = verdict
-    log.warn({ kind: notice.kind, outcome: verdict.then, reason }, 'A notice did not arrive')
-    const dueAt = verdict.then === 'retry' ? verdict.at : null
+    log.warn({ kind: notice.kind, outcome: verdict.kind, reason }, 'A notice did not arrive')
+    const dueAt = verdict.kind === 'retry' ? verdict.at : null
     await store.write((tx) => postponeNotice(tx, { id: notice.id, held, dueAt, counts: true, reason }))
     return dueAt === null
   }
@@ -63,7 +63,7 @@ export class NoticeTurns {
     })
     if (this.#parts.isCut() && outcome.kind !== 'answered') return null
     const isOver = outcome.kind === 'answered' && (outcome.status === 404 || outcome.status === 410)
-    if (isOver && partings.has(notice.kind)) return { then: 'delivered' }
+    if (isOver && partings.has(notice.kind)) return { kind: 'delivered' }
     const { attempts, createdAt } = notice
     const attempted = { outcome, now: now(), attempts, uncertain: 0, failingSince: createdAt, random: random() }
     return judgeNotice(attempted, policy)

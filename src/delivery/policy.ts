@@ -31,12 +31,12 @@ export interface Attempted {
 }
 
 export type Verdict =
-  | { readonly then: 'delivered' }
+  | { readonly kind: 'delivered' }
   /** Final for this message; the next one goes on. */
-  | { readonly then: 'failed'; readonly reason: string }
-  | { readonly then: 'retry'; readonly at: number; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'retry'; readonly at: number; readonly reason: string }
   /** Final for everything that waits. */
-  | { readonly then: 'stop'; readonly reason: string }
+  | { readonly kind: 'stop'; readonly reason: string }
 
 /** How an attempt ended, in the terms of the decision. */
 type Ending =
@@ -80,16 +80,16 @@ export function judgeDelivery(attempted: Attempted, policy: DeliveryPolicy): Ver
   const ending = endingOf(attempted.outcome, attempted.now)
   switch (ending.kind) {
     case 'accepted':
-      return { then: 'delivered' }
+      return { kind: 'delivered' }
     case 'refused':
     case 'odd':
-      return { then: 'failed', reason: ending.reason }
+      return { kind: 'failed', reason: ending.reason }
     case 'gone':
-      return { then: 'stop', reason: ending.reason }
+      return { kind: 'stop', reason: ending.reason }
     case 'unknown':
       return policy.retryUnknown && attempted.uncertain === 0
         ? retry(attempted, ending.reason, 0, policy)
-        : { then: 'failed', reason: ending.reason }
+        : { kind: 'failed', reason: ending.reason }
     case 'not now':
       return retry(attempted, ending.reason, ending.retryAfterMs, policy)
     default:
@@ -102,11 +102,11 @@ export function judgeNotice(attempted: Attempted, policy: DeliveryPolicy): Verdi
   const ending = endingOf(attempted.outcome, attempted.now)
   switch (ending.kind) {
     case 'accepted':
-      return { then: 'delivered' }
+      return { kind: 'delivered' }
     case 'refused':
     case 'odd':
     case 'gone':
-      return { then: 'failed', reason: ending.reason }
+      return { kind: 'failed', reason: ending.reason }
     case 'unknown':
       return retry(attempted, ending.reason, 0, policy)
     case 'not now':
@@ -122,8 +122,8 @@ function retry(
   leastMs: number,
   policy: DeliveryPolicy,
 ): Verdict {
-  if (failingSince !== null && now - failingSince >= policy.giveUpAfterMs) return { then: 'stop', reason }
-  return { then: 'retry', at: now + Math.max(leastMs, backoffMs(attempts, random)), reason }
+  if (failingSince !== null && now - failingSince >= policy.giveUpAfterMs) return { kind: 'stop', reason }
+  return { kind: 'retry', at: now + Math.max(leastMs, backoffMs(attempts, random)), reason }
 }
 
 /** Exponential with full jitter. */

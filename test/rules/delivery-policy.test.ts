@@ -77,25 +77,25 @@ describe('SUB-07 what an attempt leads to', () => {
   for (const [what, given, then, at] of cases) {
     it(`is ${then} after ${what}`, () => {
       const verdict = judgeDelivery(given, policy)
-      assert.equal(verdict.then, then)
-      if (verdict.then === 'retry') assert.equal(verdict.at, at)
+      assert.equal(verdict.kind, then)
+      if (verdict.kind === 'retry') assert.equal(verdict.at, at)
     })
   }
 
   it('is final after an unknown outcome where repetitions are off', () => {
     const strict = { ...policy, retryUnknown: false }
-    assert.equal(judgeDelivery(attempted(unknown), strict).then, 'failed')
-    assert.equal(judgeDelivery(attempted(answered(502)), strict).then, 'failed')
-    assert.equal(judgeDelivery(attempted(unreached), strict).then, 'retry')
+    assert.equal(judgeDelivery(attempted(unknown), strict).kind, 'failed')
+    assert.equal(judgeDelivery(attempted(answered(502)), strict).kind, 'failed')
+    assert.equal(judgeDelivery(attempted(unreached), strict).kind, 'retry')
   })
 
   it('repeats a notice until somebody answers, and takes no answer for an arrival', () => {
-    assert.equal(judgeNotice(attempted(unknown, { attempts: 9, uncertain: 9 }), policy).then, 'retry')
-    assert.equal(judgeNotice(attempted(answered(500), { attempts: 9, uncertain: 9 }), policy).then, 'retry')
-    assert.equal(judgeNotice(attempted(answered(204)), policy).then, 'delivered')
-    assert.equal(judgeNotice(attempted(answered(403)), policy).then, 'failed')
-    assert.equal(judgeNotice(attempted(answered(410)), policy).then, 'failed')
-    assert.equal(judgeNotice(attempted(unreached, { failingSince: now - 86_400_000 }), policy).then, 'stop')
+    assert.equal(judgeNotice(attempted(unknown, { attempts: 9, uncertain: 9 }), policy).kind, 'retry')
+    assert.equal(judgeNotice(attempted(answered(500), { attempts: 9, uncertain: 9 }), policy).kind, 'retry')
+    assert.equal(judgeNotice(attempted(answered(204)), policy).kind, 'delivered')
+    assert.equal(judgeNotice(attempted(answered(403)), policy).kind, 'failed')
+    assert.equal(judgeNotice(attempted(answered(410)), policy).kind, 'failed')
+    assert.equal(judgeNotice(attempted(unreached, { failingSince: now - 86_400_000 }), policy).kind, 'stop')
   })
 
   it('waits at random below a bound that doubles up to a minute', () => {
