@@ -19,10 +19,15 @@ export { ListenError, type Listening } from './http/server.ts'
 export type { NewActor } from './actor/actors.ts'
 export type {
   ActorHandle,
+  Delivery,
   ListHandle,
   ListItem,
   ListItemWithHandle,
   ListMetadata,
+  RemoteHandle,
+  Subscription,
+  SubscriptionsHandle,
+  SyncSummary,
   TrustHandle,
 } from './app/actor-handle.ts'
 export type { TrustRecord } from './trust/record.ts'

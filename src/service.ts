@@ -48,6 +48,7 @@ import { DataHooks } from './subscription/data-hooks.ts'
 import { fullState } from './subscription/full-state.ts'
 import { GapWorker } from './subscription/gap-worker.ts'
 import { deleteInboundOf } from './subscription/inbound-store.ts'
+import { markForFetch } from './subscription/outbound-store.ts'
 import { Publications } from './subscription/publications.ts'
 import { Publisher } from './subscription/publisher.ts'
 import { Receiver } from './subscription/receiver.ts'
@@ -269,6 +270,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     afterCommit: store.afterCommit,
     wake: () => gaps.wake(),
     refreshFacts: (actor, peerId, when) => facts.refresh({ actorId: actor.id, peerId }, when),
+    findActor: (actorId) => actors.find(actorId),
     endTrust: (actor, peerId) => trusts.delete(actor, peerId, null, { byPeer: true, tell: false }),
     now,
     log,
@@ -291,6 +293,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       name === config.relationship &&
       relationships.types.find(name)?.neverAutoApproved !== true,
     onEnd: [deleteInboundOf, forgetPeer],
+    onRenewed: async (tx, actorId, peerId) => {
+      await markForFetch(tx, { actorId, peerId }, now())
+      store.afterCommit(tx, () => gaps.wake())
+    },
     onMutual: (actor, peerId) => facts.refreshLater({ actorId: actor.id, peerId }, 'mutual'),
   }
   const trusts = new Trusts(trustParts)

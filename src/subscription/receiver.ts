@@ -295,6 +295,14 @@ export class Receiver {
     })
   }
 
+  /** The peer does not know it: nobody asks again until somebody wants to, or the peer calls. */
+  async rest(key: OutboundKey): Promise<void> {
+    await this.#parts.store.writeActor(key.actorId, async (tx) => {
+      const locked = await lock(tx, key)
+      if (locked !== null) await this.#save(tx, locked, { gapDueAt: null })
+    })
+  }
+
   async #fetchSoon(key: OutboundKey, whole: boolean): Promise<void> {
     const { store, now, policy } = this.#parts
     await store.writeActor(key.actorId, async (tx) => {

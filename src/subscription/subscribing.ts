@@ -26,6 +26,7 @@ export interface SubscribingParts {
   readonly wake: () => void
   /** What is known about a peer besides its data: fetched after subscribing and with every synchronisation. */
   readonly refreshFacts: (actor: Access['actor'], peerId: string, when: 'subscribed' | 'synchronised') => Promise<void>
+  readonly findActor: (actorId: string) => Promise<Access['actor'] | null>
   /** The peer ended the relationship, as it turned out. */
   readonly endTrust: (actor: Access['actor'], peerId: string) => Promise<void>
   readonly now: () => number
@@ -204,7 +205,12 @@ export class Subscribing {
       Promise.all([findTrust(q, key.actorId, key.peerId), findOutbound(q, key)]),
     )
     const trust = callable(found[0])
-    if (trust !== null && found[1] !== null) await this.#syncOne(trust, found[1], false)
+    if (trust === null || found[1] === null) return
+    if (!isGone(await this.#syncOne(trust, found[1], false))) return
+    // One that the peer does not know may be dead, and so may the relationship: the others tell.
+    const actor = await this.#parts.findActor(key.actorId)
+    if (actor !== null) await this.syncPeer(actor, key.peerId)
+    await this.#parts.receiver.rest(key)
   }
 
   async #syncOne(trust: Trust, subscription: OutboundSubscription, asked: boolean): Promise<SyncResult> {
@@ -267,7 +273,7 @@ export class Subscribing {
 
   /**
    * Synchronises every subscription to the peer. When the peer knows none of them any more, either they are dead or the
-   * relationship is: it is asked which, and what is dead goes.
+   * relationship is: it is asked which, and what is dead goes. When it knows some, nothing does.
    */
   async syncPeer(actor: Access['actor'], peerId: string): Promise<PeerSync> {
     const { store, data, refreshFacts, endTrust } = this.#parts
@@ -279,8 +285,7 @@ export class Subscribing {
       throw new ServiceError('not_found', 'Cannot synchronise: there is no relationship with this peer')
     const results: SyncResult[] = []
     for (const subscription of subscriptions) results.push(await this.#syncOne(trust, subscription, true))
-    const areGone = results.length > 0 && results.every((result) => result.kind === 'refused' && result.status === 404)
-    if (areGone) {
+    if (results.length > 0 && results.every(isGone)) {
       const isKnown = await data.knowsUs(trust)
       if (isKnown === false) {
         await endTrust(actor, peerId)
@@ -291,6 +296,10 @@ export class Subscribing {
     await refreshFacts(actor, peerId, 'synchronised')
     return { results, trustEnded: false }
   }
+}
+
+function isGone(result: SyncResult): boolean {
+  return result.kind === 'refused' && result.status === 404
 }
 
 function idIn(body: string): string | null {

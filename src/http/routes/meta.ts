@@ -12,15 +12,19 @@ const formats = 'json'
 /** Option tags of the protocol that this release serves. */
 const supported = [
   'actions',
+  'callbackcompression',
   'callbacks',
   'listproperties',
   'methods',
   'nestedproperties',
   'onewaytrust',
+  'permissioncallback',
+  'permissionquery',
   'resources',
   'subscriptionresync',
   'subscriptions',
   'trust',
+  'trustpermissions',
 ]
 
 export const metaRoutes: readonly Route[] = [
