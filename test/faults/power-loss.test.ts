@@ -1,0 +1,263 @@
+/** The power goes: of what the store wrote, only what it had synced is certain to be on the disk, and no more is needed. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, it, type TestContext } from 'node:test'
+import pg from 'pg'
+import { violationsIn } from '../support/invariants.ts'
+import { startPostgres } from '../support/postgres.ts'
+import { type Random, seeded } from '../support/random.ts'
+import { startService } from '../support/service.ts'
+import { Steps } from '../support/steps.ts'
+import { createPostgresDatabase, createTestDatabase } from '../support/stores.ts'
+
+const clients = 4
+
+/** A step that was answered, and how much of the log of the database was synced when the answer came. */
+interface Answered {
+  readonly client: number
+  readonly step: number
+  readonly synced: number
+}
+
+/** How many steps of each client a disk has to hold on which the log is whole up to here. */
+function owed(answered: readonly Answered[], wholeUpTo: number): number[] {
+  const steps = Array.from({ length: clients }, () => 0)
+  for (const { client, step, synced } of answered)
+    if (synced <= wholeUpTo) steps[client] = Math.max(steps[client] ?? 0, step)
+  return steps
+}
+
+function assertHolds(held: readonly number[], due: readonly number[], where: string): void {
+  for (const [client, steps] of held.entries())
+    assert.ok(steps >= (due[client] ?? 0), `${where}: client ${client} has ${steps} of ${due[client]} answered steps`)
+}
+
+/**
+ * Notes how much of the log SQLite has synced: all of it when a COMMIT returns with `synchronous=FULL`, which is what
+ * SQLite promises of it (https://www.sqlite.org/pragma.html#pragma_synchronous), and nothing for certain with less.
+ */
+function watchSyncs(t: TestContext, path: string): { synced(): number } {
+  let synced = 0
+  const prepare = Reflect.get(DatabaseSync.prototype, 'prepare')
+  t.mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
+    const statement = prepare.call(this, sql)
+    if (sql !== 'COMMIT') return statement
+    const setting = (name: string): unknown => prepare.call(this, `PRAGMA ${name}`).get()?.[name]
+    const run = statement.run.bind(statement)
+    statement.run = () => {
+      const result = run()
+      if (setting('query_only') === 0 && setting('synchronous') === 2) synced = statSync(`${path}-wal`).size
+      return result
+    }
+    return statement
+  })
+  return { synced: () => synced }
+}
+
+interface Files {
+  readonly database: Buffer
+  readonly log: Buffer
+}
+
+/** As another process sees them: closing a file that SQLite has open here would give up its locks. */
+function filesAt(path: string): Files {
+  const read = (file: string): Buffer => execFileSync('cat', [file], { maxBuffer: 2 ** 28 })
+  return { database: read(path), log: read(`${path}-wal`) }
+}
+
+/** A service under load, and the files that it leaves when it stops for ever. */
+async function loadOnSqlite(t: TestContext, options: { readonly synchronous?: 'NORMAL' } = {}) {
+  const database = await createTestDatabase('sqlite')
+  const path = database.url.slice('sqlite:'.length)
+  const disk = watchSyncs(t, path)
+  const service = await startService(database.url, options)
+  t.after(async () => {
+    await service.close()
+    await database.remove()
+  })
+  const steps = await Steps.prepare(service, clients)
+  const prepared = disk.synced()
+  const answered: Answered[] = []
+  await steps.run(1, 24, (client, step) => void answered.push({ client, step, synced: disk.synced() }))
+  const files = filesAt(path)
+  /** What a service finds that starts on these files. */
+  const found = async (left: Files): Promise<number[]> => {
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-power-'))
+    const copy = `sqlite:${join(folder, 'troupe.db')}`
+    writeFileSync(join(folder, 'troupe.db'), left.database)
+    writeFileSync(join(folder, 'troupe.db-wal'), left.log)
+    try {
+      const again = await startService(copy)
+      const held = await steps.heldBy(again)
+      await again.close()
+      assert.deepEqual(await violationsIn(copy), [])
+      return held
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+  return { path, files, prepared, answered, found }
+}
+
+const logHeaderBytes = 32
+const frameBytes = 24 + 4096
+
+describe('a loss of power under SQLite', () => {
+  it('DUR-03 I1 I2 I5 takes nothing that was answered, wherever the log ends', async (t) => {
+    const { files, prepared, answered, found } = await loadOnSqlite(t)
+    assert.ok(prepared > 0, 'nothing is ever synced')
+    assert.equal((files.log.length - logHeaderBytes) % frameBytes, 0)
+    const random = seeded(1)
+    const ends = [
+      ...answered.map(({ synced }) => synced).filter((_, index) => index % 6 === 0),
+      ...Array.from({ length: 12 }, () => prepared + random.below(files.log.length - prepared)),
+      files.log.length,
+    ]
+    for (const end of ends) {
+      const held = await found({ ...files, log: files.log.subarray(0, end) })
+      assertHolds(held, owed(answered, end), `a log of ${end} bytes`)
+    }
+    assert.deepEqual(await found(files), [24, 24, 24, 24])
+  })
+
+  it('DUR-04 I1 I2 I5 takes nothing that was answered, whatever is left of what was not synced', async (t) => {
+    const { files, prepared, answered, found } = await loadOnSqlite(t)
+    const random = seeded(2)
+    for (let round = 0; round < 24; round++) {
+      const { synced } = random.pick(answered as [Answered, ...Answered[]])
+      assert.ok(synced >= prepared)
+      const held = await found({ ...files, log: scrambled(files.log, synced, random) })
+      assertHolds(held, owed(answered, synced), `a log that is whole for ${synced} bytes (round ${round})`)
+    }
+  })
+
+  it('DUR-03 DUR-04 I1 I2 I5 takes nothing that was answered while the log is moved into the file', async (t) => {
+    const { path, files, found } = await loadOnSqlite(t)
+    const mover = new DatabaseSync(path)
+    const moved = mover.prepare('PRAGMA wal_checkpoint(PASSIVE)').get()
+    mover.close()
+    assert.equal(moved?.['checkpointed'], moved?.['log'])
+    const after = filesAt(path)
+    assert.notDeepEqual(after.database, files.database)
+    const random = seeded(3)
+    for (let round = 0; round < 12; round++) {
+      // The log stays until the file was synced, so it is whole; of the file each sector is the old or the new one.
+      const held = await found({ log: files.log, database: sectorsOf(files.database, after.database, random) })
+      assert.deepEqual(held, [24, 24, 24, 24], `round ${round}`)
+    }
+  })
+
+  it('DUR-03 I2 I5 with synchronous=NORMAL takes the last moments, and damages nothing', async (t) => {
+    const { files, answered, found } = await loadOnSqlite(t, { synchronous: 'NORMAL' })
+    assert.equal(answered.length, clients * 24)
+    assert.ok(answered.every(({ synced }) => synced === 0))
+    const random = seeded(4)
+    const lost: boolean[] = []
+    for (let round = 0; round < 16; round++) {
+      const end = random.below(files.log.length)
+      const held = await found({ ...files, log: scrambled(files.log, end, random) })
+      lost.push(held.some((steps) => steps < 24))
+    }
+    assert.ok(lost.includes(true))
+  })
+})
+
+const sectorBytes = 512
+
+/** After `wholeUpTo` bytes each sector was written, not written, half written, or written with another one's content. */
+function scrambled(log: Buffer, wholeUpTo: number, random: Random): Buffer {
+  const left = Buffer.from(log)
+  for (let start = wholeUpTo; start < left.length; start += sectorBytes) {
+    const sector = left.subarray(start, start + sectorBytes)
+    const what = random.below(8)
+    if (what === 0) sector.fill(0)
+    else if (what === 1) sector.fill(0, random.below(sector.length))
+    else if (what === 2) log.copy(sector, 0, wholeUpTo + random.below(left.length - wholeUpTo))
+    else if (what === 3) sector[random.below(sector.length)] = random.below(256)
+  }
+  return left.subarray(0, wholeUpTo + random.below(left.length - wholeUpTo + 1))
+}
+
+/** One file out of the sectors of two; where the older one ended, what was not written is nothing. */
+function sectorsOf(before: Buffer, after: Buffer, random: Random): Buffer {
+  const left = Buffer.alloc(after.length)
+  for (let start = 0; start < left.length; start += sectorBytes) {
+    const from = random.below(2) === 0 ? before : after
+    from.subarray(start, start + sectorBytes).copy(left, start)
+  }
+  return left
+}
+
+describe('a loss of power under PostgreSQL', () => {
+  it('DUR-03 I1 I2 I5 I8 takes nothing that was answered, though everything is lost that was not synced', async (t) => {
+    const server = await startPostgres({ fsync: true })
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-power-'))
+    t.after(async () => {
+      await server.remove()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const database = await createPostgresDatabase(server.url)
+    const service = await startService(database.url)
+    const admin = new pg.Pool({ connectionString: server.url, max: clients })
+    admin.on('error', () => {})
+    const steps = await Steps.prepare(service, clients)
+    const settings = await admin.query<{ data_directory: string }>('SHOW data_directory')
+    const data = settings.rows[0]?.data_directory ?? ''
+
+    // The files as they were synced last; whatever is written to them from now on is lost.
+    await admin.query('CHECKPOINT')
+    copyFolder(data, join(folder, 'synced'))
+    const answered: (Answered & { readonly segment: string; readonly offset: number })[] = []
+    await steps.run(1, 40, async (client, step) => {
+      const { rows } = await admin.query<{ synced: number; segment: string; offset: number }>(
+        `SELECT (lsn - '0/0')::float8 AS synced, file_name AS segment, file_offset AS offset
+         FROM (SELECT pg_current_wal_flush_lsn() AS lsn) AS flushed, pg_walfile_name_offset(lsn)`,
+      )
+      for (const row of rows) answered.push({ client, step, ...row })
+    })
+    await server.stop('kill')
+    await admin.end().catch(() => {})
+    await service.close()
+    copyFolder(join(data, 'pg_wal'), join(folder, 'log'))
+
+    for (const moment of [30, 90, 150]) {
+      const last = answered[moment]
+      assert.ok(last !== undefined)
+      for (const name of readdirSync(data)) rmSync(join(data, name), { recursive: true, force: true })
+      copyFolder(join(folder, 'synced'), data)
+      rmSync(join(data, 'postmaster.pid'), { force: true })
+      rmSync(join(data, 'pg_wal'), { recursive: true, force: true })
+      copyFolder(join(folder, 'log'), join(data, 'pg_wal'))
+      loseLogAfter(join(data, 'pg_wal'), last.segment, last.offset)
+      await server.start()
+      const again = await startService(database.url)
+      const held = await steps.heldBy(again)
+      await again.close()
+      assertHolds(held, owed(answered, last.synced), `the log up to answer ${moment}`)
+      assert.ok(
+        held.some((count) => count < 40),
+        'nothing was lost, so nothing is shown',
+      )
+      assert.deepEqual(await violationsIn(database.url), [])
+      await server.stop('fast')
+    }
+  })
+})
+
+/** With owners and rights, which PostgreSQL insists on. */
+function copyFolder(from: string, to: string): void {
+  mkdirSync(to, { recursive: true })
+  execFileSync('cp', ['-a', `${from}/.`, to])
+}
+
+function loseLogAfter(log: string, segment: string, offset: number): void {
+  for (const name of readdirSync(log)) {
+    if (!/^[0-9A-F]{24}$/.test(name) || name < segment) continue
+    const bytes = readFileSync(join(log, name))
+    writeFileSync(join(log, name), bytes.fill(0, name === segment ? offset : 0))
+  }
+}

@@ -1,0 +1,62 @@
+/** Clients that change an actor each, step after step, so that what is stored says how many of the steps it holds. */
+import type { TestActor, TestService } from './service.ts'
+
+/** Odd steps set the property `count`, even ones append to the list `log`: 1 and 2 store 1, 3 and 4 store 2. */
+const halfOf = (step: number): number => Math.ceil(step / 2)
+
+export class Steps {
+  readonly #actors: readonly TestActor[]
+
+  private constructor(actors: readonly TestActor[]) {
+    this.#actors = actors
+  }
+
+  static async prepare(service: TestService, clients: number): Promise<Steps> {
+    const actors: TestActor[] = []
+    for (let client = 0; client < clients; client++) {
+      const actor = await service.createActor(`client ${client}`)
+      const answer = await actor.request('POST', '/properties', { log: { _type: 'list' } })
+      if (answer.status !== 201) throw new Error(`No list: ${answer.status}`)
+      actors.push(actor)
+    }
+    return new Steps(actors)
+  }
+
+  /** All clients at once, each one step after the other. */
+  async run(from: number, to: number, onAnswer: (client: number, step: number) => Promise<void> | void): Promise<void> {
+    const runClient = async (actor: TestActor, client: number): Promise<void> => {
+      for (let step = from; step <= to; step++) {
+        const [method, path] = step % 2 === 1 ? ['PUT', '/properties/count'] : ['POST', '/properties/log']
+        const answer = await actor.request(method, path, halfOf(step))
+        if (!answer.ok) throw new Error(`Step ${step} of client ${client} was answered ${answer.status}`)
+        await onAnswer(client, step)
+      }
+    }
+    await Promise.all(this.#actors.map(runClient))
+  }
+
+  /**
+   * How many steps of each client a service holds.
+   *
+   * @throws Error when it holds what no number of steps leaves.
+   */
+  async heldBy(service: TestService): Promise<number[]> {
+    return Promise.all(this.#actors.map((actor) => stepsOf(service, actor)))
+  }
+}
+
+async function stepsOf(service: TestService, actor: TestActor): Promise<number> {
+  const read = async (path: string): Promise<unknown> => {
+    const answer = await service.request(`/${actor.id}${path}`, { headers: { authorization: actor.authorization } })
+    if (answer.status === 404) return undefined
+    if (answer.status !== 200) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`)
+    return answer.json()
+  }
+  const [count = 0, log = []] = [await read('/properties/count'), await read('/properties/log')]
+  for (let step = 0; ; step++) {
+    const [sets, items] = [Math.ceil(step / 2), Math.floor(step / 2)]
+    const left = JSON.stringify([sets, Array.from({ length: items }, (_, index) => index + 1)])
+    if (left === JSON.stringify([count, log])) return step
+    if (sets > Number(count)) throw new Error(`No number of steps leaves ${JSON.stringify([count, log])}`)
+  }
+}
