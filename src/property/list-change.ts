@@ -17,7 +17,7 @@ export interface ListChange {
   readonly operation: ListOperation
   /** The length after the change. */
   readonly length: number
-  /** Where it happened; for `extend` the position of the first item. Absent where the item was found by identity or value. */
+  /** Where it happened; for `extend` the position of the first item. Absent for those that `removeWhere` took. */
   readonly index?: number
   /** The new item; for `pop` and `remove` the one that was taken out. */
   readonly item?: JsonText

@@ -41,12 +41,19 @@ export async function updateWhere(
   const list = await OpenList.require(tx, at)
   const found = await matches(list, field, value, options.firstOnly ?? false)
   if (found.length === 0) return []
-  const replaced = found.map(({ row }) => ({
+  const replaced = found.map(({ index, row }) => ({
+    index,
     row,
     item: typeof replacement === 'string' ? replacement : replacement(row.value),
   }))
   await list.save(tx, nowMs, { update: replaced.map(({ row, item }) => [row.item, item] as const) })
-  return replaced.map(({ row, item }) => ({ operation: 'update', length: list.length, item, old_item: row.value }))
+  return replaced.map(({ index, row, item }) => ({
+    operation: 'update',
+    length: list.length,
+    index,
+    item,
+    old_item: row.value,
+  }))
 }
 
 /** Removes what matches; one change for each, in the order of the list. @throws ServiceError `not_found`, `list_corrupted` */

@@ -47,11 +47,14 @@ export async function updateByHandle(
   item: JsonText,
   nowMs: number,
 ): Promise<ListChange | null> {
-  const found = await redeem(tx, at, parseHandle(handle))
+  const receipt = parseHandle(handle)
+  const found = await redeem(tx, at, receipt)
   if (found === null) return null
   const { list, row } = found
+  // Where equal items stand in the list, only the position tells a copy of it which one was meant.
+  const index = await positionOf(list, row.item, receipt.index)
   await list.save(tx, nowMs, { update: [[row.item, item]] })
-  return { operation: 'update', length: list.length, item, old_item: row.value }
+  return { operation: 'update', length: list.length, index, item, old_item: row.value }
 }
 
 /** Null when the item was changed or removed meanwhile. @throws ServiceError `invalid_value`, `list_corrupted` */
@@ -65,9 +68,10 @@ export async function deleteByHandle(
   const found = await redeem(tx, at, receipt)
   if (found === null) return null
   const { list, row } = found
-  list.order.removeAt(await positionOf(list, row.item, receipt.index))
+  const index = await positionOf(list, row.item, receipt.index)
+  list.order.removeAt(index)
   await list.save(tx, nowMs, { delete: [row.item] })
-  return { operation: 'remove', length: list.length, item: row.value }
+  return { operation: 'remove', length: list.length, index, item: row.value }
 }
 
 interface Receipt {

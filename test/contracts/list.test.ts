@@ -759,7 +759,7 @@ describe('items found by a field', () => {
         updateWhere(tx, notes, 'odd', known('true'), known('{"n":1,"odd":false}'), at(1), { firstOnly: true }),
       )
       assert.deepEqual(first, [
-        { operation: 'update', length: 400, item: '{"n":1,"odd":false}', old_item: '{"n":1,"odd":true}' },
+        { operation: 'update', length: 400, index: 1, item: '{"n":1,"odd":false}', old_item: '{"n":1,"odd":true}' },
       ])
       const each = await change(store, (tx) =>
         updateWhere(tx, notes, 'odd', known('true'), (item) => known(item.replace('true', '"yes"')), at(1)),
@@ -768,6 +768,7 @@ describe('items found by a field', () => {
       assert.deepEqual(each[0], {
         operation: 'update',
         length: 400,
+        index: 3,
         item: '{"n":3,"odd":"yes"}',
         old_item: '{"n":3,"odd":true}',
       })
@@ -799,6 +800,7 @@ describe('a handle', () => {
       assert.deepEqual(await change(store, (tx) => updateByHandle(tx, notes, b, known('"B"'), at(2))), {
         operation: 'update',
         length: 4,
+        index: 2,
         item: '"B"',
         old_item: '"b"',
       })
@@ -813,6 +815,7 @@ describe('a handle', () => {
       assert.deepEqual(await change(store, (tx) => deleteByHandle(tx, notes, take(all, 500), at(1))), {
         operation: 'remove',
         length: 999,
+        index: 500,
         item: '500',
       })
       await change(store, (tx) => extend(tx, notes, numbers(600).map(number), at(2)))
