@@ -47,14 +47,18 @@ function keyOf({ actorId, peerId, subscriptionId }: OutboundKey): [string, strin
 export async function insertOutbound(tx: Transaction, subscription: OutboundSubscription): Promise<void> {
   await tx.run(
     `INSERT INTO outbound_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity,
-       sequence, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (actor_id, peer_id, subscription_id) DO NOTHING`,
+       sequence, gap_due_at, resync_pending, attempts, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+     ON CONFLICT (actor_id, peer_id, subscription_id) DO NOTHING`,
     ...keyOf(subscription),
     subscription.target,
     subscription.subtarget,
     subscription.resource,
     subscription.granularity,
     subscription.sequence,
+    subscription.gapDueAt,
+    Number(subscription.resyncPending),
+    subscription.attempts,
     subscription.createdAt,
   )
 }

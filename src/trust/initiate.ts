@@ -109,6 +109,7 @@ async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Tru
     if (before === null) return { before, after: null }
     const after = agreed(parts, before, asked, status === 201)
     await updateTrust(tx, after)
+    if (before.ownRequest?.nextSecretHash !== null) await parts.onRenewed(tx, actor.id, meta.id)
     return { before, after }
   })
   const { before, after } = done

@@ -29,6 +29,11 @@ export interface TrustParts {
   readonly isAutoAccepted: (relationship: string) => boolean
   /** What else goes with a relationship, before its row does. */
   readonly onEnd: readonly ((tx: Transaction, actorId: string, peerId: string) => Promise<unknown>)[]
+  /**
+   * In the transaction in which a peer took a request anew, or approved: whatever of it was refused meanwhile, or is gone
+   * at a peer that had ended the relationship, is looked for again.
+   */
+  readonly onRenewed: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
   /** Told after the commit, once for each time that both sides came to agree. Nobody waits for it. */
   readonly onMutual: (actor: Self, peerId: string) => void
 }

@@ -129,7 +129,10 @@ export class Trusts {
     const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx) => {
       const before = await required(tx, actor.id, peerId, relationship)
       const after = { ...before, peerApproved: true }
-      if (!before.peerApproved) await updateTrust(tx, after)
+      if (!before.peerApproved) {
+        await updateTrust(tx, after)
+        await this.#parts.onRenewed(tx, actor.id, peerId)
+      }
       return { before, after }
     })
     await fireIfCompleted(this.#parts, actor, before, after)
