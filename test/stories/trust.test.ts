@@ -199,6 +199,25 @@ forEachService((start) => {
       assert.equal(left['permission_override']?.length, 1)
     })
 
+    it('R-TRUST-06 the peer’s subscriptions go with the relationship, and are counted out', async () => {
+      const { asker, asked, secret } = await mutual()
+      const listeners = async (): Promise<unknown> => {
+        const { store } = await there.app.start()
+        return (
+          await store.read((q) => q.get<{ listeners: number }>('SELECT listeners FROM actor WHERE id = $1', asked.id))
+        )?.listeners
+      }
+      for (const subtarget of ['one', 'two']) {
+        const body = { target: 'properties', subtarget, granularity: 'high' }
+        const answer = await asPeer(there, 'POST', `/${asked.id}/subscriptions/${asker.id}`, secret, body)
+        assert.equal(answer.status, 201)
+      }
+      assert.equal(await listeners(), 2)
+      assert.equal((await asked.request('DELETE', `/trust/friend/${asker.id}`)).status, 204)
+      assert.equal(await listeners(), 0)
+      assert.deepEqual((await storeOf(there, asked))['inbound_subscription'], [])
+    })
+
     it('R-TRUST-06 deleting an actor ends its relationships at every peer', async () => {
       const { asker, asked } = await mutual()
       assert.equal((await asker.request('DELETE', '')).status, 204)
