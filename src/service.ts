@@ -44,6 +44,7 @@ import { FollowedStore } from './store/after-commit.ts'
 import { openStore } from './store/open.ts'
 import type { QueryObserver, Store } from './store/store.ts'
 import { PeerData } from './subscription/baseline.ts'
+import { callbackState } from './subscription/callback-state.ts'
 import { DataHooks } from './subscription/data-hooks.ts'
 import { fullState } from './subscription/full-state.ts'
 import { GapWorker } from './subscription/gap-worker.ts'
@@ -332,7 +333,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     lists,
     bulkWrite: new BulkWrite({ writer, permission, gate, indexes, lists, now }),
     operations: new Operations({ registry, permission, handleOf }),
-    attributes: new Attributes(store, now),
+    attributes: new Attributes(store, now, [callbackState]),
     contacts,
     trusts,
     companions,

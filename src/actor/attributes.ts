@@ -1,6 +1,6 @@
 /** Internal attributes of an actor, in buckets: what the devtest endpoints show and applications' tests prepare. */
 import { type JsonText, known } from '../json/json.ts'
-import type { Store } from '../store/store.ts'
+import type { Queries, Store } from '../store/store.ts'
 
 export interface Attribute {
   readonly data: JsonText
@@ -15,13 +15,21 @@ interface AttributeRow {
   readonly timestamp: number
 }
 
+/** A bucket whose content is kept elsewhere. */
+export interface AttributeView {
+  readonly bucket: string
+  read(q: Queries, actorId: string): Promise<ReadonlyMap<string, Attribute>>
+}
+
 export class Attributes {
   readonly #store: Store
   readonly #now: () => number
+  readonly #views: readonly AttributeView[]
 
-  constructor(store: Store, now: () => number) {
+  constructor(store: Store, now: () => number, views: readonly AttributeView[] = []) {
     this.#store = store
     this.#now = now
+    this.#views = views
   }
 
   /** Bucket to name to attribute. */
@@ -37,10 +45,16 @@ export class Attributes {
       const bucket = buckets.get(row.bucket) ?? new Map<string, Attribute>()
       buckets.set(row.bucket, bucket.set(row.name, toAttribute(row)))
     }
+    for (const view of this.#views) {
+      const shown = await this.#store.read((q) => view.read(q, actorId))
+      if (shown.size > 0) buckets.set(view.bucket, new Map(shown))
+    }
     return buckets
   }
 
   async bucket(actorId: string, bucket: string): Promise<ReadonlyMap<string, Attribute>> {
+    const view = this.#views.find((found) => found.bucket === bucket)
+    if (view !== undefined) return this.#store.read((q) => view.read(q, actorId))
     const rows = await this.#store.read((q) =>
       q.all<AttributeRow>(
         'SELECT bucket, name, data, timestamp FROM attribute WHERE actor_id = $1 AND bucket = $2 ORDER BY name',
@@ -52,6 +66,8 @@ export class Attributes {
   }
 
   async find(actorId: string, bucket: string, name: string): Promise<Attribute | null> {
+    const view = this.#views.find((found) => found.bucket === bucket)
+    if (view !== undefined) return (await this.#store.read((q) => view.read(q, actorId))).get(name) ?? null
     const row = await this.#store.read((q) =>
       q.get<AttributeRow>(
         'SELECT bucket, name, data, timestamp FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3',

@@ -267,7 +267,7 @@ const cases: Readonly<Record<string, Case>> = {
     statements: 1,
     rules: 1,
   },
-  'all attributes': { method: 'GET', path: '/:actor/devtest/attribute', status: 200, statements: 2, rules: null },
+  'all attributes': { method: 'GET', path: '/:actor/devtest/attribute', status: 200, statements: 3, rules: null },
   'a bucket': { method: 'GET', path: '/:actor/devtest/attribute/box', status: 200, statements: 2, rules: null },
   'no credentials': {
     method: 'GET',

@@ -431,8 +431,8 @@ forEachService((start) => {
       assert.equal(await list.removeWhere('k', 3), 2)
       assert.deepEqual(await list.items(), [{ k: 1, n: 'b' }, 'text'])
       assert.deepEqual(told(), [
-        { operation: 'update', length: 4, item: { k: 3 }, old_item: { k: 1, n: 'a' } },
-        { operation: 'update', length: 4, item: { k: 3 }, old_item: { k: 2 } },
+        { operation: 'update', length: 4, index: 0, item: { k: 3 }, old_item: { k: 1, n: 'a' } },
+        { operation: 'update', length: 4, index: 1, item: { k: 3 }, old_item: { k: 2 } },
         { operation: 'remove', length: 3, item: { k: 3 } },
         { operation: 'append', length: 4, index: 3, item: { k: 3, last: true } },
         { operation: 'remove', length: 3, item: { k: 3 } },
@@ -451,8 +451,8 @@ forEachService((start) => {
       assert.equal(await list.deleteByHandle(third.handle), true)
       assert.deepEqual(await list.items(), ['new', 'a', 'B'])
       assert.deepEqual(told(), [
-        { operation: 'update', length: 4, item: 'B', old_item: 'b' },
-        { operation: 'remove', length: 3, item: 'c' },
+        { operation: 'update', length: 4, index: 2, item: 'B', old_item: 'b' },
+        { operation: 'remove', length: 3, index: 3, item: 'c' },
       ])
       await changesNothing(service, async () => {
         assert.equal(await list.updateByHandle(second.handle, 'again'), false)
