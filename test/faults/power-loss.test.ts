@@ -1,12 +1,13 @@
 /** The power goes: of what the store wrote, only what it had synced is certain to be on the disk, and no more is needed. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import pg from 'pg'
+import { copyFolder, emptyFolder } from '../support/folders.ts'
 import { violationsIn } from '../support/invariants.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { type Random, seeded } from '../support/random.ts'
@@ -224,10 +225,10 @@ describe('a loss of power under PostgreSQL', () => {
     await service.close()
     copyFolder(join(data, 'pg_wal'), join(folder, 'log'))
 
-    for (const moment of [30, 90, 150]) {
+    for (const moment of [40, 130]) {
       const last = answered[moment]
       assert.ok(last !== undefined)
-      for (const name of readdirSync(data)) rmSync(join(data, name), { recursive: true, force: true })
+      emptyFolder(data)
       copyFolder(join(folder, 'synced'), data)
       rmSync(join(data, 'postmaster.pid'), { force: true })
       rmSync(join(data, 'pg_wal'), { recursive: true, force: true })
@@ -247,12 +248,6 @@ describe('a loss of power under PostgreSQL', () => {
     }
   })
 })
-
-/** With owners and rights, which PostgreSQL insists on. */
-function copyFolder(from: string, to: string): void {
-  mkdirSync(to, { recursive: true })
-  execFileSync('cp', ['-a', `${from}/.`, to])
-}
 
 function loseLogAfter(log: string, segment: string, offset: number): void {
   for (const name of readdirSync(log)) {

@@ -565,7 +565,7 @@ describe('troupe doctor', () => {
     )
   })
 
-  it('DUR-12 says in one sentence that the database is damaged, and fails', async () => {
+  it('says in one sentence that the database is damaged, and fails', async () => {
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
     await createActor(url)
     program.signal('SIGTERM')

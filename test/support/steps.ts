@@ -4,6 +4,9 @@ import type { TestActor, TestService } from './service.ts'
 /** Odd steps set the property `count`, even ones append to the list `log`: 1 and 2 store 1, 3 and 4 store 2. */
 const halfOf = (step: number): number => Math.ceil(step / 2)
 
+/** Whether a client goes on; it does unless told. */
+type Goes = Promise<boolean | void> | boolean | void
+
 export class Steps {
   readonly #actors: readonly TestActor[]
 
@@ -22,14 +25,14 @@ export class Steps {
     return new Steps(actors)
   }
 
-  /** All clients at once, each one step after the other. */
-  async run(from: number, to: number, onAnswer: (client: number, step: number) => Promise<void> | void): Promise<void> {
+  /** All clients at once, each one step after the other, until `onAnswer` says false. */
+  async run(first: number, last: number, onAnswer: (client: number, step: number) => Goes): Promise<void> {
     const runClient = async (actor: TestActor, client: number): Promise<void> => {
-      for (let step = from; step <= to; step++) {
+      for (let step = first; step <= last; step++) {
         const [method, path] = step % 2 === 1 ? ['PUT', '/properties/count'] : ['POST', '/properties/log']
         const answer = await actor.request(method, path, halfOf(step))
         if (!answer.ok) throw new Error(`Step ${step} of client ${client} was answered ${answer.status}`)
-        await onAnswer(client, step)
+        if ((await onAnswer(client, step)) === false) return
       }
     }
     await Promise.all(this.#actors.map(runClient))

@@ -1,0 +1,130 @@
+/** Copies that were taken while clients changed things: each is one moment, with everything that was answered before it. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { copyFolder, emptyFolder } from '../support/folders.ts'
+import { violationsIn } from '../support/invariants.ts'
+import { startPostgres } from '../support/postgres.ts'
+import { startService } from '../support/service.ts'
+import { Steps } from '../support/steps.ts'
+import { createPostgresDatabase } from '../support/stores.ts'
+
+const clients = 4
+const root = join(import.meta.dirname, '../..')
+
+/** What had been answered when a copy was begun, and what had been asked for when it was done. */
+interface Copy {
+  readonly answeredBefore: readonly number[]
+  readonly askedBefore: readonly number[]
+}
+
+/** Takes the copies one after the other while all clients go on; there is load until the last one is done. */
+async function copiesUnderLoad(steps: Steps, takeCopies: readonly (() => Promise<void>)[]): Promise<Copy[]> {
+  const answered = Array.from({ length: clients }, () => 0)
+  let isDone = false
+  const { promise: warm, resolve } = Promise.withResolvers<void>()
+  const load = steps.run(1, Number.POSITIVE_INFINITY, (client, step) => {
+    answered[client] = step
+    if (step === 4) resolve()
+    return !isDone
+  })
+  await warm
+  const copies: Copy[] = []
+  try {
+    for (const take of takeCopies) {
+      const answeredBefore = [...answered]
+      await take()
+      copies.push({ answeredBefore, askedBefore: answered.map((step) => step + 1) })
+    }
+  } finally {
+    isDone = true
+    await load
+  }
+  return copies
+}
+
+/** A service on the copy holds a state of one moment. */
+async function assertOneMoment(url: string, steps: Steps, copy: Copy | undefined): Promise<void> {
+  assert.ok(copy !== undefined)
+  const restored = await startService(url)
+  const held = await steps.heldBy(restored)
+  await restored.close()
+  for (const [client, count] of held.entries()) {
+    const least: number = copy.answeredBefore[client] ?? 0
+    const most: number = copy.askedBefore[client] ?? 0
+    assert.ok(count >= least && count <= most, `client ${client}: ${count} steps, not ${least} to ${most}`)
+  }
+  assert.deepEqual(await violationsIn(url), [])
+}
+
+describe('a copy of a database in use', () => {
+  it('DUR-11 I2 I5 I8 by the documented command is one moment of the SQLite file', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-backup-'))
+    const service = await startService(`sqlite:${join(folder, 'data', 'troupe.db')}`)
+    t.after(async () => {
+      await service.close()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const guide = readFileSync(join(root, 'docs/operations.md'), 'utf8')
+    const documented = /^```sh\n(node -e .+'backup\.db'.+)\n```$/m.exec(guide)?.[1] ?? ''
+    assert.notEqual(documented, '')
+    const commandFor = (name: string): string => documented.replace("'backup.db'", `'${name}'`)
+    const steps = await Steps.prepare(service, clients)
+    const names = ['one.db', 'two.db', 'three.db']
+    const copies = await copiesUnderLoad(
+      steps,
+      names.map((name) => async () => {
+        await promisify(execFile)('sh', ['-c', commandFor(name)], {
+          cwd: folder,
+          env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` },
+        })
+      }),
+    )
+    for (const [index, name] of names.entries())
+      await assertOneMoment(`sqlite:${join(folder, name)}`, steps, copies[index])
+  })
+
+  it('DUR-11 I2 I5 I8 by the server’s own backup is one moment of the PostgreSQL database', async (t) => {
+    const server = await startPostgres()
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-backup-'))
+    const database = await createPostgresDatabase(server.url)
+    const service = await startService(database.url)
+    const client = new pg.Client({ connectionString: server.url })
+    await client.connect()
+    t.after(async () => {
+      await server.remove()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory')
+    const data = rows[0]?.data_directory ?? ''
+    const backup = join(folder, 'backup')
+    const steps = await Steps.prepare(service, clients)
+    const [copy] = await copiesUnderLoad(steps, [
+      async () => {
+        await client.query(`SELECT pg_backup_start('test', true)`)
+        mkdirSync(backup)
+        copyFolder(data, backup)
+        const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
+        // The log that was written while the files were copied belongs to the backup.
+        copyFolder(join(data, 'pg_wal'), join(backup, 'pg_wal'))
+        const label = join(backup, 'backup_label')
+        writeFileSync(label, rows[0]?.labelfile ?? '')
+        const { uid, gid } = statSync(data)
+        chownSync(label, uid, gid)
+      },
+    ])
+    await client.end()
+    await service.close()
+    await server.stop('fast')
+    emptyFolder(data)
+    copyFolder(backup, data)
+    rmSync(join(data, 'postmaster.pid'), { force: true })
+    await server.start()
+    await assertOneMoment(database.url, steps, copy)
+  })
+})
