@@ -47,14 +47,21 @@ export function defaultOf<T>(option: Option<T>, mode: Mode): T {
 
 function refuseUnknown(code: object, env: Environment): void {
   const known = new Set<string>(Object.values(options).map((option) => option.env))
-  for (const name of Object.keys(env)) {
+  for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix)))
       continue
+    if (isServiceLink(name, value ?? '')) continue
     throw new ConfigError(`${name} is not a setting of this service.`)
   }
   for (const name of Object.keys(code)) {
     if (!Object.hasOwn(options, name)) throw new ConfigError(`Option ${name} is not an option of this service.`)
   }
+}
+
+/** Kubernetes tells every container where each service is, also one that somebody called "troupe" or "troupe-web". */
+function isServiceLink(name: string, value: string): boolean {
+  if (/^TROUPE_(.+_)?PORT$/.test(name)) return /^(tcp|udp|sctp):\/\//.test(value)
+  return /^TROUPE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/.test(name)
 }
 
 function refuseContradictions(config: Config): void {

@@ -341,6 +341,32 @@ describe('a setting that does not exist', () => {
     }
   })
 
+  it('leaves alone what Kubernetes sets about services whose names begin with "troupe"', () => {
+    const links = {
+      TROUPE_SERVICE_HOST: '10.0.0.1',
+      TROUPE_SERVICE_PORT: '80',
+      TROUPE_SERVICE_PORT_HTTP: '80',
+      TROUPE_PORT: 'tcp://10.0.0.1:80',
+      TROUPE_PORT_80_TCP: 'tcp://10.0.0.1:80',
+      TROUPE_PORT_80_TCP_PROTO: 'tcp',
+      TROUPE_PORT_80_TCP_PORT: '80',
+      TROUPE_PORT_80_TCP_ADDR: '10.0.0.1',
+      TROUPE_WEB_SERVICE_HOST: '10.0.0.2',
+      TROUPE_WEB_PORT: 'tcp://10.0.0.2:80',
+    }
+    assert.deepEqual(resolveConfig({}, { ...production, ...links }), resolveConfig({}, production))
+    for (const [name, value] of [
+      ['TROUPE_PORT', '80'],
+      ['TROUPE_WEB_PORT', '80'],
+      ['TROUPE_SERVICE', '10.0.0.1'],
+      ['TROUPE_PORT_80', 'tcp://10.0.0.1:80'],
+    ] as const)
+      assert.equal(
+        refusalOf(() => resolveConfig({}, { ...production, [name]: value })),
+        `${name} is not a setting of this service.`,
+      )
+  })
+
   it('leaves alone what belongs to others', () => {
     const others = { PATH: '/bin', NODE_ENV: 'development', DEBUG: '*', TROUPE_TEST_POSTGRES: 'x', troupe_mode: 'x' }
     assert.deepEqual(resolveConfig({}, { ...production, ...others }), resolveConfig({}, production))
