@@ -6,9 +6,10 @@ import { randomId, randomPassphrase } from '../secret/random.ts'
 import type { Transaction } from '../store/store.ts'
 import { fireIfCompleted, fireTrust } from './events.ts'
 import { newTrust, sealedSecret } from './new-trust.ts'
+import { endTrust } from './end-trust.ts'
 import { deletionNotice } from './partings.ts'
 import { tokensOf } from './record.ts'
-import { deleteTrust, findTrust, insertTrust, updateTrust } from './trust-store.ts'
+import { findTrust, insertTrust, updateTrust } from './trust-store.ts'
 import { isAsking, type Trust } from './trust.ts'
 import type { Self, TrustParts } from './trust-parts.ts'
 
@@ -140,7 +141,7 @@ function agreed(parts: TrustParts, before: Trust, { wish, meta, secret }: Asked,
     verified: true,
     // The peer's word that it approves may have come while its answer was on the way.
     peerApproved: isApproved || (!isRenewal && before.peerApproved),
-    ownRequest: null,
+    ownRequest: before.ownRequest === null ? null : { ...before.ownRequest, until: parts.now(), nextSecretHash: null },
   }
 }
 
@@ -153,7 +154,7 @@ async function withdraw(parts: TrustParts, tx: Transaction, before: Trust | null
     await updateTrust(tx, { ...before, ownRequest: outcome.kind === 'unknown' ? { ...ownRequest, until: 0 } : null })
     return null
   }
-  await deleteTrust(tx, before.actorId, before.peerId)
+  await endTrust(parts, tx, before)
   // A peer that took the request and could not say so would keep it for ever.
   if (outcome.kind === 'unknown') await parts.enqueue(tx, [deletionNotice(before)])
   return null

@@ -23,7 +23,7 @@ export interface AskedAgain {
   readonly baseuri: string
   readonly relationship: string
   readonly settlesById: boolean
-  /** It came while a request of this actor was on its way to the peer. */
+  /** It was sent, as far as can be told, while a request of this actor was on its way to the peer. */
   readonly crossed: boolean
   /** The peer showed, at the address that is stored, that the request is its own. */
   readonly verified: boolean

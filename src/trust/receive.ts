@@ -8,7 +8,7 @@ import type { IncomingRequest } from './incoming-request.ts'
 import { judgeRequest, type RequestVerdict } from './judge-request.ts'
 import { newTrust, sealedSecret } from './new-trust.ts'
 import { findTrust, findTrustBySecret, insertTrust, updateTrust } from './trust-store.ts'
-import { isAsking, type Trust } from './trust.ts'
+import { isCrossed, type Trust } from './trust.ts'
 import type { Self, TrustParts } from './trust-parts.ts'
 
 export interface Received {
@@ -35,7 +35,7 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
   let crossed = false
   for (let round = 0; round < mostRounds; round += 1) {
     const atFirst = await parts.store.read((q) => known(q, actor.id, request, secret))
-    crossed ||= atFirst !== null && isAsking(atFirst, parts.now())
+    crossed ||= atFirst !== null && isCrossed(atFirst, parts.now())
     const judge = (existing: Trust | null, verified: boolean): RequestVerdict =>
       judgeRequest(existing, { ...request, actorId: actor.id, crossed, verified }, parts.now())
     const hopeful = judge(atFirst, true)
@@ -74,7 +74,7 @@ async function isVerified(parts: TrustParts, actor: Self, request: IncomingReque
 
 /** What must not have changed between the call-back and the change that rests on it. */
 function stamp(trust: Trust | null): string {
-  return trust === null ? '' : JSON.stringify([trust.secretHash, trust.ownRequest?.id, trust.createdAt])
+  return trust === null ? '' : JSON.stringify([trust.secretHash, trust.ownRequest, trust.createdAt])
 }
 
 async function carryOut(
@@ -109,6 +109,7 @@ async function carryOut(
   // What was only asked for is shown to whoever asked; what is stored stays as it is.
   if (after === null) return asked
   await updateTrust(tx, after)
+  if (after.secretHash !== before.secretHash) await parts.onRenewed(tx, actor.id, after.peerId)
   return after
 }
 

@@ -43,12 +43,12 @@ export interface Trust {
   readonly ownRequest: OwnRequest | null
 }
 
-/** A request of this actor that is on its way to the peer. */
+/** The last request of this actor to the peer, on its way or answered. */
 export interface OwnRequest {
   /** Whoever finishes the request finds out by it whether the request still counts. */
   readonly id: string
   readonly relationship: string
-  /** Unix milliseconds; nobody answers it any more after that. */
+  /** Unix milliseconds: when it was answered, or when nobody waits for an answer any more. */
   readonly until: number
   /** Of the secret that it offers, when that is to replace an older one. */
   readonly nextSecretHash: SecretHash | null
@@ -80,4 +80,12 @@ export function isNamed(trust: Pick<Trust, 'relationship' | 'ownRequest'>, relat
 /** Whether a request of this actor is on its way to the peer now (Unix milliseconds). */
 export function isAsking(trust: Pick<Trust, 'ownRequest'>, now: number): boolean {
   return trust.ownRequest !== null && now < trust.ownRequest.until
+}
+
+/** A request that was sent before the answer to another may arrive this long after it. */
+const crossingMs = 15_000
+
+/** Whether a request that the peer sends crosses one of this actor. */
+export function isCrossed(trust: Pick<Trust, 'ownRequest'>, now: number): boolean {
+  return trust.ownRequest !== null && now < trust.ownRequest.until + crossingMs
 }

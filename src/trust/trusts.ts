@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries } from '../store/store.ts'
 import { parseBaseuri, trustUrl } from './baseuri.ts'
+import { endTrust } from './end-trust.ts'
 import { fireDeleted, fireIfCompleted } from './events.ts'
 import { parseIncomingRequest } from './incoming-request.ts'
 import { initiate } from './initiate.ts'
@@ -11,7 +12,7 @@ import { type Received, receiveRequest } from './receive.ts'
 import type { TrustChange } from './trust-change.ts'
 import { secretOf, tokensOf, type TrustRecord, type TrustSecrets, trustRecord } from './record.ts'
 import { parseRelationship } from './relationship-name.ts'
-import { deleteTrust, findTrust, findTrusts, updateTrust } from './trust-store.ts'
+import { findTrust, findTrusts, updateTrust } from './trust-store.ts'
 import { isNamed, type Trust } from './trust.ts'
 import type { Self, TrustParts } from './trust-parts.ts'
 
@@ -150,11 +151,10 @@ export class Trusts {
     relationship: string | null,
     { byPeer, tell }: { readonly byPeer: boolean; readonly tell: boolean },
   ): Promise<void> {
-    const { store, onEnd, enqueue } = this.#parts
+    const { store, enqueue } = this.#parts
     const trust = await store.writeActor(actor.id, async (tx) => {
       const found = await required(tx, actor.id, peerId, relationship)
-      for (const end of onEnd) await end(tx, actor.id, peerId)
-      await deleteTrust(tx, actor.id, peerId)
+      await endTrust(this.#parts, tx, found)
       if (tell && isTold(found) && found.baseuri !== `${this.#parts.baseUrl}/${actor.id}`) {
         await enqueue(tx, [deletionNotice(found)])
       }

@@ -26,8 +26,8 @@ CREATE TABLE trust (
   created_at BIGINT NOT NULL,
   last_accessed BIGINT NOT NULL,
   last_connected_via TEXT NOT NULL,
-  -- A request of this actor that is on its way to the peer: JSON of its id, its relationship and the time (Unix
-  -- milliseconds) after which nobody answers it any more. While it replaces an older relationship, both secrets are good.
+  -- The last request of this actor to the peer: JSON of its id, its relationship and the time (Unix milliseconds) when
+  -- it was answered, or after which nobody waits for an answer. While it replaces an older relationship, both secrets are good.
   request TEXT,
   next_secret_hash TEXT /*postgres: COLLATE "C" */,
   -- The circuit of calls to this peer (delivery/policy.ts); failures in a row, and until when nothing is sent.
