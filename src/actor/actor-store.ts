@@ -84,6 +84,17 @@ export async function lockActor(tx: Transaction, id: string): Promise<string[]> 
   return rows.map((row) => row.id)
 }
 
+/**
+ * Replacements of one creator's actors go one after another, before they look at any row: each sees what the one before
+ * has left, and none waits for a row in another order than the next. On SQLite all changes do.
+ */
+export async function lockCreator(tx: Transaction, creator: string): Promise<void> {
+  await tx.get(
+    'SELECT CAST($1 AS TEXT) AS creator /*postgres: , pg_advisory_xact_lock(hashtextextended($1, 0)) */',
+    creator,
+  )
+}
+
 export async function lockActorsOf(tx: Transaction, creator: string): Promise<string[]> {
   const rows = await tx.all<{ id: string }>(
     'SELECT id FROM actor WHERE creator = $1 ORDER BY id /*postgres: FOR UPDATE */',

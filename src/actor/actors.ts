@@ -25,6 +25,7 @@ import {
   insertActor,
   lockActor,
   lockActorsOf,
+  lockCreator,
   purgeDeletionMarkers,
   setCreator,
   setTrusteeRoot,
@@ -153,6 +154,7 @@ export class Actors {
 
   async #insert(tx: Transaction, request: NewActor, actor: Actor): Promise<'created' | Actor> {
     if (request.deleteExisting === true) {
+      await lockCreator(tx, actor.creator)
       await this.#parts.takeLeave(tx, await lockActorsOf(tx, actor.creator))
       await deleteActorsOf(tx, actor.creator, this.#parts.now())
     } else if (this.#parts.uniqueCreator) {
