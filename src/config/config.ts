@@ -60,8 +60,10 @@ function refuseUnknown(code: object, env: Environment): void {
 
 /** Kubernetes tells every container where each service is, also one that somebody called "troupe" or "troupe-web". */
 function isServiceLink(name: string, value: string): boolean {
-  if (/^TROUPE_(.+_)?PORT$/.test(name)) return /^(tcp|udp|sctp):\/\//.test(value)
-  return /^TROUPE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/.test(name)
+  return (
+    /^TROUPE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/.test(name) ||
+    (/^TROUPE_(.+_)?PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value))
+  )
 }
 
 function refuseContradictions(config: Config): void {
