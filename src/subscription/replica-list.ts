@@ -91,8 +91,7 @@ export class ReplicaList {
   }
 
   /**
-   * Replaces one item that equals `wanted`: the one at `index` when it does, else the only one or the first one; where
-   * several could be meant, the one at `index` whatever it holds.
+   * Replaces one item that equals `wanted`: the one at `index` when it does, else the only one, or the first one.
    */
   #take(
     index: number | undefined,
@@ -115,8 +114,8 @@ export class ReplicaList {
       if (equal(value, wanted)) matches.push(at)
     }
     const [first] = matches
-    if (first !== undefined && (which === 'first' || matches.length === 1)) return this.#splice(first, 1, by)
-    return position === null || which === 'first' ? diverged : this.#splice(position, 1, by)
+    if (first === undefined || (which === 'only' && matches.length > 1)) return diverged
+    return this.#splice(first, 1, by)
   }
 
   /** Negative positions count from the end. Null beyond `limit`, and without an index. */

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ManualClock } from '../support/manual-clock.ts'
+import { listenTo, ScriptedPeers } from '../support/scripted-peer.ts'
+import { forEachService } from '../support/service.ts'
+import { faulty, type FaultyStore } from '../support/stores.ts'
+
+/** Not of the work behind the requests, nor of the note that the peer was here. */
+function isOfTheCallback(sql: string): boolean {
+  return !sql.startsWith('/* receiving */') && !sql.startsWith('UPDATE trust SET last_accessed')
+}
+
+forEachService((start) => {
+  describe('what a callback costs', () => {
+    const items = (count: number): string[] => Array.from({ length: count }, (_, index) => `item ${index}`)
+
+    /** Statements of one callback, after what the copy holds already. */
+    async function costs(held: readonly unknown[], told: readonly unknown[]): Promise<number[]> {
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      let sequence = 0
+      for (const data of held) assert.equal((await peer.diff(++sequence, data)).status, 204)
+      const counts: number[] = []
+      for (const data of told) {
+        service.reset()
+        assert.equal((await peer.diff(++sequence, data)).status, 204)
+        counts.push(service.statements.filter(isOfTheCallback).length)
+      }
+      return counts
+    }
+
+    it('R-SUB-09 does not grow with the data that it brings, nor with what the copy holds', async () => {
+      const values = (count: number): object => Object.fromEntries(items(count).map((name) => [name, { name }]))
+      const list = (count: number): object => ({ list: 'notes', operation: 'extend', items: items(count) })
+      const append = { notes: { list: 'notes', operation: 'append', item: 'x' } }
+      const update = { notes: { list: 'notes', operation: 'update', index: 0, item: 'y', old_item: 'item 0' } }
+      const insert = { notes: { list: 'notes', operation: 'insert', index: 0, item: 'z' } }
+      const told = [values(1), values(300), append, update, insert, { notes: '' }]
+      const little = await costs([{ notes: list(1) }], told)
+      const much = await costs([{ notes: list(500) }, values(300)], told)
+      assert.deepEqual(little, much)
+      assert.deepEqual(little, [11, 11, 11, 12, 11, 11])
+    })
+
+    it('R-SUB-09 does not grow with the callbacks that waited', async () => {
+      const counts: number[] = []
+      for (const waited of [1, 40]) {
+        const service = await start()
+        const actor = await service.createActor()
+        const peer = await listenTo(service, actor)
+        for (let sequence = 2; sequence < 2 + waited; sequence++) {
+          const item = { list: 'notes', operation: 'append', item: sequence, length: sequence }
+          assert.equal((await peer.diff(sequence, { notes: item })).status, 204)
+        }
+        service.reset()
+        const first = { list: 'notes', operation: 'append', item: 1, length: 1 }
+        assert.equal((await peer.diff(1, { notes: first })).status, 204)
+        counts.push(service.statements.filter(isOfTheCallback).length)
+        assert.deepEqual(await peer.copy(), { notes: Array.from({ length: waited + 1 }, (_, index) => index + 1) })
+      }
+      assert.deepEqual(counts, [13, 13])
+    })
+
+    it('SUB-11 writes of a list only what changed', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      await peer.diff(1, { notes: { list: 'notes', operation: 'extend', items: items(200) } })
+      const { store } = await service.app.start()
+      const times = async (): Promise<ReadonlyMap<string, number>> => {
+        const rows = await store.read((q) =>
+          q.all<{ name: string; timestamp: number }>(
+            'SELECT name, timestamp FROM attribute WHERE bucket = $1',
+            `remote:${peer.peerId}`,
+          ),
+        )
+        return new Map(rows.map(({ name, timestamp }) => [name, timestamp]))
+      }
+      await store.write((tx) => tx.run('UPDATE attribute SET timestamp = 0'))
+      await peer.diff(2, { notes: { list: 'notes', operation: 'append', item: 'last' } })
+      await peer.diff(3, { notes: { list: 'notes', operation: 'update', index: 7, item: 'new', old_item: 'item 7' } })
+      const written = [...(await times())].flatMap(([name, time]) => (time === 0 ? [] : [name]))
+      assert.deepEqual(written.sort(), ['list:notes:200', 'list:notes:7', 'list:notes:meta'])
+    })
+  })
+
+  describe('a callback while the store fails', () => {
+    /** Sends one callback again and again, the store failing at each of its statements in turn. */
+    async function atEachStatement(
+      prepare: readonly (readonly [sequence: number, data: unknown])[],
+      [sequence, data, more]: readonly [sequence: number, data: unknown, more?: Record<string, unknown>],
+      before: unknown,
+      after: unknown,
+    ): Promise<void> {
+      let store: FaultyStore | undefined
+      const peers = new ScriptedPeers()
+      const heard: number[] = []
+      // Nothing but the callbacks runs.
+      const clock = new ManualClock()
+      const service = await start({
+        now: clock.now,
+        timers: clock.timers,
+        wrapStore: (inner) => (store = faulty(inner)),
+        peerClient: peers,
+        declare: (app) => app.subscriptionData('*', (told) => void heard.push(told.sequence)),
+      })
+      assert.ok(store !== undefined)
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole', notes: [1, 2] }, sequence)
+      for (const [number, prepared] of prepare) assert.equal((await peer.diff(number, prepared)).status, 204)
+      await (await service.app.start()).parts.contacts.settled()
+      heard.length = 0
+      const [last, waiting] = [await peer.sequence(), await peer.waiting()]
+      assert.deepEqual(await peer.copy(), before)
+      let failures = 0
+      for (let at = 1; ; at++) {
+        store.plan({ at, error: () => new Error('A planned fault') })
+        const answer = await peer.diff(sequence, data, more)
+        store.plan()
+        if (answer.status === 204) break
+        failures++
+        assert.equal(answer.status, 500)
+        assert.deepEqual(
+          [await peer.copy(), await peer.sequence(), await peer.waiting(), heard],
+          [before, last, waiting, []],
+        )
+      }
+      assert.ok(failures > 5, String(failures))
+      assert.deepEqual(await peer.copy(), after)
+    }
+
+    it('SUB-04 is not acknowledged, and nothing of it is kept: a diff', () =>
+      atEachStatement(
+        [[1, { mood: 'sunny' }]],
+        [2, { mood: 'rainy', notes: { list: 'notes', operation: 'append', item: 1 } }],
+        { mood: 'sunny' },
+        { mood: 'rainy', notes: [1] },
+      ))
+
+    it('SUB-04 is not acknowledged, and nothing of it is kept: one that others waited for', () =>
+      atEachStatement(
+        [
+          [1, { mood: 'a' }],
+          [3, { mood: 'c' }],
+          [4, { size: 4 }],
+        ],
+        [2, { mood: 'b' }],
+        { mood: 'a' },
+        { mood: 'c', size: 4 },
+      ))
+
+    it('SUB-04 is not acknowledged, and nothing of it is kept: one that has to wait', () =>
+      atEachStatement([[1, { mood: 'a' }]], [3, { mood: 'c' }], { mood: 'a' }, { mood: 'a' }))
+
+    it('SUB-04 is not acknowledged, and nothing of it is kept: a low one, with its acknowledgement', () =>
+      atEachStatement([[1, { mood: 'a' }]], [2, { mood: 'b' }, { granularity: 'low' }], { mood: 'a' }, { mood: 'b' }))
+
+    it('SUB-04 is not acknowledged, and nothing of it is kept: a resync', () =>
+      atEachStatement(
+        [[1, { mood: 'a', old: 1 }]],
+        [5, undefined, { type: 'resync' }],
+        { mood: 'a', old: 1 },
+        { mood: 'whole', notes: [1, 2] },
+      ))
+  })
+})

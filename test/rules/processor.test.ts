@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { ServiceError } from '../../src/errors.ts'
+import { type JsonText, known, normalise } from '../../src/json/json.ts'
+import {
+  type CallbackVerdict,
+  fetchAgainMs,
+  judgeCallback,
+  parseCallback,
+  type ReceiverState,
+} from '../../src/subscription/processor.ts'
+import { changesOf, type ListOperation } from '../../src/subscription/replica-change.ts'
+import { ReplicaList } from '../../src/subscription/replica-list.ts'
+import { coveredValue, mergeBelow, mergePart, uncoveredValue } from '../../src/subscription/replica-value.ts'
+
+const policy = { gapTimeoutMs: 5000, maxPending: 3 }
+const now = 100_000
+
+function stateOf(sequence: number, pending: readonly number[] = [], rest: Partial<ReceiverState> = {}): ReceiverState {
+  return { sequence, pending, gapDueAt: pending.length === 0 ? null : now + 1000, awaitsResync: false, ...rest }
+}
+
+describe('a callback of a peer', () => {
+  const cases: readonly [
+    what: string,
+    state: ReceiverState,
+    callback: { type: 'diff' | 'resync' | 'permission'; sequence: number },
+    verdict: CallbackVerdict,
+  ][] = [
+    [
+      'with the next number is applied',
+      stateOf(4),
+      { type: 'diff', sequence: 5 },
+      { kind: 'apply', upTo: 5, gapDueAt: null },
+    ],
+    [
+      'that closes a gap takes everything along that waited in a row',
+      stateOf(4, [6, 7]),
+      { type: 'diff', sequence: 5 },
+      { kind: 'apply', upTo: 7, gapDueAt: null },
+    ],
+    [
+      'that closes one of two gaps leaves the other, which is waited for anew',
+      stateOf(4, [6, 9]),
+      { type: 'diff', sequence: 5 },
+      { kind: 'apply', upTo: 6, gapDueAt: 105_000 },
+    ],
+    ['with the last number is ignored', stateOf(4), { type: 'diff', sequence: 4 }, { kind: 'ignore' }],
+    ['with an old number is ignored', stateOf(4), { type: 'diff', sequence: 1 }, { kind: 'ignore' }],
+    ['without a number is ignored', stateOf(4), { type: 'diff', sequence: 0 }, { kind: 'ignore' }],
+    ['that waits already is ignored', stateOf(4, [6, 7, 8]), { type: 'diff', sequence: 7 }, { kind: 'ignore' }],
+    [
+      'with a number beyond the next waits',
+      stateOf(4),
+      { type: 'diff', sequence: 6 },
+      { kind: 'hold', gapDueAt: 105_000 },
+    ],
+    [
+      'beyond a gap that is waited for already does not prolong the wait',
+      stateOf(4, [6]),
+      { type: 'diff', sequence: 7 },
+      { kind: 'hold', gapDueAt: 101_000 },
+    ],
+    [
+      'beyond a full queue is refused, until the gap is given up',
+      stateOf(4, [6, 7, 8], { gapDueAt: now + 3400 }),
+      { type: 'diff', sequence: 9 },
+      { kind: 'refuse', retryAfterSeconds: 4 },
+    ],
+    [
+      'beyond a full queue whose gap is overdue is refused for a second',
+      stateOf(4, [6, 7, 8], { gapDueAt: now - 1 }),
+      { type: 'diff', sequence: 9 },
+      { kind: 'refuse', retryAfterSeconds: 1 },
+    ],
+    [
+      'with the next number is applied though the queue is full',
+      stateOf(4, [6, 7, 8]),
+      { type: 'diff', sequence: 5 },
+      { kind: 'apply', upTo: 8, gapDueAt: null },
+    ],
+    [
+      'with the next number waits while the whole is being fetched',
+      stateOf(0, [], { awaitsResync: true, gapDueAt: now + 60_000 }),
+      { type: 'diff', sequence: 1 },
+      { kind: 'hold', gapDueAt: 160_000 },
+    ],
+    [
+      'that is a resync replaces everything up to its number',
+      stateOf(4, [6, 7]),
+      { type: 'resync', sequence: 6 },
+      { kind: 'replace', dropUpTo: 6, upTo: 7, gapDueAt: null },
+    ],
+    [
+      'that is a resync keeps what waits beyond it',
+      stateOf(4, [9]),
+      { type: 'resync', sequence: 6 },
+      { kind: 'replace', dropUpTo: 6, upTo: 6, gapDueAt: 105_000 },
+    ],
+    [
+      'that is a resync with a lower number begins anew, and nothing that waits belongs to that',
+      stateOf(40, [42]),
+      { type: 'resync', sequence: 2 },
+      { kind: 'replace', dropUpTo: 9_007_199_254_740_991, upTo: 2, gapDueAt: null },
+    ],
+    [
+      'that is a resync is not held back by a full queue',
+      stateOf(4, [6, 7, 8]),
+      { type: 'resync', sequence: 20 },
+      { kind: 'replace', dropUpTo: 20, upTo: 20, gapDueAt: null },
+    ],
+    ['about permissions has no number', stateOf(4, [6, 7, 8]), { type: 'permission', sequence: 0 }, { kind: 'pass' }],
+  ]
+  for (const [what, state, callback, verdict] of cases) {
+    it(`SUB-04 R-SUB-09 ${what}`, () => {
+      assert.deepEqual(judgeCallback(state, callback, now, policy), verdict)
+    })
+  }
+
+  it('SUB-04 is applied once and in order, whatever the order in which callbacks come', () => {
+    fc.assert(
+      fc.property(
+        fc.shuffledSubarray([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], { minLength: 10, maxLength: 10 }),
+        fc.array(fc.integer({ min: 1, max: 10 }), { maxLength: 10 }),
+        (order, repeated) => {
+          let state = stateOf(0)
+          const applied: number[] = []
+          const refused: number[] = []
+          for (const sequence of [...order, ...repeated, ...order, ...order]) {
+            const verdict = judgeCallback(state, { type: 'diff', sequence }, now, policy)
+            if (verdict.kind === 'hold') {
+              const pending = [...state.pending, sequence].sort((a, b) => a - b)
+              assert.ok(pending.length <= 3)
+              state = { ...state, pending, gapDueAt: verdict.gapDueAt }
+            }
+            if (verdict.kind === 'apply') {
+              for (let next = state.sequence + 1; next <= verdict.upTo; next++) applied.push(next)
+              const pending = state.pending.filter((waiting) => waiting > verdict.upTo)
+              state = { ...state, sequence: verdict.upTo, pending, gapDueAt: verdict.gapDueAt }
+            }
+            if (verdict.kind === 'refuse') refused.push(sequence)
+          }
+          assert.deepEqual(
+            applied,
+            Array.from({ length: applied.length }, (_, index) => index + 1),
+          )
+          // Whatever was refused comes again: a sender repeats it.
+          assert.ok(applied.length === 10 || refused.length > 0)
+        },
+      ),
+    )
+  })
+
+  it('SUB-04 is waited for ever more patiently where fetching fails', () => {
+    assert.deepEqual([1, 2, 3, 30].map(fetchAgainMs), [10_000, 20_000, 40_000, 3_600_000])
+  })
+})
+
+describe('the body of a callback', () => {
+  const parse = (body: unknown) => parseCallback(normalise(JSON.stringify(body)), 64)
+
+  it('is read with its number, data and kind', () => {
+    assert.deepEqual(parse({ sequence: 4, data: { mood: 'sunny' }, granularity: 'high', replaces: true }), {
+      type: 'diff',
+      sequence: 4,
+      data: '{"mood":"sunny"}',
+      replaces: true,
+      url: null,
+      granularity: 'high',
+    })
+    assert.deepEqual(parse({ sequence: '4', url: 'https://b.example/1', subtarget: null }), {
+      type: 'diff',
+      sequence: 4,
+      data: null,
+      replaces: false,
+      url: 'https://b.example/1',
+      granularity: '',
+    })
+    assert.equal(parse({ type: 'resync', sequence: 4, data: {}, url: 'https://b.example/1' }).data, null)
+  })
+
+  const refusals: readonly [what: string, body: unknown][] = [
+    ['no object', [1]],
+    ['a number that is no whole one', { sequence: 1.5 }],
+    ['a negative number', { sequence: -1 }],
+    ['a number beyond what is exact', { sequence: '90071992547409930' }],
+    ['a type that is not known', { sequence: 1, type: 'burst' }],
+    ['an address that is no text', { sequence: 1, url: 7 }],
+  ]
+  for (const [what, body] of refusals) {
+    it(`is refused with ${what}`, () => {
+      assert.throws(
+        () => parse(body),
+        (error) => error instanceof ServiceError && error.code === 'bad_request',
+      )
+    })
+  }
+
+  it('PEER-10 keeps no half of a surrogate pair, in values and in names', () => {
+    const body = normalise('{"sequence":1,"data":{"a":"x\\ud800y","b\\udfff":"\\ud83d\\ude00","c":"\\\\ud800"}}')
+    assert.equal(parseCallback(body, 64).data, '{"a":"x\ufffdy","b\ufffd":"😀","c":"\\\\ud800"}')
+    const twice = normalise('{"sequence":1,"data":{"\\ud800":1,"\\ud801":2}}')
+    assert.equal(parseCallback(twice, 64).data, '{"\ufffd":2}')
+  })
+})
+
+describe('a diff', () => {
+  const all = { target: 'properties', subtarget: '', resource: '' }
+  const trip = { target: 'properties', subtarget: 'trip', resource: '' }
+  const json = (value: unknown): JsonText => known(JSON.stringify(value))
+
+  it('speaks of each name for itself', () => {
+    const data = json({ mood: 'sunny', gone: '', void: null, cfg: { theme: 'dark' } })
+    assert.deepEqual(changesOf(all, data, false), [
+      { name: 'mood', kind: 'set', value: '"sunny"' },
+      { name: 'gone', kind: 'remove' },
+      { name: 'void', kind: 'remove' },
+      { name: 'cfg', kind: 'merge', below: [], value: '{"theme":"dark"}' },
+    ])
+    assert.deepEqual(changesOf(all, json({ cfg: { theme: 'dark' } }), true), [
+      { name: 'cfg', kind: 'set', value: '{"theme":"dark"}' },
+    ])
+  })
+
+  it('of one property alone is put below its name', () => {
+    assert.deepEqual(changesOf(trip, json({ to: 'Oslo' }), false), [
+      { name: 'trip', kind: 'merge', below: [], value: '{"to":"Oslo"}' },
+    ])
+    assert.deepEqual(changesOf(trip, json(''), false), [{ name: 'trip', kind: 'remove' }])
+    assert.deepEqual(changesOf({ ...trip, resource: 'to' }, json('Oslo'), true), [
+      { name: 'trip', kind: 'put', below: ['to'], value: '"Oslo"' },
+    ])
+  })
+
+  it('SUB-11 of a list is known by its shape, wrapped and bare', () => {
+    const operation = { list: 'trip', operation: 'append', length: 3, index: 2, item: null }
+    const change = { name: 'trip', kind: 'list', operation: { operation: 'append', length: 3, index: 2, item: 'null' } }
+    assert.deepEqual(changesOf(all, json({ trip: operation }), false), [change])
+    assert.deepEqual(changesOf(trip, json({ trip: operation }), false), [change])
+    assert.deepEqual(changesOf(trip, json(operation), false), [change])
+    assert.deepEqual(changesOf(all, json({ 'list:trip': operation }), false), [change])
+    // A value that only looks like one.
+    assert.deepEqual(changesOf(all, json({ cfg: { list: 'other', operation: 'append' } }), true), [
+      { name: 'cfg', kind: 'set', value: '{"list":"other","operation":"append"}' },
+    ])
+  })
+
+  it('PEER-10 leaves out names that no store can keep, and nothing else', () => {
+    const data = known(`{"":1,"a\\u0000b":1,"${'n'.repeat(1025)}":1,"__proto__":1,"constructor":2}`)
+    assert.deepEqual(changesOf(all, data, true), [
+      { name: '__proto__', kind: 'set', value: '1' },
+      { name: 'constructor', kind: 'set', value: '2' },
+    ])
+  })
+})
+
+describe('a value of the copy', () => {
+  it('takes parts at any depth, loses what they remove, and keeps the rest', () => {
+    const stored = known('{"a":{"b":1,"c":2},"d":3}')
+    assert.equal(mergePart(stored, known('{"a":{"b":"","e":{"f":""}},"g":[1]}')), '{"a":{"c":2,"e":{}},"d":3,"g":[1]}')
+    assert.equal(mergePart(undefined, known('{"a":{"b":1}}')), '{"a":{"b":1}}')
+    assert.equal(mergePart(known('7'), known('{"a":1}')), '{"a":1}')
+    assert.equal(mergeBelow(stored, ['a'], known('{"x":1}'), true), '{"a":{"x":1},"d":3}')
+    assert.equal(mergeBelow(stored, ['a'], known('""'), true), '{"d":3}')
+  })
+
+  it('is told from its cover, also when it looks like one', () => {
+    for (const [value, stored] of [
+      ['"sunny"', '{"value":"sunny"}'],
+      ['{"a":1}', '{"a":1}'],
+      ['{}', '{}'],
+      ['{"value":1}', '{"value":{"value":1}}'],
+      ['{"value":1,"unit":2}', '{"value":1,"unit":2}'],
+    ]) {
+      assert.equal(coveredValue(known(value ?? '')), stored)
+      assert.equal(uncoveredValue(known(stored ?? '')), value)
+    }
+  })
+})
+
+describe('a list of the copy', () => {
+  type Item = number | null
+  const itemOf = fc.constantFrom<Item>(null, 0, 1, 2)
+  const operationOf = fc.oneof(
+    fc.record({ operation: fc.constant('append' as const), item: itemOf }),
+    fc.record({ operation: fc.constant('insert' as const), at: fc.nat(), item: itemOf }),
+    fc.record({ operation: fc.constant('update' as const), at: fc.nat(), item: itemOf }),
+    fc.record({ operation: fc.constant('delete' as const), at: fc.nat() }),
+    fc.record({ operation: fc.constant('remove' as const), at: fc.nat() }),
+    fc.record({ operation: fc.constant('pop' as const) }),
+    fc.record({ operation: fc.constant('extend' as const), items: fc.array(itemOf, { maxLength: 3 }) }),
+    fc.record({ operation: fc.constant('clear' as const) }),
+  )
+
+  it('SUB-11 is what the source is after any operations, and only what moved is written', () => {
+    fc.assert(
+      fc.property(fc.array(itemOf, { maxLength: 6 }), fc.array(operationOf, { maxLength: 8 }), (first, steps) => {
+        const text = (item: Item): JsonText => known(JSON.stringify(item))
+        const source = [...first]
+        const list = new ReplicaList(first.length)
+        const apply = (operation: ListOperation): void =>
+          assert.deepEqual(
+            list.apply(operation, (index) => text(first[index] ?? null)),
+            { kind: 'done' },
+          )
+        for (const step of steps) {
+          const index = 'at' in step ? step.at % (source.length + (step.operation === 'insert' ? 1 : 0) || 1) : 0
+          if (step.operation === 'append') {
+            source.push(step.item)
+            apply({ operation: 'append', item: text(step.item) })
+          } else if (step.operation === 'insert') {
+            source.splice(index, 0, step.item)
+            apply({ operation: 'insert', index, item: text(step.item) })
+          } else if (step.operation === 'extend') {
+            source.push(...step.items)
+            apply({ operation: 'extend', items: step.items.map(text) })
+          } else if (step.operation === 'clear') {
+            source.length = 0
+            apply({ operation: 'clear' })
+          } else if (source.length > 0) {
+            const old = source[index] ?? null
+            if (step.operation === 'update') {
+              source[index] = step.item
+              apply({ operation: 'update', index, item: text(step.item), oldItem: text(old) })
+            } else if (step.operation === 'pop') {
+              source.pop()
+              apply({ operation: 'pop' })
+            } else {
+              source.splice(index, 1)
+              apply({ operation: step.operation, index, item: text(old) })
+            }
+          }
+        }
+        const stored = first.slice(0, source.length)
+        for (const { index, source: from } of list.writes()) {
+          stored[index] = typeof from === 'number' ? (first[from] ?? null) : (JSON.parse(from.item) as Item)
+        }
+        assert.deepEqual(stored, source)
+        assert.equal(list.length, source.length)
+      }),
+    )
+  })
+
+  it('SUB-11 is written only where it changed', () => {
+    const list = new ReplicaList(1000)
+    const nothing = (): undefined => undefined
+    list.apply({ operation: 'append', item: known('1') }, nothing)
+    list.apply({ operation: 'update', index: 3, item: known('2') }, nothing)
+    assert.deepEqual(list.writes(), [
+      { index: 3, source: { item: '2' } },
+      { index: 1000, source: { item: '1' } },
+    ])
+    list.apply({ operation: 'delete', index: 998 }, nothing)
+    assert.deepEqual(list.writes(), [
+      { index: 3, source: { item: '2' } },
+      { index: 998, source: 999 },
+      { index: 999, source: { item: '1' } },
+    ])
+  })
+
+  const refusals: readonly [what: string, operation: ListOperation][] = [
+    ['an update beyond the end', { operation: 'update', index: 3, item: known('1') }],
+    ['a deletion beyond the end', { operation: 'delete', index: 3 }],
+    ['a deletion before the beginning', { operation: 'delete', index: -4 }],
+    ['an insertion beyond the end', { operation: 'insert', index: 4, item: known('1') }],
+    ['the removal of what is not there', { operation: 'remove', item: known('9') }],
+    ['an update of one of several that are equal', { operation: 'update', item: known('1'), oldItem: known('"a"') }],
+    ['an update of what is not there', { operation: 'update', index: 1, item: known('1'), oldItem: known('9') }],
+    ['an addition of nothing', { operation: 'append' }],
+  ]
+  for (const [what, operation] of refusals) {
+    it(`SUB-11 knows by ${what} that it differs from its source, and stays as it is`, () => {
+      const list = new ReplicaList(3)
+      assert.deepEqual(
+        list.apply(operation, (index) => known(['"a"', '"b"', '"a"'][index] ?? 'null')),
+        { kind: 'diverged' },
+      )
+      assert.deepEqual([list.length, list.writes()], [3, []])
+    })
+  }
+
+  it('SUB-11 asks for no more items than an operation speaks of', () => {
+    const list = new ReplicaList(1000)
+    const nothing = (): undefined => undefined
+    const update = { operation: 'update', index: 500, item: known('1'), oldItem: known('2') } as const
+    assert.deepEqual(list.apply(update, nothing), { kind: 'needs', needs: { indexes: [500] } })
+    assert.deepEqual(list.apply({ operation: 'remove', item: known('2') }, nothing), { kind: 'needs', needs: 'all' })
+    assert.deepEqual(list.apply({ operation: 'pop', index: 7 }, nothing), { kind: 'done' })
+  })
+})
