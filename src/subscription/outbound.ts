@@ -39,6 +39,21 @@ export function storesFor(subscription: OutboundSubscription, ofPeer: readonly O
   return !ofPeer.some((other) => other !== subscription && takesPlaceOf(other, subscription))
 }
 
+/**
+ * The names inside a subscription's scope that another one keeps: one that is told of its property at once goes before a
+ * wide one that is only polled.
+ */
+export function keptByOthers(
+  subscription: OutboundSubscription,
+  ofPeer: readonly OutboundSubscription[],
+): ReadonlySet<string> {
+  const others = ofPeer.filter(
+    (other) =>
+      other.subtarget !== '' && other.resource === '' && !covers(other, subscription) && covers(subscription, other),
+  )
+  return new Set(others.filter((other) => storesFor(other, ofPeer)).map(({ subtarget }) => subtarget))
+}
+
 function takesPlaceOf(other: OutboundSubscription, one: OutboundSubscription): boolean {
   // One that is only polled knows less than one that is told.
   if (!covers(other, one) || (isTold(one.granularity) && !isTold(other.granularity))) return false

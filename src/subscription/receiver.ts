@@ -21,7 +21,7 @@ import {
   type Progress,
   saveProgress,
 } from './outbound-store.ts'
-import { type OutboundKey, type OutboundSubscription, storesFor } from './outbound.ts'
+import { keptByOthers, type OutboundKey, type OutboundSubscription, storesFor } from './outbound.ts'
 import {
   awaitsResync,
   type Callback,
@@ -60,6 +60,8 @@ interface Locked {
   readonly state: ReceiverState
   /** Whether what comes for it is stored, or another subscription's comes for the same. */
   readonly isStored: boolean
+  /** What others keep of what comes for it. */
+  readonly keptByOthers: ReadonlySet<string>
 }
 
 export class Receiver {
@@ -215,7 +217,8 @@ export class Receiver {
       if (seen !== null && locked.state.sequence !== seen) return null
       const verdict = judgeResync(locked.state, sequence, now(), policy)
       const { subscription, state, isStored } = locked
-      if (isStored) await replaceAll(tx, key, subscription, fetched, now())
+      const own = new Map([...fetched, ...[...locked.keptByOthers].map((name) => [name, { kind: 'kept' }] as const)])
+      if (isStored) await replaceAll(tx, key, subscription, own, now())
       const waited = await waiting(tx, key, state, sequence + 1, verdict.upTo)
       const isIntact = await applyItems(tx, locked, waited, now())
       if (state.pending.length > 0) await deletePendingUpTo(tx, key, Math.max(verdict.dropUpTo, verdict.upTo))
@@ -322,7 +325,12 @@ async function lock(tx: Transaction, key: OutboundKey): Promise<Locked | null> {
   const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
   if (subscription === undefined) return null
   const state = stateOf(subscription, await findPendingNumbers(tx, key))
-  return { subscription, state, isStored: storesFor(subscription, ofPeer) }
+  return {
+    subscription,
+    state,
+    isStored: storesFor(subscription, ofPeer),
+    keptByOthers: keptByOthers(subscription, ofPeer),
+  }
 }
 
 function stateOf(subscription: OutboundSubscription, pending: readonly number[]): ReceiverState {
@@ -342,9 +350,19 @@ async function waiting(
 }
 
 /** False when the copy turned out to differ from what the peer has. */
-function applyItems(tx: Transaction, { subscription, isStored }: Locked, items: readonly Item[], now: number) {
+function applyItems(
+  tx: Transaction,
+  { subscription, isStored, keptByOthers: kept }: Locked,
+  items: readonly Item[],
+  now: number,
+) {
   const changes = isStored ? items.flatMap(({ data, replaces }) => changesOf(subscription, data, replaces)) : []
-  return applyChanges(tx, subscription, changes, now)
+  return applyChanges(
+    tx,
+    subscription,
+    changes.filter(({ name }) => !kept.has(name)),
+    now,
+  )
 }
 
 function diffs(
