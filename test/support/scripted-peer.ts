@@ -67,6 +67,8 @@ export interface Listening extends TestRelationship {
   readonly id: string
   /** As the peer: what it tells about the subscription. */
   tell(body: unknown, headers?: Record<string, string>): Promise<Response>
+  /** As `tell`, byte for byte. */
+  send(body: string | Uint8Array, headers?: Record<string, string>): Promise<Response>
   /** A change with everything that belongs to it. */
   diff(sequence: number, data: unknown, more?: Record<string, unknown>): Promise<Response>
   /** The copy of the peer's data. */
@@ -135,6 +137,12 @@ export function listening(service: TestService, actor: TestActor, peer: TestRela
     ...peer,
     id,
     tell,
+    send: (body, headers = {}) =>
+      service.request(`/${actor.id}/callbacks/subscriptions/${peer.peerId}/${id}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${peer.secret}`, 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : new Uint8Array(body),
+      }),
     diff: (sequence, data, more = {}) =>
       tell({ id: peer.peerId, subscriptionid: id, target: 'properties', sequence, granularity: 'high', data, ...more }),
     async copy() {

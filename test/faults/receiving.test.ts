@@ -1,0 +1,430 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { describe, it } from 'node:test'
+import { ManualClock } from '../support/manual-clock.ts'
+import { relateTo } from '../support/recording-peer.ts'
+import { type Listening, listening, listenTo, ScriptedPeers, subscribed } from '../support/scripted-peer.ts'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+
+interface World {
+  readonly service: TestService
+  readonly actor: TestActor
+  readonly peers: ScriptedPeers
+  readonly clock: ManualClock
+  readonly peer: Listening
+}
+
+/** Lets everything happen that is due, until something holds. */
+async function until(clock: ManualClock, holds: () => Promise<boolean> | boolean, stepMs = 0): Promise<void> {
+  for (let step = 0; step < 2000; step++) {
+    if (await holds()) return
+    clock.pass(stepMs)
+    await pause(1)
+  }
+  assert.fail('It does not hold')
+}
+
+forEachService((start) => {
+  async function world(options: StartOptions = {}, wanted: Parameters<typeof listenTo>[2] = {}): Promise<World> {
+    const clock = new ManualClock()
+    const peers = new ScriptedPeers()
+    const service = await start({ now: clock.now, timers: clock.timers, peerClient: peers, ...options })
+    const actor = await service.createActor()
+    return { service, actor, peers, clock, peer: await listenTo(service, actor, wanted) }
+  }
+
+  describe('callbacks out of order', () => {
+    it('SUB-04 R-SUB-09 are applied once and in order', async () => {
+      const heard: number[] = []
+      const { peer } = await world({
+        declare: (app) => app.subscriptionData('properties', ({ sequence }) => void heard.push(sequence)),
+      })
+      const item = (n: number): object => ({ notes: { list: 'notes', operation: 'append', item: n, length: n } })
+      for (const sequence of [1, 3, 5, 3, 1, 4, 2, 2, 6, 5]) {
+        assert.equal((await peer.diff(sequence, item(sequence))).status, 204)
+      }
+      assert.deepEqual(await peer.copy(), { notes: [1, 2, 3, 4, 5, 6] })
+      assert.deepEqual([await peer.sequence(), await peer.waiting(), heard], [6, [], [1, 2, 3, 4, 5, 6]])
+    })
+
+    it('SUB-04 R-SUB-09 that stay missing are fetched after the configured time, and acknowledged', async () => {
+      const { actor, peer, peers, clock } = await world()
+      await peer.diff(1, { mood: 'a' })
+      await peer.diff(3, { mood: 'c' })
+      assert.deepEqual(await peer.waiting(), [3])
+      peers.publish({ subscriber: actor.id, id: peer.id }, {}, 3, [
+        { sequence: 3, data: { mood: 'c' } },
+        { sequence: 2, data: { mood: 'b', size: 2 } },
+      ])
+      clock.pass(4900)
+      await pause(20)
+      assert.deepEqual(peers.asked, [])
+      await until(clock, async () => (await peer.sequence()) === 3, 50)
+      assert.deepEqual(await peer.copy(), { mood: 'c', size: 2 })
+      assert.deepEqual(await peer.waiting(), [])
+      await until(clock, () => peers.asked.some((asked) => asked.startsWith('PUT')))
+      assert.deepEqual(peers.calls.at(-1)?.body, '{"sequence":3}')
+    })
+
+    it('SUB-04 R-SUB-09 that cannot be had any more are made up for by the whole', async () => {
+      const { actor, peer, peers, clock } = await world()
+      await peer.diff(1, { mood: 'a', gone: 1 })
+      await peer.diff(9, { mood: 'z' })
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole', notes: ['x'] }, 9, [
+        { sequence: 8, data: { mood: 'y' } },
+      ])
+      await until(clock, async () => (await peer.sequence()) === 9, 100)
+      assert.deepEqual(await peer.copy(), { mood: 'whole', notes: ['x'] })
+      assert.deepEqual(await peer.waiting(), [])
+    })
+
+    it('SUB-04 is fetched by another process after the one that waited is gone', async () => {
+      const first = await world()
+      const { actor, peer, peers, clock } = first
+      await peer.diff(1, { mood: 'a' })
+      await peer.diff(3, { mood: 'c' })
+      await first.service.close()
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'c' }, 3)
+      const service = await start({
+        database: first.service.databaseUrl,
+        now: clock.now,
+        timers: clock.timers,
+        peerClient: peers,
+      })
+      const again = listening(service, { ...actor }, peer, peer.id)
+      await until(clock, async () => (await again.sequence()) === 3, 100)
+      assert.deepEqual(await again.copy(), { mood: 'c' })
+    })
+
+    it('SUB-04 is asked for ever more seldom while the peer does not answer, and lost never', async () => {
+      const { actor, peer, peers, clock } = await world()
+      await peer.diff(2, { mood: 'b' })
+      peers.answers.set(`GET /subscriptions/${actor.id}/${peer.id}`, null)
+      const times: number[] = []
+      const began = clock.now()
+      await until(
+        clock,
+        () => {
+          while (times.length < peers.calls.length) times.push(clock.now() - began)
+          return times.length >= 3
+        },
+        500,
+      )
+      const gaps = times.map((time, index) => time - (times[index - 1] ?? 0))
+      for (const [index, least] of [5000, 10_000, 20_000].entries()) {
+        const gap = gaps[index] ?? 0
+        assert.ok(gap >= least && gap <= least + 6000, String(gaps))
+      }
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'b' }, 2)
+      await until(clock, async () => (await peer.sequence()) === 2, 1000)
+      assert.deepEqual(await peer.copy(), { mood: 'b' })
+    })
+
+    it('SUB-04 that were never the peer’s own are dropped when it is asked, and not asked for again', async () => {
+      const { actor, peer, peers, clock } = await world()
+      await peer.diff(1, { mood: 'a' })
+      await peer.diff(1_000_000, { mood: 'z' })
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'a' }, 1)
+      await until(clock, async () => (await peer.waiting()).length === 0, 500)
+      const asked = peers.calls.length
+      clock.pass(3_600_000)
+      await pause(20)
+      assert.equal(peers.calls.length, asked)
+      assert.deepEqual(await peer.copy(), { mood: 'a' })
+    })
+
+    it('SUB-05 R-SUB-09 are refused beyond the limit with 429 and Retry-After, and nothing is dropped', async () => {
+      const { peer } = await world()
+      for (let sequence = 2; sequence <= 101; sequence++) {
+        assert.equal((await peer.diff(sequence, { n: sequence })).status, 204)
+      }
+      const refused = await peer.diff(102, { n: 102 })
+      assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5'])
+      assert.deepEqual(await refused.json(), {
+        retry_after: 5,
+        error: 'too_many_requests',
+        message: 'Cannot take this callback: too many wait for one that is missing',
+      })
+      assert.equal((await peer.waiting()).length, 100)
+      assert.equal((await peer.diff(50, { n: 50 })).status, 204)
+      assert.equal((await peer.diff(1, { n: 1 })).status, 204)
+      assert.deepEqual([await peer.sequence(), await peer.copy(), await peer.waiting()], [101, { n: 101 }, []])
+      assert.equal((await peer.diff(102, { n: 102 })).status, 204)
+      assert.deepEqual(await peer.copy(), { n: 102 })
+    })
+
+    it('SUB-04 of one number at once are applied once', async () => {
+      const { peer } = await world()
+      const told = { notes: { list: 'notes', operation: 'append', item: 'x', length: 1 } }
+      const answers = await Promise.all(Array.from({ length: 8 }, () => peer.diff(1, told)))
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        Array.from({ length: 8 }, () => 204),
+      )
+      assert.deepEqual(await peer.copy(), { notes: ['x'] })
+    })
+
+    it('SUB-04 that are resyncs replace everything, and what waits beyond them is applied after that', async () => {
+      const { actor, peer, peers } = await world()
+      await peer.diff(1, { mood: 'a', gone: 1 })
+      await peer.diff(6, { notes: { list: 'notes', operation: 'append', item: 3, length: 3 } })
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole', notes: [1, 2] }, 5)
+      const answer = await peer.tell({ type: 'resync', sequence: 5, url: `${peers.baseuri}/properties` })
+      assert.equal(answer.status, 204)
+      assert.deepEqual(await peer.copy(), { mood: 'whole', notes: [1, 2, 3] })
+      assert.deepEqual([await peer.sequence(), await peer.waiting()], [6, []])
+      // One with a lower number begins anew.
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'anew' }, 1)
+      assert.equal((await peer.tell({ type: 'resync', sequence: 1 })).status, 204)
+      assert.deepEqual([await peer.sequence(), await peer.copy()], [1, { mood: 'anew' }])
+    })
+
+    it('SUB-04 is not acknowledged while the whole of a resync cannot be fetched; it is fetched later', async () => {
+      const { actor, peer, peers, clock } = await world()
+      await peer.diff(1, { mood: 'a' })
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole' }, 2)
+      peers.answers.set('GET /properties', { status: 503 })
+      const answer = await peer.tell({ type: 'resync', sequence: 2 })
+      assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '5'])
+      assert.deepEqual([await peer.sequence(), await peer.copy()], [1, { mood: 'a' }])
+      peers.answers.set('GET /properties', { body: { mood: 'whole' } })
+      await until(clock, async () => (await peer.sequence()) === 2, 500)
+      assert.deepEqual(await peer.copy(), { mood: 'whole' })
+    })
+
+    it('SUB-04 is read again when the peer changed while it was being read', async () => {
+      const { actor, peer, peers } = await world()
+      let reads = 0
+      const path = `/subscriptions/${actor.id}/${peer.id}`
+      peers.publish({ subscriber: actor.id, id: peer.id }, { notes: [1] }, 5)
+      peers.answers.set('GET /properties/notes', () => {
+        reads += 1
+        // The change that comes meanwhile is in the second reading.
+        if (reads === 1) peers.publish({ subscriber: actor.id, id: peer.id }, { notes: [1, 2] }, 6)
+        return { body: reads === 1 ? [1, 2] : [1, 2] }
+      })
+      assert.equal((await peer.tell({ type: 'resync', sequence: 5 })).status, 204)
+      assert.equal(
+        (await peer.diff(6, { notes: { list: 'notes', operation: 'append', item: 2, length: 2 } })).status,
+        204,
+      )
+      assert.deepEqual([await peer.copy(), await peer.sequence()], [{ notes: [1, 2] }, 6])
+      assert.ok(peers.asked.includes(`GET ${path}`))
+    })
+  })
+
+  describe('a callback that gives only an address', () => {
+    it('OUT-08 R-SUB-09 is fetched there with the secret, applied, and acknowledged', async () => {
+      const { actor, peer, peers, clock } = await world({}, { granularity: 'low' })
+      const path = `/subscriptions/${actor.id}/${peer.id}/1`
+      peers.answers.set(`GET ${path}`, { body: { sequence: 1, data: { mood: 'sunny' } } })
+      peers.answers.set(`PUT /subscriptions/${actor.id}/${peer.id}`, { status: 204 })
+      const told = { sequence: 1, granularity: 'low', url: `${peers.baseuri}${path}` }
+      assert.equal((await peer.tell(told)).status, 204)
+      assert.deepEqual([await peer.copy(), await peer.sequence()], [{ mood: 'sunny' }, 1])
+      assert.deepEqual(peers.calls[0]?.bearer, { secret: peer.secret, baseuri: peers.baseuri })
+      await until(clock, () => peers.calls.length > 1)
+      assert.deepEqual(
+        [peers.calls[1]?.method, peers.calls[1]?.url, peers.calls[1]?.body],
+        ['PUT', `${peers.baseuri}/subscriptions/${actor.id}/${peer.id}`, '{"sequence":1}'],
+      )
+      // It comes again: it was applied, so nothing is fetched.
+      assert.equal((await peer.tell(told)).status, 204)
+      assert.equal(peers.asked.filter((asked) => asked.startsWith('GET')).length, 1)
+    })
+
+    it('SUB-04 is not acknowledged when it cannot be fetched, and is made up for later', async () => {
+      const { actor, peer, peers, clock } = await world()
+      const path = `/subscriptions/${actor.id}/${peer.id}/1`
+      peers.answers.set(`GET ${path}`, { status: 500 })
+      const answer = await peer.tell({ sequence: 1, granularity: 'low', url: `${peers.baseuri}${path}` })
+      assert.equal(answer.status, 503)
+      assert.deepEqual([await peer.copy(), await peer.sequence()], [{}, 0])
+      peers.publish({ subscriber: actor.id, id: peer.id }, {}, 1, [{ sequence: 1, data: { mood: 'late' } }])
+      await until(clock, async () => (await peer.sequence()) === 1, 500)
+      assert.deepEqual(await peer.copy(), { mood: 'late' })
+    })
+  })
+
+  describe('who may send a callback', () => {
+    it('PEER-01 R-SUB-08 is the peer of the address alone, by its secret, before the body has any effect', async () => {
+      const { service, actor, peer } = await world()
+      const other = await relateTo(service, actor, { baseuri: 'https://other.example.com/o' })
+      const pending = await relateTo(service, actor, { baseuri: 'https://pending.example.com/p', approved: false })
+      await subscribed(service, actor, pending.peerId, { id: 'sub2' })
+      const path = `/${actor.id}/callbacks/subscriptions/${peer.peerId}/${peer.id}`
+      const body = JSON.stringify({ sequence: 1, data: { mood: 'taken' } })
+      const cases: readonly [who: string, headers: Record<string, string>, status: number, to?: string][] = [
+        ['nobody', {}, 401],
+        ['a wrong secret', { authorization: 'Bearer 0123456789012345678901234567890123456789' }, 403],
+        ['a secret that is cut off', { authorization: `Bearer ${peer.secret.slice(1)}` }, 403],
+        ['another peer', { authorization: `Bearer ${other.secret}` }, 403],
+        ['the creator', { authorization: actor.authorization }, 403],
+        [
+          'a peer that is not approved',
+          { authorization: `Bearer ${pending.secret}` },
+          403,
+          `/${actor.id}/callbacks/subscriptions/${pending.peerId}/sub2`,
+        ],
+      ]
+      for (const method of ['POST', 'PUT']) {
+        for (const [who, headers, status, to = path] of cases) {
+          for (const sent of [body, '{"sequence":', '[]']) {
+            const answer = await service.request(to, {
+              method,
+              headers: { 'content-type': 'application/json', ...headers },
+              body: sent,
+            })
+            assert.equal(answer.status, status, `${method} by ${who}`)
+          }
+        }
+      }
+      assert.deepEqual([await peer.copy(), await peer.sequence(), await peer.waiting()], [{}, 0, []])
+      const put = await peer.request('PUT', `/callbacks/subscriptions/${peer.peerId}/${peer.id}`, JSON.parse(body))
+      assert.deepEqual([put.status, await peer.copy()], [204, { mood: 'taken' }])
+    })
+
+    it('PEER-02 learns that there is no such subscription before anything else is judged, and changes nothing', async () => {
+      const { service, actor, peer } = await world()
+      const other = await listenTo(service, actor, { baseuri: 'https://other.example.com/o', id: 'sub9' })
+      for (const path of [
+        `/callbacks/subscriptions/${peer.peerId}/unknown`,
+        `/callbacks/subscriptions/${peer.peerId}/sub9`,
+        '/callbacks/subscriptions/unknown/sub1',
+        `/callbacks/subscriptions/${peer.peerId}`,
+      ]) {
+        for (const authorization of [null, `Bearer ${peer.secret}`, `Bearer ${other.secret}`]) {
+          const answer = await service.request(`/${actor.id}${path}`, {
+            method: 'POST',
+            headers: authorization === null ? {} : { authorization },
+            body: '{"sequence":1,"data":{"mood":"taken"}}',
+          })
+          assert.equal(answer.status, 404, path)
+        }
+      }
+      assert.deepEqual([await peer.copy(), await other.copy()], [{}, {}])
+    })
+
+    it('PEER-02 R-SUB-06 ends only its own subscriptions', async () => {
+      const { service, actor, peer } = await world()
+      const other = await listenTo(service, actor, { baseuri: 'https://other.example.com/o', id: 'sub9' })
+      const path = `/callbacks/subscriptions/${peer.peerId}/${peer.id}`
+      assert.equal((await other.request('DELETE', path)).status, 403)
+      assert.equal((await service.request(`/${actor.id}${path}`, { method: 'DELETE' })).status, 401)
+      assert.equal(await peer.sequence(), 0)
+      assert.equal((await peer.request('DELETE', `/callbacks/subscriptions/${peer.peerId}/sub9`)).status, 204)
+      assert.equal(await other.sequence(), 0)
+      assert.equal((await peer.request('DELETE', path)).status, 204)
+      assert.equal(await peer.sequence(), undefined)
+      assert.equal((await peer.diff(1, { mood: 'late' })).status, 404)
+      assert.equal((await actor.request('DELETE', path)).status, 404)
+    })
+  })
+
+  describe('data of a peer', () => {
+    it('PEER-10 is cleaned and served, whatever it holds', async () => {
+      const { actor, peer } = await world()
+      const body = `{"sequence":1,"data":{"half":"x\\ud800","nul":"a\\u0000b","big":123456789012345678901234567890,
+        "__proto__":{"polluted":true},"constructor":"c","a\\u0000b":1,"":2,"${'n'.repeat(2000)}":3,
+        "deep":${'['.repeat(40)}${']'.repeat(40)}}}`
+      assert.equal((await peer.send('')).status, 400)
+      const sent = await peer.send(body)
+      assert.equal(sent.status, 204)
+      const shown = await actor.request('GET', `/devtest/attributes/remote:${peer.peerId}`)
+      const text = await shown.text()
+      assert.match(text, /"half":\{"data":\{"value":"x\ufffd"\}/)
+      assert.match(text, /"nul":\{"data":\{"value":"a\\u0000b"\}/)
+      assert.match(text, /"big":\{"data":\{"value":123456789012345678901234567890\}/)
+      assert.match(text, /"__proto__":\{"data":\{"polluted":true\}/)
+      assert.deepEqual(
+        Object.keys(JSON.parse(text) as object).sort(),
+        ['__proto__', 'big', 'constructor', 'deep', 'half', 'nul'].sort(),
+      )
+      assert.equal(({} as { polluted?: boolean }).polluted, undefined)
+      assert.equal(((await peer.copy()) as { constructor: unknown }).constructor, 'c')
+    })
+
+    it('PEER-10 is refused where it cannot be kept, and nothing changes', async () => {
+      const { peer } = await world()
+      const bodies: readonly [body: string, status: number][] = [
+        [`{"sequence":1,"data":{"deep":${'['.repeat(10_000)}${']'.repeat(10_000)}}}`, 400],
+        ['{"sequence":1,"data":', 400],
+        ['[]', 400],
+        ['"text"', 400],
+        ['{"sequence":"one","data":{}}', 400],
+        ['{"sequence":-1,"data":{}}', 400],
+        [`{"sequence":1,"data":"${'x'.repeat(3_000_000)}"}`, 413],
+      ]
+      for (const [body, status] of bodies) assert.equal((await peer.send(body)).status, status, body.slice(0, 60))
+      assert.deepEqual([await peer.copy(), await peer.sequence()], [{}, 0])
+    })
+
+    it('SUB-13 is taken packed, within the limit for what comes out of it', async () => {
+      const { peer } = await world()
+      const packed = (body: string): Promise<Response> => peer.send(gzipSync(body), { 'content-encoding': 'gzip' })
+      assert.equal((await packed('{"sequence":1,"data":{"mood":"packed"}}')).status, 204)
+      assert.deepEqual(await peer.copy(), { mood: 'packed' })
+      assert.equal((await packed(`{"sequence":2,"data":{"x":"${'x'.repeat(50_000_000)}"}}`)).status, 413)
+      const broken = await peer.send(new Uint8Array([31, 139, 8, 0, 1]), { 'content-encoding': 'gzip' })
+      assert.equal(broken.status, 400)
+      assert.equal((await peer.send('{}', { 'content-encoding': 'br' })).status, 415)
+      assert.equal(await peer.sequence(), 1)
+    })
+  })
+
+  describe('a synchronisation', () => {
+    it('PEER-09 R-SUB-07 in which only some subscriptions are unknown removes nothing', async () => {
+      const { service, actor, peer, peers } = await world()
+      await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
+      await peer.diff(1, { mood: 'kept' })
+      peers.publish({ subscriber: actor.id, id: 'sub2' }, { trip: 'Oslo' }, 0)
+      peers.answers.set('GET /properties', { body: { mood: 'kept' } })
+      const handle = await service.app.actors.get(actor.id)
+      const result = await handle?.sync(peer.peerId)
+      assert.deepEqual(
+        result?.subscriptions.map(({ subscriptionid, outcome, status }) => [subscriptionid, outcome, status]),
+        [
+          ['sub1', 'refused', 404],
+          ['sub2', 'synced', undefined],
+        ],
+      )
+      assert.equal(result?.trustEnded, false)
+      assert.equal((await handle?.remote(peer.peerId).subscriptions())?.length, 2)
+      assert.notEqual(await handle?.trust.get(peer.peerId), undefined)
+      assert.deepEqual(await peer.copy(), { mood: 'kept' })
+      assert.ok(!peers.asked.some((asked) => asked.includes('/trust/')))
+    })
+
+    const ends: readonly [what: string, answer: object | null, subscriptions: number, hasTrust: boolean][] = [
+      ['cleans up when the peer still knows the relationship', { body: { id: 'b1', relationship: 'friend' } }, 0, true],
+      ['ends the relationship when the peer does not know it', { status: 404 }, 0, false],
+      ['ends the relationship when the peer refuses the secret', { status: 403 }, 0, false],
+      ['ends the relationship when the answer is an error', { body: { error: { code: 404 } } }, 0, false],
+      ['removes nothing when the peer cannot be asked', null, 1, true],
+      ['removes nothing when the peer fails', { status: 500 }, 1, true],
+    ]
+    for (const [what, answer, left, hasTrust] of ends) {
+      it(`PEER-09 R-SUB-07 in which all are unknown ${what}`, async () => {
+        const events: unknown[] = []
+        const { service, actor, peer, peers } = await world({
+          declare: (app) => {
+            app.on('trust_deleted', ({ peer_id, initiated_by_peer }) => void events.push([peer_id, initiated_by_peer]))
+            app.on('subscription_deleted', () => void events.push('subscription_deleted'))
+          },
+        })
+        await peer.diff(1, { mood: 'kept' })
+        peers.answers.set(`GET /trust/${actor.id}`, answer)
+        const handle = await service.app.actors.get(actor.id)
+        const result = await handle?.sync(peer.peerId)
+        assert.equal(result?.trustEnded, !hasTrust)
+        assert.equal((await handle?.remote(peer.peerId).subscriptions())?.length, left)
+        assert.equal((await handle?.trust.get(peer.peerId)) !== undefined, hasTrust)
+        assert.deepEqual(events, hasTrust ? [] : [[peer.peerId, true]])
+        assert.deepEqual(await peer.copy(), left === 0 ? {} : { mood: 'kept' })
+        // Nobody tells a peer of an end that it made itself.
+        assert.ok(!peers.asked.some((asked) => asked.startsWith('DELETE')))
+      })
+    }
+  })
+})
