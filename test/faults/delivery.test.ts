@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, it } from 'node:test'
+import { claimProbe } from '../../src/delivery/lane-store.ts'
 import { Workplace } from '../support/program.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import {
@@ -166,7 +167,7 @@ forEachService((start, dialect) => {
       assert.equal(remote.mostAtOnce, 1)
     })
 
-    it('SUB-13 announces a change of more than 65536 bytes, and one of more than 256 KB, with its address', async () => {
+    it('SUB-13 R-SUB-10 announces a change of more than 65536 bytes, and one of more than 256 KB, with its address', async () => {
       const { actor, service, remote, peer, id, put } = await world()
       await put('x'.repeat(65_000))
       await put('x'.repeat(66_000))
@@ -328,7 +329,7 @@ forEachService((start, dialect) => {
       assert.deepEqual(made.remote.sequences, [1, 1, 2])
     })
 
-    it('SUB-06 waits as long as the peer asks, and keeps its number', async () => {
+    it('SUB-05 SUB-06 waits as long as the peer asks, and keeps its number', async () => {
       const made = await world({}, { replies: [{ status: 429, headers: { 'Retry-After': '7' } }, 503, 204] })
       await made.put(1)
       await until(made.clock, () => made.remote.received.length === 3)
@@ -338,7 +339,7 @@ forEachService((start, dialect) => {
       assert.ok((second?.at ?? 0) - (first?.at ?? 0) < 20_000)
     })
 
-    it('SUB-03 SUB-06 after five in a row nothing is sent for a minute; then one probe, and everything in order', async () => {
+    it('SUB-03 SUB-06 R-SUB-10 after five in a row nothing is sent for a minute; then one probe, and everything in order', async () => {
       const made = await world({}, { replies: [503] })
       const { clock, remote, peer, id } = made
       await made.put(1)
@@ -459,9 +460,19 @@ forEachService((start, dialect) => {
     })
   })
 
+  it('SUB-06 the attempt that an open circuit allows goes to one of many that want it', async () => {
+    const made = await world()
+    const { store } = await made.service.app.start()
+    const key = { actorId: made.actor.id, peerId: made.peer.peerId }
+    await store.write((tx) => tx.run('UPDATE trust SET failures = 5, open_until = 7 WHERE actor_id = $1', key.actorId))
+    const claims = Array.from({ length: 20 }, () => store.write((tx) => claimProbe(tx, key, 7, 1000)))
+    assert.equal((await Promise.all(claims)).filter((mine) => mine).length, 1)
+  })
+
   describe('many subscribers', () => {
-    it('SUB-14 R-SUB-04 do not wait for one that never answers, nor do writers; at most ten calls are open', async () => {
-      const service = await start({})
+    it('SUB-14 R-SUB-04 R-SUB-10 do not wait for one that never answers, nor do writers; at most ten calls are open', async () => {
+      // The calls that hang are cut when the service stops.
+      const service = await start({ shutdownSeconds: 0 })
       const actor = await service.createActor()
       const dead = await remotePeer()
       dead.replies = ['hang']
@@ -481,7 +492,7 @@ forEachService((start, dialect) => {
     })
 
     it('of another actor do not wait for those of one that has very many', async () => {
-      const service = await start({ maxConcurrentCallbacks: 2 })
+      const service = await start({ maxConcurrentCallbacks: 2, shutdownSeconds: 0 })
       const slow = await remotePeer()
       slow.replies = ['hang']
       const crowded = await service.createActor('a@example.com')
@@ -519,6 +530,28 @@ forEachService((start, dialect) => {
       await until(clock, () => remote.received.length === 3)
       assert.deepEqual(remote.sequences, [1, 2, 3])
       assert.notEqual(next, service)
+    })
+
+    it('OPS-03 gives back what waited for its turn at once, so that nobody waits for the end of a hold', async () => {
+      const clock = new ManualClock()
+      const options = { now: clock.now, timers: clock.timers, random: () => 0.5, maxConcurrentCallbacks: 1 }
+      const service = await start({ ...options, shutdownSeconds: 0 })
+      const actor = await service.createActor()
+      const remote = await remotePeer(clock)
+      remote.replies = ['hang', 204]
+      for (let n = 0; n < 4; n++) {
+        const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them${n}` })
+        await peer.subscribe({ granularity: 'high' })
+      }
+      await actor.request('PUT', '/properties/mood', 1)
+      await remote.has(1)
+      let isStopped = false
+      void service.close().then(() => (isStopped = true))
+      await until(clock, () => isStopped, 1)
+      const before = clock.now()
+      await start({ ...options, database: service.databaseUrl })
+      await until(clock, () => remote.received.length === 4)
+      assert.ok((remote.received[3]?.at ?? 0) - before < 20_000)
     })
 
     it('OPS-03 lets a running call end before it stops', async () => {
