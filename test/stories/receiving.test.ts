@@ -1,0 +1,387 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ActorHandle } from '../../src/app/actor-handle.ts'
+import { relate, type Related } from '../support/friends.ts'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+
+interface World {
+  readonly a: TestService
+  readonly b: TestService
+  /** Listens. */
+  readonly alice: TestActor
+  /** Publishes. */
+  readonly bob: TestActor
+  readonly related: Related
+  /** What Alice has of Bob. */
+  copy(): Promise<unknown>
+  /** What Bob has, as a copy of it would be. */
+  source(): Promise<unknown>
+  aliceHandle(): Promise<ActorHandle>
+  bobHandle(): Promise<ActorHandle>
+}
+
+async function handleOf(service: TestService, actor: TestActor): Promise<ActorHandle> {
+  return (await service.app.actors.get(actor.id)) ?? assert.fail('no such actor')
+}
+
+/** Callbacks come when they come: looks again until it is as it should be. */
+async function eventually(expected: () => Promise<unknown>, actual: () => Promise<unknown>): Promise<void> {
+  const deadline = performance.now() + 20_000
+  for (;;) {
+    const [wanted, found] = [await expected(), await actual()]
+    if (JSON.stringify(wanted) === JSON.stringify(found) || performance.now() > deadline) {
+      assert.deepEqual(found, wanted)
+      return
+    }
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10)
+    })
+  }
+}
+
+forEachService((start) => {
+  async function world(ofA: StartOptions = {}, ofB: StartOptions = {}, relationship = 'friend'): Promise<World> {
+    const [a, b] = [await start({ listen: true, ...ofA }), await start({ listen: true, ...ofB })]
+    const alice = await a.createActor('alice@example.com')
+    const bob = await b.createActor('bob@example.com')
+    const related = await relate(alice, [b, bob], relationship)
+    const sorted = (value: object): object =>
+      Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+    return {
+      a,
+      b,
+      alice,
+      bob,
+      related,
+      copy: async () => sorted(await (await handleOf(a, alice)).remote(bob.id).all()),
+      async source() {
+        const handle = await handleOf(b, bob)
+        const lists = await Promise.all(
+          (await handle.lists()).map(async ({ name }) => [name, await handle.list(name).items()] as const),
+        )
+        return sorted({ ...(await handle.all()), ...Object.fromEntries(lists) })
+      },
+      aliceHandle: () => handleOf(a, alice),
+      bobHandle: () => handleOf(b, bob),
+    }
+  }
+
+  const all = (peerid: string): object => ({ peerid, target: 'properties', granularity: 'high' })
+
+  describe('listening to a peer', () => {
+    it('R-SUB-01 begins with everything that the peer shows, and answers where the subscription is', async () => {
+      const { alice, bob, b, copy, source, bobHandle } = await world()
+      await bob.request('PUT', '/properties/mood', 'sunny')
+      await bob.request('PUT', '/properties/settings', { theme: 'light', size: 1 })
+      await bob.request('PUT', '/properties/tags', ['a', 'b'])
+      await bob.request('POST', '/properties', { notes: { _type: 'list' }, empty: { _type: 'list' } })
+      await (await bobHandle()).list('notes').extend(['one', null, { deep: [1] }])
+      const answer = await alice.request('POST', '/subscriptions', all(bob.id))
+      assert.deepEqual([answer.status, await answer.text()], [204, ''])
+      const location = answer.headers.get('location') ?? ''
+      const id = location.split('/').at(-1)
+      assert.equal(location, `${b.url}/${bob.id}/subscriptions/${alice.id}/${id}`)
+      assert.deepEqual(await copy(), {
+        empty: [],
+        mood: 'sunny',
+        notes: ['one', null, { deep: [1] }],
+        settings: { theme: 'light', size: 1 },
+        tags: ['a', 'b'],
+      })
+      assert.deepEqual(await copy(), await source())
+      const listed = await alice.request('GET', '/subscriptions')
+      assert.deepEqual(await listed.json(), {
+        id: alice.id,
+        data: [
+          {
+            id: alice.id,
+            peerid: bob.id,
+            subscriptionid: id,
+            granularity: 'high',
+            target: 'properties',
+            subtarget: '',
+            resource: '',
+            sequence: 0,
+            callback: true,
+          },
+        ],
+      })
+      const shown = await alice.request('GET', `/devtest/attributes/remote:${bob.id}/mood`)
+      assert.deepEqual(((await shown.json()) as { data: unknown }).data, { value: 'sunny' })
+      const meta = await alice.request('GET', `/devtest/attributes/remote:${bob.id}/list:notes:meta`)
+      assert.equal(((await meta.json()) as { data: { length: number } }).data.length, 3)
+    })
+
+    const refusals: readonly [what: string, body: unknown, status: number][] = [
+      ['without a peer', { target: 'properties' }, 400],
+      ['without a target', { peerid: 'x' }, 400],
+      ['with a target that is no text', { peerid: 'x', target: 7 }, 400],
+      ['with what is no JSON', '{"peerid":', 400],
+      ['to a peer that nobody knows', { peerid: 'x', target: 'properties' }, 408],
+    ]
+    for (const [what, body, status] of refusals) {
+      it(`R-SUB-01 ${what} is ${status} and leaves nothing behind`, async () => {
+        const a = await start()
+        const alice = await a.createActor()
+        assert.equal((await alice.request('POST', '/subscriptions', body)).status, status)
+        const listed = (await (await alice.request('GET', '/subscriptions')).json()) as { data: unknown[] }
+        assert.deepEqual(listed.data, [])
+      })
+    }
+
+    it('R-SUB-01 ACL-12 to a peer that has not approved is 408', async () => {
+      const [a, b] = [await start({ listen: true }), await start({ listen: true })]
+      const [alice, bob] = [await a.createActor('alice@example.com'), await b.createActor('bob@example.com')]
+      await relate(alice, [b, bob], 'friend', false)
+      await bob.request('PUT', '/properties/mood', 'secret')
+      assert.equal((await alice.request('POST', '/subscriptions', all(bob.id))).status, 408)
+      const listed = (await (await alice.request('GET', '/subscriptions')).json()) as { data: unknown[] }
+      assert.deepEqual(listed.data, [])
+      assert.equal((await alice.request('GET', `/devtest/attributes/remote:${bob.id}`)).status, 404)
+    })
+
+    it('R-SUB-01 ends on both sides, and the copy goes with the last subscription', async () => {
+      const { alice, bob, copy, aliceHandle, bobHandle } = await world()
+      await bob.request('PUT', '/properties/mood', 'sunny')
+      await bob.request('PUT', '/properties/trip', { to: 'Oslo' })
+      const whole = await (await aliceHandle()).subscribe(bob.id)
+      const part = await (await aliceHandle()).subscribe(bob.id, { subtarget: 'trip' })
+      const listeners = async (): Promise<string[]> =>
+        (await (await bobHandle()).subscriptions.listeners()).map(({ subscriptionid }) => subscriptionid)
+      assert.deepEqual((await listeners()).sort(), [whole.subscriptionid, part.subscriptionid].sort())
+      const ended = await alice.request('DELETE', `/subscriptions/${bob.id}/${whole.subscriptionid}`)
+      assert.equal(ended.status, 204)
+      await eventually(async () => [part.subscriptionid], listeners)
+      assert.deepEqual(await copy(), { trip: { to: 'Oslo' } })
+      await bob.request('PUT', '/properties/trip/to', 'Bergen')
+      await eventually(async () => ({ trip: { to: 'Bergen' } }), copy)
+      assert.equal(await (await aliceHandle()).unsubscribe(bob.id, part.subscriptionid), true)
+      assert.equal(await (await aliceHandle()).unsubscribe(bob.id, part.subscriptionid), false)
+      assert.deepEqual(await copy(), {})
+      await eventually(async () => [], listeners)
+    })
+
+    it('R-SUB-01 R-SUB-06 ends when the peer revokes it, without an event here', async () => {
+      const events: string[] = []
+      const { alice, bob, copy, aliceHandle, bobHandle } = await world({
+        declare: (app) => app.on('subscription_deleted', () => void events.push('here')),
+      })
+      await bob.request('PUT', '/properties/mood', 'sunny')
+      const { subscriptionid } = await (await aliceHandle()).subscribe(bob.id)
+      assert.equal(await (await bobHandle()).subscriptions.revoke(alice.id, subscriptionid), true)
+      await eventually(
+        async () => [],
+        async () => (await aliceHandle()).remote(bob.id).subscriptions(),
+      )
+      assert.deepEqual([await copy(), events], [{}, []])
+    })
+
+    it('R-TRUST-06 ends with the relationship, and the copy and everything remembered goes', async () => {
+      const { alice, bob, copy, aliceHandle } = await world()
+      await bob.request('PUT', '/properties/mood', 'sunny')
+      await (await aliceHandle()).subscribe(bob.id)
+      assert.deepEqual(await copy(), { mood: 'sunny' })
+      assert.equal((await alice.request('DELETE', `/trust/friend/${bob.id}`)).status, 204)
+      assert.equal((await alice.request('GET', '/devtest/attributes')).status, 404)
+      assert.deepEqual(await (await aliceHandle()).remote(bob.id).subscriptions(), [])
+    })
+  })
+
+  describe('a copy', () => {
+    it('SUB-11 SUB-09 R-SUB-09 equals its source after each change, from the very first write on', async () => {
+      const { bob, copy, source, aliceHandle, bobHandle } = await world()
+      await bob.request('POST', '/properties', { notes: { _type: 'list' }, mood: 'sunny' })
+      await (await aliceHandle()).subscribe(bob.id)
+      const handle = await bobHandle()
+      const notes = handle.list('notes')
+      const items = (): Promise<{ handle: string }[]> => notes.itemsWithHandles()
+      const steps: readonly [what: string, run: () => Promise<unknown>][] = [
+        ['append', () => notes.append('a')],
+        ['append null', () => notes.append(null)],
+        ['append an equal one', () => notes.append('a')],
+        ['extend', () => notes.extend([{ k: 1 }, null, { k: 1 }, 'a', 7])],
+        ['insert at the front', () => notes.insert(0, 'front')],
+        ['insert in the middle', () => notes.insert(3, { k: 2 })],
+        ['insert at the end', () => notes.insert(9, 'end')],
+        ['update', () => notes.update(2, { k: 3 })],
+        ['update to null', () => notes.update(4, null)],
+        ['update null', () => notes.update(4, 'was null')],
+        ['update the second of equal ones', () => notes.update(7, 'changed')],
+        [
+          'update by handle the last of equal ones',
+          async () => notes.updateByHandle((await items()).at(-2)?.handle ?? '', { k: 1 }),
+        ],
+        [
+          'delete by handle the second of equal ones',
+          async () => notes.deleteByHandle((await items()).at(-2)?.handle ?? ''),
+        ],
+        ['update where', () => notes.updateWhere('k', 1, { k: 4, n: [1] })],
+        ['append what is removed next', () => notes.extend([{ k: 9 }, { k: 9, x: 1 }, { k: 9 }])],
+        ['remove the first where', () => notes.removeWhere('k', 9, { firstOnly: true })],
+        ['remove where', () => notes.removeWhere('k', 9)],
+        ['delete the first', () => notes.delete(0)],
+        ['delete in the middle', () => notes.delete(3)],
+        ['pop', () => notes.pop()],
+        ['pop the first', () => notes.pop(0)],
+        ['metadata', () => notes.create({ description: 'About', explanation: 'Because' })],
+        [
+          'a batch',
+          () =>
+            bob.request('POST', '/properties', {
+              notes: { items: [{ index: 0, text: 'x' }, { index: 2 }, { index: 1, text: 'y' }] },
+            }),
+        ],
+        ['an item over HTTP', () => bob.request('PUT', '/properties/notes/0', 'http')],
+        ['an item removed over HTTP', () => bob.request('DELETE', '/properties/notes/1')],
+        [
+          'an item through the items',
+          () => bob.request('POST', '/properties/notes/items', { action: 'add', item_value: { z: null } }),
+        ],
+        ['clear', () => notes.clear()],
+        ['append after clear', () => notes.append('again')],
+        ['remove', () => notes.remove()],
+        ['a value in the place of a list', () => handle.set('notes', 'not a list')],
+        ['nothing in the place of a value', () => handle.delete('notes')],
+        ['a list again', () => notes.append(1)],
+        ['a value', () => handle.set('settings', { theme: 'light', deep: { a: 1, b: 2 } })],
+        ['a part of it', () => bob.request('PUT', '/properties/settings/deep/a', 3)],
+        ['a new part', () => bob.request('PUT', '/properties/settings/more/x', { y: 1 })],
+        ['a part removed', () => bob.request('DELETE', '/properties/settings/deep/b')],
+        ['the whole replaced', () => handle.set('settings', { only: true })],
+        ['a value that looks like a cover', () => handle.set('mood', { value: 1 })],
+        ['a number beyond what programs hold', () => bob.request('PUT', '/properties/big', '12345678901234567890')],
+        ['an array', () => handle.set('mood', [1, null, ''])],
+        ['several at once', () => bob.request('PUT', '/properties', { one: 1, two: { x: '' }, settings: '' })],
+        ['all gone', () => bob.request('DELETE', '/properties')],
+      ]
+      for (const [what, run] of steps) {
+        await run()
+        await eventually(source, copy).catch((error: unknown) => {
+          throw new Error(`after: ${what}`, { cause: error })
+        })
+      }
+      const [subscription] = await (await aliceHandle()).remote(bob.id).subscriptions()
+      const [listener] = await (await bobHandle()).subscriptions.listeners()
+      assert.equal(subscription?.sequence, listener?.sequence)
+    })
+
+    it('R-SUB-09 of one property, of one key, and of a list alone equals that part', async () => {
+      const { bob, copy, aliceHandle, bobHandle } = await world()
+      const handle = await bobHandle()
+      await handle.set('trip', { to: 'Oslo', days: 3 })
+      await handle.set('other', { a: 1, b: 2 })
+      await handle.list('notes').append('one')
+      await handle.set('unseen', 'x')
+      const listening = await aliceHandle()
+      await listening.subscribe(bob.id, { subtarget: 'trip' })
+      await listening.subscribe(bob.id, { subtarget: 'other', resource: 'a' })
+      await listening.subscribe(bob.id, { subtarget: 'notes' })
+      assert.deepEqual(await copy(), { notes: ['one'], other: { a: 1 }, trip: { to: 'Oslo', days: 3 } })
+      await bob.request('PUT', '/properties/trip/days', 4)
+      await bob.request('PUT', '/properties/other/a', 5)
+      await bob.request('PUT', '/properties/other/b', 6)
+      await handle.list('notes').insert(0, 'zero')
+      await handle.set('unseen', 'y')
+      const expected = { notes: ['zero', 'one'], other: { a: 5 }, trip: { to: 'Oslo', days: 4 } }
+      await eventually(async () => expected, copy)
+      await handle.delete('trip')
+      await handle.list('notes').remove()
+      await eventually(async () => ({ other: { a: 5 } }), copy)
+    })
+
+    it('SUB-12 R-SUB-09 that several subscriptions cover gets each change once', async () => {
+      const { bob, copy, source, aliceHandle, bobHandle } = await world()
+      const listening = await aliceHandle()
+      const [first] = [await listening.subscribe(bob.id), await listening.subscribe(bob.id)]
+      await listening.subscribe(bob.id, { subtarget: 'notes' })
+      const notes = (await bobHandle()).list('notes')
+      for (const item of ['a', 'b', 'c']) await notes.append(item)
+      await eventually(source, copy)
+      const numbers = async (): Promise<number[]> =>
+        (await listening.remote(bob.id).subscriptions()).map(({ sequence }) => sequence)
+      await eventually(async () => [3, 3, 3], numbers)
+      assert.deepEqual(await copy(), { notes: ['a', 'b', 'c'] })
+      // The one that was stored ends: another one goes on in its place.
+      await listening.unsubscribe(bob.id, first.subscriptionid)
+      await notes.append('d')
+      await eventually(source, copy)
+    })
+
+    it('R-SUB-09 is kept by low granularity too, and what was fetched is acknowledged', async () => {
+      const { bob, alice, copy, source, aliceHandle, bobHandle } = await world()
+      const { subscriptionid } = await (await aliceHandle()).subscribe(bob.id, { granularity: 'low' })
+      const handle = await bobHandle()
+      await handle.set('settings', { theme: 'light', size: 1 })
+      await handle.set('settings', { theme: 'dark' })
+      await handle.list('notes').append('one')
+      await eventually(source, copy)
+      const waiting = async (): Promise<unknown> => {
+        const polled = await bob.request('GET', `/subscriptions/${alice.id}/${subscriptionid}`)
+        return ((await polled.json()) as { data: unknown[] }).data
+      }
+      await eventually(async () => [], waiting)
+    })
+
+    it('R-SUB-05 R-SUB-09 follows a resync, and loses what the source has no more', async () => {
+      const { bob, copy, source, aliceHandle, bobHandle } = await world()
+      const handle = await bobHandle()
+      await handle.set('mood', 'sunny')
+      await handle.list('notes').extend([1, 2, 3])
+      await (await aliceHandle()).subscribe(bob.id)
+      await handle.subscriptions.suspend('properties')
+      await handle.delete('mood')
+      await handle.set('fresh', { a: 1 })
+      await handle.list('notes').delete(1)
+      assert.deepEqual(await copy(), { mood: 'sunny', notes: [1, 2, 3] })
+      await handle.subscriptions.resume('properties')
+      await eventually(source, copy)
+      assert.deepEqual(await copy(), { fresh: { a: 1 }, notes: [1, 3] })
+      await handle.list('notes').append(4)
+      await eventually(source, copy)
+    })
+
+    it('R-SUB-09 that is only polled is brought up to date by a synchronisation', async () => {
+      const { bob, alice, copy, source, aliceHandle, bobHandle } = await world()
+      const listening = await aliceHandle()
+      const { subscriptionid } = await listening.subscribe(bob.id, { granularity: 'none' })
+      const handle = await bobHandle()
+      await handle.set('mood', 'sunny')
+      await handle.list('notes').extend(['a', 'b'])
+      assert.deepEqual(await copy(), {})
+      const one = await listening.sync(bob.id, subscriptionid)
+      assert.deepEqual(one, { subscriptions: [{ subscriptionid, outcome: 'synced', sequence: 2 }], trustEnded: false })
+      assert.deepEqual(await copy(), await source())
+      const polled = await bob.request('GET', `/subscriptions/${alice.id}/${subscriptionid}`)
+      assert.deepEqual(((await polled.json()) as { data: unknown[] }).data, [])
+      // What was damaged here comes back with the whole.
+      await alice.request('DELETE', `/devtest/attribute/remote:${bob.id}`)
+      assert.deepEqual(await copy(), {})
+      await listening.sync(bob.id)
+      assert.deepEqual(await copy(), await source())
+    })
+
+    it('ACL-06 R-SUB-09 R-PERM-05 never holds what the peer may not see, and loses what it withdraws', async () => {
+      const { bob, copy, related, aliceHandle, bobHandle } = await world()
+      const handle = await bobHandle()
+      await handle.set('open', 1)
+      await handle.set('later', 1)
+      await handle.set('private', { secret: 1 })
+      await handle.list('notes').append('one')
+      const listening = await aliceHandle()
+      await listening.subscribe(bob.id)
+      assert.deepEqual(await copy(), { later: 1, notes: ['one'], open: 1 })
+      const path = `/trust/friend/${related.asking.id}/permissions`
+      const narrow = { properties: { excluded_patterns: ['later', 'notes'] } }
+      assert.equal((await bob.request('PUT', path, narrow)).status, 201)
+      await eventually(async () => ({ open: 1 }), copy)
+      await handle.set('later', 2)
+      await handle.list('notes').append('two')
+      await handle.set('open', 2)
+      await eventually(async () => ({ open: 2 }), copy)
+      assert.equal((await bob.request('DELETE', path)).status, 204)
+      await eventually(async () => ({ later: 2, notes: ['one', 'two'], open: 2 }), copy)
+      await handle.list('notes').append('three')
+      await eventually(async () => ({ later: 2, notes: ['one', 'two', 'three'], open: 2 }), copy)
+    })
+  })
+})
