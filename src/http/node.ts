@@ -137,7 +137,10 @@ async function readMessage(message: IncomingMessage & Framework, maxBytes: numbe
     })
     message.on('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? none) : Buffer.concat(chunks, size)))
     message.on('error', (cause) => reject(brokenOff(cause)))
-    message.on('close', () => reject(brokenOff()))
+    // It comes after every request; an error that nobody gets would cost its stack each time.
+    message.on('close', () => {
+      if (!message.readableEnded) reject(brokenOff())
+    })
   })
 }
 
