@@ -38,7 +38,8 @@ export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: num
   // Whoever may ask from another address, or without proof, may take every relationship over.
   if (existing.baseuri !== asked.baseuri) return { kind: 'refuse', because: 'it comes from another address' }
   if (isAsking(existing, now)) return judgeCrossing(existing, asked)
-  if (!asked.verified && asked.crossed) return { kind: 'wait' }
+  // One that settles such things by id keeps what it had when it is refused; a promise would part the two secrets.
+  if (!asked.verified && asked.crossed && !asked.settlesById) return { kind: 'wait' }
   if (!asked.verified) return { kind: 'refuse', because: 'the call-back did not confirm it' }
   if (existing.relationship === asked.relationship) return { kind: 'rotate' }
   if (existing.approved) return { kind: 'refuse', because: 'it asks for other rights than those that were approved' }

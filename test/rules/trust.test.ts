@@ -87,7 +87,18 @@ describe('what a request of a peer leads to', () => {
       'join',
     ],
     ['no change, without proof, while both ask', trust({ ownRequest: asking }), asked({ verified: false }), 'wait'],
-    ['no change, without proof, when they crossed', trust(), asked({ verified: false, crossed: true }), 'wait'],
+    [
+      'no change, without proof, when it crossed that of a peer that settles nothing',
+      trust(),
+      asked({ verified: false, crossed: true, settlesById: false }),
+      'wait',
+    ],
+    [
+      'a refusal, without proof, when it crossed that of a peer that keeps what it had',
+      trust(),
+      asked({ verified: false, crossed: true }),
+      'refuse',
+    ],
     [
       'a refusal, of another name, when this actor’s counts',
       trust({ ownRequest: asking }),
