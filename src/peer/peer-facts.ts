@@ -8,6 +8,7 @@ import {
   members,
   object,
   stringText,
+  stringValue,
   toPlain,
 } from '../json/json.ts'
 import { ServiceError } from '../errors.ts'
@@ -127,16 +128,15 @@ export class PeerFacts {
     ])
     const supported = tags.kind === 'read' ? toPlain(tags.value) : null
     if (typeof supported !== 'string' || supported.length > longestTags) return
-    const spoken = version.kind === 'read' ? toPlain(version.value) : null
+    // As it is written: 1.0 is no number.
+    const spoken = version.kind === 'read' ? (stringValue(version.value) ?? version.value) : ''
     await store.writeActor(trust.actorId, async (tx) => {
       const current = await findTrust(tx, trust.actorId, trust.peerId)
       if (current === null) return
       const facts = {
         ...current.facts,
         aw_supported: supported,
-        ...(typeof spoken === 'string' || typeof spoken === 'number'
-          ? { aw_version: String(spoken).slice(0, 64) }
-          : {}),
+        ...(spoken === '' || spoken.length > 64 ? {} : { aw_version: spoken }),
         capabilities_fetched_at: new Date(now()).toISOString(),
       }
       await updateTrust(tx, { ...current, facts })
