@@ -272,8 +272,8 @@ export class Subscribing {
   }
 
   /**
-   * Synchronises every subscription to the peer. When the peer knows none of them any more, either they are dead or the
-   * relationship is: it is asked which, and what is dead goes. When it knows some, nothing does.
+   * Synchronises every subscription to the peer. One that the peer does not know any more is dead, or the relationship
+   * is: where the peer knows none, it is asked which. What is dead goes, because it would stand in the place of others.
    */
   async syncPeer(actor: Access['actor'], peerId: string): Promise<PeerSync> {
     const { store, data, refreshFacts, endTrust } = this.#parts
@@ -285,21 +285,22 @@ export class Subscribing {
       throw new ServiceError('not_found', 'Cannot synchronise: there is no relationship with this peer')
     const results: SyncResult[] = []
     for (const subscription of subscriptions) results.push(await this.#syncOne(trust, subscription, true))
-    if (results.length > 0 && results.every(isGone)) {
-      const isKnown = await data.knowsUs(trust)
+    const dead = subscriptions.filter((_, index) => isGone(results[index]))
+    if (dead.length > 0) {
+      const isKnown = results.some(({ kind }) => kind === 'synced') || (await data.knowsUs(trust))
       if (isKnown === false) {
         await endTrust(actor, peerId)
         return { results, trustEnded: true }
       }
-      if (isKnown === true) for (const subscription of subscriptions) await this.#end(subscription, false)
+      if (isKnown === true) for (const subscription of dead) await this.#end(subscription, false)
     }
     await refreshFacts(actor, peerId, 'synchronised')
     return { results, trustEnded: false }
   }
 }
 
-function isGone(result: SyncResult): boolean {
-  return result.kind === 'refused' && result.status === 404
+function isGone(result: SyncResult | undefined): boolean {
+  return result?.kind === 'refused' && result.status === 404
 }
 
 function idIn(body: string): string | null {

@@ -30,8 +30,8 @@ export interface TrustParts {
   /** What else goes with a relationship, before its row does. */
   readonly onEnd: readonly ((tx: Transaction, actorId: string, peerId: string) => Promise<unknown>)[]
   /**
-   * In the transaction in which a peer took a request anew, or approved: whatever of it was refused meanwhile, or is gone
-   * at a peer that had ended the relationship, is looked for again.
+   * In the transaction in which a relationship was made anew, or one side approved: whatever was refused until then, or is
+   * gone at a peer that had ended the relationship, is looked for again.
    */
   readonly onRenewed: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
   /** Told after the commit, once for each time that both sides came to agree. Nobody waits for it. */

@@ -104,6 +104,7 @@ export class Trusts {
         description: change.description ?? before.description,
       }
       await updateTrust(tx, after)
+      if (after.approved && !before.approved) await this.#parts.onRenewed(tx, actor.id, peerId)
       if (change.approved === true && isTold(after)) await this.#parts.enqueue(tx, [this.#approvalNotice(after)])
       return { before, after }
     })
