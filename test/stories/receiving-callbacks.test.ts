@@ -373,7 +373,8 @@ forEachService((start) => {
         fetch_error: null,
       })
       const handle = await a.app.actors.get(alice.id)
-      assert.equal(((await handle?.remote(bob.id).profile()) as { displayname: string }).displayname, 'Bob')
+      assert.ok(handle !== undefined)
+      assert.equal(((await handle.remote(bob.id).profile()) as { displayname: string }).displayname, 'Bob')
       const record = async (): Promise<{ aw_supported?: string; aw_version?: string }> => {
         const answer = await alice.request('GET', `/trust/friend/${bob.id}`)
         return (await answer.json()) as { aw_supported?: string; aw_version?: string }

@@ -13,11 +13,11 @@ interface World {
   readonly bob: TestActor
   readonly related: Related
   /** What Alice has of Bob. */
-  copy(): Promise<unknown>
+  readonly copy: () => Promise<unknown>
   /** What Bob has, as a copy of it would be. */
-  source(): Promise<unknown>
-  aliceHandle(): Promise<ActorHandle>
-  bobHandle(): Promise<ActorHandle>
+  readonly source: () => Promise<unknown>
+  readonly aliceHandle: () => Promise<ActorHandle>
+  readonly bobHandle: () => Promise<ActorHandle>
 }
 
 async function handleOf(service: TestService, actor: TestActor): Promise<ActorHandle> {
@@ -54,7 +54,7 @@ forEachService((start) => {
       bob,
       related,
       copy: async () => sorted(await (await handleOf(a, alice)).remote(bob.id).all()),
-      async source() {
+      source: async () => {
         const handle = await handleOf(b, bob)
         const lists = await Promise.all(
           (await handle.lists()).map(async ({ name }) => [name, await handle.list(name).items()] as const),
