@@ -135,16 +135,15 @@ export class PeerData {
     if ('failed' in given) return given
     const { value } = given
     if (value === null) return { fetched: new Map() }
-    if (resource === '' && isArray(value) && (await this.#isList(trust, subtarget))) {
-      return { fetched: new Map([[subtarget, { kind: 'list', items: elements(value) ?? [] }]]) }
+    if (resource === '' && isArray(value)) {
+      const metadata = allOrNothing(await this.#links.read(trust, ['properties', subtarget, 'metadata']))
+      if ('failed' in metadata) return metadata
+      // A list and a value that is an array look alike; only a list has metadata.
+      if (metadata.value !== null && isObject(metadata.value)) {
+        return { fetched: new Map([[subtarget, { kind: 'list', items: elements(value) ?? [] }]]) }
+      }
     }
     return { fetched: new Map([[subtarget, { kind: 'value', value }]]) }
-  }
-
-  /** A list and a value that is an array look alike; only a list has metadata. */
-  async #isList(trust: Linked, name: string): Promise<boolean> {
-    const reading = await this.#links.read(trust, ['properties', name, 'metadata'])
-    return reading.kind === 'read' && isObject(reading.value)
   }
 
   /** What a peer granted; null when it does not say. */

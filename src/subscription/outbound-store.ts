@@ -13,12 +13,13 @@ interface OutboundRow {
   readonly sequence: number
   readonly gap_due_at: number | null
   readonly resync_pending: number
+  readonly is_unknown: number
   readonly attempts: number
   readonly created_at: number
 }
 
 const columns = `actor_id, peer_id, subscription_id, target, subtarget, resource, granularity, sequence, gap_due_at,
-  resync_pending, attempts, created_at`
+  resync_pending, is_unknown, attempts, created_at`
 
 function toOutbound(row: OutboundRow): OutboundSubscription {
   return {
@@ -32,6 +33,7 @@ function toOutbound(row: OutboundRow): OutboundSubscription {
     sequence: row.sequence,
     gapDueAt: row.gap_due_at,
     resyncPending: row.resync_pending !== 0,
+    isUnknown: row.is_unknown !== 0,
     attempts: row.attempts,
     createdAt: row.created_at,
   }
@@ -84,17 +86,18 @@ export async function findOutboundOf(
 }
 
 /** What was applied, and what is still missing. */
-export type Progress = Pick<OutboundSubscription, 'sequence' | 'gapDueAt' | 'resyncPending' | 'attempts'>
+export type Progress = Pick<OutboundSubscription, 'sequence' | 'gapDueAt' | 'resyncPending' | 'isUnknown' | 'attempts'>
 
 export async function saveProgress(tx: Transaction, key: OutboundKey, progress: Progress): Promise<void> {
   await tx.run(
-    `UPDATE outbound_subscription SET sequence = $4, gap_due_at = $5, resync_pending = $6, attempts = $7,
-       claimed_until = 0
+    `UPDATE outbound_subscription SET sequence = $4, gap_due_at = $5, resync_pending = $6, is_unknown = $7,
+       attempts = $8, claimed_until = 0
      WHERE ${ofKey}`,
     ...keyOf(key),
     progress.sequence,
     progress.gapDueAt,
     Number(progress.resyncPending),
+    Number(progress.isUnknown),
     progress.attempts,
   )
 }
@@ -160,7 +163,7 @@ export async function deletePendingAbove(
   )
 }
 
-/** Every subscription to the peer fetches the whole as soon as may be. */
+/** Every subscription to the peer that the peer knows fetches the whole as soon as may be. */
 export async function markForFetch(
   tx: Transaction,
   { actorId, peerId }: Pick<OutboundKey, 'actorId' | 'peerId'>,
@@ -168,7 +171,7 @@ export async function markForFetch(
 ): Promise<void> {
   await tx.run(
     `UPDATE outbound_subscription SET resync_pending = 1, gap_due_at = $3, attempts = 0
-     WHERE actor_id = $1 AND peer_id = $2`,
+     WHERE actor_id = $1 AND peer_id = $2 AND is_unknown = 0`,
     actorId,
     peerId,
     now,

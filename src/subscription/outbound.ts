@@ -14,6 +14,8 @@ export interface OutboundSubscription extends Scope {
   readonly gapDueAt: number | null
   /** The next synchronisation fetches the whole: the copy is known to be wrong. */
   readonly resyncPending: boolean
+  /** The peer said that it does not know it. */
+  readonly isUnknown: boolean
   /** How often fetching failed in a row. */
   readonly attempts: number
   readonly createdAt: number
@@ -55,6 +57,8 @@ export function keptByOthers(
 }
 
 function takesPlaceOf(other: OutboundSubscription, one: OutboundSubscription): boolean {
+  // One that the peer does not know gets nothing.
+  if (other.isUnknown) return false
   // One that is only polled knows less than one that is told.
   if (!covers(other, one) || (isTold(one.granularity) && !isTold(other.granularity))) return false
   if (!covers(one, other) || (isTold(other.granularity) && !isTold(one.granularity))) return true

@@ -18,6 +18,7 @@ import {
   findPending,
   findPendingNumbers,
   insertPending,
+  markForFetch,
   type Progress,
   saveProgress,
 } from './outbound-store.ts'
@@ -159,6 +160,7 @@ export class Receiver {
       // A copy that differs is fetched anew, at once.
       gapDueAt: isIntact ? (subscription.resyncPending ? subscription.gapDueAt : gapDueAt) : now(),
       resyncPending: subscription.resyncPending || !isIntact,
+      isUnknown: false,
     })
     if (state.pending.length > 0) await deletePendingUpTo(tx, subscription, upTo)
     if (items.some(({ granularity }) => granularity === 'low')) await this.#acknowledge(tx, subscription, upTo)
@@ -183,8 +185,8 @@ export class Receiver {
   }
 
   async #save(tx: Transaction, { subscription }: Locked, progress: Partial<Progress>): Promise<void> {
-    const { sequence, gapDueAt, resyncPending, attempts } = { ...subscription, ...progress }
-    await saveProgress(tx, subscription, { sequence, gapDueAt, resyncPending, attempts })
+    const { sequence, gapDueAt, resyncPending, isUnknown, attempts } = { ...subscription, ...progress }
+    await saveProgress(tx, subscription, { sequence, gapDueAt, resyncPending, isUnknown, attempts })
     if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) this.#parts.afterCommit(tx, this.#parts.wake)
   }
 
@@ -226,6 +228,7 @@ export class Receiver {
         sequence: verdict.upTo,
         gapDueAt: isMoving || !isIntact ? now() + policy.gapTimeoutMs : verdict.gapDueAt,
         resyncPending: isMoving || !isIntact,
+        isUnknown: false,
         attempts: 0,
       })
       return { subscription, waited }
@@ -282,7 +285,7 @@ export class Receiver {
     await this.#parts.store.writeActor(key.actorId, async (tx) => {
       const locked = await lock(tx, key)
       if (locked === null || locked.state.pending.length > 0) return
-      await this.#save(tx, locked, { gapDueAt: null, resyncPending: false, attempts: 0 })
+      await this.#save(tx, locked, { gapDueAt: null, resyncPending: false, isUnknown: false, attempts: 0 })
     })
   }
 
@@ -298,11 +301,19 @@ export class Receiver {
     })
   }
 
-  /** The peer does not know it: nobody asks again until somebody wants to, or the peer calls. */
+  /**
+   * The peer does not know it: nobody asks again until somebody wants to, or the peer calls; then the whole is fetched.
+   * The others have to see for themselves what it kept for them.
+   */
   async rest(key: OutboundKey): Promise<void> {
-    await this.#parts.store.writeActor(key.actorId, async (tx) => {
+    const { store, now, afterCommit, wake } = this.#parts
+    await store.writeActor(key.actorId, async (tx) => {
       const locked = await lock(tx, key)
-      if (locked !== null) await this.#save(tx, locked, { gapDueAt: null })
+      if (locked === null) return
+      await this.#save(tx, locked, { gapDueAt: null, resyncPending: true, isUnknown: true, attempts: 0 })
+      if (locked.subscription.isUnknown) return
+      await markForFetch(tx, key, now())
+      afterCommit(tx, wake)
     })
   }
 
@@ -325,11 +336,14 @@ async function lock(tx: Transaction, key: OutboundKey): Promise<Locked | null> {
   const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
   if (subscription === undefined) return null
   const state = stateOf(subscription, await findPendingNumbers(tx, key))
+  // What comes for it says that the peer knows it.
+  const spokenOf = { ...subscription, isUnknown: false }
+  const places = ofPeer.map((other) => (other === subscription ? spokenOf : other))
   return {
     subscription,
     state,
-    isStored: storesFor(subscription, ofPeer),
-    keptByOthers: keptByOthers(subscription, ofPeer),
+    isStored: storesFor(spokenOf, places),
+    keptByOthers: keptByOthers(spokenOf, places),
   }
 }
 

@@ -150,7 +150,8 @@ function applyOne(
       if (action !== null) return applyToList(action, entry, stored, now)
       if (entry.kind === 'list') return { entry, diverged: true }
       const value = entry.kind === 'value' ? entry.value : undefined
-      return fine({ kind: 'value', value: mergeBelow(value, change.below, change.value, change.kind === 'put') })
+      const merged = mergeBelow(value, change.below, change.value, change.kind === 'put')
+      return fine(merged === undefined ? { kind: 'absent' } : { kind: 'value', value: merged })
     }
     default:
       return change satisfies never

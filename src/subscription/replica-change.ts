@@ -54,6 +54,8 @@ export function changesOf(scope: Scope, data: JsonText, replaces: boolean): Repl
   if (subtarget === '') {
     return [...(members(data) ?? [])].flatMap(([name, value]) => storable(changeOf(name, value, replaces)))
   }
+  // In place of what may not be seen any more.
+  if (data === '{}' && !replaces) return []
   // Of a list that alone is subscribed to, changes come under its name, or bare.
   const wrapped = members(data)
   const inner = wrapped?.size === 1 ? wrapped.get(subtarget) : undefined

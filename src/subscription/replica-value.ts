@@ -15,18 +15,21 @@ export function mergePart(stored: JsonText | undefined, part: JsonText): JsonTex
   return object(merged)
 }
 
-/** The value with the one at `below` merged in, or replaced. */
+/** The value with the one at `below` merged in, or replaced; undefined when there is none, and nothing to make one of. */
 export function mergeBelow(
   stored: JsonText | undefined,
   below: readonly string[],
   value: JsonText,
   replaces: boolean,
-): JsonText {
+): JsonText | undefined {
   const [key, ...deeper] = below
   if (key === undefined) return replaces ? value : mergePart(stored, value)
-  const merged = new Map(stored === undefined ? [] : (members(stored) ?? []))
-  if (deeper.length === 0 && value === gone) merged.delete(key)
-  else merged.set(key, mergeBelow(merged.get(key), deeper, value, replaces))
+  const given = stored === undefined ? null : members(stored)
+  const inner = deeper.length === 0 && value === gone ? undefined : mergeBelow(given?.get(key), deeper, value, replaces)
+  if (inner === undefined && given?.has(key) !== true) return stored
+  const merged = new Map(given)
+  if (inner === undefined) merged.delete(key)
+  else merged.set(key, inner)
   return object(merged)
 }
 

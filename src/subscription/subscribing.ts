@@ -98,6 +98,7 @@ export class Subscribing {
       sequence: 0,
       gapDueAt: time + firstFetchMs,
       resyncPending: true,
+      isUnknown: false,
       attempts: 0,
       createdAt: time,
     }
@@ -210,7 +211,6 @@ export class Subscribing {
     // One that the peer does not know may be dead, and so may the relationship: the others tell.
     const actor = await this.#parts.findActor(key.actorId)
     if (actor !== null) await this.syncPeer(actor, key.peerId)
-    await this.#parts.receiver.rest(key)
   }
 
   async #syncOne(trust: Trust, subscription: OutboundSubscription, asked: boolean): Promise<SyncResult> {
@@ -225,7 +225,8 @@ export class Subscribing {
     if (result.kind === 'failed') {
       this.#parts.log.warn({ reason: result.reason, subscriptionId }, 'A subscription could not be synchronised')
     }
-    if (result.kind !== 'synced') await this.#parts.receiver.postpone(subscription)
+    if (isGone(result)) await this.#parts.receiver.rest(subscription)
+    else if (result.kind !== 'synced') await this.#parts.receiver.postpone(subscription)
     return result
   }
 
@@ -272,8 +273,8 @@ export class Subscribing {
   }
 
   /**
-   * Synchronises every subscription to the peer. One that the peer does not know any more is dead, or the relationship
-   * is: where the peer knows none, it is asked which. What is dead goes, because it would stand in the place of others.
+   * Synchronises every subscription to the peer. When the peer knows none of them any more, either they are dead or the
+   * relationship is: it is asked which, and what is dead goes. When it knows some, nothing does.
    */
   async syncPeer(actor: Access['actor'], peerId: string): Promise<PeerSync> {
     const { store, data, refreshFacts, endTrust } = this.#parts
@@ -285,22 +286,24 @@ export class Subscribing {
       throw new ServiceError('not_found', 'Cannot synchronise: there is no relationship with this peer')
     const results: SyncResult[] = []
     for (const subscription of subscriptions) results.push(await this.#syncOne(trust, subscription, true))
-    const dead = subscriptions.filter((_, index) => isGone(results[index]))
-    if (dead.length > 0) {
-      const isKnown = results.some(({ kind }) => kind === 'synced') || (await data.knowsUs(trust))
+    if (results.length > 0 && results.every(isGone)) {
+      const isKnown = await data.knowsUs(trust)
       if (isKnown === false) {
         await endTrust(actor, peerId)
         return { results, trustEnded: true }
       }
-      if (isKnown === true) for (const subscription of dead) await this.#end(subscription, false)
+      for (const subscription of subscriptions) {
+        if (isKnown === true) await this.#end(subscription, false)
+        else await this.#parts.receiver.postpone(subscription)
+      }
     }
     await refreshFacts(actor, peerId, 'synchronised')
     return { results, trustEnded: false }
   }
 }
 
-function isGone(result: SyncResult | undefined): boolean {
-  return result?.kind === 'refused' && result.status === 404
+function isGone(result: SyncResult): boolean {
+  return result.kind === 'refused' && result.status === 404
 }
 
 function idIn(body: string): string | null {

@@ -392,8 +392,35 @@ forEachService((start) => {
       assert.equal(result?.trustEnded, false)
       assert.equal((await handle?.remote(peer.peerId).subscriptions())?.length, 2)
       assert.notEqual(await handle?.trust.get(peer.peerId), undefined)
-      assert.deepEqual(await peer.copy(), { mood: 'kept' })
+      assert.deepEqual(await peer.copy(), { mood: 'kept', trip: 'Oslo' })
       assert.ok(!peers.asked.some((asked) => asked.includes('/trust/')))
+    })
+
+    it('PEER-09 SUB-12 leaves nobody in the shadow of a subscription that the peer does not know', async () => {
+      const { service, actor, peer, peers, clock } = await world()
+      await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
+      const narrow = listening(service, actor, peer, 'sub2')
+      const trip = { trip: { list: 'trip', operation: 'append', item: 1, length: 1 } }
+      await peer.diff(1, trip)
+      await narrow.diff(1, trip)
+      // Told by both, applied once.
+      assert.deepEqual([await peer.copy(), peers.asked], [{ trip: [1] }, []])
+      peers.publish({ subscriber: actor.id, id: 'sub2' }, { trip: [1, 2] }, 2)
+      peers.answers.delete('GET /properties')
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.sync(peer.peerId)
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"trip":[1,2]}', 100)
+      assert.equal(
+        (await narrow.diff(3, { trip: { list: 'trip', operation: 'append', item: 3, length: 3 } })).status,
+        204,
+      )
+      assert.deepEqual(await peer.copy(), { trip: [1, 2, 3] })
+      // The peer speaks of the other one again: it takes its place after it fetched the whole.
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { trip: [1, 2, 3, 4], mood: 'back' }, 5)
+      assert.equal((await peer.diff(5, { mood: 'back' })).status, 204)
+      await until(clock, async () => (await peer.sequence()) === 5, 500)
+      assert.deepEqual(await peer.copy(), { mood: 'back', trip: [1, 2, 3, 4] })
+      assert.equal((await handle?.remote(peer.peerId).subscriptions())?.length, 2)
     })
 
     const ends: readonly [what: string, answer: object | null, subscriptions: number, hasTrust: boolean][] = [

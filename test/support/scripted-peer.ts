@@ -124,6 +124,7 @@ export async function subscribed(
       sequence: 0,
       gapDueAt: null,
       resyncPending: false,
+      isUnknown: false,
       attempts: 0,
       createdAt: 1,
     }),

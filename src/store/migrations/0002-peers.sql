@@ -163,6 +163,8 @@ CREATE TABLE outbound_subscription (
   -- When the oldest gap that is still open is given up for a resync; null without a gap.
   gap_due_at BIGINT,
   resync_pending BIGINT NOT NULL DEFAULT 0,
+  -- 1 once the peer said that it does not know it: until the peer speaks of it again it stands in no other's place.
+  is_unknown BIGINT NOT NULL DEFAULT 0,
   attempts BIGINT NOT NULL DEFAULT 0,
   claimed_until BIGINT NOT NULL DEFAULT 0,
   created_at BIGINT NOT NULL,
