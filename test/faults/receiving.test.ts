@@ -408,7 +408,7 @@ forEachService((start) => {
       peers.publish({ subscriber: actor.id, id: 'sub2' }, { trip: [1, 2] }, 2)
       peers.answers.delete('GET /properties')
       const handle = await service.app.actors.get(actor.id)
-      await handle?.sync(peer.peerId)
+      await handle?.sync(peer.peerId, peer.id)
       await until(clock, async () => JSON.stringify(await peer.copy()) === '{"trip":[1,2]}', 100)
       assert.equal(
         (await narrow.diff(3, { trip: { list: 'trip', operation: 'append', item: 3, length: 3 } })).status,
