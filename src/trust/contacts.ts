@@ -9,6 +9,9 @@ export type ConnectedVia = 'trust' | 'subscription' | 'mcp'
 
 const noteEveryMs = 60_000
 
+/** Forgetting one costs a statement that changes nothing. */
+const mostNoted = 10_000
+
 type Met = Pick<Trust, 'actorId' | 'peerId' | 'lastAccessed' | 'lastConnectedVia'>
 
 export class Contacts {
@@ -17,7 +20,9 @@ export class Contacts {
   readonly #now: () => number
   /** Callers whose last contact is old enough to be noted. */
   readonly #due = new WeakMap<Caller, Met>()
-  readonly #writing = new Map<string, Promise<void>>()
+  /** When this process noted a contact last: requests that came together read the same record. */
+  readonly #noted = new Map<string, number>()
+  readonly #writing = new Set<Promise<void>>()
 
   constructor(store: Store, log: Log, now: () => number) {
     this.#store = store
@@ -35,17 +40,22 @@ export class Contacts {
     const met = this.#due.get(caller)
     if (met === undefined) return
     const key = `${met.actorId} ${met.peerId}`
-    if (this.#writing.has(key)) return
     const now = this.#now()
+    if (now - (this.#noted.get(key) ?? Number.NEGATIVE_INFINITY) < noteEveryMs) return
+    if (this.#noted.size >= mostNoted) this.#noted.clear()
+    this.#noted.set(key, now)
     const written = this.#store
       .write((tx) => touchTrust(tx, met.actorId, met.peerId, via, now, now - noteEveryMs))
-      .catch((error: unknown) => this.#log.warn({ error }, 'Cannot note when a peer was last here'))
-      .finally(() => this.#writing.delete(key))
-    this.#writing.set(key, written)
+      .catch((error: unknown) => {
+        this.#noted.delete(key)
+        this.#log.warn({ error }, 'Cannot note when a peer was last here')
+      })
+      .finally(() => this.#writing.delete(written))
+    this.#writing.add(written)
   }
 
   /** Once everything is written that was to be. */
   async settled(): Promise<void> {
-    await Promise.all(this.#writing.values())
+    await Promise.all(this.#writing)
   }
 }

@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import type { PropertyAccess } from '../../src/app/declarations.ts'
 import type { Json } from '../../src/json/json.ts'
 import { everything, TestCallers } from '../support/callers.ts'
-import { FakePeers } from '../support/fake-peers.ts'
+import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { declareAll, furnish, routes, samplePeer, sampleOf } from '../support/routes.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -76,11 +76,11 @@ const costs: Readonly<Record<string, Cost>> = {
   deleteTrustee: { statements: 3, rules: null },
   getTrustsNamed: { statements: 2, rules: null },
   receiveTrust: { statements: 7, rules: 0 },
-  putTrustNamed: { statements: 6, rules: null },
+  putTrustNamed: { statements: 8, rules: null },
   deleteTrustNamed: { statements: 8, rules: null, refusal: 2 },
   getTrust: { statements: 2, rules: null },
   notifyTrust: { statements: 4, rules: 0, byNamedPeer: true },
-  putTrust: { statements: 6, rules: null },
+  putTrust: { statements: 8, rules: null },
   deleteTrust: { statements: 8, rules: null, refusal: 2 },
   getPermissions: { statements: 3, rules: null },
   putPermissions: { statements: 6, rules: null },
@@ -88,7 +88,7 @@ const costs: Readonly<Record<string, Cost>> = {
   getSharedProperties: { statements: 4, rules: 0, byNamedPeer: true },
   getGrantedPermissions: { statements: 3, rules: null },
   listSubscriptions: { statements: 2, rules: null },
-  subscribe: { statements: 14, rules: null },
+  subscribe: { statements: 16, rules: null },
   listSubscriptionsOfPeer: { statements: 2, rules: null },
   receiveSubscription: { statements: 5, rules: null, byNamedPeer: true },
   pollSubscription: { statements: 3, rules: null },
@@ -105,10 +105,10 @@ const costs: Readonly<Record<string, Cost>> = {
   postCallback: { statements: 1, rules: 0 },
   putCallback: { statements: 1, rules: 0 },
   deleteCallback: { statements: 1, rules: 0 },
-  devtestProxyCreate: { statements: 15, rules: null },
-  devtestProxyGet: { statements: 14, rules: null },
-  devtestProxyPut: { statements: 14, rules: null },
-  devtestProxyDelete: { statements: 14, rules: null },
+  devtestProxyCreate: { statements: 17, rules: null },
+  devtestProxyGet: { statements: 16, rules: null },
+  devtestProxyPut: { statements: 16, rules: null },
+  devtestProxyDelete: { statements: 16, rules: null },
   devtestGet: { statements: 2, rules: null },
   devtestPut: { statements: 3, rules: null },
   devtestPost: { statements: 3, rules: null },
@@ -340,6 +340,7 @@ forEachService((start) => {
         ...callers.parts,
         peerProfileAttributes: [],
         peerClient: new FakePeers(),
+        timers: stoppedTimers,
         declare: (app) => declareAll(app),
       })
     })

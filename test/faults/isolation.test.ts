@@ -4,7 +4,7 @@ import { before, describe, it } from 'node:test'
 import type { Route } from '../../src/http/route.ts'
 import type { Operation } from '../../src/permission/operation.ts'
 import { everything, granting, TestCallers } from '../support/callers.ts'
-import { FakePeers } from '../support/fake-peers.ts'
+import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { declareAll, furnish, planted, requestOf, routes, sampleOf } from '../support/routes.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { basic, forEachService, startService, type TestActor, type TestService } from '../support/service.ts'
@@ -157,6 +157,9 @@ forEachService((start) => {
     const service = await start({
       ...callers.parts,
       peerClient: new FakePeers(),
+      timers: stoppedTimers,
+      // They are fetched beside the requests.
+      peerProfileAttributes: [],
       declare: (app) => declareAll(app, done),
     })
     const victim = await service.createActor('victim@example.com')

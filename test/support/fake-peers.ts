@@ -1,4 +1,5 @@
 /** Other actors, in a few lines: every address is one, and takes every request. */
+import type { Timers } from '../../src/delivery/timers.ts'
 import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
 
 /**
@@ -33,3 +34,6 @@ export class FakePeers implements PeerClient {
     return Promise.resolve()
   }
 }
+
+/** Nothing comes later: what waits to be tried again is not, so that requests alone touch the store. */
+export const stoppedTimers: Timers = { setTimer: () => () => {} }
