@@ -8,7 +8,7 @@ import { PythonPeer } from '../support/python-peer.ts'
 import { PythonPublisher, PythonSubscriber, sorted } from '../support/python-subscriptions.ts'
 import { sqliteService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 
-async function eventually(expected: () => unknown, actual: () => Promise<unknown> | unknown): Promise<void> {
+async function eventually(expected: () => unknown, actual: () => unknown): Promise<void> {
   const deadline = performance.now() + 20_000
   for (;;) {
     const [wanted, found] = [expected(), await actual()]
@@ -188,7 +188,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
 
     it('OUT-08 PEER-01 never gets the secret sent elsewhere, whatever address its callback names', async () => {
       const { handle, actor, peer, copy } = await world()
-      new PythonPublisher(peer)
+      const publisher = new PythonPublisher(peer)
       const { subscriptionid } = await handle.subscribe(peer.id)
       const hits: (string | undefined)[] = []
       const elsewhere = createServer((request, response) => {
@@ -218,7 +218,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
         assert.equal(answer.status, 503, url)
         assert.equal(peer.requests.length, before, url)
       }
-      assert.deepEqual([hits, await copy()], [[], {}])
+      assert.deepEqual([hits, await copy(), publisher.subscriptions.size], [[], {}, 1])
       elsewhere.closeAllConnections()
       await new Promise((resolve) => elsewhere.close(resolve))
     })

@@ -321,7 +321,7 @@ export class PythonSubscriber {
   #apply(data: Json): void {
     for (const [name, value] of Object.entries(data as Record<string, Json>)) {
       const operation = typeof value === 'object' && value !== null && 'operation' in value ? value : null
-      if (operation !== null) this.#applyToList(name, operation as Record<string, Json>)
+      if (operation !== null) this.#applyToList(name, operation)
       else if (value === '' || value === null) this.copy.delete(name)
       else this.copy.set(name, value)
     }
