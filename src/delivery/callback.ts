@@ -15,14 +15,14 @@ export interface CallbackOptions {
   readonly maxHighGranularityBytes: number
 }
 
-/** @param data What the peer may see of the change now. */
+/** @param waiting With what the peer may see of the change now. */
 export function diffCallback(
   lane: LaneKey,
   head: Head,
   waiting: Waiting,
-  data: JsonText,
   { baseUrl, maxHighGranularityBytes }: CallbackOptions,
 ): Callback {
+  const { data } = waiting
   const isHigh = head.granularity === 'high' && waiting.kind !== 'full'
   const isTooLarge = isHigh && Buffer.byteLength(data) > maxHighGranularityBytes
   const address = [lane.actorId, 'subscriptions', lane.peerId, lane.subscriptionId, String(waiting.sequence)]

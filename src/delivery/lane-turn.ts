@@ -111,7 +111,7 @@ export class LaneTurns {
     // A resync stands for everything up to the moment it is sent.
     const covers = waiting.kind === 'resync' ? head.sequence : waiting.sequence
     if (waiting.kind !== 'resync') {
-      callback = diffCallback(lane, head, waiting, await this.#visible(lane, head, waiting), this.#parts)
+      callback = diffCallback(lane, head, await this.#visible(lane, head, waiting), this.#parts)
     } else if (supports(head.facts, 'subscriptionresync', now()) === false) {
       return this.#replaceByState(holder, head)
     } else {
@@ -124,12 +124,14 @@ export class LaneTurns {
   }
 
   /** Rights that cannot be read throw, and nothing is sent. */
-  async #visible(lane: LaneKey, head: Head, waiting: Waiting): Promise<JsonText> {
+  async #visible(lane: LaneKey, head: Head, waiting: Waiting): Promise<Waiting> {
     const judge = await this.#parts.permission.judge(lane.actorId, callerOf(lane, head), {
       category: 'properties',
       right: 'read',
     })
-    return visiblePart(waiting.data, head, (path) => judge(path).allowed) ?? withheld
+    const data = visiblePart(waiting.data, head, (path) => judge(path).allowed)
+    // What stands in its place takes no place at the peer.
+    return data === null ? { ...waiting, data: withheld, replaces: false } : { ...waiting, data }
   }
 
   async #replaceByState(holder: HeldLane, head: Head): Promise<Turn> {

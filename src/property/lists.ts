@@ -203,8 +203,12 @@ export class Lists {
     const path = [name, String(index)]
     const item = await this.#pass(access, 'post', path, given)
     const change = await this.#changeOne(access, name, async (tx, at, now) => {
-      if (options.create === true) await list.createList(tx, at, {}, now)
-      return list.insert(tx, at, index, item, now)
+      const isNew = options.create === true && (await list.createList(tx, at, {}, now))
+      const inserted = await list.insert(tx, at, index, item, now)
+      // Thrown, so that the refusal leaves no empty list behind.
+      if (inserted === null && isNew)
+        throw new ServiceError('invalid_index', `List ${JSON.stringify(name)} has no item ${index}`)
+      return inserted
     })
     return change !== null
   }

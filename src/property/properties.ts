@@ -136,7 +136,7 @@ export class Properties {
     const merged = mergeAt(stored?.value, below, value)
     await putValue(tx, actorId, name, merged)
     await this.#parts.indexes.update(tx, actorId, new Map([[name, merged]]))
-    return partial(name, below, value)
+    return isToldInPart(value) ? partial(name, below, value) : wholeValue(name, merged)
   }
 
   async #remove(tx: Transaction, actorId: string, name: string): Promise<boolean> {
@@ -246,6 +246,14 @@ function targetOf(property: StoredProperty | null, path: readonly string[]): rea
 
 export function wholeValue(name: string, blob: JsonText): Change {
   return { target: 'properties', subtarget: name, resource: null, blob }
+}
+
+/**
+ * Whoever is told a part merges it into what it has. An empty text would remove there what it is the value of here, and of
+ * an empty object nothing would be left to merge.
+ */
+function isToldInPart(value: JsonText): boolean {
+  return !value.includes('""') && !value.includes('{}')
 }
 
 /** The diff of a nested write begins at the first key below the name, whatever the depth of the write. */

@@ -87,6 +87,8 @@ export class PeerData {
       const fetched = await this.fetch(trust, scope)
       if ('failed' in fetched) return { kind: 'failed', reason: fetched.failed }
       const poll = await this.poll(trust, subscriptionId)
+      // By now it may be an old one.
+      if (poll.kind === 'failed') return poll
       // A peer that cannot say where it stands is believed to stand where it said.
       const after: number = poll.kind === 'polled' ? poll.sequence : sequence
       if (after === sequence || round === mostRounds) {

@@ -670,7 +670,6 @@ forEachService((start) => {
       ['sets a key', { b: 1 }, '/c', '2', '{"b":1,"c":2}', 'c', '2'],
       ['replaces a key', { b: 1, c: 2 }, '/b', '"x"', '{"b":"x","c":2}', 'b', '"x"'],
       ['takes text at a key', { b: 1 }, '/b', 'plain text', '{"b":"plain text"}', 'b', '"plain text"'],
-      ['stores an empty text at a key', { b: 1 }, '/b', '', '{"b":""}', 'b', '""'],
       ['stores null at a key (decision 53)', { b: 1 }, '/b', 'null', '{"b":null}', 'b', 'null'],
       [
         'merges an object into an object',
@@ -718,6 +717,19 @@ forEachService((start) => {
         assert.deepEqual(service.changes, [
           { target: 'properties', subtarget: 'a', resource, blob, actorId: actor.id, by: creator },
         ])
+      })
+    }
+
+    for (const [what, path, sent, after] of [
+      ['an empty text', '/b', '', '{"b":"","c":2}'],
+      ['an empty text inside', '/b', '{"x":{"y":""}}', '{"b":{"x":{"y":""}},"c":2}'],
+      ['an empty object', '/d', '{}', '{"b":1,"c":2,"d":{}}'],
+    ] as const) {
+      it(`R-PROP-03 below a name stores ${what}, and tells it with all of the property: a part would say that it is gone`, async () => {
+        await fresh({ a: { b: 1, c: 2 } })
+        await done(await put(`/a${path}`, sent))
+        assert.equal(await body(await actor.request('GET', '/properties/a')), after)
+        assert.deepEqual(changesOf(service), [{ subtarget: 'a', resource: null, blob: after }])
       })
     }
 
