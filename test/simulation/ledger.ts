@@ -1,0 +1,92 @@
+/**
+ * The numbers of every subscription as they come into being, commit by commit, read from the tables alone (I3): 1, 2, 3 …
+ * in the order of the commits, each with its change, which stays what it was.
+ */
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+
+interface Lane {
+  sequence: number
+  readonly texts: Map<number, string>
+}
+
+export class Ledger {
+  readonly #database: DatabaseSync
+  readonly #subscriptions: StatementSync
+  readonly #numbers: StatementSync
+  readonly #diffs: StatementSync
+  readonly #lanes = new Map<string, Lane>()
+  readonly #violation: (text: string) => void
+  /** How many numbers there were. */
+  count = 0
+
+  readonly #maxDiffs: number
+
+  constructor(path: string, { maxDiffs, violation }: { maxDiffs: number; violation: (text: string) => void }) {
+    this.#maxDiffs = maxDiffs
+    this.#database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+    this.#violation = violation
+    this.#subscriptions = this.#database.prepare(
+      'SELECT actor_id, peer_id, subscription_id, sequence, settled FROM inbound_subscription',
+    )
+    const ofLane = 'actor_id = ? AND peer_id = ? AND subscription_id = ?'
+    this.#numbers = this.#database.prepare(
+      `SELECT sequence FROM delivery WHERE ${ofLane} AND sequence > ? ORDER BY sequence`,
+    )
+    this.#diffs = this.#database.prepare(`SELECT sequence, kind, data FROM diff WHERE ${ofLane}`)
+  }
+
+  /** After a commit. */
+  observe(): void {
+    const lanes = this.#subscriptions.all() as unknown as {
+      actor_id: string
+      peer_id: string
+      subscription_id: string
+      sequence: number
+      settled: number
+    }[]
+    for (const { actor_id, peer_id, subscription_id, sequence, settled } of lanes) {
+      const key = [actor_id, peer_id, subscription_id] as const
+      const name = `subscription ${subscription_id} of ${peer_id} to ${actor_id}`
+      const known = this.#lanes.get(key.join(' ')) ?? { sequence: 0, texts: new Map<number, string>() }
+      this.#lanes.set(key.join(' '), known)
+      if (sequence < known.sequence) this.#violation(`I3: ${name} went back from ${known.sequence} to ${sequence}`)
+      if (settled > sequence) this.#violation(`I3: ${name} has settled ${settled} of ${sequence}`)
+      const added = (this.#numbers.all(...key, known.sequence) as { sequence: number }[]).map((row) => row.sequence)
+      // What is beyond the limit gave its place to one resync.
+      const first = Math.max(known.sequence + 1, (added[0] ?? 1) <= sequence - this.#maxDiffs + 1 ? (added[0] ?? 1) : 1)
+      const expected = Array.from({ length: Math.max(0, sequence - first + 1) }, (_, index) => first + index)
+      if (added.join() !== expected.join()) {
+        this.#violation(
+          `I3: ${name} stands at ${sequence} after ${known.sequence}, and its new numbers are [${added.join()}]`,
+        )
+      }
+      this.count += added.length
+      const diffs = this.#diffs.all(...key) as { sequence: number; kind: string; data: string }[]
+      const kept = new Set(diffs.map((diff) => diff.sequence))
+      const lost = expected.find((number) => !kept.has(number))
+      if (lost !== undefined && expected.length === 1) this.#violation(`I3: ${name} has no diff ${lost}`)
+      for (const diff of diffs) {
+        if (diff.sequence > sequence) this.#violation(`I3: ${name} has a diff ${diff.sequence} beyond ${sequence}`)
+        const text = known.texts.get(diff.sequence)
+        if (text !== undefined && diff.kind === 'diff' && text !== diff.data) {
+          this.#violation(`I3: diff ${diff.sequence} of ${name} was ${text} and became ${diff.data}`)
+        }
+        known.texts.set(diff.sequence, diff.kind === 'diff' ? diff.data : '')
+      }
+      known.sequence = sequence
+    }
+  }
+
+  /** Whether the owner's rules keep a property from the peer now. */
+  excludes(actorId: string, peerId: string, name: string): boolean {
+    const row = this.#database
+      .prepare('SELECT rules FROM permission_override WHERE actor_id = ? AND peer_id = ?')
+      .get(actorId, peerId) as { rules: string } | undefined
+    const rules = JSON.parse(row?.rules ?? '{}') as { properties?: { excluded_patterns?: string[] } }
+    return rules.properties?.excluded_patterns?.includes(name) === true
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}

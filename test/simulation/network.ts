@@ -1,0 +1,137 @@
+/** The network between the services: late, cut, repeated and out of order, as the seed has it. */
+import { liesBelow } from '../../src/peer/url-rules.ts'
+import type { PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
+import type { Random } from '../support/random.ts'
+import type { Program, Reply } from './program.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+export interface NetworkParts {
+  readonly time: VirtualTime
+  readonly random: Random
+  /** A process that serves this origin now; undefined when none does. */
+  readonly serverOf: (origin: string) => Program | undefined
+  readonly trace: (line: string) => void
+  readonly sent: (from: Program, request: PeerRequest) => void
+  readonly answered: (from: Program, request: PeerRequest, reply: Reply) => void
+}
+
+/** How likely each kind of trouble is, for each call. */
+export interface Weather {
+  readonly unreached: number
+  /** The request is lost on the way. */
+  readonly lostRequest: number
+  /** It has its effect, and its answer is lost. */
+  readonly lostAnswer: number
+  readonly repeated: number
+  /** Something between the two answers 502 or 503. */
+  readonly refusedByProxy: number
+  readonly slow: number
+}
+
+export const calm: Weather = {
+  unreached: 0,
+  lostRequest: 0,
+  lostAnswer: 0,
+  repeated: 0,
+  refusedByProxy: 0,
+  slow: 0,
+}
+
+const readTimeoutMs = 20_000
+
+export class Network {
+  readonly #parts: NetworkParts
+  weather: Weather = calm
+  /** Pairs of origins that do not reach each other now. */
+  readonly cut = new Set<string>()
+
+  constructor(parts: NetworkParts) {
+    this.#parts = parts
+  }
+
+  async call(from: Program, fromOrigin: string, request: PeerRequest): Promise<PeerOutcome> {
+    const { time, random, trace, sent } = this.#parts
+    const url = new URL(request.url)
+    const line = `${from.name} ${request.method} ${url.pathname}${url.search} ${bodyLine(request.body)}`
+    const credential = request.bearer ?? request.basic
+    if (credential !== undefined && !liesBelow(url, credential.baseuri)) {
+      trace(`${line}: outside ${credential.baseuri}`)
+      return { kind: 'unreached', reason: 'The URL lies outside the base address of the peer' }
+    }
+    sent(from, request)
+    const fate = this.#fate(`${fromOrigin} ${url.origin}`)
+    const readMs = request.timeouts === undefined ? readTimeoutMs : request.timeouts.readSeconds * 1000
+    const outcome = await new Promise<PeerOutcome>((resolve) => {
+      const give = (after: number, outcome: PeerOutcome): void => void time.after(after, () => resolve(outcome))
+      switch (fate) {
+        case 'unreached':
+          give(random.below(2) === 0 ? 5 : 5000, { kind: 'unreached', reason: 'No connection' })
+          return
+        case 'lostRequest':
+          give(random.below(2) === 0 ? 20 : readMs, { kind: 'unknown', reason: 'The connection broke' })
+          return
+        case 'refusedByProxy': {
+          const status = random.pick([502, 503, 504])
+          const headers: Record<string, string> =
+            status === 503 && random.below(2) === 0 ? { 'retry-after': String(random.below(20)) } : {}
+          give(10, { kind: 'answered', status, headers, body: '' })
+          return
+        }
+        default:
+      }
+      const wayMs = fate === 'slow' ? 1000 + random.below(25_000) : 1 + random.below(40)
+      if (fate === 'repeated') {
+        time.after(wayMs + random.below(10_000), () => {
+          void this.#serve(url, request)
+        })
+      }
+      give(readMs, { kind: 'unknown', reason: 'No answer in time' })
+      time.after(wayMs, async () => {
+        void this.#serve(url, request).then((reply) => {
+          if (fate === 'lostAnswer') return give(5, { kind: 'unknown', reason: 'The connection broke' })
+          if (reply === 'nobody') return give(5, { kind: 'unreached', reason: 'Connection refused' })
+          if (reply === null) return give(5, { kind: 'unknown', reason: 'The connection broke' })
+          this.#parts.answered(from, request, reply)
+          return give(1 + random.below(40), { kind: 'answered', ...reply })
+        })
+      })
+    })
+    trace(
+      `${line}: ${fate === 'fair' ? '' : `${fate}, `}${outcome.kind === 'answered' ? outcome.status : outcome.kind}`,
+    )
+    return outcome
+  }
+
+  #fate(pair: string): 'fair' | keyof Weather {
+    const { random } = this.#parts
+    if (this.cut.has(pair)) return random.below(4) === 0 ? 'lostRequest' : 'unreached'
+    let left = random.next()
+    for (const [kind, share] of Object.entries(this.weather)) {
+      left -= share
+      if (left < 0) return kind as keyof Weather
+    }
+    return 'fair'
+  }
+
+  async #serve(url: URL, request: PeerRequest): Promise<Reply | null | 'nobody'> {
+    const server = this.#parts.serverOf(url.origin)
+    if (server === undefined) return 'nobody'
+    const { bearer, basic, body, headers } = request
+    const authorization =
+      bearer !== undefined
+        ? `Bearer ${bearer.secret}`
+        : basic === undefined
+          ? undefined
+          : `Basic ${Buffer.from(`${basic.user}:${basic.password}`).toString('base64')}`
+    return server.ask(request.method, url.pathname + url.search, {
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(body === undefined ? {} : { body }),
+      ...(headers === undefined ? {} : { headers }),
+    })
+  }
+}
+
+function bodyLine(body: PeerRequest['body']): string {
+  if (body === undefined) return ''
+  return typeof body === 'string' ? body : `${body.length} bytes`
+}

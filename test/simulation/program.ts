@@ -1,0 +1,333 @@
+/** One process of a service: it can die between any two of its steps, and nothing of it goes on after that. */
+import type { Answer } from '../../src/http/answer.ts'
+import type { Incoming } from '../../src/http/incoming.ts'
+import { createLog } from '../../src/observe/log.ts'
+import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
+import type { Service } from '../../src/service.ts'
+import type { LockedActor, Param, Queries, Store, Transaction } from '../../src/store/store.ts'
+import { App, type TroupeOptions } from '../../src/troupe.ts'
+import type { Random } from '../support/random.ts'
+import { testKeys } from '../support/service.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+export interface ProgramParts {
+  readonly name: string
+  readonly databasePath: string
+  readonly baseUrl: string
+  readonly settings: Partial<TroupeOptions>
+  readonly time: VirtualTime
+  readonly random: Random
+  readonly declare: (app: App) => void
+  readonly call: (from: Program, request: PeerRequest) => Promise<PeerOutcome>
+  /** Told after each commit that changed anything, before anybody else learns of it. */
+  readonly committed: (from: Program) => void
+  readonly trace: (line: string) => void
+  readonly died: (program: Program) => void
+  /** What must not happen. */
+  readonly violation: (text: string) => void
+}
+
+export interface AskOptions {
+  readonly authorization?: string
+  readonly body?: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type Reply = { readonly status: number; readonly headers: Record<string, string>; readonly body: string }
+
+export class Program {
+  readonly name: string
+  readonly #parts: ProgramParts
+  #store: Store | undefined
+  #service: Service | undefined
+  #alive = true
+  /** The seams are only watched once the service is there. */
+  #started = false
+  #stepsLeft = Infinity
+  /** Those who wait for an answer of this process. */
+  readonly #waiting = new Set<() => void>()
+
+  private constructor(parts: ProgramParts) {
+    this.name = parts.name
+    this.#parts = parts
+  }
+
+  static async start(parts: ProgramParts): Promise<Program> {
+    const program = new Program(parts)
+    await program.#start()
+    return program
+  }
+
+  get isAlive(): boolean {
+    return this.#alive
+  }
+
+  get service(): Service {
+    if (this.#service === undefined) throw new Error('Not started')
+    return this.#service
+  }
+
+  async #start(): Promise<void> {
+    const { databasePath, baseUrl, settings, time, random, declare, call, violation } = this.#parts
+    const client: PeerClient = {
+      call: (request) => this.#living(() => call(this, request)),
+      close: () => Promise.resolve(),
+    }
+    const app = new App(
+      {
+        type: 'urn:actingweb:example.com:simulation',
+        name: 'simulation',
+        mode: 'development',
+        database: `sqlite:${databasePath}`,
+        synchronous: 'NORMAL',
+        secretKeys: testKeys,
+        baseUrl,
+        env: {},
+        ...settings,
+      },
+      {
+        log: createLog('error', {
+          write: (line: string) => {
+            if (this.#alive) violation(`${this.name} logged an error: ${line.trim().slice(0, 1500)}`)
+          },
+        }),
+        now: time.now,
+        random: () => random.next(),
+        timers: {
+          setTimer: (ms, then) =>
+            time.after(ms, () => {
+              if (this.#alive) then()
+            }),
+        },
+        peerClient: client,
+        wrapStore: (store) => {
+          this.#store = store
+          return new MortalStore(store, this)
+        },
+      },
+    )
+    declare(app)
+    this.#service = await app.start()
+    this.#started = true
+  }
+
+  /** Answers a request; null when the process died before the answer was out. */
+  async ask(
+    method: string,
+    path: string,
+    { authorization, body, headers = {} }: AskOptions = {},
+  ): Promise<Reply | null> {
+    const fields: Record<string, string> = {
+      accept: 'application/json',
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    }
+    const answer = await this.attempt(({ handle }) => handle(new InProcess(method, path, fields, body)))
+    return answer === null ? null : plain(answer)
+  }
+
+  /** Runs something inside; null when the process died before it ended. */
+  attempt<T>(work: (service: Service) => Promise<T>): Promise<T | null> {
+    if (!this.#alive) return Promise.resolve(null)
+    return new Promise((resolve, reject) => {
+      const broken = (): void => resolve(null)
+      this.#waiting.add(broken)
+      work(this.service)
+        .then((value) => {
+          this.step()
+          if (this.#alive) resolve(value)
+        }, reject)
+        .finally(() => this.#waiting.delete(broken))
+    })
+  }
+
+  /** Dies that many steps from now. */
+  dieIn(steps: number): void {
+    this.#stepsLeft = steps
+  }
+
+  /** One of the places where a process may die. False when it is dead. */
+  step(): boolean {
+    this.#parts.time.stir()
+    if (!this.#started || !this.#alive) return this.#alive
+    if (--this.#stepsLeft <= 0) this.die()
+    return this.#alive
+  }
+
+  die(): void {
+    if (!this.#alive) return
+    this.#alive = false
+    this.#parts.trace(`${this.name} dies`)
+    for (const broken of this.#waiting) broken()
+    this.#waiting.clear()
+    this.#parts.died(this)
+  }
+
+  /** Gives back what the operating system would. */
+  async bury(): Promise<void> {
+    this.#alive = false
+    this.#waiting.clear()
+    await this.#store?.close()
+  }
+
+  /** What a dead process waits for never comes. */
+  async #living<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.step()) return never()
+    const value = await work()
+    return this.step() ? value : never()
+  }
+
+  /** When the process gets its next turn at the database. */
+  turn<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#started) return work()
+    const { time, random } = this.#parts
+    return this.#living(
+      () =>
+        new Promise<T>((resolve, reject) => {
+          time.after(random.below(6), async () => {
+            if (!this.#alive) return
+            // Everything else waits meanwhile: a database has one writer.
+            await work().then(resolve, (error: unknown) => {
+              if (this.#alive) reject(error)
+            })
+          })
+        }),
+    )
+  }
+
+  change<T>(work: () => Promise<T>): Promise<T> {
+    return this.turn(async () => {
+      const value = await work()
+      if (this.#started) this.#parts.committed(this)
+      return value
+    })
+  }
+
+  /** Between two statements of a transaction. */
+  inside(): void {
+    if (!this.step()) throw new Error('The process died in a transaction')
+  }
+
+  looks<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#started) return work()
+    return this.#parts.random.below(3) === 0 ? this.turn(work) : this.#living(work)
+  }
+}
+
+function never<T>(): Promise<T> {
+  return new Promise<T>(() => {})
+}
+
+function plain({ status, headers, body }: Answer): Reply {
+  return {
+    status,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    body: body ?? '',
+  }
+}
+
+/** A request as the edge would hand it over. */
+class InProcess implements Incoming {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly fault = null
+  readonly remoteAddress = null
+  readonly hasRepeated = (): boolean => false
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #body: Uint8Array
+
+  constructor(method: string, path: string, headers: Record<string, string>, body: string | Uint8Array | undefined) {
+    const [pathname = '', ...query] = path.split('?')
+    this.method = method
+    this.path = pathname
+    this.query = query.join('?')
+    this.#headers = headers
+    this.#body = typeof body === 'string' ? Buffer.from(body) : (body ?? new Uint8Array())
+  }
+
+  header(name: string): string | undefined {
+    return this.#headers[name]
+  }
+
+  body(): Promise<Uint8Array> {
+    return Promise.resolve(this.#body)
+  }
+}
+
+/** A store that dies with its process: what was not committed is undone, and nothing is answered any more. */
+class MortalStore implements Store {
+  readonly #inner: Store
+  readonly #program: Program
+
+  constructor(inner: Store, program: Program) {
+    this.#inner = inner
+    this.#program = program
+  }
+
+  get dialect(): Store['dialect'] {
+    return this.#inner.dialect
+  }
+
+  read<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+    return this.#program.looks(() => this.#inner.read(work))
+  }
+
+  snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+    return this.#program.looks(() => this.#inner.snapshot(work))
+  }
+
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#program.change(() =>
+      this.#inner.write(async (tx) => this.#lastStep(await work(new MortalTransaction(tx, this.#program)))),
+    )
+  }
+
+  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
+    return this.#program.change(() =>
+      this.#inner.writeActor(actorId, async (tx, actor) =>
+        this.#lastStep(await work(new MortalTransaction(tx, this.#program), actor)),
+      ),
+    )
+  }
+
+  /** Before the commit. */
+  #lastStep<T>(value: T): T {
+    this.#program.inside()
+    return value
+  }
+
+  ping(): Promise<void> {
+    return this.#inner.ping()
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+}
+
+class MortalTransaction implements Transaction {
+  readonly #inner: Transaction
+  readonly #program: Program
+
+  constructor(inner: Transaction, program: Program) {
+    this.#inner = inner
+    this.#program = program
+  }
+
+  all<R extends object>(sql: string, ...params: Param[]): Promise<R[]> {
+    this.#program.inside()
+    return this.#inner.all<R>(sql, ...params)
+  }
+
+  get<R extends object>(sql: string, ...params: Param[]): Promise<R | undefined> {
+    this.#program.inside()
+    return this.#inner.get<R>(sql, ...params)
+  }
+
+  run(sql: string, ...params: Param[]): Promise<number> {
+    this.#program.inside()
+    return this.#inner.run(sql, ...params)
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * One run: services in virtual time over a bad network, processes that die anywhere, and everybody at work; then calm,
+ * until nothing is due any more, and the judgement. The seed decides everything, so a run comes again exactly.
+ */
+import { seedCrypto } from './deterministic.ts'
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TroupeOptions } from '../../src/troupe.ts'
+import { type Random, seeded } from '../support/random.ts'
+import { startService } from '../support/service.ts'
+import { dueIn, judgeReplicas, judgeTables } from './judge.ts'
+import { calm, type Weather } from './network.ts'
+import { Workload } from './workload.ts'
+import { type Host, type SimActor, World } from './world.ts'
+
+export interface Outcome {
+  readonly seed: number
+  /** Empty when all is well. */
+  readonly violations: readonly string[]
+  /** Of everything that happened, in its order. */
+  readonly hash: string
+  readonly statistics: Readonly<Record<string, number>>
+}
+
+/** Runs that share a folder and a migrated database to begin with. */
+export class Simulator {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'troupe-simulation-'))
+  #runs = 0
+
+  async run(seed: number, print: (line: string) => void = () => {}): Promise<Outcome> {
+    const template = await this.#template()
+    const folder = join(this.#folder, String(this.#runs++))
+    mkdirSync(folder)
+    const hash = createHash('sha256')
+    seedCrypto(seed)
+    try {
+      const run = new Run(seed, folder, template, (line) => {
+        hash.update(line)
+        print(line)
+      })
+      const { violations, statistics } = await run.run()
+      return { seed, violations, hash: hash.digest('hex').slice(0, 16), statistics }
+    } finally {
+      seedCrypto(null)
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+
+  /** Set up once: a copy costs less than the migrations. */
+  async #template(): Promise<string> {
+    const path = join(this.#folder, 'template.db')
+    if (!existsSync(path)) await (await startService(`sqlite:${path}`, { logLevel: 'silent' })).close()
+    return path
+  }
+
+  close(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** How long all may take to come to rest once the network is calm: longer than every wait in the service together. */
+const restMs = 2 * 3_600_000
+
+class Run {
+  readonly #world: World
+  readonly #random: Random
+  readonly #workload: Workload
+  readonly #seconds: number
+  /** What happens in this run, each as often as it stands here. */
+  readonly #mix: readonly [string, ...string[]]
+  #working = 0
+
+  constructor(seed: number, folder: string, template: string, trace: (line: string) => void) {
+    this.#random = seeded(seed)
+    const hosts = this.#random.pick([
+      [1, 1],
+      [1, 1],
+      [1, 2],
+      [2, 1],
+      [1, 1, 1],
+    ] as const)
+    this.#world = new World({
+      seed,
+      folder,
+      hosts,
+      createDatabase: (path) => copyFileSync(template, path),
+      settings: settingsOf(this.#random),
+      declare: () => {},
+      trace,
+    })
+    this.#workload = new Workload(this.#world, seeded(seed * 7 + 3))
+    this.#seconds = 10 + this.#random.below(30)
+    this.#mix = mixOf(this.#random, Object.keys(this.#workload.steps))
+  }
+
+  async run(): Promise<{ violations: readonly string[]; statistics: Record<string, number> }> {
+    const world = this.#world
+    try {
+      await world.open()
+      await world.during(this.#begin())
+      this.#storm()
+      await world.time.runUntil(world.time.now() + this.#seconds * 1000)
+      this.#heal()
+      await world.during(this.#finish(), restMs)
+      await this.#rest()
+      await world.during(this.#forEach((actor) => this.#workload.syncPolled(actor)))
+      await this.#rest()
+      await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: true }))
+      // A loss is noticed with the next change at the latest.
+      await world.during(this.#forEach((actor) => this.#workload.touchEverything(actor)))
+      await this.#rest()
+      await world.during(this.#forEach((actor) => this.#workload.syncPolled(actor)))
+      await this.#rest()
+      await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: false }))
+      for (const { actorId, secret } of world.watch.ended) await world.during(this.#workload.knockWith(actorId, secret))
+      await judgeTables(world)
+    } catch (error) {
+      world.violation(`The run ended with ${error instanceof Error ? error.stack : String(error)}`)
+    } finally {
+      await world.close()
+    }
+    return {
+      violations: world.violations,
+      statistics: {
+        steps: [...this.#workload.counts.values()].reduce((sum, count) => sum + count, 0),
+        callbacks: world.watch.callbacks,
+        numbers: world.hosts.reduce((sum, { ledger }) => sum + ledger.count, 0),
+        starts: world.hosts.reduce((sum, { starts }) => sum + starts, 0),
+      },
+    }
+  }
+
+  /** A world where something is going on already: actors, some in relationships, some listening. */
+  async #begin(): Promise<void> {
+    const { hosts } = this.#world
+    const count = 2 + this.#random.below(3)
+    const actors: SimActor[] = []
+    for (let index = 0; index < count; index++) {
+      actors.push(await this.#world.createActor(hosts[index % hosts.length] as Host))
+    }
+    for (const name of ['ask', 'put', 'approve', 'subscribe', 'list'] as const) {
+      for (const actor of actors) {
+        for (let times = name === 'approve' ? 2 : 1; times > 0; times--) await this.#workload.do(name, actor)
+      }
+    }
+  }
+
+  #storm(): void {
+    const world = this.#world
+    const random = this.#random
+    world.trace('the storm begins')
+    world.network.weather = weatherOf(random)
+    const end = world.time.now() + this.#seconds * 1000
+    const again = (leastMs: number, spreadMs: number, work: () => void): void => {
+      const next = (): void => {
+        if (world.time.now() >= end) return
+        work()
+        world.time.after(leastMs + random.below(spreadMs), next)
+      }
+      world.time.after(random.below(spreadMs), next)
+    }
+    again(20, this.#random.pick([300, 800]), () => {
+      const actor = world.actors[random.below(world.actors.length)]
+      if (actor === undefined || actor.isGone) return
+      this.#working++
+      void this.#workload
+        .do(random.pick(this.#mix), actor)
+        .catch((error: unknown) => world.violation(`A step failed: ${error instanceof Error ? error.stack : ''}`))
+        .finally(() => this.#working--)
+    })
+    if (random.below(4) > 0) again(1000, 10_000, () => this.#kill())
+    if (random.below(2) > 0) again(2000, 15_000, () => this.#cut())
+  }
+
+  /** Some steps from now, so that it happens anywhere. */
+  #kill(): void {
+    const host = this.#world.hosts[this.#random.below(this.#world.hosts.length)]
+    const program = host?.programs[this.#random.below(host.programs.length)]
+    if (host === undefined || program === undefined) return
+    program.dieIn(1 + this.#random.below(60))
+    this.#world.time.after(500 + this.#random.below(15_000), async () => {
+      if (host.programs.length < host.size) await this.#world.startProgram(host)
+    })
+  }
+
+  #cut(): void {
+    const { hosts, network, time } = this.#world
+    const [from, to] = [hosts[this.#random.below(hosts.length)], hosts[this.#random.below(hosts.length)]]
+    if (from === undefined || to === undefined) return
+    const pair = `${from.origin} ${to.origin}`
+    network.cut.add(pair)
+    time.after(500 + this.#random.below(20_000), () => void network.cut.delete(pair))
+  }
+
+  #heal(): void {
+    const { hosts, network, time, trace } = this.#world
+    trace('all is calm')
+    network.weather = calm
+    network.cut.clear()
+    for (const host of hosts) {
+      for (const program of host.programs) program.dieIn(Infinity)
+      for (let missing = host.size - host.programs.length; missing > 0; missing--) {
+        time.after(1, () => (host.programs.length < host.size ? this.#world.startProgram(host) : undefined))
+      }
+    }
+  }
+
+  /** Nobody is at work any more, nothing stays suspended, and nobody waits for an approval. */
+  async #finish(): Promise<void> {
+    const { time } = this.#world
+    await time.pause(1000)
+    while (this.#working > 0) await time.pause(1000)
+    await this.#workload.askAgain()
+    await this.#forEach((actor) => this.#workload.approveAll(actor))
+    await this.#forEach((actor) => this.#workload.resumeAll(actor))
+  }
+
+  async #forEach(work: (actor: SimActor) => Promise<unknown>): Promise<void> {
+    for (const actor of this.#world.actors) if (!actor.isGone) await work(actor)
+  }
+
+  /** Until nothing is due any more. */
+  async #rest(): Promise<void> {
+    const { hosts, time, violation } = this.#world
+    const limit = time.now() + restMs
+    for (;;) {
+      await time.runUntil(time.now() + 10_000)
+      const due = hosts.map(dueIn).find((found) => found !== null)
+      if (due === undefined) return
+      if (time.now() >= limit) {
+        violation(`It does not come to rest: ${due}`)
+        return
+      }
+    }
+  }
+}
+
+function settingsOf(random: Random): Partial<TroupeOptions> {
+  return {
+    autoAcceptTrust: random.below(3) === 0,
+    relationship: 'friend',
+    maxDiffs: random.pick([1000, 1000, 4]),
+    circuitThreshold: random.pick([5, 2]),
+    circuitCooldownSeconds: random.pick([60, 5]),
+    retryCallbacks: random.below(4) > 0,
+    synchronousCallbacks: random.below(4) === 0,
+    maxConcurrentCallbacks: random.pick([10, 1]),
+    maxHighGranularityBytes: random.pick([65_536, 1024]),
+    maxPendingCallbacks: random.pick([100, 2]),
+  }
+}
+
+/** Each run has its own kinds of work, so that rare kinds meet each other undisturbed in some of them. */
+function mixOf(random: Random, all: readonly string[]): [string, ...string[]] {
+  const often: [string, ...string[]] = ['put', 'put', 'putBelow', 'list', 'list', 'subscribe', 'peerReads', 'knock']
+  const rare = new Set(['removeAll', 'deleteActor', 'end', 'suspend'])
+  for (const name of all) {
+    if (random.below(rare.has(name) ? 3 : 2) > 0) continue
+    for (let times = rare.has(name) ? 1 : 1 + random.below(3); times > 0; times--) often.push(name)
+  }
+  return often
+}
+
+function weatherOf(random: Random): Weather {
+  const some = (most: number): number => (random.below(2) === 0 ? 0 : random.next() * most)
+  return {
+    unreached: some(0.3),
+    lostRequest: some(0.1),
+    lostAnswer: some(0.1),
+    repeated: some(0.1),
+    refusedByProxy: some(0.1),
+    slow: some(0.1),
+  }
+}

@@ -1,0 +1,427 @@
+/** What owners, peers and applications do meanwhile: a seeded mix, each run another one. */
+import type { ActorHandle, ListHandle } from '../../src/app/actor-handle.ts'
+import { ServiceError } from '../../src/errors.ts'
+import type { Service } from '../../src/service.ts'
+import type { Random } from '../support/random.ts'
+import type { SimActor, World } from './world.ts'
+
+interface TrustView {
+  readonly peerid: string
+  readonly relationship: string
+  readonly secret: string
+  readonly approved: boolean
+  readonly peer_approved: boolean
+}
+
+export interface SubscriptionView {
+  readonly peerid: string
+  readonly subscriptionid: string
+  readonly granularity: string
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly sequence: number
+  readonly callback: boolean
+}
+
+const values = ['mood', 'trip', 'settings', 'private', 'public'] as const
+const lists = ['todo', 'log'] as const
+const names = [...values, ...lists] as const
+const relationships = ['friend', 'partner', 'associate'] as const
+
+type Step = (actor: SimActor) => Promise<unknown>
+
+export class Workload {
+  readonly #world: World
+  readonly #random: Random
+  #tokens = 0
+  /** Pairs whose rights are being changed: what holds then cannot be told. */
+  readonly #changing = new Set<string>()
+  /** Requests of which nobody knows what came of them. */
+  readonly #unanswered = new Map<string, { actor: SimActor; other: SimActor; relationship: string }>()
+  readonly counts = new Map<string, number>()
+
+  constructor(world: World, random: Random) {
+    this.#world = world
+    this.#random = random
+  }
+
+  readonly steps: Readonly<Record<string, Step>> = {
+    put: (actor) => this.#world.asOwner(actor, 'PUT', `/properties/${this.#random.pick(values)}`, this.#value()),
+    putBelow: (actor) => this.#world.asOwner(actor, 'PUT', this.#below(), this.#value()),
+    deleteBelow: (actor) => this.#world.asOwner(actor, 'DELETE', this.#below()),
+    bulk: (actor) =>
+      this.#world.asOwner(actor, this.#random.pick(['POST', 'PUT']), '/properties', {
+        [this.#random.pick(values)]: this.#value(),
+        [this.#random.pick(values)]: this.#value(),
+      }),
+    remove: (actor) => this.#world.asOwner(actor, 'DELETE', `/properties/${this.#random.pick(names)}`),
+    removeAll: (actor) => this.#world.asOwner(actor, 'DELETE', '/properties'),
+    list: (actor) => this.#list(actor),
+    listOverHttp: (actor) =>
+      this.#world.asOwner(
+        actor,
+        'POST',
+        `/properties/${this.#random.pick(lists)}/items`,
+        this.#random.pick<object>([
+          { action: 'add', item_value: this.#value() },
+          { action: 'update', item_index: this.#random.below(4), item_value: this.#value() },
+          { action: 'delete', item_index: this.#random.below(4) },
+        ]),
+      ),
+    bulkOfList: (actor) =>
+      this.#world.asOwner(actor, 'POST', '/properties', {
+        [this.#random.pick(lists)]: { items: [{ index: this.#random.below(4), t: this.#token() }, { index: 0 }] },
+      }),
+    peerWrites: (actor) => this.#asSomePeer(actor, 'PUT', `/properties/${this.#random.pick(values)}`, this.#value()),
+    peerReads: (actor) => this.#asSomePeer(actor, 'GET', '/properties?format=full'),
+    ask: (actor) => this.#ask(actor),
+    approve: (actor) => this.#approve(actor),
+    end: (actor) => this.#end(actor),
+    narrow: (actor) => this.#narrow(actor),
+    widen: (actor) => this.#widen(actor),
+    subscribe: (actor) => this.#subscribe(actor),
+    subscribeUnheard: (actor) => this.#subscribeUnheard(actor),
+    unsubscribe: (actor) => this.#unsubscribe(actor),
+    suspend: (actor) => this.#inside(actor, 'suspend', (handle) => handle.subscriptions.suspend(...this.#suspended())),
+    resume: (actor) => this.#inside(actor, 'resume', (handle) => handle.subscriptions.resume(...this.#suspended())),
+    acknowledge: (actor) => this.#acknowledge(actor),
+    poll: (actor) => this.#poll(actor),
+    sync: (actor) => this.#sync(actor),
+    knock: () => this.#knock(),
+    deleteActor: (actor) => this.#deleteActor(actor),
+  }
+
+  async do(name: string, actor: SimActor): Promise<void> {
+    this.counts.set(name, (this.counts.get(name) ?? 0) + 1)
+    await this.steps[name]?.(actor)
+  }
+
+  // What is written
+
+  #token(): string {
+    return `t${this.#tokens++}`
+  }
+
+  #value(): unknown {
+    return this.#random.pick<() => unknown>([
+      () => this.#token(),
+      () => ({ theme: this.#token(), ui: { font: this.#token(), size: this.#tokens } }),
+      () => ({ theme: { dark: this.#token() } }),
+      () => [this.#token(), null, { deep: [1, ''] }],
+      () => this.#tokens++,
+      () => ({ t: this.#token(), text: 'x'.repeat(this.#random.below(3) === 0 ? 1500 : 10) }),
+      () => false,
+      () => ({}),
+      () => ({ theme: '', ui: '' }),
+    ])()
+  }
+
+  #below(): string {
+    const path = this.#random.pick(['theme', 'ui', 'ui/font', 'theme/dark', 'ui/size', 'new/one/more'])
+    return `/properties/${this.#random.pick(['settings', 'trip', 'private'])}/${path}`
+  }
+
+  #list(actor: SimActor): Promise<unknown> {
+    const below = (limit: number): number => this.#random.below(limit)
+    const item = this.#value() as object
+    const field = this.#token()
+    const [what, run] = this.#random.pick<readonly [string, (list: ListHandle) => Promise<unknown>]>([
+      ['append', (list) => list.append(item)],
+      ['append', (list) => list.append({ t: 'same' })],
+      ['extend', (list) => list.extend([item, null, { t: 'same' }])],
+      ['insert', (list) => list.insert(below(3), item)],
+      ['update', (list) => list.update(below(3), item)],
+      ['delete', (list) => list.delete(below(3))],
+      ['pop', (list) => list.pop()],
+      ['pop', (list) => list.pop(0)],
+      ['clear', (list) => list.clear()],
+      ['remove', (list) => list.remove()],
+      ['create', (list) => list.create({ description: field })],
+      ['removeWhere', (list) => list.removeWhere('t', 'same', { firstOnly: below(2) === 0 })],
+      ['updateWhere', (list) => list.updateWhere('t', 'same', { t: field }, { firstOnly: below(2) === 0 })],
+    ])
+    const name = this.#random.pick(lists)
+    return this.#inside(actor, `${name}: ${what}`, (handle) => run(handle.list(name)))
+  }
+
+  async #inside(actor: SimActor, what: string, work: (handle: ActorHandle) => Promise<unknown>): Promise<void> {
+    let end = 'no answer'
+    await this.#world.inside(actor, async (service: Service) => {
+      const found = await service.parts.actors.find(actor.id)
+      if (found === null) return
+      try {
+        await work(service.handleOf(found))
+        end = 'done'
+      } catch (error) {
+        end = error instanceof Error ? error.message : 'failed'
+        // An index beyond the end, a value where a list was meant: refusals. Anything else is none.
+        if (!(error instanceof ServiceError) || error.code === 'server_error') {
+          this.#world.violation(`The application caught ${error instanceof Error ? error.stack : String(error)}`)
+        }
+      }
+    })
+    this.#world.trace(`> ${what} of ${actor.id}: ${end}`)
+  }
+
+  // Relationships
+
+  #other(actor: SimActor): SimActor | undefined {
+    const others = this.#world.actors.filter((other) => other !== actor && !other.isGone)
+    return others[this.#random.below(others.length)]
+  }
+
+  actorOf(id: string): SimActor | undefined {
+    return this.#world.actors.find((actor) => actor.id === id)
+  }
+
+  async trustsOf(actor: SimActor): Promise<readonly TrustView[]> {
+    const reply = await this.#world.asOwner(actor, 'GET', '/trust')
+    return reply?.status === 200 ? (JSON.parse(reply.body) as TrustView[]) : []
+  }
+
+  async #someTrust(actor: SimActor): Promise<TrustView | undefined> {
+    const trusts = await this.trustsOf(actor)
+    return trusts[this.#random.below(trusts.length)]
+  }
+
+  async #ask(actor: SimActor): Promise<void> {
+    const other = this.#other(actor)
+    if (other === undefined) return
+    // The same name most of the time, so that two ask each other for the same thing, or for it again.
+    const relationship = this.#random.below(4) === 0 ? this.#random.pick(relationships) : 'friend'
+    await this.#request(actor, other, relationship)
+  }
+
+  async #request(actor: SimActor, other: SimActor, relationship: string): Promise<void> {
+    const reply = await this.#world.asOwner(actor, 'POST', '/trust', { url: other.url, relationship })
+    const pair = `${actor.id} ${other.id}`
+    if (reply?.status === 201) this.#unanswered.delete(pair)
+    else this.#unanswered.set(pair, { actor, other, relationship })
+  }
+
+  async #approve(actor: SimActor): Promise<void> {
+    const trust = await this.#someTrust(actor)
+    if (trust === undefined) return
+    await this.#world.asOwner(actor, 'PUT', `/trust/${trust.relationship}/${trust.peerid}`, { approved: true })
+  }
+
+  async #end(actor: SimActor): Promise<void> {
+    const trust = await this.#someTrust(actor)
+    if (trust === undefined) return
+    const pair = `${actor.id} ${trust.peerid}`
+    this.#world.watch.withdrawn.delete(pair)
+    const reply = await this.#world.asOwner(actor, 'DELETE', `/trust/${trust.relationship}/${trust.peerid}`)
+    if (reply?.status === 204) this.#world.watch.end(actor.id, trust.secret)
+  }
+
+  async #narrow(actor: SimActor): Promise<void> {
+    const trust = await this.#someTrust(actor)
+    if (trust === undefined) return
+    const denied = [this.#random.pick(names), this.#random.pick(names)]
+    // A name and what is below it are two things to a pattern.
+    const excluded = denied.flatMap((name) => [name, `${name}/*`])
+    const rule = { patterns: ['*'], operations: ['read'], excluded_patterns: excluded, merge: false }
+    const isDone = await this.#changeRights(actor, trust, 'PUT', { properties: rule })
+    if (isDone) {
+      const withdrawal = { names: new Set<string>(denied), at: this.#world.time.now() }
+      this.#world.watch.withdrawn.set(`${actor.id} ${trust.peerid}`, withdrawal)
+    }
+  }
+
+  async #widen(actor: SimActor): Promise<void> {
+    const trust = await this.#someTrust(actor)
+    if (trust === undefined) return
+    if (this.#random.below(2) === 0) await this.#changeRights(actor, trust, 'DELETE')
+    else {
+      const rule = { patterns: ['*'], operations: ['read', 'write'], merge: false }
+      await this.#changeRights(actor, trust, 'PUT', { properties: rule })
+    }
+  }
+
+  /** False when it cannot be told what holds now. */
+  async #changeRights(actor: SimActor, trust: TrustView, method: string, body?: object): Promise<boolean> {
+    const pair = `${actor.id} ${trust.peerid}`
+    if (this.#changing.has(pair)) return false
+    this.#changing.add(pair)
+    this.#world.watch.withdrawn.delete(pair)
+    const path = `/trust/${trust.relationship}/${trust.peerid}/permissions`
+    const reply = await this.#world.asOwner(actor, method, path, body)
+    this.#changing.delete(pair)
+    return reply !== null && reply.status < 300
+  }
+
+  async #asSomePeer(actor: SimActor, method: string, path: string, body?: unknown): Promise<void> {
+    const trust = await this.#someTrust(actor)
+    if (trust === undefined) return
+    const before = this.#world.watch.withdrawn.get(`${actor.id} ${trust.peerid}`)
+    const reply = await this.#world.asPeer(actor, trust.secret, method, path, body)
+    const after = this.#world.watch.withdrawn.get(`${actor.id} ${trust.peerid}`)
+    if (reply?.status !== 200 || before === undefined || before !== after) return
+    const names = Object.keys(JSON.parse(reply.body) as object)
+    const shown = this.#world.watch.leaked(actor.id, trust.peerid, before, names)
+    if (shown !== undefined) {
+      this.#world.violation(`I7: ${trust.peerid} reads "${shown}" of ${actor.id}, which was withdrawn`)
+    }
+  }
+
+  /** Somebody tries the secrets of relationships that ended. */
+  async #knock(): Promise<void> {
+    const { ended } = this.#world.watch
+    const tried = ended[this.#random.below(ended.length)]
+    if (tried !== undefined) await this.knockWith(tried.actorId, tried.secret)
+  }
+
+  async knockWith(actorId: string, secret: string): Promise<void> {
+    const actor = this.actorOf(actorId)
+    if (actor === undefined) return
+    const reply = await this.#world.asPeer(actor, secret, 'GET', '/properties')
+    if (reply === null || reply.status >= 400) return
+    // A request that was on its way when the relationship ended may have made it anew, to be approved anew.
+    const trusts = await this.trustsOf(actor)
+    if (trusts.some((trust) => trust.secret === secret && trust.approved)) this.#world.watch.begin(actorId, secret)
+    else this.#world.violation(`I7: ${actorId} accepts a secret of a relationship that ended`)
+  }
+
+  async #deleteActor(actor: SimActor): Promise<void> {
+    if (this.#world.actors.filter(({ isGone }) => !isGone).length < 3) return
+    const trusts = await this.trustsOf(actor)
+    const reply = await this.#world.asOwner(actor, 'DELETE', '')
+    if (reply?.status !== 204) return
+    actor.isGone = true
+    for (const { secret } of trusts) this.#world.watch.end(actor.id, secret)
+  }
+
+  // At the end
+
+  async resumeAll(actor: SimActor): Promise<void> {
+    await this.#inside(actor, 'resume all', async (handle) => {
+      for (const { target, subtarget } of await handle.subscriptions.suspended()) {
+        await handle.subscriptions.resume(target, subtarget)
+      }
+    })
+  }
+
+  /** Who got no answer asks again. */
+  async askAgain(): Promise<void> {
+    for (let rounds = 0; rounds < 3 && this.#unanswered.size > 0; rounds++) {
+      // As long as an answer may still come, another request is refused.
+      await this.#world.time.pause(61_000)
+      const asked = Array.from(this.#unanswered.values())
+      for (const { actor, other, relationship } of asked) {
+        if (!actor.isGone && !other.isGone) await this.#request(actor, other, relationship)
+      }
+    }
+  }
+
+  /** Nobody is told anything by a peer that it did not approve. */
+  async approveAll(actor: SimActor): Promise<void> {
+    for (const trust of await this.trustsOf(actor)) {
+      if (trust.approved) continue
+      await this.#world.asOwner(actor, 'PUT', `/trust/${trust.relationship}/${trust.peerid}`, { approved: true })
+    }
+  }
+
+  /** What is told to nobody has to be asked for. */
+  async syncPolled(actor: SimActor): Promise<void> {
+    const subscriptions = (await this.subscriptionsOf(actor)).filter(({ callback }) => callback)
+    for (const peerId of new Set(subscriptions.map(({ peerid }) => peerid))) {
+      const isPolled = subscriptions.some(({ peerid, granularity }) => peerid === peerId && granularity === 'none')
+      if (isPolled) await this.#inside(actor, 'sync', (handle) => handle.sync(peerId))
+    }
+  }
+
+  /** One more change of everything that anybody may listen to. */
+  async touchEverything(actor: SimActor): Promise<void> {
+    await this.#inside(actor, 'touch everything', async (handle) => {
+      for (const name of lists) {
+        try {
+          await handle.list(name).append(this.#token())
+        } catch {
+          // A value of that name.
+        }
+      }
+      for (const name of values) await handle.set(name, { theme: this.#token(), last: this.#token() })
+    })
+  }
+
+  // Subscriptions
+
+  async subscriptionsOf(actor: SimActor): Promise<readonly SubscriptionView[]> {
+    const reply = await this.#world.asOwner(actor, 'GET', '/subscriptions')
+    return reply?.status === 200 ? (JSON.parse(reply.body) as { data: SubscriptionView[] }).data : []
+  }
+
+  async #someSubscription(actor: SimActor, callback: boolean | null = null): Promise<SubscriptionView | undefined> {
+    const all = (await this.subscriptionsOf(actor)).filter((one) => callback === null || one.callback === callback)
+    return all[this.#random.below(all.length)]
+  }
+
+  async #subscribe(actor: SimActor): Promise<void> {
+    const trust = await this.#someTrust(actor)
+    if (trust === undefined || (await this.subscriptionsOf(actor)).length > 6) return
+    await this.#world.asOwner(actor, 'POST', '/subscriptions', { peerid: trust.peerid, ...this.#wanted() })
+  }
+
+  /** A peer that subscribes and then forgets about it: it answers 404 to whatever it is told. */
+  async #subscribeUnheard(actor: SimActor): Promise<void> {
+    const trust = await this.#someTrust(actor)
+    if (trust === undefined || (await this.subscriptionsOf(actor)).length > 6) return
+    await this.#world.asPeer(actor, trust.secret, 'POST', `/subscriptions/${trust.peerid}`, this.#wanted())
+  }
+
+  #wanted(): object {
+    const subtarget = this.#random.pick(['', '', '', 'settings', 'trip', 'todo', 'private'])
+    return {
+      target: 'properties',
+      subtarget,
+      resource: subtarget === 'settings' && this.#random.below(3) === 0 ? 'theme' : '',
+      granularity: this.#random.pick(['high', 'high', 'high', 'low', 'none']),
+    }
+  }
+
+  async #unsubscribe(actor: SimActor): Promise<void> {
+    const found = await this.#someSubscription(actor)
+    if (found !== undefined) {
+      await this.#world.asOwner(actor, 'DELETE', `/subscriptions/${found.peerid}/${found.subscriptionid}`)
+    }
+  }
+
+  #suspended(): [target: string, subtarget?: string] {
+    return this.#random.below(2) === 0 ? ['properties'] : ['properties', this.#random.pick(names)]
+  }
+
+  /** What a listening actor's program may do with the relationship's secret besides what the service does for it. */
+  async #withPublisher(
+    actor: SimActor,
+    work: (publisher: SimActor, secret: string, found: SubscriptionView) => Promise<unknown>,
+  ): Promise<void> {
+    const found = await this.#someSubscription(actor, true)
+    const trust = (await this.trustsOf(actor)).find(({ peerid }) => peerid === found?.peerid)
+    const publisher = this.actorOf(found?.peerid ?? '')
+    if (found !== undefined && trust !== undefined && publisher !== undefined) {
+      await work(publisher, trust.secret, found)
+    }
+  }
+
+  /** Never more than was applied: acknowledging what one does not have is giving it up. */
+  #acknowledge(actor: SimActor): Promise<void> {
+    return this.#withPublisher(actor, async (publisher, secret, found) => {
+      if (found.sequence === 0) return
+      const path = `/subscriptions/${actor.id}/${found.subscriptionid}`
+      await this.#world.asPeer(publisher, secret, 'PUT', path, { sequence: found.sequence })
+    })
+  }
+
+  async #sync(actor: SimActor): Promise<void> {
+    const found = await this.#someSubscription(actor, true)
+    if (found !== undefined)
+      await this.#inside(actor, 'sync', (handle) => handle.sync(found.peerid, found.subscriptionid))
+  }
+
+  #poll(actor: SimActor): Promise<void> {
+    return this.#withPublisher(actor, async (publisher, secret, found) => {
+      await this.#world.asPeer(publisher, secret, 'GET', `/subscriptions/${actor.id}/${found.subscriptionid}`)
+    })
+  }
+}

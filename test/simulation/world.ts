@@ -1,0 +1,193 @@
+/** The world of one run: services with their processes, actors with their owners, and what must hold of them. */
+import type { PeerRequest } from '../../src/peer/peer-client.ts'
+import type { Service } from '../../src/service.ts'
+import type { App, TroupeOptions } from '../../src/troupe.ts'
+import { type Random, seeded } from '../support/random.ts'
+import { basic } from '../support/service.ts'
+import { Ledger } from './ledger.ts'
+import { Network } from './network.ts'
+import { type AskOptions, Program, type Reply } from './program.ts'
+import { VirtualTime } from './virtual-time.ts'
+import { Watch } from './watch.ts'
+
+export interface Host {
+  readonly origin: string
+  readonly path: string
+  readonly ledger: Ledger
+  /** How many processes serve it; some of them may be down. */
+  readonly size: number
+  readonly programs: Program[]
+  starts: number
+}
+
+export interface SimActor {
+  readonly id: string
+  readonly host: Host
+  readonly url: string
+  readonly authorization: string
+  isGone: boolean
+}
+
+export interface WorldParts {
+  readonly seed: number
+  readonly folder: string
+  /** Makes a migrated, empty database at this path. */
+  readonly createDatabase: (path: string) => void
+  readonly hosts: readonly number[]
+  readonly settings: Partial<TroupeOptions>
+  readonly declare: (app: App, world: World) => void
+  readonly trace: (line: string) => void
+}
+
+export class World {
+  readonly time = new VirtualTime()
+  readonly network: Network
+  readonly watch: Watch
+  readonly hosts: Host[] = []
+  readonly actors: SimActor[] = []
+  readonly violations: string[] = []
+  readonly #parts: WorldParts
+  readonly #random: Random
+  readonly #buried: Program[] = []
+
+  constructor(parts: WorldParts) {
+    this.#parts = parts
+    this.#random = seeded(parts.seed * 3 + 1)
+    this.watch = new Watch({
+      now: this.time.now,
+      violation: this.violation,
+      excludes: (actorId, peerId, name) => {
+        const host = this.actors.find(({ id }) => id === actorId)?.host
+        return host?.ledger.excludes(actorId, peerId, name) === true
+      },
+    })
+    this.network = new Network({
+      time: this.time,
+      random: seeded(parts.seed * 3 + 2),
+      serverOf: (origin) => this.#programOf(this.hosts.find((host) => host.origin === origin)),
+      trace: this.trace,
+      sent: (from, request) => this.watch.sent(from.name, request),
+      answered: (_from, request, reply) => this.watch.answered(request, reply.status),
+    })
+  }
+
+  readonly trace = (line: string): void => this.#parts.trace(`${this.time.clock} ${line}`)
+
+  readonly violation = (text: string): void => {
+    this.trace(`VIOLATION ${text}`)
+    this.violations.push(`${this.time.clock} ${text}`)
+  }
+
+  async open(): Promise<void> {
+    for (const [index, size] of this.#parts.hosts.entries()) {
+      const path = `${this.#parts.folder}/${index}.db`
+      this.#parts.createDatabase(path)
+      const host: Host = {
+        origin: `http://s${index}.test`,
+        path,
+        ledger: new Ledger(path, { maxDiffs: this.#parts.settings.maxDiffs ?? 1000, violation: this.violation }),
+        size,
+        programs: [],
+        starts: 0,
+      }
+      this.hosts.push(host)
+      while (host.programs.length < size) await this.startProgram(host)
+    }
+  }
+
+  async startProgram(host: Host): Promise<void> {
+    const name = `${host.origin.slice('http://'.length, -'.test'.length)}.${host.starts++}`
+    this.trace(`${name} starts`)
+    const program = await Program.start({
+      name,
+      databasePath: host.path,
+      baseUrl: host.origin,
+      settings: this.#parts.settings,
+      time: this.time,
+      random: this.#random,
+      declare: (app) => this.#parts.declare(app, this),
+      call: (from, request: PeerRequest) => this.network.call(from, host.origin, request),
+      committed: () => host.ledger.observe(),
+      trace: this.trace,
+      violation: this.violation,
+      died: (dead) => {
+        host.programs.splice(host.programs.indexOf(dead), 1)
+        this.#buried.push(dead)
+      },
+    })
+    host.programs.push(program)
+  }
+
+  #programOf(host: Host | undefined): Program | undefined {
+    return host?.programs[this.#random.below(host.programs.length)]
+  }
+
+  async createActor(host: Host): Promise<SimActor> {
+    const creator = `owner${this.actors.length}@example.com`
+    const reply = await this.ask(host, 'POST', '/', { body: JSON.stringify({ creator }) })
+    if (reply?.status !== 201) throw new Error(`No actor: ${reply?.status} ${reply?.body}`)
+    const { id, passphrase } = JSON.parse(reply.body) as { id: string; passphrase: string }
+    const url = `${host.origin}/${id}`
+    const actor = { id, host, url, authorization: basic(creator, passphrase), isGone: false }
+    this.actors.push(actor)
+    this.trace(`${url} is there`)
+    return actor
+  }
+
+  /** As somebody who asks a service; null when it gave no answer. */
+  async ask(host: Host, method: string, path: string, options: AskOptions = {}): Promise<Reply | null> {
+    await this.time.pause(this.#random.below(20))
+    const reply = (await this.#programOf(host)?.ask(method, path, options)) ?? null
+    await this.time.pause(this.#random.below(20))
+    this.trace(
+      `> ${method} ${path} ${String(options.body ?? '')}: ${reply === null ? 'no answer' : `${reply.status} ${reply.body}`}`,
+    )
+    if (reply !== null && reply.status >= 500 && reply.status !== 502 && reply.status !== 504) {
+      this.violation(`${method} ${path} was answered ${reply.status} ${reply.body}`)
+    }
+    return reply
+  }
+
+  /** As the owner, below the actor. */
+  asOwner(actor: SimActor, method: string, path: string, body?: unknown): Promise<Reply | null> {
+    return this.ask(actor.host, method, `/${actor.id}${path}`, {
+      authorization: actor.authorization,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  }
+
+  /** With a peer's secret, below the actor. */
+  asPeer(actor: SimActor, secret: string, method: string, path: string, body?: unknown): Promise<Reply | null> {
+    return this.ask(actor.host, method, `/${actor.id}${path}`, {
+      authorization: `Bearer ${secret}`,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  }
+
+  /** Inside a process of the actor's service, as the application would. Null when there was no answer. */
+  async inside<T>(actor: SimActor, work: (service: Service) => Promise<T>): Promise<T | null> {
+    await this.time.pause(this.#random.below(20))
+    return (await this.#programOf(actor.host)?.attempt(work)) ?? null
+  }
+
+  /** Runs the work while virtual time passes, until it is done. */
+  async during<T>(work: Promise<T>, limitMs = 3_600_000): Promise<T> {
+    const running = { isDone: false }
+    const end = (): void => {
+      running.isDone = true
+    }
+    work.then(end, end)
+    const limit = this.time.now() + limitMs
+    while (!running.isDone && this.time.now() < limit) await this.time.runUntil(this.time.now() + 50)
+    if (!running.isDone) throw new Error('Virtual time is over, and something still waits')
+    return work
+  }
+
+  async close(): Promise<void> {
+    for (const host of this.hosts) {
+      host.ledger.close()
+      for (const program of host.programs.slice()) program.die()
+    }
+    for (const program of this.#buried) await program.bury()
+  }
+}
