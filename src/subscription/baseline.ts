@@ -138,10 +138,13 @@ export class PeerData {
     const { value } = given
     if (value === null) return { fetched: new Map() }
     if (resource === '' && isArray(value)) {
-      const metadata = allOrNothing(await this.#links.read(trust, ['properties', subtarget, 'metadata']))
-      if ('failed' in metadata) return metadata
       // A list and a value that is an array look alike; only a list has metadata.
-      if (metadata.value !== null && isObject(metadata.value)) {
+      const metadata = await this.#links.read(trust, ['properties', subtarget, 'metadata'])
+      if (metadata.kind === 'failed') return { failed: metadata.reason }
+      if (metadata.kind === 'refused' && metadata.status !== 404) {
+        return { failed: `The peer answered ${metadata.status}` }
+      }
+      if (metadata.kind === 'read' && isObject(metadata.value)) {
         return { fetched: new Map([[subtarget, { kind: 'list', items: elements(value) ?? [] }]]) }
       }
     }

@@ -37,10 +37,11 @@ export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: num
   }
   // Whoever may ask from another address, or without proof, may take every relationship over.
   if (existing.baseuri !== asked.baseuri) return { kind: 'refuse', because: 'it comes from another address' }
-  if (isAsking(existing, now)) return judgeCrossing(existing, asked)
+  const isAskingToo = isAsking(existing, now)
   // One that settles such things by id keeps what it had when it is refused; a promise would part the two secrets.
-  if (!asked.verified && asked.crossed && !asked.settlesById) return { kind: 'wait' }
+  if (!asked.verified && (isAskingToo || asked.crossed) && !asked.settlesById) return { kind: 'wait' }
   if (!asked.verified) return { kind: 'refuse', because: 'the call-back did not confirm it' }
+  if (isAskingToo) return judgeCrossing(existing, asked)
   if (existing.relationship === asked.relationship) return { kind: 'rotate' }
   if (existing.approved) return { kind: 'refuse', because: 'it asks for other rights than those that were approved' }
   return { kind: 'replace' }
@@ -53,7 +54,6 @@ export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: num
  */
 function judgeCrossing(existing: Trust, asked: AskedAgain): RequestVerdict {
   const sameName = existing.ownRequest?.relationship === asked.relationship
-  if (!asked.verified) return { kind: 'wait' }
   if (asked.settlesById && asked.peerId < asked.actorId) return { kind: 'yield', agreed: sameName }
   if (sameName) return { kind: 'join' }
   return asked.settlesById ? { kind: 'refuse', because: 'this actor’s own request counts' } : { kind: 'wait' }

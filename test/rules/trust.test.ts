@@ -86,7 +86,18 @@ describe('what a request of a peer leads to', () => {
       asked({ peerId: 'a', settlesById: false }),
       'join',
     ],
-    ['no change, without proof, while both ask', trust({ ownRequest: asking }), asked({ verified: false }), 'wait'],
+    [
+      'no change, without proof, while both ask, with a peer that settles nothing',
+      trust({ ownRequest: asking }),
+      asked({ verified: false, settlesById: false }),
+      'wait',
+    ],
+    [
+      'a refusal, without proof, while both ask, of a peer that keeps what it had',
+      trust({ ownRequest: asking }),
+      asked({ verified: false }),
+      'refuse',
+    ],
     [
       'no change, without proof, when it crossed that of a peer that settles nothing',
       trust(),
