@@ -170,7 +170,7 @@ describe('an answer of a peer', () => {
 })
 
 describe('a request to a peer', () => {
-  it('says who asks, in which form, and gets an id of its own', async () => {
+  it('R-SUB-12 says who asks, in which form, and gets an id of its own', async () => {
     const server = await httpServer()
     const peers = client()
     await peers.call(get(server.url))
@@ -190,7 +190,7 @@ describe('a request to a peer', () => {
     assert.notEqual(first?.headers['x-request-id'], second?.headers['x-request-id'])
   })
 
-  it('names the request that caused it', async () => {
+  it('R-SUB-12 names the request that caused it', async () => {
     const server = await httpServer()
     await runInContext({ requestId: 'the-cause', actorId: null, peerId: null }, async () =>
       client().call(get(server.url)),
@@ -254,7 +254,7 @@ describe('what came of a call', () => {
     assert.equal(closed.requests.length, 0)
   })
 
-  it('is that nothing was sent when no connection came about in time', async () => {
+  it('R-SUB-12 is that nothing was sent when no connection came about in time', async () => {
     const silent = client({ resolve: () => new Promise(() => {}) })
     const timeouts = { connectSeconds: 0.05, readSeconds: 20 }
     assertKind(await silent.call(get('https://peer.example/', { timeouts })), 'unreached')
