@@ -25,19 +25,20 @@ const print = Number.isInteger(one) ? (line: string): void => console.log(line) 
 const seeds = Number.isInteger(one) ? [one] : Array.from({ length: many }, (_, index) => from + index)
 const started = performance.now()
 const bad: number[] = []
-const totals: Record<string, number> = {}
+const totals = new Map<string, number>()
 for (const seed of seeds) {
   const { violations, hash, statistics } = await simulator.run(seed, print)
-  for (const [name, count] of Object.entries(statistics)) totals[name] = (totals[name] ?? 0) + count
+  const { steps, callbacks, numbers, starts } = statistics
+  for (const [name, count] of Object.entries({ steps, callbacks, numbers, starts })) {
+    totals.set(name, (totals.get(name) ?? 0) + count)
+  }
   if (print !== undefined) console.log(`trace ${hash}`)
   if (violations.length === 0) continue
   bad.push(seed)
   console.error(`seed ${seed}: ${violations.slice(0, 3).join('\n  ')}`)
 }
 simulator.close()
-const told = Object.entries(totals)
-  .map(([name, count]) => `${count} ${name}`)
-  .join(', ')
+const told = [...totals].map(([name, count]) => `${count} ${name}`).join(', ')
 console.log(`${seeds.length} runs in ${((performance.now() - started) / 1000).toFixed(1)} s: ${told}`)
 if (bad.length > 0) {
   console.error(`${bad.length} of them break what must hold: ${bad.slice(0, 50).join(', ')}`)

@@ -21,12 +21,22 @@ export interface Outcome {
   readonly violations: readonly string[]
   /** Of everything that happened, in its order. */
   readonly hash: string
-  readonly statistics: Readonly<Record<string, number>>
+  readonly statistics: Statistics
+}
+
+export interface Statistics {
+  readonly steps: number
+  readonly callbacks: number
+  /** Of all subscriptions together. */
+  readonly numbers: number
+  /** Processes. */
+  readonly starts: number
 }
 
 /** Runs that share a folder and a migrated database to begin with. */
 export class Simulator {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'troupe-simulation-'))
+  /** In memory where the system offers it: nothing here has to survive. */
+  readonly #folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'troupe-simulation-'))
   #runs = 0
 
   async run(seed: number, print: (line: string) => void = () => {}): Promise<Outcome> {
@@ -95,7 +105,7 @@ class Run {
     this.#mix = mixOf(this.#random, Object.keys(this.#workload.steps))
   }
 
-  async run(): Promise<{ violations: readonly string[]; statistics: Record<string, number> }> {
+  async run(): Promise<{ violations: readonly string[]; statistics: Statistics }> {
     const world = this.#world
     try {
       await world.open()
