@@ -3,7 +3,7 @@ import type { Timers } from '../../src/delivery/timers.ts'
 
 export class ManualClock {
   #time: number
-  #timers: { readonly at: number; readonly then: () => void }[] = []
+  #timers: { readonly at: number; readonly run: () => void }[] = []
 
   constructor(time = 1_900_000_000_000) {
     this.#time = time
@@ -12,8 +12,8 @@ export class ManualClock {
   readonly now = (): number => this.#time
 
   readonly timers: Timers = {
-    setTimer: (ms, then) => {
-      const timer = { at: this.#time + ms, then }
+    setTimer: (ms, run) => {
+      const timer = { at: this.#time + ms, run }
       this.#timers.push(timer)
       return () => {
         this.#timers = this.#timers.filter((other) => other !== timer)
@@ -29,7 +29,7 @@ export class ManualClock {
       if (next === undefined) break
       this.#timers = this.#timers.filter((other) => other !== next)
       this.#time = Math.max(this.#time, next.at)
-      next.then()
+      next.run()
     }
     this.#time = end
   }
