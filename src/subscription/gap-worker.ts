@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Cancel, Timers } from '../delivery/timers.ts'
+import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import { runInContext } from '../observe/context.ts'
 import type { Store } from '../store/store.ts'
@@ -94,6 +95,8 @@ export class GapWorker {
       try {
         await this.#parts.fill(key)
       } catch (error) {
+        // The subscription went meanwhile, with its relationship or its actor.
+        if (error instanceof ServiceError && ['not_found', 'actor_not_found'].includes(error.code)) return
         // It stays held for a while, and is tried again after that.
         this.#parts.log.error({ error }, 'What is missing in a subscription could not be fetched')
       }
