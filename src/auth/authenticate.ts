@@ -56,7 +56,9 @@ export class Authentication {
   }
 
   #basic(first: string, rest: string, actor: Actor): Caller {
-    const { user, password } = dividedFor(actor.creator, `${first}:${rest}`)
+    const { user, password } = actor.creator.includes(':')
+      ? dividedFor(actor.creator, `${first}:${rest}`)
+      : { user: first, password: rest }
     // Both are always compared, so that the time of an answer does not tell which one was wrong.
     const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, actor.creator)
     const passwordFits = sameSecret(password, this.#parts.passphraseOf(actor))

@@ -101,6 +101,7 @@ function decode(bytes: Uint8Array): string {
 
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 const charsets = new Set(['utf-8', 'utf8', 'us-ascii'])
+const plainJson: ContentType = { media: 'json', boundary: null }
 
 function contentType(request: Incoming, isPacked = false): ContentType {
   const encoding = request.header('content-encoding')
@@ -111,6 +112,8 @@ function contentType(request: Incoming, isPacked = false): ContentType {
     throw new ServiceError('bad_request', 'Cannot read the body: Content-Type is given twice')
   const value = request.header('content-type')
   if (value === undefined) return { media: 'absent', boundary: null }
+  // What nearly every program sends needs no parsing.
+  if (value === 'application/json') return plainJson
   const [type = '', ...rest] = value.split(';').map((part) => part.replace(/^ +| +$/g, ''))
   const [main = '', sub = '', ...more] = type.split('/')
   if (!token.test(main) || !token.test(sub) || more.length > 0) throw unsupported(value)

@@ -24,8 +24,9 @@ export class Indexes {
   /** Values that changed in this transaction; null for those that are gone. */
   async update(tx: Transaction, actorId: string, values: ReadonlyMap<string, JsonText | null>): Promise<void> {
     const { indexedProperties, forceEmailAsCreator, onCollision } = this.#policy
-    const indexed = new Map([...values].filter(([name]) => indexedProperties.has(name)))
-    for (const name of await replaceLookups(tx, actorId, indexed)) onCollision(actorId, name)
+    const indexed = new Map<string, JsonText | null>()
+    for (const [name, value] of values) if (indexedProperties.has(name)) indexed.set(name, value)
+    if (indexed.size > 0) for (const name of await replaceLookups(tx, actorId, indexed)) onCollision(actorId, name)
     const email = forceEmailAsCreator ? values.get('email') : undefined
     if (email !== undefined && email !== null) await this.#renameCreator(tx, actorId, email)
   }
