@@ -152,7 +152,12 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
     return
   }
   response.end(answer.body ?? undefined)
-  if (response.writableLength > 0) response.setTimeout(stallMs)
+  // Nearly every answer is with the system by then, and a timer for each would cost more than the rest of this function.
+  setImmediate(watchStalled, response, stallMs)
+}
+
+function watchStalled(response: ServerResponse, stallMs: number): void {
+  if (response.writableLength > 0 && !response.destroyed) response.setTimeout(stallMs)
 }
 
 /**
