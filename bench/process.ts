@@ -1,5 +1,5 @@
 /** Child processes of a measurement, each ended by whoever started it. */
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { BareCalls } from './bare-caller.ts'
@@ -13,8 +13,14 @@ export interface Running {
   stop(): Promise<void>
 }
 
+/**
+ * The servers on one core, the load on another, where the system can do that: otherwise they take turns on both, and a
+ * server pays for waking the one that asks.
+ */
 function start(file: string, args: readonly string[] = []): ChildProcess {
-  return fork(new URL(file, import.meta.url), args, { execArgv: ['--conditions=source', '--no-warnings'] })
+  const child = fork(new URL(file, import.meta.url), args, { execArgv: ['--conditions=source', '--no-warnings'] })
+  spawnSync('taskset', ['-a', '-c', '-p', file.includes('load') ? '1' : '0', String(child.pid)], { stdio: 'ignore' })
+  return child
 }
 
 async function ask<T>(child: ChildProcess, message: object | string): Promise<T> {
