@@ -295,7 +295,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       relationships.types.find(name)?.neverAutoApproved !== true,
     onEnd: [deleteInboundOf, forgetPeer],
     onRenewed: async (tx, actorId, peerId) => {
-      await markForFetch(tx, { actorId, peerId }, now(), { unknownToo: true })
+      await markForFetch(tx, { actorId, peerId }, now())
       store.afterCommit(tx, () => gaps.wake())
     },
     onMutual: (actor, peerId) => facts.refreshLater({ actorId: actor.id, peerId }, 'mutual'),

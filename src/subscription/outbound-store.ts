@@ -163,20 +163,18 @@ export async function deletePendingAbove(
   )
 }
 
-/** Every subscription to the peer fetches the whole as soon as may be; of those that the peer does not know only on wish. */
+/** Every subscription to the peer that the peer knows fetches the whole as soon as may be. */
 export async function markForFetch(
   tx: Transaction,
   { actorId, peerId }: Pick<OutboundKey, 'actorId' | 'peerId'>,
   now: number,
-  { unknownToo = false }: { readonly unknownToo?: boolean } = {},
 ): Promise<void> {
   await tx.run(
     `UPDATE outbound_subscription SET resync_pending = 1, gap_due_at = $3, attempts = 0
-     WHERE actor_id = $1 AND peer_id = $2 AND is_unknown <= $4`,
+     WHERE actor_id = $1 AND peer_id = $2 AND is_unknown = 0`,
     actorId,
     peerId,
     now,
-    Number(unknownToo),
   )
 }
 

@@ -200,31 +200,23 @@ export class Receiver {
       await this.#fetchSoon(key, true)
       throw unavailable(whole.reason)
     }
-    if (await this.replace(key, whole, { seen: null, secretHash: trust.secretHash })) return
-    await this.#fetchSoon(key, true)
-    throw unavailable('the relationship was renewed meanwhile')
+    await this.replace(key, whole, null)
   }
 
   /**
    * Puts a whole into the place of what there is, and what waited for it after that.
    *
-   * @param asked.seen the number that was the last one applied when the whole was asked for; null when whatever was
-   *   applied since gives way.
-   * @param asked.secretHash of the secret it was asked with: a peer that has another by now refused it everything.
-   * @returns false when something was applied since, or the secret changed.
+   * @param seen the number that was the last one applied when the whole was asked for; null when whatever was applied
+   *   since gives way.
+   * @returns false when something was applied since.
    */
-  async replace(
-    key: OutboundKey,
-    whole: Extract<Whole, { kind: 'whole' }>,
-    { seen, secretHash }: { readonly seen: number | null; readonly secretHash: Trust['secretHash'] },
-  ): Promise<boolean> {
+  async replace(key: OutboundKey, whole: Extract<Whole, { kind: 'whole' }>, seen: number | null): Promise<boolean> {
     const { store, now, policy } = this.#parts
     const { fetched, sequence, isMoving } = whole
     const done = await store.writeActor(key.actorId, async (tx) => {
       const locked = await lock(tx, key)
       if (locked === null) throw noSubscription()
       if (seen !== null && locked.state.sequence !== seen) return null
-      if ((await findTrust(tx, key.actorId, key.peerId))?.secretHash !== secretHash) return null
       const verdict = judgeResync(locked.state, sequence, now(), policy)
       const { subscription, state, isStored } = locked
       const own = new Map([...fetched, ...[...locked.keptByOthers].map((name) => [name, { kind: 'kept' }] as const)])

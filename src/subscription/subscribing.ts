@@ -197,9 +197,7 @@ export class Subscribing {
     )
     const trust = callable(found[0])
     if (trust === null || found[1] === null) throw noSubscription()
-    const result = await this.#syncOne(trust, found[1], true)
-    if (isGone(result)) await this.#parts.receiver.rest(key)
-    return result
+    return this.#syncOne(trust, found[1], true)
   }
 
   /** As `sync`, because a number is missing: the whole is fetched only when the missing ones cannot be had. */
@@ -227,7 +225,8 @@ export class Subscribing {
     if (result.kind === 'failed') {
       this.#parts.log.warn({ reason: result.reason, subscriptionId }, 'A subscription could not be synchronised')
     }
-    if (result.kind !== 'synced') await this.#parts.receiver.postpone(subscription)
+    if (isGone(result)) await this.#parts.receiver.rest(subscription)
+    else if (result.kind !== 'synced') await this.#parts.receiver.postpone(subscription)
     return result
   }
 
@@ -266,8 +265,7 @@ export class Subscribing {
       const whole = await data.whole(trust, subscription, subscriptionId, poll.sequence)
       if (whole.kind === 'failed') return { ...whole, subscriptionId }
       // What a callback brought meanwhile is newer than what was fetched.
-      const askedWith = { seen: before.sequence, secretHash: trust.secretHash }
-      if (!(await receiver.replace(subscription, whole, askedWith))) continue
+      if (!(await receiver.replace(subscription, whole, before.sequence))) continue
       if (whole.sequence > 0) await data.acknowledge(trust, subscriptionId, whole.sequence)
       return { kind: 'synced', subscriptionId, sequence: whole.sequence, whole: true }
     }
@@ -298,18 +296,14 @@ export class Subscribing {
         if (isKnown === true) await this.#end(subscription, false)
         else await this.#parts.receiver.postpone(subscription)
       }
-    } else {
-      // Not before it is decided: should this process die meanwhile, it is asked again.
-      const dead = subscriptions.filter((_, index) => isGone(results[index]))
-      for (const subscription of dead) await this.#parts.receiver.rest(subscription)
     }
     await refreshFacts(actor, peerId, 'synchronised')
     return { results, trustEnded: false }
   }
 }
 
-function isGone(result: SyncResult | undefined): boolean {
-  return result?.kind === 'refused' && result.status === 404
+function isGone(result: SyncResult): boolean {
+  return result.kind === 'refused' && result.status === 404
 }
 
 function idIn(body: string): string | null {
