@@ -7,8 +7,8 @@ export type Caller =
   | { readonly kind: 'anonymous' }
   /** The application itself, in process. */
   | { readonly kind: 'application' }
-  /** The owner of the actor. */
-  | { readonly kind: 'creator'; readonly via: Via }
+  /** The owner of the actor; `session` is the chain of the tokens that a sign-in gave, absent for the passphrase. */
+  | { readonly kind: 'creator'; readonly via: Via; readonly session?: string }
   /** Another actor with a trust relationship. */
   | {
       readonly kind: 'peer'

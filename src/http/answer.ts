@@ -5,6 +5,10 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
+  /** Values of Set-Cookie, each a line of its own. */
+  readonly cookies?: readonly string[]
+  /** In place of a body: pieces of text sent as they come, until it ends or the receiver goes (`return` is called then). */
+  readonly stream?: AsyncIterable<string>
 }
 
 const jsonType = { 'Content-Type': 'application/json' }

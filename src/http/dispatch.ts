@@ -177,9 +177,14 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       ...answer.headers,
       'X-Request-ID': requestId,
     }
+    const isHead = request.method === 'HEAD'
+    if (answer.stream !== undefined && !isHead) return { ...answer, headers: all }
     if (answer.body !== null) all['Content-Length'] = String(Buffer.byteLength(answer.body))
     else if (answer.status !== 204 && answer.status !== 304) all['Content-Length'] = '0'
-    return { status: answer.status, headers: all, body: request.method === 'HEAD' ? null : answer.body }
+    const body = isHead ? null : answer.body
+    return answer.cookies === undefined
+      ? { status: answer.status, headers: all, body }
+      : { status: answer.status, headers: all, body, cookies: answer.cookies }
   }
 }
 

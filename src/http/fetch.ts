@@ -6,8 +6,27 @@ import type { Incoming } from './incoming.ts'
 export function toFetch(handle: Handle): (request: Request) => Promise<Response> {
   return async (request) => {
     const answer = await handle(new FetchIncoming(request))
-    return new Response(answer.body, { status: answer.status, headers: answer.headers })
+    const headers = new Headers(answer.headers)
+    for (const cookie of answer.cookies ?? []) headers.append('Set-Cookie', cookie)
+    const body = answer.stream === undefined ? answer.body : readable(answer.stream)
+    return new Response(body, { status: answer.status, headers })
   }
+}
+
+/** Asks for the next piece when the receiver took the one before. */
+function readable(stream: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  const pieces = stream[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await pieces.next()
+      if (done === true) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    async cancel() {
+      await pieces.return?.()
+    },
+  })
 }
 
 class FetchIncoming implements Incoming {

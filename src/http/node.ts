@@ -1,5 +1,7 @@
 /** The node:http edge: translates bytes, nothing else. Works for plain servers and inside Express or Fastify. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '../errors.ts'
 import type { Answer } from './answer.ts'
 import type { Handle } from './dispatch.ts'
@@ -146,7 +148,12 @@ async function readMessage(message: IncomingMessage & Framework, maxBytes: numbe
 
 function send(request: IncomingMessage, response: ServerResponse, answer: Answer, stallMs: number): void {
   if (response.headersSent || response.destroyed) return
+  if (answer.cookies !== undefined) response.setHeader('Set-Cookie', answer.cookies)
   response.writeHead(answer.status, answer.headers)
+  if (answer.stream !== undefined) {
+    void sendStream(response, answer.stream)
+    return
+  }
   if (!request.complete && answer.headers['Connection'] === 'close') {
     sendAndLinger(response, answer)
     return
@@ -154,6 +161,16 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
   response.end(answer.body ?? undefined)
   // Nearly every answer is with the system by then, and a timer for each would cost more than the rest of this function.
   setImmediate(watchStalled, response, stallMs)
+}
+
+/** Waits for a slow receiver before the next piece; one that went away ends the stream. */
+async function sendStream(response: ServerResponse, stream: AsyncIterable<string>): Promise<void> {
+  try {
+    await pipeline(Readable.from(stream), response)
+  } catch {
+    // The receiver went away, or the stream failed: the connection ends, which tells the receiver to come again.
+    response.destroy()
+  }
 }
 
 function watchStalled(response: ServerResponse, stallMs: number): void {

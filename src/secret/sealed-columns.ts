@@ -24,6 +24,18 @@ export const companionPassphrase = {
   key: ['actor_id', 'kind'],
   column: 'passphrase',
 } as const satisfies SealedColumn
+export const accountTokens = {
+  table: 'account',
+  key: ['actor_id'],
+  column: 'provider_tokens',
+} as const satisfies SealedColumn
+/** Bound to the record's own hash: it may belong to no actor yet. */
+export const oneTimeData = { table: 'one_time', key: ['hash'], column: 'data' } as const satisfies SealedColumn
+export const serviceTokens = {
+  table: 'service_connection',
+  key: ['actor_id', 'service'],
+  column: 'tokens',
+} as const satisfies SealedColumn
 
 /** What a change of keys seals anew. A column that is missing here becomes unreadable when its old key is removed. */
 export const sealedColumns: readonly SealedColumn[] = [
@@ -32,6 +44,9 @@ export const sealedColumns: readonly SealedColumn[] = [
   trustToken,
   companionPassphrase,
   noticeSecret,
+  accountTokens,
+  oneTimeData,
+  serviceTokens,
 ]
 
 /** The binding of one value: its actor, its field, then the rest of its key. */

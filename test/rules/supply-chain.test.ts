@@ -47,7 +47,7 @@ describe('an install', () => {
 
   it('SUP-01 is described by the lock file, version for version', () => {
     assert.equal(lock.lockfileVersion, 3)
-    for (const group of ['dependencies', 'devDependencies'] as const) {
+    for (const group of ['dependencies', 'devDependencies', 'optionalDependencies'] as const) {
       assert.deepEqual(lock.packages['']?.[group], project[group])
     }
     assert.deepEqual(lock.packages['tools/runtime']?.optionalDependencies, runtime.optionalDependencies)

@@ -12,12 +12,17 @@ const domain = [
   'app',
   'auth',
   'delivery',
+  'ledger',
+  'limit',
   'operation',
   'peer',
   'permission',
   'property',
   'secret',
+  'service-connection',
+  'sign-in',
   'subscription',
+  'token',
   'trust',
 ]
 const domainMay = [...foundation, ...domain, 'store port']
