@@ -49,7 +49,7 @@ import { DataHooks } from './subscription/data-hooks.ts'
 import { fullState } from './subscription/full-state.ts'
 import { GapWorker } from './subscription/gap-worker.ts'
 import { deleteInboundOf } from './subscription/inbound-store.ts'
-import { markForFetch } from './subscription/outbound-store.ts'
+import { markAllForFetch } from './subscription/outbound-store.ts'
 import { Publications } from './subscription/publications.ts'
 import { Publisher } from './subscription/publisher.ts'
 import { Receiver } from './subscription/receiver.ts'
@@ -73,7 +73,7 @@ export interface ServiceOptions {
   readonly baseUrl: string
   readonly pages?: Partial<Pages>
   readonly log?: Log
-  /** Unix milliseconds; the one clock of the service. */
+  /** Unix milliseconds; the one clock of the service, in place of the store's. */
   readonly now?: () => number
   /** What waits; the runtime's timers unless given. */
   readonly timers?: Timers
@@ -117,6 +117,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     synchronous: config.synchronous,
     workers: config.workers,
     lockTimeoutMs: config.storeTimeoutSeconds * 1000,
+    ...(options.now === undefined ? {} : { now: options.now }),
     log: (level, message, cause) => log[level]({ error: cause }, message),
     onQuery: (sql) => {
       metrics.statementRun()
@@ -124,7 +125,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     },
   })
   const store = new FollowedStore(options.wrapStore?.(opened) ?? opened)
-  const now = options.now ?? Date.now
+  const { now } = store
   const timers = options.timers ?? systemTimers
   const indexedProperties = new Set(config.indexedProperties)
   try {
@@ -272,7 +273,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     wake: () => gaps.wake(),
     refreshFacts: (actor, peerId, when) => facts.refresh({ actorId: actor.id, peerId }, when),
     findActor: (actorId) => actors.find(actorId),
-    endTrust: (actor, peerId) => trusts.delete(actor, peerId, null, { byPeer: true, tell: false }),
+    endTrust: (actor, asked) => trusts.endedByPeer(actor, asked),
     now,
     log,
   })
@@ -295,7 +296,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       relationships.types.find(name)?.neverAutoApproved !== true,
     onEnd: [deleteInboundOf, forgetPeer],
     onRenewed: async (tx, actorId, peerId) => {
-      await markForFetch(tx, { actorId, peerId }, now())
+      await markAllForFetch(tx, { actorId, peerId }, now())
       store.afterCommit(tx, () => gaps.wake())
     },
     onMutual: (actor, peerId) => facts.refreshLater({ actorId: actor.id, peerId }, 'mutual'),

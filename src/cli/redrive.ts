@@ -13,7 +13,7 @@ export async function redrive(args: readonly string[]): Promise<number> {
   const store = await openStore({ url: config.database, workers: 1 })
   try {
     const ofPeer = { ...named('actorId', actorId), ...named('peerId', peerId) }
-    const now = Date.now()
+    const now = store.now()
     const { changes, notices } = await store.write(async (tx) => ({
       changes: await redriveLanes(tx, { ...ofPeer, ...named('subscriptionId', subscriptionId) }, now),
       // Notices belong to no subscription.

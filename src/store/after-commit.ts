@@ -17,6 +17,10 @@ export class FollowedStore implements Store {
     return this.#inner.dialect
   }
 
+  get now(): Store['now'] {
+    return this.#inner.now
+  }
+
   readonly afterCommit: AfterCommit = (tx, follow) => {
     const follows = this.#follows.get(tx)
     if (follows === undefined) throw new Error('Only a change of this store that is still running can be followed')

@@ -21,6 +21,8 @@ export interface StoreOptions {
   readonly connectTimeoutMs?: number
   /** PostgreSQL: how long one statement may take (milliseconds, by default 5000 longer than it may wait for a lock). */
   readonly statementTimeoutMs?: number
+  /** Unix milliseconds, in place of the store's own clock (`Store.now`). */
+  readonly now?: () => number
   /** Takes the store as it is: makes and migrates nothing (default false). */
   readonly mustExist?: boolean
   readonly onQuery?: QueryObserver
@@ -46,6 +48,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       busyTimeoutMs: lockTimeoutMs,
       batchSize: options.batchSize ?? 256,
       snapshotConnections: 4,
+      now: options.now,
       migrations,
       mustExist,
       onQuery: options.onQuery,
@@ -61,6 +64,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       connectTimeoutMs: options.connectTimeoutMs ?? lockTimeoutMs,
       lockTimeoutMs,
       statementTimeoutMs: options.statementTimeoutMs ?? lockTimeoutMs + 5_000,
+      now: options.now,
       migrations,
       mustExist,
       onQuery: options.onQuery,

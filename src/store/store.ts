@@ -35,6 +35,12 @@ export interface LockedActor {
 
 export interface Store {
   readonly dialect: 'sqlite' | 'postgres'
+  /**
+   * The time (Unix milliseconds) by which everything is judged that is due, held, expired or within its grace: one clock
+   * for all processes on this store. PostgreSQL: the server's, told without asking each time and wrong by less than a
+   * round trip; SQLite: this machine's. Inside a transaction it is read after the turn was taken, where that matters.
+   */
+  readonly now: () => number
   /** Each statement sees what was committed before it. */
   read<T>(work: (q: Queries) => Promise<T>): Promise<T>
   /** All statements see one moment. */

@@ -110,6 +110,7 @@ async function startOnDisk(t: TestContext, options: StartOptions = {}) {
   })
   const wrapStore = (opened: Store): Store => ({
     dialect: 'sqlite',
+    now: opened.now,
     read: (work) => brittle.read(work),
     snapshot: (work) => brittle.snapshot(work),
     write: (work) => brittle.write(work),
@@ -260,6 +261,7 @@ describe('connections that are all busy', () => {
     /** The changes of some actors stay in their transactions until they are told. */
     const wrapStore = (store: Store): Store => ({
       dialect: store.dialect,
+      now: store.now,
       read: (work) => store.read(work),
       snapshot: (work) => store.snapshot(work),
       write: (work) => store.write(work),

@@ -185,6 +185,7 @@ describe('a fault of the service itself', () => {
 function bound(store: Store): Store {
   return {
     dialect: store.dialect,
+    now: store.now,
     read: (work) => store.read(work),
     snapshot: (work) => store.snapshot(work),
     write: (work) => store.write(work),

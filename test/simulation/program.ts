@@ -270,6 +270,10 @@ class MortalStore implements Store {
     return this.#inner.dialect
   }
 
+  get now(): Store['now'] {
+    return this.#inner.now
+  }
+
   read<T>(work: (q: Queries) => Promise<T>): Promise<T> {
     return this.#program.looks(() => this.#inner.read(work))
   }

@@ -12,6 +12,7 @@ describe('health', () => {
     const service = await start({
       wrapStore: (store) => ({
         dialect: store.dialect,
+        now: store.now,
         read: (work) => store.read(work),
         snapshot: (work) => store.snapshot(work),
         write: (work) => store.write(work),

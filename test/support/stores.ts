@@ -191,6 +191,7 @@ export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
   }
   return {
     dialect: store.dialect,
+    now: store.now,
     get seen() {
       return seen
     },

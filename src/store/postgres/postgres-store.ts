@@ -2,10 +2,12 @@
 import pg from 'pg'
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
+import { StoreStartError } from '../start-error.ts'
 import type { LockedActor, Queries, QueryObserver, Store, StoreLog, Transaction } from '../store.ts'
 import { isConflictOfTurns, isLost, isStalePlan, isTimeout, outcomeUnknown, translate, unavailable } from './failure.ts'
 import { migrationTarget } from './migration-target.ts'
 import { Reader } from './reader.ts'
+import { ServerClock } from './server-clock.ts'
 import { requireReachable } from './start.ts'
 import { StatementCache } from './statement-cache.ts'
 import { PostgresTransaction } from './transaction.ts'
@@ -27,6 +29,8 @@ export interface PostgresStoreOptions {
   readonly lockTimeoutMs: number
   /** How long one statement may take (milliseconds). */
   readonly statementTimeoutMs: number
+  /** Unix milliseconds, in place of the server's clock. */
+  readonly now: (() => number) | undefined
   readonly onQuery: QueryObserver | undefined
   readonly log: StoreLog
 }
@@ -49,7 +53,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   } finally {
     await client.end()
   }
-  return new PostgresStore(options)
+  const store = new PostgresStore(options)
+  try {
+    await store.setClock()
+  } catch (error) {
+    await store.close()
+    throw new StoreStartError('Cannot read the clock of the database.', error)
+  }
+  return store
 }
 
 class PostgresStore implements Store {
@@ -59,6 +70,8 @@ class PostgresStore implements Store {
   readonly #reader: Reader
   readonly #pool: pg.Pool
   readonly #turns: Turns
+  readonly #clock: ServerClock
+  readonly now: () => number
   #running = 0
   #drained: (() => void) | undefined
   #closing: Promise<void> | undefined
@@ -80,10 +93,16 @@ class PostgresStore implements Store {
       query_timeout: options.statementTimeoutMs + GRACE_MS,
     }
     this.#reader = new Reader(() => this.#connectReader(config), this.#cache, options.readers, options.connectTimeoutMs)
+    this.#clock = new ServerClock({ ask: () => this.#reader.time() })
+    this.now = options.now ?? this.#clock.now
     this.#pool = new pg.Pool({ ...config, max: options.workers, idleTimeoutMillis: 60_000 })
     // A connection that breaks says so by an event, and an event that nobody hears ends the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}))
     this.#pool.on('error', (error) => options.log('warn', 'An idle connection to the database broke', error))
+  }
+
+  async setClock(): Promise<void> {
+    if (this.#options.now === undefined) await this.#clock.set()
   }
 
   read<T>(work: (q: Queries) => Promise<T>): Promise<T> {

@@ -5,6 +5,9 @@ import { isLost, isStalePlan, isTimeout, translate, unavailable } from './failur
 import { control, send } from './send.ts'
 import type { StatementCache } from './statement-cache.ts'
 
+/** That of this moment, not of the transaction's beginning. */
+const TIME = 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS time'
+
 /** One connection that is made when it is needed, and again after it broke. */
 class Channel {
   readonly #connect: () => Promise<pg.Client>
@@ -82,6 +85,13 @@ export class Reader implements Queries {
       clearTimeout(timer)
       answer.catch(() => {})
     }
+  }
+
+  /** The server's clock (Unix milliseconds). */
+  async time(): Promise<number> {
+    const client = await this.#turn().ready()
+    const { rows } = await control(client, TIME)
+    return (rows[0] as { time: number }).time
   }
 
   async close(): Promise<void> {

@@ -16,6 +16,8 @@ export interface SqliteStoreOptions extends DatabaseFileOptions {
   readonly migrations: readonly Migration[]
   /** Makes and migrates nothing (default false). */
   readonly mustExist?: boolean
+  /** Unix milliseconds, in place of this machine's clock. */
+  readonly now?: (() => number) | undefined
   /** How long a change waits for the lock of another process (milliseconds). */
   readonly busyTimeoutMs: number
   /** How many changes share one COMMIT at most. */
@@ -42,7 +44,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       connections: options.snapshotConnections,
       busyTimeoutMs: options.busyTimeoutMs,
     })
-    return new SqliteStore(file, reader, snapshots, new GroupCommit(file, writer, options))
+    return new SqliteStore(file, reader, snapshots, new GroupCommit(file, writer, options), options.now ?? Date.now)
   } catch (error) {
     writer?.close()
     if (isBusy(error))
@@ -74,17 +76,19 @@ function migrateFile(writer: Connection, options: SqliteStoreOptions): Promise<v
 
 class SqliteStore implements Store {
   readonly dialect = 'sqlite'
+  readonly now: () => number
   readonly #file: DatabaseFile
   readonly #reader: Reader
   readonly #snapshots: Snapshots
   readonly #writer: GroupCommit
   #closing: Promise<void> | undefined
 
-  constructor(file: DatabaseFile, reader: Reader, snapshots: Snapshots, writer: GroupCommit) {
+  constructor(file: DatabaseFile, reader: Reader, snapshots: Snapshots, writer: GroupCommit, now: () => number) {
     this.#file = file
     this.#reader = reader
     this.#snapshots = snapshots
     this.#writer = writer
+    this.now = now
   }
 
   read<T>(work: (q: Queries) => Promise<T>): Promise<T> {

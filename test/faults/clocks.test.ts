@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
+import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { createTestDatabase, forEachStore, type TestDatabase } from '../support/stores.ts'
+
+const minuteMs = 60_000
+
+/** Sets the clock of a process that is started with it. */
+function clockOff(byMs: number): Record<string, string> {
+  const code = `const real = Date
+globalThis.Date = class extends real {
+  constructor(...given) { given.length === 0 ? super(real.now() + ${byMs}) : super(...given) }
+  static now() { return real.now() + ${byMs} }
+}`
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }
+}
+
+describe('two services on PostgreSQL', () => {
+  let database: TestDatabase
+  let first: TestService
+  let second: ServiceProcess | undefined
+  let peer: RecordingPeer
+
+  beforeEach(async () => {
+    database = await createTestDatabase('postgres')
+    first = await startService(database.url)
+    peer = await new RecordingPeer().start()
+  })
+  afterEach(async () => {
+    await peer.stop()
+    await first.close()
+    await second?.kill()
+    await database.remove()
+  })
+
+  const listened = async (creator: string) => {
+    const actor = await first.createActor(creator)
+    const friend = await relateTo(first, actor, { baseuri: peer.url })
+    const id = await friend.subscribe({ granularity: 'high' })
+    return {
+      actor,
+      friend,
+      path: `/callbacks/subscriptions/${actor.id}/${id}`,
+      poll: `/subscriptions/${friend.peerId}/${id}`,
+    }
+  }
+
+  it('OPS-06 of which one is two minutes ahead does not send what the other is sending', async () => {
+    const slow = await listened('slow@example.com')
+    const quick = await listened('quick@example.com')
+    second = await startServiceProcess({ database: database.url, env: clockOff(2 * minuteMs) })
+    peer.replies = ['hang', 204]
+    assert.equal((await slow.actor.request('PUT', '/properties/a', '1')).status, 204)
+    await peer.has(1)
+    for (const count of [1, 2, 3]) {
+      const { authorization } = quick.actor
+      const path = `/${quick.actor.id}/properties/a`
+      assert.equal((await second.send('PUT', path, { authorization, body: String(count) })).status, 204)
+      await peer.has(1 + count)
+    }
+    assert.deepEqual(
+      peer.received.map(({ path }) => path),
+      [slow.path, quick.path, quick.path, quick.path],
+    )
+  })
+
+  it('OPS-06 of which one is two minutes behind sends at its time what the other left', {
+    timeout: minuteMs,
+  }, async () => {
+    const { actor, path } = await listened('owner@example.com')
+    second = await startServiceProcess({ database: database.url, env: clockOff(-2 * minuteMs) })
+    peer.replies = [503, 503, 204]
+    assert.equal((await actor.request('PUT', '/properties/a', '1')).status, 204)
+    await peer.has(1)
+    await first.close()
+    await peer.has(3)
+    assert.deepEqual(
+      peer.received.map((call) => [call.path, call.body?.['sequence']]),
+      [
+        [path, 1],
+        [path, 1],
+        [path, 1],
+      ],
+    )
+  })
+
+  it('OPS-06 whose clocks differ by two minutes date what they write by one clock', async () => {
+    const { actor, friend, poll } = await listened('owner@example.com')
+    second = await startServiceProcess({ database: database.url, env: clockOff(2 * minuteMs) })
+    const { authorization } = actor
+    await second.send('PUT', `/${actor.id}/properties/a`, { authorization, body: '1' })
+    await actor.request('PUT', '/properties/a', '2')
+    await second.send('PUT', `/${actor.id}/properties/a`, { authorization, body: '3' })
+    const { data } = (await (await friend.request('GET', poll)).json()) as { data: { timestamp: string }[] }
+    const times = data.map(({ timestamp }) => Date.parse(timestamp))
+    assert.equal(times.length, 3)
+    // Less than the clocks differ by, for however slow a machine.
+    assert.ok(Math.max(...times) - Math.min(...times) < minuteMs, String(times))
+  })
+})
+
+forEachStore((dialect, open) => {
+  describe('the clock of a store', () => {
+    it(`OPS-06 is that of ${dialect === 'sqlite' ? 'this machine' : 'the server, whatever this machine says'}`, async (t) => {
+      const realNow = Date.now
+      const before = realNow()
+      const ahead = 2 * minuteMs
+      t.mock.method(Date, 'now', () => realNow() + ahead)
+      const store = await open()
+      const told = store.now() - (dialect === 'sqlite' ? ahead : 0)
+      assert.ok(Number.isInteger(told))
+      // The server of the tests runs on this machine.
+      assert.ok(told >= before - minuteMs && told <= realNow() + minuteMs, `${told - before}`)
+    })
+
+    it('is the one that a test gives it', async () => {
+      const store = await open({ now: () => 12 })
+      assert.equal(store.now(), 12)
+    })
+  })
+})
