@@ -18,7 +18,14 @@ export type Caller =
       readonly via: Via
     }
   /** An AI client acting for the owner within a trust of its own. */
-  | { readonly kind: 'client'; readonly clientId: string; readonly relationship: string; readonly via: Via }
+  | {
+      readonly kind: 'client'
+      readonly clientId: string
+      /** Its relationship with the actor, one for each user and client. */
+      readonly peerId: string
+      readonly relationship: string
+      readonly via: Via
+    }
   /** The service that made the actor as a companion (`trustee_root`). */
   | { readonly kind: 'trustee'; readonly via: Via }
 

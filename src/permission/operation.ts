@@ -5,6 +5,8 @@ export type Category =
   | 'resources'
   | 'methods'
   | 'actions'
+  | 'tools'
+  | 'prompts'
   | 'trust'
   | 'subscriptions'
   | 'callbacks'

@@ -26,13 +26,18 @@ export async function findOverride(q: Queries, actorId: string, peerId: string):
   return row === undefined ? null : toOverride(row)
 }
 
-/** By peer. */
-export async function findOverrides(q: Queries, actorId: string): Promise<ReadonlyMap<string, Override>> {
-  const rows = await q.all<OverrideRow & { peer_id: string }>(
-    'SELECT peer_id, rules, created_by, notes, updated_at FROM permission_override WHERE actor_id = $1',
-    actorId,
+/** Of many relationships at once: those that have one, in any order. */
+export async function findOverrides(
+  q: Queries,
+  relationships: readonly { readonly actorId: string; readonly peerId: string }[],
+): Promise<{ readonly actorId: string; readonly peerId: string; readonly override: Override }[]> {
+  const rows = await q.all<OverrideRow & { actor_id: string; peer_id: string }>(
+    `SELECT o.actor_id, o.peer_id, o.rules, o.created_by, o.notes, o.updated_at
+     FROM rows($1, actor TEXT, peer TEXT) AS wanted
+     JOIN permission_override o ON o.actor_id = wanted.actor AND o.peer_id = wanted.peer`,
+    JSON.stringify(relationships.map(({ actorId, peerId }) => [actorId, peerId])),
   )
-  return new Map(rows.map((row) => [row.peer_id, toOverride(row)]))
+  return rows.map((row) => ({ actorId: row.actor_id, peerId: row.peer_id, override: toOverride(row) }))
 }
 
 function toOverride(row: OverrideRow): Override {

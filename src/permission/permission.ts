@@ -15,12 +15,20 @@ export type Related = Extract<Caller, { kind: 'peer' | 'client' }>
  */
 export type RelationshipRules = (actorId: string, caller: Related) => Promise<(operation: Operation) => Verdict>
 
-/** As `RelationshipRules`, of many at once and as a transaction sees them: a fixed number of statements. */
+/** Somebody in a relationship, and with whom. */
+export interface Relation {
+  readonly actorId: string
+  readonly caller: Related
+}
+
+/**
+ * As `RelationshipRules`, of many at once and as a transaction sees them: a fixed number of statements. Whoever has the
+ * same rules is given the same function.
+ */
 export type RulesOfMany = (
   q: Queries,
-  actorId: string,
-  callers: readonly Related[],
-) => Promise<(caller: Related) => (operation: Operation) => Verdict>
+  relations: readonly Relation[],
+) => Promise<(relation: Relation) => (operation: Operation) => Verdict>
 
 const noRules: RelationshipRules = () => Promise.resolve(() => ({ allowed: false, reason: 'no rule grants it' }))
 
@@ -47,7 +55,7 @@ export class Permission {
         if (!caller.approved) return { allowed: false, reason: 'the relationship is not approved' }
         return inTable(roleTable(caller), operation, `relationship ${caller.relationship}`)
       case 'client':
-        if (!caller.clientId) return { allowed: false, reason: 'the client has no identity' }
+        if (!caller.clientId || !caller.peerId) return { allowed: false, reason: 'the client has no identity' }
         return inTable(roleTable(caller), operation, `relationship ${caller.relationship}`)
       case 'anonymous':
         return { allowed: false, reason: 'no credentials' }
@@ -106,14 +114,15 @@ export class Permission {
   /** What many may touch, as a transaction sees their rights. */
   async judgeMany(
     q: Queries,
-    actorId: string,
-    callers: readonly Related[],
+    relations: readonly Relation[],
     { category, right }: Omit<Operation, 'target'>,
-  ): Promise<(caller: Related, target: string) => Verdict> {
-    const judgeOf = await this.#rulesOfMany(q, actorId, callers)
-    return (caller, target) => {
-      const coarse = this.mayTouch(caller, { category, right })
-      return coarse.allowed ? judgeOf(caller)({ category, right, target }) : coarse
+  ): Promise<(relation: Relation) => (target: string) => Verdict> {
+    const rulesOf = await this.#rulesOfMany(q, relations)
+    return (relation) => {
+      const coarse = this.mayTouch(relation.caller, { category, right })
+      if (!coarse.allowed) return () => coarse
+      const judge = rulesOf(relation)
+      return (target) => judge({ category, right, target })
     }
   }
 
@@ -125,10 +134,11 @@ export class Permission {
 
 /** For rules that are not read from the store. */
 function oneByOne(rules: RelationshipRules): RulesOfMany {
-  return async (_q, actorId, callers) => {
+  return async (_q, relations) => {
+    const keyOf = ({ actorId, caller }: Relation): string => JSON.stringify([actorId, nameOf(caller)])
     const judges = new Map<string, (operation: Operation) => Verdict>()
-    for (const caller of callers) judges.set(nameOf(caller), await rules(actorId, caller))
-    return (caller) => judges.get(nameOf(caller)) ?? (() => ({ allowed: false, reason: 'no rule grants it' }))
+    for (const relation of relations) judges.set(keyOf(relation), await rules(relation.actorId, relation.caller))
+    return (relation) => judges.get(keyOf(relation)) ?? (() => ({ allowed: false, reason: 'no rule grants it' }))
   }
 }
 

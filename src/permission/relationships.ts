@@ -2,7 +2,7 @@
 import type { Store } from '../store/store.ts'
 import type { Operation } from './operation.ts'
 import { findOverride, findOverrides, type Override } from './override-store.ts'
-import type { Related, RelationshipRules, RulesOfMany, Verdict } from './permission.ts'
+import type { RelationshipRules, RulesOfMany, Verdict } from './permission.ts'
 import { judgeRule, mergeRules, type RuledCategory, type Rules, type RuleVerdict } from './rules.ts'
 import type { TrustTypes } from './trust-types.ts'
 
@@ -16,6 +16,10 @@ function inRuleWords({ category, right }: Pick<Operation, 'category' | 'right'>)
       return [category, 'call']
     case 'actions':
       return [category, 'execute']
+    case 'tools':
+      return [category, 'use']
+    case 'prompts':
+      return [category, 'invoke']
     default:
       return null
   }
@@ -47,26 +51,31 @@ export class Relationships {
   /** For `Permission`: one statement for a request, however many targets it has. */
   rules(store: Store): RelationshipRules {
     return async (actorId, caller) => {
-      const override = await store.read((q) => findOverride(q, actorId, nameIn(caller)))
+      const override = await store.read((q) => findOverride(q, actorId, caller.peerId))
       return this.judge(caller.relationship, override)
     }
   }
 
   /** As `rules`: one statement, however many are asked about. */
-  readonly rulesOfMany: RulesOfMany = async (q, actorId) => {
-    const overrides = await findOverrides(q, actorId)
+  readonly rulesOfMany: RulesOfMany = async (q, relations) => {
+    const overridden = await findOverrides(
+      q,
+      relations.map(({ actorId, caller }) => ({ actorId, peerId: caller.peerId })),
+    )
+    const overrides = new Map(overridden.map(({ actorId, peerId, override }) => [keyOf(actorId, peerId), override]))
     const judges = new Map<string, (operation: Operation) => Verdict>()
-    return (caller) => {
-      const name = nameIn(caller)
-      const judge = judges.get(name) ?? this.judge(caller.relationship, overrides.get(name) ?? null)
-      judges.set(name, judge)
+    return ({ actorId, caller }) => {
+      const override = overrides.get(keyOf(actorId, caller.peerId)) ?? null
+      if (override !== null) return this.judge(caller.relationship, override)
+      const judge = judges.get(caller.relationship) ?? this.judge(caller.relationship, null)
+      judges.set(caller.relationship, judge)
       return judge
     }
   }
 }
 
-function nameIn(caller: Related): string {
-  return caller.kind === 'peer' ? caller.peerId : caller.clientId
+function keyOf(actorId: string, name: string): string {
+  return JSON.stringify([actorId, name])
 }
 
 function withReason(verdict: RuleVerdict, relationship: string, category: RuledCategory): Verdict {

@@ -7,7 +7,15 @@ import type { Category, Right } from './operation.ts'
 type Rights = readonly Right[]
 
 const all: Rights = ['read', 'write', 'delete']
-const data = { properties: all, resources: all, methods: all, actions: all, permissions: ['read'] } as const
+const data = {
+  properties: all,
+  resources: all,
+  methods: all,
+  actions: all,
+  tools: all,
+  prompts: all,
+  permissions: ['read'],
+} as const
 
 type RoleTable = { readonly [category in Category]?: Rights }
 

@@ -83,7 +83,7 @@ const strangers: Readonly<Record<string, readonly [status: number, headers: Kind
   'a client without an identity': [
     403,
     ({ callers }, actor) =>
-      bearer(callers.as(actor.id, (via) => ({ kind: 'client', clientId: '', relationship: 'admin', via }))),
+      bearer(callers.as(actor.id, (via) => ({ kind: 'client', clientId: '', peerId: '', relationship: 'admin', via }))),
   ],
 }
 

@@ -6,7 +6,13 @@ import type { Category, Operation, Right } from '../../src/permission/operation.
 import { Permission, type RelationshipRules } from '../../src/permission/permission.ts'
 
 const peer = { kind: 'peer', peerId: 'urn:peer', relationship: 'friend', approved: true, via: 'bearer' } as const
-const client = { kind: 'client', clientId: 'tool', relationship: 'mcp_client', via: 'bearer' } as const
+const client = {
+  kind: 'client',
+  clientId: 'tool',
+  peerId: 'oauth2_client:tool',
+  relationship: 'mcp_client',
+  via: 'bearer',
+} as const
 const as = (relationship: string): Caller => ({ ...peer, relationship })
 
 const callers: Readonly<Record<string, Caller>> = {

@@ -240,7 +240,7 @@ describe('the owner rule', () => {
       peer('q', true),
       peer('', true),
       { kind: 'creator', via: 'basic' },
-      { kind: 'client', clientId: 'p', relationship: 'friend', via: 'bearer' },
+      { kind: 'client', clientId: 'p', peerId: 'p', relationship: 'friend', via: 'bearer' },
       { kind: 'trustee', via: 'bearer' },
     ]
     for (const other of others) {

@@ -54,7 +54,13 @@ export class TestCallers {
   client(actorId: string, { relationship = 'mcp_client', grants }: Related = {}): string {
     const clientId = `client-${randomUUID()}`
     if (grants !== undefined) this.#grants.set(clientId, grants)
-    return this.#issue(actorId, (via) => ({ kind: 'client', clientId, relationship, via }))
+    return this.#issue(actorId, (via) => ({
+      kind: 'client',
+      clientId,
+      peerId: `oauth2_client:${clientId}`,
+      relationship,
+      via,
+    }))
   }
 
   trustee(actorId: string): string {
