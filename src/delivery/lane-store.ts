@@ -15,14 +15,22 @@ export interface LaneKey {
   readonly subscriptionId: string
 }
 
-/** The earliest due time of anything; null when nothing waits. */
-export async function findNextDue(q: Queries): Promise<number | null> {
-  const row = await q.get<{ lane: number | null; notice: number | null }>(
+/** The earliest and the latest due time of anything; null when nothing waits. */
+export async function findDue(q: Queries): Promise<{ readonly next: number; readonly last: number } | null> {
+  const row = await q.get<Record<'lane' | 'last_lane' | 'notice' | 'last_notice', number | null>>(
     `/* delivery */ SELECT (SELECT MIN(due_at) FROM inbound_subscription WHERE due_at IS NOT NULL) AS lane,
-       (SELECT MIN(due_at) FROM notice WHERE due_at IS NOT NULL) AS notice`,
+       (SELECT MAX(due_at) FROM inbound_subscription WHERE due_at IS NOT NULL) AS last_lane,
+       (SELECT MIN(due_at) FROM notice WHERE due_at IS NOT NULL) AS notice,
+       (SELECT MAX(due_at) FROM notice WHERE due_at IS NOT NULL) AS last_notice`,
   )
-  const times = [row?.lane ?? null, row?.notice ?? null].filter((time) => time !== null)
-  return times.length === 0 ? null : Math.min(...times)
+  const times = Object.values(row ?? {}).filter((time) => time !== null)
+  return times.length === 0 ? null : { next: Math.min(...times), last: Math.max(...times) }
+}
+
+/** What is due after `beyond` becomes due now. */
+export async function bringForward(tx: Transaction, beyond: number, now: number): Promise<void> {
+  await tx.run('/* delivery */ UPDATE inbound_subscription SET due_at = $2 WHERE due_at > $1', beyond, now)
+  await tx.run('/* delivery */ UPDATE notice SET due_at = $2 WHERE due_at > $1', beyond, now)
 }
 
 /** Takes due lanes until `until`: nobody else touches them before, and everybody may after. */

@@ -86,7 +86,7 @@ export class LaneTurns {
     const { next } = head
     if (head.state !== 'live' || !head.approved || head.baseuri === '') return this.#rest(holder, head, 'asleep')
     if (next === null) return this.#rest(holder, head, 'now', { settled: head.sequence })
-    const circuit = judgeCircuit(head.circuit, now())
+    const circuit = judgeCircuit(head.circuit, now(), this.#parts.policy)
     if (circuit === 'open') return this.#rest(holder, head, head.circuit.openUntil ?? 'now')
     if (circuit === 'probe' && !(await this.#claimProbe(lane, head))) return this.#rest(holder, head, now() + pauseMs)
     return this.#attempt(holder, head, next)

@@ -17,6 +17,11 @@ const longestWaitMs = 60_000
 /** A peer may ask for patience, but not for ever. */
 const longestRetryAfterMs = 3_600_000
 
+/** Nothing waits longer than this, so what seems to was put off by a clock that has been set back since. */
+export function longestPutOffMs({ circuitCooldownMs }: DeliveryPolicy): number {
+  return Math.max(longestRetryAfterMs, circuitCooldownMs)
+}
+
 export interface Attempted {
   readonly outcome: PeerOutcome
   readonly now: number
@@ -160,6 +165,7 @@ export function circuitAfter(circuit: Circuit, outcome: PeerOutcome, now: number
 }
 
 /** What the circuit says to an attempt that is due. */
-export function judgeCircuit({ openUntil }: Circuit, now: number): 'closed' | 'open' | 'probe' {
-  return openUntil === null ? 'closed' : openUntil > now ? 'open' : 'probe'
+export function judgeCircuit({ openUntil }: Circuit, now: number, policy: DeliveryPolicy): 'closed' | 'open' | 'probe' {
+  if (openUntil === null) return 'closed'
+  return openUntil > now && openUntil - now <= longestPutOffMs(policy) ? 'open' : 'probe'
 }

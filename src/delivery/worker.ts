@@ -9,15 +9,17 @@ import type { PeerClient } from '../peer/peer-client.ts'
 import { dropOldest, type Entry } from '../subscription/diff-store.ts'
 import { FairQueue, type Job } from './fair-queue.ts'
 import {
+  bringForward,
   claimLanes,
   countLanes,
   deleteOldDeliveries,
   findAged,
-  findNextDue,
+  findDue,
   type LaneKey,
   release,
 } from './lane-store.ts'
 import { callTimeouts, type HeldLane, holdMs, type LaneTurnParts, LaneTurns } from './lane-turn.ts'
+import { longestPutOffMs } from './policy.ts'
 import { type ClaimedNotice, claimNotices, postponeNotice } from './notice-store.ts'
 import { NoticeTurns } from './notice-turn.ts'
 import { Settler } from './settler.ts'
@@ -64,7 +66,7 @@ export class DeliveryWorker {
   #isLeft = false
   #isStopping = false
   #isCut = false
-  #nextClean: number
+  #cleanedAt: number
   #cancelTimer: Cancel = () => {}
 
   constructor(parts: WorkerParts) {
@@ -76,7 +78,7 @@ export class DeliveryWorker {
     const isCut = (): boolean => this.#isCut
     this.#lanes = new LaneTurns({ ...parts, settler: this.#settler, isCut })
     this.#notices = new NoticeTurns({ ...parts, isCut })
-    this.#nextClean = parts.now() + cleanMs
+    this.#cleanedAt = parts.now()
   }
 
   /** Looks for what is due, now. */
@@ -135,15 +137,17 @@ export class DeliveryWorker {
   }
 
   async #look(): Promise<void> {
-    const { timers, now, log } = this.#parts
+    const { store, policy, timers, now, log } = this.#parts
     let wait = pollMs
     this.#isDue = false
     try {
-      const due = await this.#parts.store.read(findNextDue)
-      if (due !== null && due <= now()) await this.#claim()
-      else if (due !== null) wait = Math.min(pollMs, due - now())
+      const due = await store.read(findDue)
+      const latest = now() + longestPutOffMs(policy)
+      if (due !== null && due.last > latest) await store.write((tx) => bringForward(tx, latest, now()))
+      if (due !== null && (due.next <= now() || due.last > latest)) await this.#claim()
+      else if (due !== null) wait = Math.min(pollMs, due.next - now())
       this.#begin()
-      if (now() >= this.#nextClean) await this.#clean()
+      if (Math.abs(now() - this.#cleanedAt) >= cleanMs) await this.#clean()
     } catch (error) {
       log.warn({ error }, 'The delivery of callbacks could not go on; it tries again')
     }
@@ -256,7 +260,7 @@ export class DeliveryWorker {
       await dropOldest(tx, aged, now())
       await deleteOldDeliveries(tx, since)
     })
-    this.#nextClean = aged.length < mostCleaned ? now() + cleanMs : now()
+    if (aged.length < mostCleaned) this.#cleanedAt = now()
   }
 }
 

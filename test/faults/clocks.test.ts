@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, it } from 'node:test'
-import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ManualClock } from '../support/manual-clock.ts'
+import { RecordingPeer, relateTo, type Reply } from '../support/recording-peer.ts'
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { forEachService, startService, type TestService } from '../support/service.ts'
 import { createTestDatabase, forEachStore, type TestDatabase } from '../support/stores.ts'
 
 const minuteMs = 60_000
@@ -98,6 +100,66 @@ describe('two services on PostgreSQL', () => {
     assert.equal(times.length, 3)
     // Less than the clocks differ by, for however slow a machine.
     assert.ok(Math.max(...times) - Math.min(...times) < minuteMs, String(times))
+  })
+})
+
+forEachService((start) => {
+  const hourMs = 60 * minuteMs
+  const yearMs = 365 * 24 * hourMs
+
+  describe('a clock that is set back', () => {
+    /**
+     * A callback waits for its repetition when the clock is set back. How much later it comes (milliseconds, of a time that
+     * runs a thousand times faster than that of the machine).
+     */
+    async function delayed(t: TestContext, replies: Reply[], backMs: number): Promise<number> {
+      const clock = new ManualClock()
+      let shift = 0
+      const service = await start({
+        now: () => clock.now() + shift,
+        timers: clock.timers,
+        random: () => 0.5,
+        circuitThreshold: 2,
+      })
+      const peer = await new RecordingPeer().start()
+      t.after(() => peer.stop())
+      peer.replies = [...replies]
+      const actor = await service.createActor()
+      const friend = await relateTo(service, actor, { baseuri: peer.url })
+      const id = await friend.subscribe({ granularity: 'high' })
+      const attempts = async (): Promise<number> => {
+        const answer = await actor.request('GET', `/subscriptions/${friend.peerId}/${id}?timeline=true`)
+        return ((await answer.json()) as { data: { attempts: number }[] }).data[0]?.attempts ?? 0
+      }
+      await actor.request('PUT', '/properties/a', '1')
+      while ((await attempts()) < replies.length - 1) {
+        clock.pass(100)
+        await pause(1)
+      }
+      shift = -backMs
+      const since = clock.now()
+      while (peer.received.length < replies.length) {
+        assert.ok(clock.now() - since < 3 * hourMs, 'It is not sent')
+        clock.pass(5000)
+        await pause(1)
+      }
+      return clock.now() - since
+    }
+
+    it('OPS-06 by an hour holds up a repetition that waits, and no longer than that hour', async (t) => {
+      const delay = await delayed(t, [503, 204], hourMs)
+      assert.ok(delay <= 2 * hourMs, `${delay} ms`)
+    })
+
+    it('OPS-06 by a year does not hold up a repetition that waits', async (t) => {
+      const delay = await delayed(t, [503, 204], yearMs)
+      assert.ok(delay <= hourMs, `${delay} ms`)
+    })
+
+    it('OPS-06 by a year does not keep the circuit of a peer open', async (t) => {
+      const delay = await delayed(t, [503, 503, 204], yearMs)
+      assert.ok(delay <= hourMs, `${delay} ms`)
+    })
   })
 })
 

@@ -161,9 +161,9 @@ describe('SUB-06 the circuit of a peer', () => {
   })
 
   it('lets one attempt through when the time is over, which closes it or opens it again', () => {
-    assert.equal(judgeCircuit(failing(5, now + 1), now), 'open')
-    assert.equal(judgeCircuit(failing(5, now), now), 'probe')
-    assert.equal(judgeCircuit(failing(4), now), 'closed')
+    assert.equal(judgeCircuit(failing(5, now + 1), now, policy), 'open')
+    assert.equal(judgeCircuit(failing(5, now), now, policy), 'probe')
+    assert.equal(judgeCircuit(failing(4), now, policy), 'closed')
     assert.deepEqual(circuitAfter(failing(5, now), answered(204), now, policy), { failures: 0, openUntil: null })
     assert.deepEqual(circuitAfter(failing(5, now), unknown, now, policy), { failures: 6, openUntil: now + 60_000 })
   })
