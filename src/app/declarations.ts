@@ -128,6 +128,30 @@ export interface Events {
   actor_deleted: { readonly actor: ActorHandle }
   /** After that wipe. */
   actor_deleted_complete: { readonly actor: null; readonly actor_id: string }
+  /**
+   * A person proved to a provider who they are, or typed an address after that. Before anything of the sign-in is stored:
+   * `false` from any handler refuses it, as does a handler that throws, and then nothing is.
+   */
+  oauth_success: {
+    readonly actor: ActorHandle
+    /** The identity: the address that the provider vouched for or that was typed, else the provider's name for the person. */
+    readonly email: string
+    /** The provider's, never shown to a browser; empty after an assertion (jwt-bearer). */
+    readonly access_token: string
+    /** The provider's answer: `access_token`, `refresh_token`, `id_token`, `expires_in`, as far as given. */
+    readonly token_data: Readonly<Record<string, unknown>>
+    /** What the provider says about the person, with `display_name`, `given_name`, `family_name`, `sub`; without `email` after free-text entry. */
+    readonly user_info: Readonly<Record<string, unknown>>
+  }
+  /** An address was typed that no provider vouches for: the application sends it the link, which is good once, for a day. */
+  email_verification_required: {
+    readonly actor: ActorHandle
+    readonly email: string
+    readonly verification_url: string
+    readonly token: string
+  }
+  /** The link was followed. */
+  email_verified: { readonly actor: ActorHandle; readonly email: string }
   /** This actor asked a peer, and the peer took the request. */
   trust_initiated: TrustEvent
   /** A peer asked; its answer goes out after the handlers. */
