@@ -1,6 +1,7 @@
 /** The actor's record and the rules for its id and creator. */
 import { ServiceError } from '../errors.ts'
 import type { Sealed } from '../secret/sealed.ts'
+import { parseAddress } from './address.ts'
 
 export interface Actor {
   readonly id: string
@@ -39,7 +40,7 @@ export function parseActorId(text: string): string | null {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(text) && !routeWords.has(text.toLowerCase()) ? text : null
 }
 
-/** E-mail addresses are compared without case; nothing given means the default creator. */
+/** An e-mail address is brought into its one spelling; nothing given means the default creator. */
 export function normaliseCreator(text: string | undefined): string {
   const trimmed = text?.trim() ?? ''
   if (trimmed === '') return defaultCreator
@@ -49,5 +50,5 @@ export function normaliseCreator(text: string | undefined): string {
       'Cannot use this creator: it must be at most 512 characters without control characters',
     )
   }
-  return trimmed.includes('@') ? trimmed.toLowerCase() : trimmed
+  return parseAddress(trimmed) ?? (trimmed.includes('@') ? trimmed.toLowerCase() : trimmed)
 }
