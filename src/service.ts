@@ -54,6 +54,12 @@ import { Publications } from './subscription/publications.ts'
 import { Publisher } from './subscription/publisher.ts'
 import { Receiver } from './subscription/receiver.ts'
 import { Subscribing } from './subscription/subscribing.ts'
+import { OneTime } from './token/one-time.ts'
+import { Purge } from './token/purge.ts'
+import { deadBearer, sessionBearer } from './token/session-bearer.ts'
+import { Sessions } from './token/sessions.ts'
+import { Tokens } from './token/tokens.ts'
+import { Uses } from './token/uses.ts'
 import { Companions } from './trust/companions.ts'
 import { Contacts } from './trust/contacts.ts'
 import { partings } from './trust/partings.ts'
@@ -179,6 +185,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     takeLeave: async (tx, actorIds) => notices.enqueueAll(tx, await partings(tx, keyRing, actorIds)),
   })
   const contacts = new Contacts(store, log, now)
+  const tokens = new Tokens({ store, log, now, maxSessionDays: config.maxSessionDays })
+  const sessionUses = new Uses(store, log, now)
+  const purge = new Purge(store, log, now)
   const peerClient =
     options.peerClient ??
     new GuardedClient({
@@ -315,8 +324,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     authentication: new Authentication({
       bearerKinds: [
         ...(options.bearerKinds ?? []),
+        sessionBearer(tokens, sessionUses),
         trusteeBearer((actor) => actors.passphraseOf(actor)),
         peerBearer(store, contacts),
+        // What comes after it never sees a token of ours.
+        deadBearer,
       ],
       passphraseOf: (actor) => actors.passphraseOf(actor),
       realm: new URL(baseUrl).host,
@@ -336,6 +348,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     operations: new Operations({ registry, permission, handleOf }),
     attributes: new Attributes(store, now, [callbackState]),
     contacts,
+    tokens,
+    sessions: new Sessions({ store, tokens, onSignOut: async () => {} }),
+    sessionUses,
+    oneTime: new OneTime(keyRing, now),
+    purge,
     trusts,
     companions,
     peerClient,
@@ -365,7 +382,14 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       await gaps.stop()
       await deliveries.stop(peerClient)
       // Their calls ended with the client.
-      await Promise.all([gaps.settled(), facts.settled(), dataHooks.settled(), contacts.settled()])
+      await Promise.all([
+        gaps.settled(),
+        facts.settled(),
+        dataHooks.settled(),
+        contacts.settled(),
+        sessionUses.settled(),
+        purge.stop(),
+      ])
       await store.close()
     },
   }

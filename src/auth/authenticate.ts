@@ -91,6 +91,7 @@ function normaliseUser(user: string): string {
   }
 }
 
-function refused(): ServiceError {
+/** Nothing tells a wrong credential from one of another actor. */
+export function refused(): ServiceError {
   return new ServiceError('forbidden', 'Cannot let you in: the credentials are not valid for this actor')
 }

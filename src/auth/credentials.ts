@@ -47,9 +47,15 @@ function readBasic(value: string): Credential {
 }
 
 function readCookie(cookies: string | undefined): Credential {
+  const token = cookieValue(cookies, sessionCookie)
+  return token === undefined ? { kind: 'none' } : { kind: 'bearer', token, via: 'cookie' }
+}
+
+/** Of the first cookie of that name that has a value. */
+export function cookieValue(cookies: string | undefined, name: string): string | undefined {
   for (const pair of cookies?.split(';') ?? []) {
-    const [name = '', value = ''] = pair.trim().split(/=(.*)/s)
-    if (name === sessionCookie && value !== '') return { kind: 'bearer', token: value, via: 'cookie' }
+    const [key = '', value = ''] = pair.trim().split(/=(.*)/s)
+    if (key === name && value !== '') return value
   }
-  return { kind: 'none' }
+  return undefined
 }

@@ -106,6 +106,28 @@ function words(about: About<readonly string[]>): Option<readonly string[]> {
   }
 }
 
+/** Scheme, host and port, as browsers write them in `Origin`. */
+function origins(about: About<readonly string[]>): Option<readonly string[]> {
+  const list = words(about)
+  const check = (names: readonly string[]): readonly string[] => {
+    for (const name of names) {
+      const url = URL.parse(name)
+      // Custom schemes of native applications have an opaque origin; there the text itself is compared.
+      const isOrigin =
+        url !== null && (url.origin === 'null' ? /^[a-z][a-z0-9+.-]*:\/\/[^/?#@]*$/.test(name) : url.origin === name)
+      if (!isOrigin)
+        throw new Error(`must be origins such as https://app.example.com, which ${JSON.stringify(name)} is not`)
+    }
+    return names
+  }
+  return {
+    ...list,
+    values: 'origins (scheme, host and port) separated by commas; empty for none',
+    check: (value) => check(list.check(value)),
+    parse: (text) => check(list.parse(text)),
+  }
+}
+
 function checkBaseUrl(value: string): string | null {
   // A parser would leave them out, and every link would carry them.
   if (/[\s\p{Cc}]/u.test(value)) return 'must not hold blanks'
@@ -225,6 +247,19 @@ export const options = {
     env: 'TROUPE_INDEXED_PROPERTIES',
     byDefault: ['oauthId', 'email', 'externalUserId'],
     text: 'The properties by whose value an actor can be found.',
+  }),
+  maxSessionDays: integer({
+    env: 'TROUPE_MAX_SESSION_DAYS',
+    min: 1,
+    max: 3650,
+    unit: 'days',
+    byDefault: 90,
+    text: 'How long somebody stays signed in on a device at most, and a client connected, however often the tokens are refreshed.',
+  }),
+  spaCorsOrigins: origins({
+    env: 'TROUPE_SPA_CORS_ORIGINS',
+    byDefault: [],
+    text: 'The sites whose single-page applications may use the sign-in endpoints, with cookies too. None: any site may, without cookies.',
   }),
   webUi: flag({
     env: 'TROUPE_WEB_UI',

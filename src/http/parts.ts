@@ -17,6 +17,11 @@ import type { Relationships } from '../permission/relationships.ts'
 import type { BulkWrite } from '../property/bulk-write.ts'
 import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
+import type { OneTime } from '../token/one-time.ts'
+import type { Purge } from '../token/purge.ts'
+import type { Sessions } from '../token/sessions.ts'
+import type { Tokens } from '../token/tokens.ts'
+import type { Uses } from '../token/uses.ts'
 import type { Companions } from '../trust/companions.ts'
 import type { Contacts } from '../trust/contacts.ts'
 import type { Trusts } from '../trust/trusts.ts'
@@ -44,6 +49,11 @@ export interface Parts {
   readonly operations: Operations
   readonly attributes: Attributes
   readonly contacts: Contacts
+  readonly tokens: Tokens
+  readonly sessions: Sessions
+  readonly sessionUses: Uses
+  readonly oneTime: OneTime
+  readonly purge: Purge
   readonly trusts: Trusts
   readonly companions: Companions
   readonly peerClient: PeerClient

@@ -57,6 +57,8 @@ CREATE TABLE token (
   -- Of a refresh token: when it was first used, and how often it was answered within the grace window since.
   used_at BIGINT,
   grace_answers BIGINT NOT NULL DEFAULT 0,
+  -- 1 for a refresh token that came from another service without a family: its reuse revokes it alone.
+  legacy BIGINT NOT NULL DEFAULT 0,
   FOREIGN KEY (actor_id, chain_id) REFERENCES token_chain (actor_id, chain_id) ON DELETE CASCADE
 ) /*sqlite: STRICT, WITHOUT ROWID */;
 

@@ -1,0 +1,40 @@
+/** A device in words, from what a browser or program says about itself: for its owner to recognise, for nothing else. */
+
+/** First match counts: many say they are another one besides. */
+const programs: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\bEdgi?A?(?:iOS)?\//i, 'Edge'],
+  [/\b(?:OPR|Opera|OPiOS)\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\bVivaldi\//, 'Vivaldi'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|CriOS|HeadlessChrome)\//, 'Chrome'],
+  [/\bVersion\/[\d.]+ .*\bSafari\//, 'Safari'],
+  [/\bokhttp\//i, 'an Android application'],
+  [/\b(?:CFNetwork|Darwin)\//, 'an Apple application'],
+  [/\bcurl\//i, 'curl'],
+  [/\b(?:python-requests|aiohttp|httpx|Python-urllib)\b/i, 'a Python program'],
+  [/\bnode\b|\bundici\b/i, 'a Node.js program'],
+]
+
+const systems: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\biPad\b/, 'iPad'],
+  [/\b(?:iPhone|iPod)\b/, 'iPhone'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\b(?:Macintosh|Mac OS X|Darwin)\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/** "Firefox on Linux"; "an unknown device" for what says nothing. */
+export function deviceOf(userAgent: string | undefined): string {
+  const text = (userAgent ?? '').slice(0, 512)
+  const program = nameIn(programs, text)
+  const system = nameIn(systems, text)
+  if (program === null) return system ?? 'an unknown device'
+  return system === null ? program : `${program} on ${system}`
+}
+
+function nameIn(names: typeof programs, text: string): string | null {
+  return names.find(([pattern]) => pattern.test(text))?.[1] ?? null
+}

@@ -1,0 +1,150 @@
+/** The SQL of one-time records. All times are Unix milliseconds. */
+import type { SecretHash } from '../secret/hash.ts'
+import type { Sealed } from '../secret/sealed.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+
+export interface NewRecord {
+  readonly hash: SecretHash
+  readonly purpose: string
+  readonly actorId: string | null
+  readonly provider: string
+  readonly browser: SecretHash | null
+  readonly data: Sealed
+  readonly expiresAt: number
+}
+
+export interface Conditions {
+  readonly purpose: string
+  /** Null: any. */
+  readonly provider: string | null
+  /** Null: nobody knows. */
+  readonly browser: SecretHash | null
+}
+
+export interface OneTimeRow {
+  readonly actorId: string | null
+  readonly provider: string
+  readonly data: string
+  readonly usedAt: number | null
+}
+
+interface Row {
+  readonly actor_id: string | null
+  readonly provider: string
+  readonly data: string
+  readonly used_at: number | null
+}
+
+const columns = 'actor_id, provider, data, used_at'
+
+function toRow(row: Row | undefined): OneTimeRow | null {
+  return row === undefined
+    ? null
+    : { actorId: row.actor_id, provider: row.provider, data: row.data, usedAt: row.used_at }
+}
+
+export async function insertRecord(tx: Transaction, record: NewRecord): Promise<void> {
+  await tx.run(
+    `INSERT INTO one_time (hash, purpose, actor_id, provider, browser, data, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    record.hash,
+    record.purpose,
+    record.actorId,
+    record.provider,
+    record.browser,
+    record.data,
+    record.expiresAt,
+  )
+}
+
+/** One statement, in which exactly one caller gets the row. It remembers the browser that came. */
+export async function consumeRecord(
+  tx: Transaction,
+  hash: SecretHash,
+  { purpose, provider, browser }: Conditions,
+  now: number,
+): Promise<OneTimeRow | null> {
+  return toRow(
+    await tx.get<Row>(
+      `UPDATE one_time SET used_at = $2, browser = COALESCE(browser, CAST($5 AS TEXT))
+       WHERE hash = $1 AND purpose = $3 AND provider = COALESCE(CAST($4 AS TEXT), provider)
+         AND (browser IS NULL OR browser = CAST($5 AS TEXT)) AND used_at IS NULL AND expires_at >= $2
+       RETURNING ${columns}`,
+      hash,
+      now,
+      purpose,
+      provider,
+      browser,
+    ),
+  )
+}
+
+/** One that was used at `since` or later, by the same browser. */
+export async function repeatRecord(
+  q: Queries,
+  hash: SecretHash,
+  { purpose, provider, browser }: Conditions,
+  since: number,
+): Promise<OneTimeRow | null> {
+  return toRow(
+    await q.get<Row>(
+      `SELECT ${columns} FROM one_time
+       WHERE hash = $1 AND purpose = $2 AND provider = COALESCE(CAST($3 AS TEXT), provider) AND browser = $4
+         AND used_at >= $5`,
+      hash,
+      purpose,
+      provider,
+      browser,
+      since,
+    ),
+  )
+}
+
+/** Used or not, within its lifetime. */
+export async function findRecord(
+  q: Queries,
+  hash: SecretHash,
+  { purpose, provider, browser }: Conditions,
+  now: number,
+): Promise<OneTimeRow | null> {
+  return toRow(
+    await q.get<Row>(
+      `SELECT ${columns} FROM one_time
+       WHERE hash = $1 AND purpose = $2 AND provider = COALESCE(CAST($3 AS TEXT), provider)
+         AND (browser IS NULL OR browser = CAST($4 AS TEXT)) AND expires_at >= $5`,
+      hash,
+      purpose,
+      provider,
+      browser,
+      now,
+    ),
+  )
+}
+
+/** Used from the start. False when it is there already. */
+export async function insertMark(
+  tx: Transaction,
+  { hash, purpose, data, expiresAt }: Pick<NewRecord, 'hash' | 'purpose' | 'data' | 'expiresAt'>,
+  now: number,
+): Promise<boolean> {
+  const inserted = await tx.run(
+    `INSERT INTO one_time (hash, purpose, provider, data, expires_at, used_at) VALUES ($1, $2, '', $3, $4, $5)
+     ON CONFLICT (hash) DO NOTHING`,
+    hash,
+    purpose,
+    data,
+    expiresAt,
+    now,
+  )
+  return inserted === 1
+}
+
+/** Up to `limit` of those that expired before `now`. @returns how many went. */
+export async function purgeOneTime(tx: Transaction, now: number, limit: number): Promise<number> {
+  return tx.run(
+    `DELETE FROM one_time WHERE hash IN (
+       SELECT hash FROM one_time WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 /*postgres: FOR UPDATE SKIP LOCKED */)`,
+    now,
+    limit,
+  )
+}

@@ -1,0 +1,279 @@
+/** The SQL of chains and their tokens. All times are Unix milliseconds. */
+import type { SecretHash } from '../secret/hash.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { Chain, ClientGrant } from './chain.ts'
+import type { RefreshState } from './judge-refresh.ts'
+import type { ChainKind, TokenKind } from './token-text.ts'
+
+interface ChainRow {
+  readonly actor_id: string
+  readonly chain_id: string
+  readonly kind: string
+  readonly client_id: string | null
+  readonly peer_id: string | null
+  readonly audience: string
+  readonly scope: string
+  readonly began_with: string
+  readonly device: string
+  readonly created_at: number
+  readonly last_used_at: number
+  readonly ends_at: number
+}
+
+const columns = `c.actor_id, c.chain_id, c.kind, c.client_id, c.peer_id, c.audience, c.scope, c.began_with, c.device,
+  c.created_at, c.last_used_at, c.ends_at`
+
+function toChain(row: ChainRow): Chain {
+  return {
+    actorId: row.actor_id,
+    chainId: row.chain_id,
+    kind: row.kind as ChainKind,
+    client: clientOf(row),
+    beganWith: row.began_with,
+    device: row.device,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    endsAt: row.ends_at,
+  }
+}
+
+function clientOf({ client_id, peer_id, audience, scope }: ChainRow): ClientGrant | null {
+  return client_id === null || peer_id === null ? null : { clientId: client_id, peerId: peer_id, audience, scope }
+}
+
+/** The actor's row, and the relationship's of a client, have to be there. */
+export async function insertChain(tx: Transaction, chain: Chain): Promise<void> {
+  await tx.run(
+    `INSERT INTO token_chain (actor_id, chain_id, kind, client_id, peer_id, audience, scope, began_with, device,
+       created_at, last_used_at, ends_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    chain.actorId,
+    chain.chainId,
+    chain.kind,
+    chain.client?.clientId ?? null,
+    chain.client?.peerId ?? null,
+    chain.client?.audience ?? '',
+    chain.client?.scope ?? '',
+    chain.beganWith,
+    chain.device,
+    chain.createdAt,
+    chain.lastUsedAt,
+    chain.endsAt,
+  )
+}
+
+export interface StoredToken {
+  readonly hash: SecretHash
+  readonly kind: TokenKind
+  readonly expiresAt: number
+}
+
+export async function insertTokens(
+  tx: Transaction,
+  { actorId, chainId }: Pick<Chain, 'actorId' | 'chainId'>,
+  access: StoredToken,
+  refresh: StoredToken,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO token (hash, actor_id, chain_id, kind, expires_at)
+     VALUES ($1, $2, $3, $4, $5), ($6, $2, $3, $7, $8)`,
+    access.hash,
+    actorId,
+    chainId,
+    access.kind,
+    access.expiresAt,
+    refresh.hash,
+    refresh.kind,
+    refresh.expiresAt,
+  )
+}
+
+export async function insertLegacyToken(
+  tx: Transaction,
+  { actorId, chainId }: Pick<Chain, 'actorId' | 'chainId'>,
+  { hash, kind, expiresAt }: StoredToken,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO token (hash, actor_id, chain_id, kind, expires_at, legacy) VALUES ($1, $2, $3, $4, $5, 1)`,
+    hash,
+    actorId,
+    chainId,
+    kind,
+    expiresAt,
+  )
+}
+
+/** What an access token opens. */
+export interface AccessToken {
+  readonly chain: Chain
+  readonly expiresAt: number
+}
+
+/** The one statement of the hot path: the chain is gone as soon as it was ended anywhere. */
+export async function findAccessToken(q: Queries, hash: SecretHash): Promise<AccessToken | null> {
+  const row = await q.get<ChainRow & { expires_at: number }>(
+    `SELECT ${columns}, t.expires_at
+     FROM token t JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
+     WHERE t.hash = $1 AND t.kind = 'access'`,
+    hash,
+  )
+  return row === undefined ? null : { chain: toChain(row), expiresAt: row.expires_at }
+}
+
+export interface RefreshToken {
+  readonly chain: Chain
+  readonly identifier: string
+  readonly state: RefreshState
+}
+
+/**
+ * Of PostgreSQL's two rows the chain's is locked first, as its deletion does: what goes on in one chain goes on one
+ * after the other, and nothing is added to one that was ended. The rows are as they are once the lock was had.
+ */
+export async function lockRefreshToken(tx: Transaction, hash: SecretHash): Promise<RefreshToken | null> {
+  const row = await tx.get<
+    ChainRow & { creator: string; expires_at: number; used_at: number | null; grace_answers: number; legacy: number }
+  >(
+    `SELECT ${columns}, t.expires_at, t.used_at, t.grace_answers, t.legacy, a.creator
+     FROM token_chain c JOIN token t ON t.actor_id = c.actor_id AND t.chain_id = c.chain_id
+       JOIN actor a ON a.id = c.actor_id
+     WHERE t.hash = $1 AND t.kind = 'refresh' /*postgres: FOR UPDATE OF c, t */`,
+    hash,
+  )
+  if (row === undefined) return null
+  const chain = toChain(row)
+  return {
+    chain,
+    identifier: row.creator,
+    state: {
+      expiresAt: row.expires_at,
+      usedAt: row.used_at,
+      graceAnswers: row.grace_answers,
+      isLegacy: row.legacy !== 0,
+      chainEndsAt: chain.endsAt,
+    },
+  }
+}
+
+/** The consumption: exactly one caller ever sees true. The token is remembered until `until`. */
+export async function markUsed(tx: Transaction, hash: SecretHash, now: number, until: number): Promise<boolean> {
+  const marked = await tx.run(
+    'UPDATE token SET used_at = $2, expires_at = $3 WHERE hash = $1 AND used_at IS NULL AND expires_at >= $2',
+    hash,
+    now,
+    until,
+  )
+  return marked === 1
+}
+
+/** One more answer within the grace window; false when another one was counted first. */
+export async function countGraceAnswer(tx: Transaction, hash: SecretHash, before: number): Promise<boolean> {
+  const counted = await tx.run(
+    `UPDATE token SET grace_answers = grace_answers + 1
+     WHERE hash = $1 AND used_at IS NOT NULL AND grace_answers = $2`,
+    hash,
+    before,
+  )
+  return counted === 1
+}
+
+export async function deleteToken(tx: Transaction, hash: SecretHash): Promise<void> {
+  await tx.run('DELETE FROM token WHERE hash = $1', hash)
+}
+
+/** The chain that a token of either kind belongs to, expired or not. */
+export async function findChainOf(q: Queries, hash: SecretHash): Promise<Chain | null> {
+  const row = await q.get<ChainRow>(
+    `SELECT ${columns} FROM token t JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
+     WHERE t.hash = $1`,
+    hash,
+  )
+  return row === undefined ? null : toChain(row)
+}
+
+/** With all its tokens. False when there was none (any more). */
+export async function deleteChain(
+  tx: Transaction,
+  actorId: string,
+  chainId: string,
+  kind?: ChainKind,
+): Promise<boolean> {
+  const deleted = await tx.run(
+    `DELETE FROM token_chain WHERE actor_id = $1 AND chain_id = $2 AND kind = COALESCE(CAST($3 AS TEXT), kind)`,
+    actorId,
+    chainId,
+    kind ?? null,
+  )
+  return deleted === 1
+}
+
+/** @returns how many there were. */
+export async function deleteSessionsExcept(tx: Transaction, actorId: string, chainId: string): Promise<number> {
+  return tx.run(`DELETE FROM token_chain WHERE actor_id = $1 AND kind = 'session' AND chain_id <> $2`, actorId, chainId)
+}
+
+export async function deleteChainsOfActor(tx: Transaction, actorId: string): Promise<number> {
+  return tx.run('DELETE FROM token_chain WHERE actor_id = $1', actorId)
+}
+
+export async function deleteChainsOfClient(tx: Transaction, clientId: string): Promise<number> {
+  return tx.run('DELETE FROM token_chain WHERE client_id = $1', clientId)
+}
+
+/** Those that can still be used, the last used first. */
+export async function findLivingChains(q: Queries, actorId: string, kind: ChainKind, now: number): Promise<Chain[]> {
+  const rows = await q.all<ChainRow>(
+    `SELECT ${columns} FROM token_chain c
+     WHERE c.actor_id = $1 AND c.kind = $2 AND c.ends_at >= $3 AND EXISTS (
+       SELECT 1 FROM token t WHERE t.actor_id = c.actor_id AND t.chain_id = c.chain_id AND t.expires_at >= $3
+         AND t.used_at IS NULL)
+     ORDER BY c.last_used_at DESC, c.chain_id`,
+    actorId,
+    kind,
+    now,
+  )
+  return rows.map(toChain)
+}
+
+/** One statement; changes nothing when another process noted a use after `before`. */
+export async function touchChain(
+  tx: Transaction,
+  actorId: string,
+  chainId: string,
+  now: number,
+  before: number,
+): Promise<void> {
+  await tx.run(
+    'UPDATE token_chain SET last_used_at = $3 WHERE actor_id = $1 AND chain_id = $2 AND last_used_at <= $4',
+    actorId,
+    chainId,
+    now,
+    before,
+  )
+}
+
+/**
+ * Deletes up to `limit` tokens that expired before `now`, and the chains that this left without any; what somebody is
+ * at work on stays for the next time.
+ *
+ * @returns how many tokens went.
+ */
+export async function purgeTokens(tx: Transaction, now: number, limit: number): Promise<number> {
+  const gone = await tx.all<{ actor_id: string; chain_id: string }>(
+    `DELETE FROM token WHERE hash IN (
+       SELECT hash FROM token WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 /*postgres: FOR UPDATE SKIP LOCKED */)
+     RETURNING actor_id, chain_id`,
+    now,
+    limit,
+  )
+  if (gone.length === 0) return 0
+  await tx.run(
+    `DELETE FROM token_chain WHERE (actor_id, chain_id) IN (
+       SELECT c.actor_id, c.chain_id FROM token_chain c
+       WHERE (c.actor_id, c.chain_id) IN (SELECT actor_id, chain_id FROM rows($1, actor_id TEXT, chain_id TEXT) AS left_over)
+         AND NOT EXISTS (SELECT 1 FROM token t WHERE t.actor_id = c.actor_id AND t.chain_id = c.chain_id)
+       /*postgres: FOR UPDATE SKIP LOCKED */)`,
+    JSON.stringify(gone.map(({ actor_id, chain_id }) => [actor_id, chain_id])),
+  )
+  return gone.length
+}
