@@ -117,6 +117,7 @@ ${[
 function who(route: Route): string {
   if (route.access === 'service' || route.access === 'public') return 'everybody'
   if (route.access === 'open') return 'judged by what is asked for'
+  if (route.access === 'www') return 'the owner, in a session'
   const permission = new Permission()
   const operation = { category: route.access, right: rightOf(route.method) }
   const callers: [string, Caller][] = [

@@ -9,7 +9,8 @@ import { refusal } from '../permission/permission.ts'
 import type { ConnectedVia } from '../trust/contacts.ts'
 import { acceptsPages } from './accepts.ts'
 import { type Answer, redirect } from './answer.ts'
-import { errorAnswer, logError, toServiceError } from './error-answer.ts'
+import { antiForgeryValue, type ForgeryRule, refuseForgery } from './anti-forgery.ts'
+import { errorAnswer, errorPage, logError, toServiceError } from './error-answer.ts'
 import type { Incoming } from './incoming.ts'
 import { methodOf, overriddenMethod } from './method.ts'
 import { maxQueryFields, Params } from './params.ts'
@@ -21,6 +22,7 @@ import {
   type Exchange,
   type Method,
   type OpenActorRoute,
+  type PageRoute,
   rightOf,
   type Route,
   type ServiceRoute,
@@ -36,13 +38,19 @@ const longestAddress = 8192
 export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
   const table = new RouteTable(routes)
   const headers = securityHeaders(parts.baseUrl)
+  const forgeryRule: ForgeryRule = {
+    origin: new URL(parts.baseUrl).origin,
+    isTrustedOrigin: () => false,
+    maxBodyBytes: parts.config.maxBodyBytes,
+    maxJsonDepth: parts.config.maxJsonDepth,
+  }
 
   return (request) => {
     const requestId = requestIdOf(request.header('x-request-id'))
     const context: RequestContext = { requestId, actorId: null, peerId: null }
     return runInContext(context, async () => {
       const started = performance.now()
-      const tracker: Tracker = { context, routeId: 'none', method: 'other' }
+      const tracker: Tracker = { context, routeId: 'none', method: 'other', isPage: false }
       parts.metrics.requestsRunning(1)
       let answer: Answer
       try {
@@ -50,7 +58,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       } catch (error) {
         const failure = toServiceError(error)
         logError(parts.log, failure)
-        answer = errorAnswer(failure)
+        answer = tracker.isPage ? await errorPage(failure, parts, requestId) : errorAnswer(failure)
       }
       parts.metrics.requestsRunning(-1)
       const seconds = (performance.now() - started) / 1000
@@ -72,12 +80,17 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     if (slashless === 'redirect')
       return redirect(307, `${parts.baseUrl}${path.slice(0, -1)}${request.query === '' ? '' : `?${request.query}`}`)
     const query = Params.parse(request.query, maxQueryFields, 'query')
+    // A person may have mistyped an address.
+    tracker.isPage = acceptsPages(request)
     const { match, effective } = await matchFor(request, method, slashless, query)
     const { route, params, rest } = match
+    if (route.access !== 'www' && route.page !== true) tracker.isPage = false
     tracker.routeId = route.id
     tracker.method = effective
     const exchange: Exchange = { request, method: effective, parts, query, params, rest }
-    return route.access === 'service' ? route.handler(exchange) : answerForActor(route, exchange, tracker.context)
+    if (route.access !== 'service') return answerForActor(route, exchange, tracker.context)
+    await refuseForged(route, exchange)
+    return route.handler(exchange)
   }
 
   async function matchFor(
@@ -112,9 +125,11 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       request.hasRepeated('authorization'),
     )
     const isBrowser = acceptsPages(request)
+    if (route.access === 'www') return answerPage(route, { ...exchange, actor }, credential, context)
     if (route.access === 'open') {
       let known: Caller = anonymous
-      const authenticated = async (): Promise<Caller> => (known = await callerOf(credential, actor, context))
+      const authenticated = async (): Promise<Caller> =>
+        (known = await callerOf(credential, actor, route, exchange, context))
       const authorised = async (): Promise<Caller> => {
         await authenticated()
         refuseUnlessAllowed(route, exchange, known)
@@ -132,7 +147,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     if (credential.kind === 'none' && isBrowser) return toSignIn()
     let caller: Caller
     try {
-      caller = await callerOf(credential, actor, context)
+      caller = await callerOf(credential, actor, route, exchange, context)
       refuseUnlessAllowed(route, exchange, caller)
     } catch (error) {
       if (isBrowser && route.signsIn === true && isLackOfRights(error)) return toSignIn()
@@ -143,22 +158,63 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     return answer
   }
 
+  async function answerPage(
+    route: PageRoute,
+    exchange: Exchange & { readonly actor: Actor },
+    credential: Credential,
+    context: RequestContext,
+  ): Promise<Answer> {
+    const { actor } = exchange
+    const isBrowser = acceptsPages(exchange.request)
+    // The passphrase is no browser session, right or wrong.
+    if (credential.kind === 'basic' || (credential.kind === 'none' && isBrowser)) return toSignIn()
+    let caller: Caller
+    try {
+      caller = await callerOf(credential, actor, route, exchange, context)
+      refuseUnlessAllowed(route, exchange, caller)
+    } catch (error) {
+      if (isBrowser && isLackOfRights(error)) return toSignIn()
+      throw error
+    }
+    const csrfToken = credential.kind === 'bearer' ? antiForgeryValue(credential.token) : ''
+    return route.handler({ ...exchange, caller, csrfToken })
+  }
+
   function toSignIn(): Answer {
     return redirect(302, `${parts.baseUrl}/login`, { Vary: 'Accept' })
   }
 
-  async function callerOf(credential: Credential, actor: Actor, context: RequestContext): Promise<Caller> {
+  async function callerOf(
+    credential: Credential,
+    actor: Actor,
+    route: Route,
+    exchange: Exchange,
+    context: RequestContext,
+  ): Promise<Caller> {
     const caller = await parts.authentication.authenticate(credential, actor)
     if (caller.kind === 'anonymous') throw parts.authentication.unauthorized('Authentication required')
+    await refuseForged(route, exchange)
     if (caller.kind === 'peer') context.peerId = caller.peerId
     return caller
   }
 
-  function refuseUnlessAllowed(route: ActorRoute | OpenActorRoute, { method, params }: Exchange, caller: Caller): void {
+  async function refuseForged(route: Route, { request, method }: Exchange): Promise<void> {
+    const changes = method !== 'GET' || request.method === 'POST' || route.acts === true
+    if (changes && route.takesForeignPosts !== true) await refuseForgery(request, forgeryRule)
+  }
+
+  function refuseUnlessAllowed(
+    route: ActorRoute | PageRoute | OpenActorRoute,
+    { method, params }: Exchange,
+    caller: Caller,
+  ): void {
     const category = route.access === 'open' ? route.category : route.access
     if (category === undefined) throw new Error(`Route ${route.id} asks for rights and names none`)
     const wanted = { category, right: rightOf(method) }
-    const asOwner = route.owner === undefined ? null : judgeOwner(caller, params[route.owner.param] ?? '', route.owner)
+    const asOwner =
+      !('owner' in route) || route.owner === undefined
+        ? null
+        : judgeOwner(caller, params[route.owner.param] ?? '', route.owner)
     const verdict = asOwner ?? parts.permission.mayTouch(caller, wanted)
     if (!verdict.allowed) throw refusal(caller, wanted, verdict)
   }
@@ -201,6 +257,8 @@ interface Tracker {
   routeId: string
   /** Of the route table; whatever a stranger calls a method never becomes a label. */
   method: Method | 'other'
+  /** Whether a refusal is shown as a page. */
+  isPage: boolean
 }
 
 /** `/<actor>/` has one spelling, without the slash; `/<actor>/properties/` is taken as `/<actor>/properties`. */

@@ -90,7 +90,7 @@ function described(route: Route): [path: string, method: string, operation: Oper
 
 function security(route: Pick<Route, 'access'>): Operation {
   if (route.access === 'service' || route.access === 'public') return { security: [] }
-  const known = [{ basic: [] }, { bearer: [] }]
+  const known = route.access === 'www' ? [{ bearer: [] }] : [{ basic: [] }, { bearer: [] }]
   return { security: route.access === 'open' ? [{}, ...known] : known }
 }
 

@@ -44,6 +44,12 @@ interface RouteBase extends Documentation {
   readonly method: Method
   /** `:name` takes one segment, a final `*` any number of them (also none). */
   readonly path: string
+  /** People open the address in a browser: what is refused there is shown as a page. */
+  readonly page?: true
+  /** The application's code runs, also on GET: the rule against forged requests holds as for a change. */
+  readonly acts?: true
+  /** Pages of other sites post here, and no cookie is a credential for what they ask: the rule does not hold. */
+  readonly takesForeignPosts?: true
 }
 
 /** Answers without looking at an actor or a caller. */
@@ -79,9 +85,20 @@ export interface OpenActorRoute extends RouteBase {
   readonly handler: (exchange: OpenExchange) => Promise<Answer> | Answer
 }
 
+export interface PageExchange extends ActorExchange {
+  /** For the field `csrf_token` of the forms. */
+  readonly csrfToken: string
+}
+
+/** A page of the owner, for a session alone: the passphrase opens none. Browsers without a session are sent to sign-in. */
+export interface PageRoute extends RouteBase {
+  readonly access: 'www'
+  readonly handler: (exchange: PageExchange) => Promise<Answer> | Answer
+}
+
 /** Below an actor, for callers whose rights reach into the category. */
 export interface ActorRoute extends RouteBase {
-  readonly access: Category
+  readonly access: Exclude<Category, 'www'>
   /** The peer that the path names may come here too, or it alone. */
   readonly owner?: OwnerRule
   /** A browser whose credentials do not suffice is sent to sign-in here, as one without any is everywhere. */
@@ -89,7 +106,7 @@ export interface ActorRoute extends RouteBase {
   readonly handler: (exchange: ActorExchange) => Promise<Answer> | Answer
 }
 
-export type Route = ServiceRoute | PublicActorRoute | OpenActorRoute | ActorRoute
+export type Route = ServiceRoute | PublicActorRoute | OpenActorRoute | PageRoute | ActorRoute
 
 /** The right that a method asks for, by the coarse rule; handlers ask for the exact one. */
 export function rightOf(method: Method): 'read' | 'write' | 'delete' {

@@ -65,6 +65,19 @@ export function errorResponses(...statuses: readonly number[]): Documentation['r
   )
 }
 
+/** Of a page of the owner. */
+export const pageResponses = {
+  200: { text: 'The page', type: 'text/html' },
+  302: 'Where a browser without a session goes',
+  ...errorResponses(401, 403, 404),
+} as const satisfies Documentation['responses']
+
+/** Of a form on such a page. */
+export const formResponses = {
+  302: 'Done: where to go on, or where a browser without a session goes',
+  ...errorResponses(400, 401, 403, 404, 409, 413, 415, 503),
+} as const satisfies Documentation['responses']
+
 /** What every route below an actor may answer. */
 export const actorErrors = errorResponses(401, 403, 404)
 export const writeErrors = errorResponses(400, 401, 403, 404, 409, 413, 415, 503)

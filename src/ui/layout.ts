@@ -1,14 +1,96 @@
-/** The frame of every page. */
+/** The frames of the pages: one for everybody, one for the owner of an actor. */
 import { html } from 'hono/html'
-import type { Html } from './values.ts'
+import type { ActorPageValues, Html, SiteValues } from './values.ts'
 
-export interface Frame {
-  readonly base_path: string
-  readonly name: string
+export interface Frame extends SiteValues {
   readonly title: string
 }
 
 export function page(frame: Frame, content: Html): Html {
+  return shell(
+    frame,
+    html`${bar(frame, '')}
+<main id="content" class="narrow" tabindex="-1">
+${content}
+</main>`,
+  )
+}
+
+/** The parts of an actor's pages, in the order of the navigation. */
+const sections = [
+  ['', 'Overview'],
+  ['/properties', 'Properties'],
+  ['/trust', 'Relationships'],
+  ['/subscriptions', 'Subscriptions'],
+  ['/apps', 'Connected apps'],
+  ['/activity', 'Activity'],
+] as const
+
+/** A part of the actor's pages: its path below `actor_www`. */
+export type Section = (typeof sections)[number][0]
+
+export interface ActorFrame {
+  readonly title: string
+  /** The part that the page belongs to. */
+  readonly section: Section
+  /** Ways up, outermost first, where the page lies below another one. */
+  readonly trail?: readonly Step[]
+}
+
+export interface Step {
+  readonly text: string
+  readonly href: string
+}
+
+/** A page of the owner. `content` begins with its `h1`. */
+export function actorPage(values: ActorPageValues, frame: ActorFrame, content: Html): Html {
+  return shell(
+    { ...values, title: `${values.error === null ? '' : 'Not done: '}${frame.title}` },
+    html`${bar(values, owner(values))}
+<div class="columns">
+<nav class="sections" aria-label="Your actor"><ul>
+${sections.map(
+  ([path, text]) =>
+    html`<li><a href="${values.actor_www}${path}"${path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${text}</a></li>`,
+)}
+</ul></nav>
+<main id="content" tabindex="-1">
+${frame.trail === undefined ? '' : trail(frame.trail, frame.title)}
+${messages(values)}
+${content}
+</main>
+</div>`,
+  )
+}
+
+/** What was done, or why not. It takes the focus, so that a screen reader tells it although the page is new. */
+function messages({ notice, error }: ActorPageValues): Html {
+  return html`<div aria-live="polite">${
+    notice === null ? '' : html`<p class="notice" role="status" tabindex="-1" autofocus>${notice}</p>`
+  }${error === null ? '' : html`<p class="error" role="alert" id="error" tabindex="-1" autofocus>${error}</p>`}</div>`
+}
+
+function trail(steps: readonly Step[], title: string): Html {
+  return html`<nav class="trail" aria-label="Where you are"><ol>${steps.map(
+    ({ text, href }) => html`<li><a href="${href}">${text}</a></li>`,
+  )}<li aria-current="page">${title}</li></ol></nav>`
+}
+
+function owner(values: ActorPageValues): Html {
+  return html`<div class="owner"><span class="who">${values.creator}</span>
+<form method="post" action="${values.base_path}/oauth/logout">${forgeryField(values)}<button class="quiet" type="submit">Sign out</button></form></div>`
+}
+
+/** Belongs into every form. */
+export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>): Html {
+  return html`<input type="hidden" name="csrf_token" value="${csrf_token}">`
+}
+
+function bar(frame: SiteValues, right: Html | string): Html {
+  return html`<header class="bar"><a class="brand" href="${frame.base_path}/"><img src="${frame.base_path}/assets/troupe.svg" alt="" width="28" height="28">${frame.name}</a>${right}</header>`
+}
+
+function shell(frame: Frame, body: Html): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -20,10 +102,8 @@ export function page(frame: Frame, content: Html): Html {
 <link rel="icon" href="${frame.base_path}/assets/troupe.svg" type="image/svg+xml">
 </head>
 <body>
-<header class="bar"><a class="brand" href="${frame.base_path}/"><img src="${frame.base_path}/assets/troupe.svg" alt="" width="28" height="28">${frame.name}</a></header>
-<main>
-${content}
-</main>
+<a class="skip" href="#content">To the content</a>
+${body}
 </body>
 </html>
 `

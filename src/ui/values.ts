@@ -1,8 +1,19 @@
-/** What the pages are made from, and what they are. */
+/**
+ * What the pages are made from, and what they are. The names are those that templates know (actor-service, "Web UI"), so
+ * that a page of the application's own gets the same values whether it is a function or a template.
+ */
 import type { HtmlEscapedString } from 'hono/utils/html'
 
 /** Text that is safe as HTML: made by `html`, which escapes what is put into it. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>
+
+/** What every page gets. */
+export interface SiteValues {
+  /** The path prefix of the service, empty without one; links begin with it. */
+  readonly base_path: string
+  /** Of the application. */
+  readonly name: string
+}
 
 export interface SignInProvider {
   readonly name: string
@@ -11,13 +22,10 @@ export interface SignInProvider {
 }
 
 /** Values of the factory template (actor-service, "Factory and actor root"). */
-export interface FactoryValues {
+export interface FactoryValues extends SiteValues {
   readonly oauth_urls: Readonly<Record<string, string>>
   readonly oauth_providers: readonly SignInProvider[]
   readonly oauth_enabled: boolean
-  /** The path prefix of the service, empty without one; links begin with it. */
-  readonly base_path: string
-  readonly name: string
   readonly description: string
   /** What went wrong with the form that was sent. */
   readonly error: string | null
@@ -25,11 +33,46 @@ export interface FactoryValues {
   readonly creator: string
 }
 
-export interface CreatedValues {
-  readonly base_path: string
-  readonly name: string
+export interface CreatedValues extends SiteValues {
   readonly id: string
   readonly url: string
   readonly creator: string
   readonly passphrase: string
+}
+
+/** An error, where a page was asked for. */
+export interface FailedValues extends SiteValues {
+  /** What could not be done, in a sentence. */
+  readonly error: string
+  readonly status_code: number
+  /** For whoever asks the operator about it. */
+  readonly request_id: string
+}
+
+/** What every page below `/<actor>/www` gets (R-WEB-02). */
+export interface ActorPageValues extends SiteValues {
+  readonly id: string
+  readonly creator: string
+  /** The address of this page. */
+  readonly url: string
+  /** Path of the actor, the prefix included: `/<prefix>/<actor>`. Links to the API begin with it. */
+  readonly actor_root: string
+  /** Path of its pages: `/<prefix>/<actor>/www`. */
+  readonly actor_www: string
+  /** Goes into every form as the field `csrf_token`. */
+  readonly csrf_token: string
+  /** What was just done, in a sentence: shown once, after a form. */
+  readonly notice: string | null
+  /** Why the form that was sent was not taken. */
+  readonly error: string | null
+}
+
+export interface DashboardValues extends ActorPageValues {
+  readonly passphrase: string
+  /** How many simple properties, and how many lists. */
+  readonly property_count: number
+  readonly list_count: number
+  readonly relationship_count: number
+  /** Relationships that wait for the owner's approval. */
+  readonly waiting_count: number
 }

@@ -17,6 +17,8 @@ interface Cost {
   readonly refusal?: number
   /** Asked by the peer that the path names, because nobody else may. */
   readonly byNamedPeer?: true
+  /** A page: asked by a session of the owner, because the passphrase opens none. */
+  readonly bySession?: true
 }
 
 interface Case extends Cost {
@@ -25,6 +27,7 @@ interface Case extends Cost {
   readonly path: string
   /** A text goes out as it is, anything else as JSON. */
   readonly body?: unknown
+  readonly form?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly status: number
 }
@@ -105,6 +108,8 @@ const costs: Readonly<Record<string, Cost>> = {
   postCallback: { statements: 1, rules: 0 },
   putCallback: { statements: 1, rules: 0 },
   deleteCallback: { statements: 1, rules: 0 },
+  dashboard: { statements: 3, rules: null, bySession: true },
+  firstSteps: { statements: 1, rules: null, bySession: true },
   devtestProxyCreate: { statements: 17, rules: null },
   devtestProxyGet: { statements: 16, rules: null },
   devtestProxyPut: { statements: 16, rules: null },
@@ -312,11 +317,13 @@ async function fill(actor: TestActor): Promise<void> {
 }
 
 async function send(service: TestService, request: Case, actor: TestActor, authorization: string): Promise<Response> {
-  const { method, path, body, headers } = request
+  const { method, path, headers } = request
+  const isForm = request.form !== undefined
+  const body = isForm ? new URLSearchParams(request.form).toString() : request.body
   const isJson = body !== undefined && typeof body !== 'string'
   return service.request(path.replace(':actor', actor.id), {
     method,
-    headers: { authorization, ...(isJson ? { 'content-type': 'application/json' } : {}), ...headers },
+    headers: { authorization, ...(isForm ? form : isJson ? { 'content-type': 'application/json' } : {}), ...headers },
     ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : body }),
   })
 }
@@ -370,8 +377,9 @@ forEachService((start) => {
       for (const size of ['little', 'much'] as const) {
         const owned = await actorFor(request, size)
         const named = request.byNamedPeer === true ? `Bearer ${tokenOfNamed(owned)}` : null
+        const session = request.bySession === true ? `Bearer ${callers.session(owned.id)}` : null
         service.reset()
-        const answer = await send(service, request, owned, named ?? owned.authorization)
+        const answer = await send(service, request, owned, named ?? session ?? owned.authorization)
         await answer.text()
         assert.deepEqual([answer.status, service.statements.length], [status, statements], `the owner of ${size}`)
         if (named !== null) continue

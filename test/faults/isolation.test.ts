@@ -123,8 +123,9 @@ const forAskers = [
   'putCallback',
   'deleteCallback',
 ]
+/** Pages are for sessions alone: test/stories/pages-access.test.ts goes through every caller for each of them. */
 const forCallers = routes.filter(
-  ({ id, access }) => access !== 'service' && access !== 'public' && !forAskers.includes(id),
+  ({ id, access }) => !['service', 'public', 'www'].includes(access) && !forAskers.includes(id),
 )
 const forEverybody = routes.filter(({ access }) => access === 'service' || access === 'public')
 

@@ -25,6 +25,8 @@ export interface Sample {
   readonly path: string
   /** Sent as JSON. */
   readonly body?: unknown
+  /** Sent as the form of a page. */
+  readonly form?: Readonly<Record<string, string>>
   /** The answer to the owner of the actor, or to the peer where nobody else may ask. */
   readonly status: number
   /** The peer that the path names, where that one may ask. */
@@ -122,6 +124,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   postCallback: { path: '/:actor/callbacks/ring', body: {}, status: 200 },
   putCallback: { path: '/:actor/callbacks/ring', body: {}, status: 200 },
   deleteCallback: { path: '/:actor/callbacks/ring', status: 200 },
+  dashboard: { path: '/:actor/www', status: 200 },
+  firstSteps: { path: '/:actor/www/init', status: 200 },
   devtestProxyCreate: { path: '/:actor/devtest/proxy/create', body: { color: 'red' }, status: 200 },
   devtestProxyGet: { path: '/:actor/devtest/proxy/properties/color', status: 200 },
   devtestProxyPut: { path: '/:actor/devtest/proxy/properties/color', body: 'red', status: 204 },
@@ -140,15 +144,22 @@ export function sampleOf(route: Route): Sample {
 
 /** The sample's request to one actor. */
 export function requestOf(route: Route, actorId: string, headers: Record<string, string>): [string, RequestInit] {
-  const { path, body } = sampleOf(route)
+  const { path } = sampleOf(route)
+  const { type, text } = bodyOf(sampleOf(route))
   return [
     path.replace(':actor', actorId),
     {
       method: route.method,
-      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { ...(type === undefined ? {} : { 'content-type': type }), ...headers },
+      ...(text === undefined ? {} : { body: text }),
     },
   ]
+}
+
+function bodyOf({ body, form }: Sample): { readonly type?: string; readonly text?: string } {
+  if (form !== undefined)
+    return { type: 'application/x-www-form-urlencoded', text: new URLSearchParams(form).toString() }
+  return body === undefined ? {} : { type: 'application/json', text: JSON.stringify(body) }
 }
 
 /** A method, an action that changes the actor, a resource and a callback; each tells what it did in `done`. */

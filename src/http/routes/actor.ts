@@ -10,6 +10,7 @@ export const actorRoutes: readonly Route[] = [
     method: 'GET',
     path: '/:actor',
     access: 'actor',
+    page: true,
     signsIn: true,
     summary: 'The actor; a browser is sent to its pages or to sign-in',
     responses: { 200: { text: 'The actor', schema: actorSchema }, 302: 'Where a browser goes', ...actorErrors },

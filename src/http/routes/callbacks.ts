@@ -78,6 +78,7 @@ export const callbackRoutes: readonly Route[] = [
       method,
       path: `${path}/*`,
       access: 'open',
+      acts: true,
       summary: 'A callback of the application',
       ...(method === 'POST' || method === 'PUT' ? { request: { 'application/json': anyValue } } : {}),
       responses: {

@@ -17,6 +17,7 @@ export const factoryRoutes: readonly Route[] = [
     method: 'GET',
     path: '/',
     access: 'service',
+    page: true,
     summary: 'The front page: sign in, or create an actor',
     responses: { 200: { text: 'The page', type: 'text/html' } },
     handler: ({ parts }) => frontPage(parts, 200),
@@ -26,6 +27,7 @@ export const factoryRoutes: readonly Route[] = [
     method: 'GET',
     path: '/login',
     access: 'service',
+    page: true,
     summary: 'The sign-in page',
     responses: { 200: { text: 'The page', type: 'text/html' } },
     handler: ({ parts }) => frontPage(parts, 200),
@@ -35,6 +37,8 @@ export const factoryRoutes: readonly Route[] = [
     method: 'POST',
     path: '/',
     access: 'service',
+    page: true,
+    takesForeignPosts: true,
     summary: 'Creates an actor',
     request: {
       'application/json': {

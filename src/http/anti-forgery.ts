@@ -1,0 +1,93 @@
+/**
+ * Against requests that another site makes a browser send: whoever comes with a cookie has to show that a page of this
+ * service sent the request. A credential in the Authorization header needs no such proof, because browsers add none.
+ */
+import { createHmac } from 'node:crypto'
+import { cookieValue, sessionCookie } from '../auth/credentials.ts'
+import { ServiceError } from '../errors.ts'
+import { sameSecret } from '../secret/hash.ts'
+import { type BodyLimits, readFormText } from './body.ts'
+import type { Incoming } from './incoming.ts'
+import { maxFormFields, Params } from './params.ts'
+
+/** The hidden field of every form, and the header of scripts. */
+export const antiForgeryField = 'csrf_token'
+export const antiForgeryHeader = 'x-csrf-token'
+
+/**
+ * The value that belongs to a secret of the browser (its session, or the cookie that marks it). Only the pages of this
+ * service can tell it, and it tells nothing about the secret.
+ */
+export function antiForgeryValue(browserSecret: string): string {
+  return createHmac('sha256', browserSecret).update('anti-forgery').digest('base64url')
+}
+
+/** Of a session, whichever way it was given out. Who comes with one of these has to prove more than that. */
+const sessionCookies = [sessionCookie, 'access_token', 'refresh_token']
+
+/** The secret that the browser's forms are bound to; null where no cookie can be the credential. */
+export function browserSecretOf(request: Incoming): string | null {
+  if (request.header('authorization') !== undefined) return null
+  const cookies = request.header('cookie')
+  if (cookies === undefined) return null
+  for (const name of sessionCookies) {
+    const value = cookieValue(cookies, name)
+    if (value !== undefined) return value
+  }
+  return null
+}
+
+/** What the browser itself says about where a request comes from; `unknown` where it says nothing that helps. */
+export function originOf(request: Incoming, serviceOrigin: string): 'same' | 'other' | 'unknown' {
+  switch (request.header('sec-fetch-site')) {
+    case 'same-origin':
+    // The person typed the address or opened a bookmark.
+    case 'none':
+      return 'same'
+    case 'same-site':
+    case 'cross-site':
+      return 'other'
+    default: {
+      // An older browser. Our own pages send `null`, because of their referrer policy (RFC 6454, 7.3).
+      const origin = request.header('origin')
+      if (origin === undefined || origin === 'null') return 'unknown'
+      return origin === serviceOrigin ? 'same' : 'other'
+    }
+  }
+}
+
+export interface ForgeryRule extends BodyLimits {
+  /** Of this service: scheme, host and port. */
+  readonly origin: string
+  /** Sites of others that may use the cookie: those that are named for single-page applications. */
+  readonly isTrustedOrigin: (origin: string) => boolean
+}
+
+/** @throws ServiceError `forged_request` when a request with a session's cookie comes from elsewhere, or nothing shows where from. */
+export async function refuseForgery(request: Incoming, rule: ForgeryRule): Promise<void> {
+  const browserSecret = browserSecretOf(request)
+  if (browserSecret === null) return
+  const from = originOf(request, rule.origin)
+  if (from === 'same') return
+  if (from === 'other') {
+    if (rule.isTrustedOrigin(request.header('origin') ?? '')) return
+    throw forged('another site sent the request')
+  }
+  const shown = request.header(antiForgeryHeader) ?? (await fieldOf(request, rule))
+  if (shown === undefined || !sameSecret(shown, antiForgeryValue(browserSecret)))
+    throw forged(shown === undefined ? 'nothing shows where it comes from' : 'the anti-forgery value is wrong')
+}
+
+async function fieldOf(request: Incoming, limits: BodyLimits): Promise<string | undefined> {
+  if (request.method !== 'POST') return undefined
+  const text = await readFormText(request, limits)
+  return text === null ? undefined : Params.parse(text, maxFormFields, 'form').get(antiForgeryField)
+}
+
+function forged(reason: string): ServiceError {
+  return new ServiceError(
+    'forged_request',
+    'Cannot do this: the request was not sent by a page of this service. Open the page anew and try again.',
+    { reason },
+  )
+}

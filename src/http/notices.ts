@@ -1,0 +1,29 @@
+/**
+ * What a page says after a form was taken: the answer to the form is a redirect, so the sentence travels in a cookie of the
+ * browser, as the name of one of these. An address could be made up by anybody, such a cookie only by this service.
+ */
+import { cookieValue } from '../auth/credentials.ts'
+import type { Incoming } from './incoming.ts'
+
+export const notices = {
+  saved: 'Saved.',
+  created: 'Created.',
+  added: 'Added.',
+  deleted: 'Deleted.',
+} as const
+
+export type Notice = keyof typeof notices
+
+const name = '__Host-notice'
+const attributes = 'Path=/; Secure; HttpOnly; SameSite=Lax'
+
+export function noticeCookie(notice: Notice): string {
+  return `${name}=${notice}; Max-Age=60; ${attributes}`
+}
+
+export const noticeShown = `${name}=; Max-Age=0; ${attributes}`
+
+export function noticeOf(request: Incoming): string | null {
+  const given = cookieValue(request.header('cookie'), name)
+  return given !== undefined && Object.hasOwn(notices, given) ? notices[given as Notice] : null
+}

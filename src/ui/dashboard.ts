@@ -1,0 +1,29 @@
+/** `/<actor>/www`: what the actor is and holds, at a glance. */
+import { html } from 'hono/html'
+import { actorPage } from './layout.ts'
+import type { DashboardValues, Html } from './values.ts'
+import { count } from './words.ts'
+
+export function dashboardPage(values: DashboardValues): Html {
+  const { actor_www, actor_root } = values
+  const address = values.url.slice(0, -'/www'.length)
+  return actorPage(
+    values,
+    { title: 'Overview', section: '' },
+    html`
+<h1>Your actor</h1>
+<p class="lead">Your own corner of ${values.name}: only you, and those you allow, can read or change it.</p>
+<ul class="tiles">
+<li><a class="tile" href="${actor_www}/properties"><strong>${values.property_count + values.list_count}</strong> <span>${values.property_count + values.list_count === 1 ? 'property' : 'properties'}</span> <small>${count(values.list_count, 'list')} among them</small></a></li>
+<li><a class="tile" href="${actor_www}/trust"><strong>${values.relationship_count}</strong> <span>${values.relationship_count === 1 ? 'relationship' : 'relationships'}</span> <small>${values.waiting_count === 0 ? 'nothing waits for you' : html`<b>${values.waiting_count} for you to decide</b>`}</small></a></li>
+</ul>
+<section class="card" aria-labelledby="address">
+<h2 id="address">Where it lives</h2>
+<dl class="facts">
+<dt>Address, for other actors and programs</dt><dd><code>${address}</code></dd>
+<dt>Owner</dt><dd><code>${values.creator}</code></dd>
+</dl>
+<p>Programs read and write here as you do: begin with the <a href="${values.base_path}/openapi.json">description of the API</a>, or look at <a href="${actor_root}/meta">what it tells everybody</a>. <a href="${actor_www}/init">First steps</a></p>
+</section>`,
+  )
+}
