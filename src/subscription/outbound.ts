@@ -51,7 +51,11 @@ export function keptByOthers(
 ): ReadonlySet<string> {
   const others = ofPeer.filter(
     (other) =>
-      other.subtarget !== '' && other.resource === '' && !covers(other, subscription) && covers(subscription, other),
+      other.subtarget !== '' &&
+      other.resource === '' &&
+      !other.isUnknown &&
+      !covers(other, subscription) &&
+      covers(subscription, other),
   )
   return new Set(others.filter((other) => storesFor(other, ofPeer)).map(({ subtarget }) => subtarget))
 }

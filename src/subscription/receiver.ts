@@ -55,6 +55,9 @@ export interface ReceiverParts {
 /** One number with what it brought. */
 type Item = Kept & { readonly sequence: number }
 
+/** What was known when a whole was asked for. */
+type Seen = Pick<OutboundSubscription, 'gapDueAt'> & { readonly sequence: number | null }
+
 /** A subscription in its actor's turn. */
 interface Locked {
   readonly subscription: OutboundSubscription
@@ -200,23 +203,25 @@ export class Receiver {
       await this.#fetchSoon(key, true)
       throw unavailable(whole.reason)
     }
-    await this.replace(key, whole, null)
+    if (await this.replace(key, whole, { ...subscription, sequence: null })) return
+    throw unavailable('everything was to be fetched anew meanwhile')
   }
 
   /**
    * Puts a whole into the place of what there is, and what waited for it after that.
    *
-   * @param seen the number that was the last one applied when the whole was asked for; null when whatever was applied
-   *   since gives way.
-   * @returns false when something was applied since.
+   * @param seen the subscription when the whole was asked for; without a number whatever was applied since gives way.
+   * @returns false when something was applied since, or a newer whole was asked for: that of a relationship made anew, or
+   *   of rights that changed.
    */
-  async replace(key: OutboundKey, whole: Extract<Whole, { kind: 'whole' }>, seen: number | null): Promise<boolean> {
+  async replace(key: OutboundKey, whole: Extract<Whole, { kind: 'whole' }>, seen: Seen): Promise<boolean> {
     const { store, now, policy } = this.#parts
     const { fetched, sequence, isMoving } = whole
     const done = await store.writeActor(key.actorId, async (tx) => {
       const locked = await lock(tx, key)
       if (locked === null) throw noSubscription()
-      if (seen !== null && locked.state.sequence !== seen) return null
+      if (seen.sequence !== null && locked.state.sequence !== seen.sequence) return null
+      if (locked.subscription.resyncPending && locked.subscription.gapDueAt !== seen.gapDueAt) return null
       const verdict = judgeResync(locked.state, sequence, now(), policy)
       const { subscription, state, isStored } = locked
       const own = new Map([...fetched, ...[...locked.keptByOthers].map((name) => [name, { kind: 'kept' }] as const)])
@@ -280,12 +285,12 @@ export class Receiver {
     await store.writeActor(key.actorId, (tx) => deletePendingAbove(tx, key, sequence, askedAt))
   }
 
-  /** Nothing is missing (any more), as far as the peer says. */
+  /** No number is missing (any more), as far as the peer says. What makes the whole necessary stays. */
   async settle(key: OutboundKey): Promise<void> {
     await this.#parts.store.writeActor(key.actorId, async (tx) => {
       const locked = await lock(tx, key)
-      if (locked === null || locked.state.pending.length > 0) return
-      await this.#save(tx, locked, { gapDueAt: null, resyncPending: false, isUnknown: false, attempts: 0 })
+      if (locked === null || locked.subscription.resyncPending || locked.state.pending.length > 0) return
+      await this.#save(tx, locked, { gapDueAt: null, isUnknown: false, attempts: 0 })
     })
   }
 
@@ -302,18 +307,30 @@ export class Receiver {
   }
 
   /**
-   * The peer does not know it: nobody asks again until somebody wants to, or the peer calls; then the whole is fetched.
-   * The others have to see for themselves what it kept for them.
+   * The peer does not know it. The others have to see for themselves what it kept for them, and they tell whether it alone
+   * is gone: it stays due, at `dueAt`, until that is decided, in this process or in another one.
    */
-  async rest(key: OutboundKey): Promise<void> {
+  async doubt(key: OutboundKey, dueAt: number): Promise<void> {
     const { store, now, afterCommit, wake } = this.#parts
     await store.writeActor(key.actorId, async (tx) => {
       const locked = await lock(tx, key)
       if (locked === null) return
-      await this.#save(tx, locked, { gapDueAt: null, resyncPending: true, isUnknown: true, attempts: 0 })
+      await this.#save(tx, locked, { gapDueAt: dueAt, resyncPending: true, isUnknown: true })
       if (locked.subscription.isUnknown) return
       await markForFetch(tx, key, now())
       afterCommit(tx, wake)
+    })
+  }
+
+  /**
+   * It alone is gone: nobody asks again until somebody wants to, or the peer calls, or anything changes of the
+   * relationship; then the whole is fetched. Unless that happened since it was to be due at `dueAt`.
+   */
+  async rest(key: OutboundKey, dueAt: number): Promise<void> {
+    await this.#parts.store.writeActor(key.actorId, async (tx) => {
+      const subscription = await findOutbound(tx, key)
+      if (subscription === null || !subscription.isUnknown || subscription.gapDueAt !== dueAt) return
+      await saveProgress(tx, key, { ...subscription, gapDueAt: null, attempts: 0 })
     })
   }
 

@@ -9,7 +9,7 @@ import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import type { Trust } from '../trust/trust.ts'
 import type { PeerData, Poll } from './baseline.ts'
-import { deleteOutbound, findOutbound, findOutboundOf, insertOutbound, markForFetch } from './outbound-store.ts'
+import { deleteOutbound, findOutbound, findOutboundOf, insertOutbound, markAllForFetch } from './outbound-store.ts'
 import { covers, type OutboundKey, type OutboundSubscription } from './outbound.ts'
 import type { Scope } from './inbound.ts'
 import { callable, noSubscription, type Receiver } from './receiver.ts'
@@ -27,8 +27,8 @@ export interface SubscribingParts {
   /** What is known about a peer besides its data: fetched after subscribing and with every synchronisation. */
   readonly refreshFacts: (actor: Access['actor'], peerId: string, when: 'subscribed' | 'synchronised') => Promise<void>
   readonly findActor: (actorId: string) => Promise<Access['actor'] | null>
-  /** The peer ended the relationship, as it turned out. */
-  readonly endTrust: (actor: Access['actor'], peerId: string) => Promise<void>
+  /** The peer ended the relationship, as it turned out. One that was made anew since it was asked stays. */
+  readonly endTrust: (actor: Access['actor'], asked: Trust) => Promise<void>
   readonly now: () => number
   readonly log: Log
 }
@@ -64,6 +64,10 @@ export interface PeerSync {
 
 /** The peer calls back before the whole is fetched; should this process die meanwhile, another one fetches it then. */
 const firstFetchMs = 60_000
+/** Longer than asking a peer about all its subscriptions takes. */
+const decideMs = 60_000
+/** Who asked for one subscription alone has the answer; about the others the peer is asked soon after. */
+const decideSoonMs = 5000
 const longestId = 256
 const mostRounds = 16
 
@@ -107,7 +111,7 @@ export class Subscribing {
       await insertOutbound(tx, subscription)
       afterCommit(tx, wake)
     })
-    await this.#syncOne(trust, subscription, true)
+    await this.#syncOne(trust, subscription, { asked: true, decidedAt: now() + decideSoonMs })
     await refreshFacts(actor, peerId, 'subscribed')
     return { subscription, location }
   }
@@ -146,10 +150,21 @@ export class Subscribing {
     return this.#end(key, false)
   }
 
-  #end(key: OutboundKey, tell: boolean): Promise<boolean> {
+  /** The peer does not know it. Unless it spoke of it since. */
+  #endDead(key: OutboundKey): Promise<boolean> {
+    return this.#end(key, false, ({ isUnknown }) => isUnknown)
+  }
+
+  #end(
+    key: OutboundKey,
+    tell: boolean,
+    isMeant: (found: OutboundSubscription) => boolean = () => true,
+  ): Promise<boolean> {
     const { store, afterCommit, wake } = this.#parts
     return store.writeActor(key.actorId, async (tx) => {
       const trust = tell ? await findTrust(tx, key.actorId, key.peerId) : null
+      const found = await findOutbound(tx, key)
+      if (found === null || !isMeant(found)) return false
       if (!(await deleteOutbound(tx, key))) return false
       await this.#forget(tx, key)
       if (callable(trust) !== null && trust !== null) await this.#tellEnded(tx, trust, key.subscriptionId)
@@ -169,7 +184,8 @@ export class Subscribing {
       key,
       (found) => !covering.some((other) => covers(other, name(found)) || other.subtarget === found),
     )
-    await markForFetch(tx, key, this.#parts.now())
+    // Of those that are left the peer may know none.
+    await markAllForFetch(tx, key, this.#parts.now())
   }
 
   async #tellEnded(tx: Transaction, trust: Trust, subscriptionId: string): Promise<void> {
@@ -197,7 +213,7 @@ export class Subscribing {
     )
     const trust = callable(found[0])
     if (trust === null || found[1] === null) throw noSubscription()
-    return this.#syncOne(trust, found[1], true)
+    return this.#syncOne(trust, found[1], { asked: true, decidedAt: this.#parts.now() + decideSoonMs })
   }
 
   /** As `sync`, because a number is missing: the whole is fetched only when the missing ones cannot be had. */
@@ -207,13 +223,22 @@ export class Subscribing {
     )
     const trust = callable(found[0])
     if (trust === null || found[1] === null) return
-    if (!isGone(await this.#syncOne(trust, found[1], false))) return
+    const decidedAt = this.#parts.now() + decideMs
+    if (!isGone(await this.#syncOne(trust, found[1], { asked: false, decidedAt }))) return
     // One that the peer does not know may be dead, and so may the relationship: the others tell.
     const actor = await this.#parts.findActor(key.actorId)
     if (actor !== null) await this.syncPeer(actor, key.peerId)
   }
 
-  async #syncOne(trust: Trust, subscription: OutboundSubscription, asked: boolean): Promise<SyncResult> {
+  /**
+   * @param how.asked somebody wants to know, so that the whole is fetched when nothing is known to be missing.
+   * @param how.decidedAt Unix milliseconds: when the peer is asked again about one that it does not know.
+   */
+  async #syncOne(
+    trust: Trust,
+    subscription: OutboundSubscription,
+    { asked, decidedAt }: { readonly asked: boolean; readonly decidedAt: number },
+  ): Promise<SyncResult> {
     const { subscriptionId } = subscription
     let result: SyncResult
     try {
@@ -225,7 +250,7 @@ export class Subscribing {
     if (result.kind === 'failed') {
       this.#parts.log.warn({ reason: result.reason, subscriptionId }, 'A subscription could not be synchronised')
     }
-    if (isGone(result)) await this.#parts.receiver.rest(subscription)
+    if (isGone(result)) await this.#parts.receiver.doubt(subscription, decidedAt)
     else if (result.kind !== 'synced') await this.#parts.receiver.postpone(subscription)
     return result
   }
@@ -265,7 +290,7 @@ export class Subscribing {
       const whole = await data.whole(trust, subscription, subscriptionId, poll.sequence)
       if (whole.kind === 'failed') return { ...whole, subscriptionId }
       // What a callback brought meanwhile is newer than what was fetched.
-      if (!(await receiver.replace(subscription, whole, before.sequence))) continue
+      if (!(await receiver.replace(subscription, whole, before))) continue
       if (whole.sequence > 0) await data.acknowledge(trust, subscriptionId, whole.sequence)
       return { kind: 'synced', subscriptionId, sequence: whole.sequence, whole: true }
     }
@@ -277,33 +302,39 @@ export class Subscribing {
    * relationship is: it is asked which, and what is dead goes. When it knows some, nothing does.
    */
   async syncPeer(actor: Access['actor'], peerId: string): Promise<PeerSync> {
-    const { store, data, refreshFacts, endTrust } = this.#parts
+    const { store, data, receiver, refreshFacts, endTrust, now } = this.#parts
     const [found, subscriptions] = await store.read((q) =>
       Promise.all([findTrust(q, actor.id, peerId), findOutboundOf(q, actor.id, peerId)]),
     )
     const trust = callable(found)
     if (trust === null)
       throw new ServiceError('not_found', 'Cannot synchronise: there is no relationship with this peer')
+    const decidedAt = now() + decideMs
     const results: SyncResult[] = []
-    for (const subscription of subscriptions) results.push(await this.#syncOne(trust, subscription, true))
-    if (results.length > 0 && results.every(isGone)) {
+    for (const subscription of subscriptions) {
+      results.push(await this.#syncOne(trust, subscription, { asked: true, decidedAt }))
+    }
+    const unknown = subscriptions.filter((_, index) => isGone(results[index]))
+    if (unknown.length > 0 && unknown.length === subscriptions.length) {
       const isKnown = await data.knowsUs(trust)
       if (isKnown === false) {
-        await endTrust(actor, peerId)
+        await endTrust(actor, trust)
         return { results, trustEnded: true }
       }
-      for (const subscription of subscriptions) {
-        if (isKnown === true) await this.#end(subscription, false)
-        else await this.#parts.receiver.postpone(subscription)
+      for (const subscription of unknown) {
+        if (isKnown === true) await this.#endDead(subscription)
+        else await receiver.postpone(subscription)
       }
+    } else {
+      for (const subscription of unknown) await receiver.rest(subscription, decidedAt)
     }
     await refreshFacts(actor, peerId, 'synchronised')
     return { results, trustEnded: false }
   }
 }
 
-function isGone(result: SyncResult): boolean {
-  return result.kind === 'refused' && result.status === 404
+function isGone(result: SyncResult | undefined): boolean {
+  return result?.kind === 'refused' && result.status === 404
 }
 
 function idIn(body: string): string | null {

@@ -163,6 +163,17 @@ export class Trusts {
     })
     await fireDeleted(this.#parts, actor, trust, byPeer)
   }
+
+  /** The peer does not know the relationship any more. One that was made anew since it was asked is another one. */
+  async endedByPeer(actor: Self, { peerId, secretHash }: Pick<Trust, 'peerId' | 'secretHash'>): Promise<void> {
+    const ended = await this.#parts.store.writeActor(actor.id, async (tx) => {
+      const found = await findTrust(tx, actor.id, peerId)
+      if (found?.secretHash !== secretHash) return null
+      await endTrust(this.#parts, tx, found)
+      return found
+    })
+    if (ended !== null) await fireDeleted(this.#parts, actor, ended, true)
+  }
 }
 
 async function required(q: Queries, actorId: string, peerId: string, relationship: string | null): Promise<Trust> {

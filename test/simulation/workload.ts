@@ -302,14 +302,19 @@ export class Workload {
     })
   }
 
-  /** Who got no answer asks again. */
+  /**
+   * Who got no answer asks again: the peer may have taken the request, with its secret, and neither side can know. It asks
+   * for what the peer has it as, because another name would be another wish, which an owner has to approve anew.
+   */
   async askAgain(): Promise<void> {
     for (let rounds = 0; rounds < 3 && this.#unanswered.size > 0; rounds++) {
       // As long as an answer may still come, another request is refused.
       await this.#world.time.pause(61_000)
       const asked = Array.from(this.#unanswered.values())
       for (const { actor, other, relationship } of asked) {
-        if (!actor.isGone && !other.isGone) await this.#request(actor, other, relationship)
+        if (actor.isGone || other.isGone) continue
+        const known = (await this.trustsOf(other)).find(({ peerid }) => peerid === actor.id)
+        await this.#request(actor, other, known?.relationship ?? relationship)
       }
     }
   }
