@@ -5,13 +5,15 @@ import { domainToASCII } from 'node:url'
 const longestAddress = 254
 const longestLocalPart = 64
 
+export type Address = `${string}@${string}`
+
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
  * The one spelling of an address: without blanks around it, compatibility forms such as full-width letters folded (NFKC),
  * lower case, the domain in its ASCII form (IDNA). Null for what is no address that a provider could vouch for.
  */
-export function parseAddress(text: string): string | null {
+export function parseAddress(text: string): Address | null {
   const trimmed = text.trim()
   // Lower case may take a letter out of the normal form again.
   const folded = isAscii(trimmed) ? trimmed.toLowerCase() : trimmed.normalize('NFKC').toLowerCase().normalize('NFKC')
@@ -20,7 +22,7 @@ export function parseAddress(text: string): string | null {
   const ascii = asciiDomain(domain)
   const labels = ascii.split('.')
   if (labels.length < 2 || !labels.every((part) => label.test(part)) || /^\d+$/.test(labels.at(-1) ?? '')) return null
-  const address = `${local}@${ascii}`
+  const address = `${local}@${ascii}` as const
   return Buffer.byteLength(address) > longestAddress ? null : address
 }
 

@@ -1,11 +1,10 @@
 /** Turns what code and environment say into checked options; a bad value stops the start with a sentence that names it. */
+import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
 import { type Config, type Mode, type Option, type OptionName, options } from './options.ts'
+import { isProviderVariable } from './provider-options.ts'
 
-/** A setting that stops the start. The message is one sentence for the operator and holds no secret. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
+export { ConfigError }
 
 /** Read by the test runner, not by the service. */
 const foreignPrefixes = ['TROUPE_TEST_']
@@ -50,7 +49,7 @@ function refuseUnknown(code: object, env: Environment): void {
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix)))
       continue
-    if (isServiceLink(name, value ?? '')) continue
+    if (isProviderVariable(name) || isServiceLink(name, value ?? '')) continue
     throw new ConfigError(`${name} is not a setting of this service.`)
   }
   for (const name of Object.keys(code)) {

@@ -1,4 +1,5 @@
-/** A provider of identities, as sign-in sees it: one file for each kind beside this one. */
+/** A provider of identities, as sign-in sees it: one file for each kind in `providers`. */
+import type { Address } from '../actor/address.ts'
 
 /** What a provider says about a person: its own members, and these when they could be derived (wire, 2.5). */
 export interface UserInfo {
@@ -30,7 +31,7 @@ export interface Person {
    * The address that the provider vouches for, normalised: the primary one, else the first verified one; null when it
    * vouches for none. `failed`: the look-up itself did not work, so nobody knows.
    */
-  readonly address: string | null | 'failed'
+  readonly address: Address | null | 'failed'
 }
 
 export interface AuthorizationRequest {
@@ -66,6 +67,7 @@ export interface Provider {
   readonly redirectUri: string
   /** Where a mobile application gets its ticket; null for a provider without one. */
   readonly deepLink: string | null
+  /** This and the next two: empty until they are found, where the provider publishes them (`Providers.ready`). */
   readonly authorizationEndpoint: string
   readonly tokenEndpoint: string
   readonly userinfoEndpoint: string
@@ -79,7 +81,8 @@ export interface Provider {
    * An id_token that a native application got from the provider (RFC 7523).
    *
    * @param nonce As the application made it. Compared verbatim, or also as hexadecimal SHA-256 where the provider hashes it.
-   * @returns besides the person what makes a second showing of the same assertion recognisable, and until when.
+   * @returns besides the person what makes a second showing of the same assertion recognisable, and until when it has to
+   *   be (Unix seconds).
    * @throws ProviderError `assertion`
    */
   verifyAssertion(assertion: string, nonce: string): Promise<{ person: Person; fingerprint: string; until: number }>
@@ -112,4 +115,6 @@ export interface Providers {
   readonly all: readonly Provider[]
   /** By its exact name, or a `-mobile`/`-native` variant that resolves to its base provider (decision 64); null for any other text. */
   find(name: string): Provider | null
+  /** Resolves when the endpoints of every provider are known, or cannot be found now. */
+  ready(): Promise<void>
 }

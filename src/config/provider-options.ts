@@ -1,0 +1,117 @@
+/**
+ * The settings of identity providers in the environment: `TROUPE_PROVIDERS` names them, and each has its own variables.
+ * The list from which they are read and `docs/configuration.md` is written.
+ */
+import { ConfigError } from './config-error.ts'
+import type { Environment } from './env.ts'
+
+export interface ProviderOption {
+  /** After `TROUPE_PROVIDER_<NAME>_`. */
+  readonly suffix: string
+  readonly text: string
+  readonly secret?: boolean
+}
+
+/** By their names in code. */
+export const providerOptions = {
+  issuer: { suffix: 'ISSUER', text: 'The issuer of an OpenID provider, where its addresses and keys are found.' },
+  clientId: { suffix: 'CLIENT_ID', text: 'As the provider gave it when the application was registered there.' },
+  clientSecret: {
+    suffix: 'CLIENT_SECRET',
+    text: 'The secret that goes with it. Not for Apple; not needed where `AUDIENCES` is set.',
+    secret: true,
+  },
+  scope: { suffix: 'SCOPE', text: 'What is asked for, separated by blanks.' },
+  responseMode: {
+    suffix: 'RESPONSE_MODE',
+    text: '`query` or `form_post`: how an OpenID provider answers. Google, GitHub and Apple have theirs.',
+  },
+  authUri: { suffix: 'AUTH_URI', text: 'Where the browser goes to sign in, when that is not found at the issuer.' },
+  tokenUri: { suffix: 'TOKEN_URI', text: 'Where the code is redeemed, when that is not found at the issuer.' },
+  userinfoUri: { suffix: 'USERINFO_URI', text: 'Where it says who somebody is, when that is not found at the issuer.' },
+  jwksUri: { suffix: 'JWKS_URI', text: 'Where its public keys are, when that is not found at the issuer.' },
+  redirectUri: {
+    suffix: 'REDIRECT_URI',
+    text: 'Where it sends the browser back to, as registered there; `<BASE_URL>/oauth/callback` unless set, and `<BASE_URL>/oauth/callback/<name>` for `form_post`.',
+  },
+  audiences: {
+    suffix: 'AUDIENCES',
+    text: 'Client ids of native applications whose id_tokens count as a sign-in, separated by commas.',
+  },
+  deepLink: { suffix: 'DEEP_LINK', text: 'Where a mobile application gets its ticket, such as `myapp://signed-in`.' },
+  displayName: { suffix: 'DISPLAY_NAME', text: 'Its name on buttons.' },
+  algorithm: { suffix: 'ALGORITHM', text: 'The signature of an OpenID provider’s id_tokens; `RS256` unless set.' },
+  teamId: { suffix: 'TEAM_ID', text: 'Apple only: the team.' },
+  keyId: { suffix: 'KEY_ID', text: 'Apple only: the id of the key.' },
+  privateKey: {
+    suffix: 'PRIVATE_KEY',
+    text: 'Apple only: the key in PEM; `\\n` stands for the end of a line.',
+    secret: true,
+  },
+  privateKeyPath: { suffix: 'PRIVATE_KEY_PATH', text: 'Apple only: a file that holds the key.' },
+} as const satisfies Record<string, ProviderOption>
+
+export type ProviderOptionName = keyof typeof providerOptions
+
+export const providerList = 'TROUPE_PROVIDERS'
+const prefix = 'TROUPE_PROVIDER_'
+
+/** Lower case, in words joined by `-`; the environment writes `_` for it. */
+export function isProviderName(name: string): boolean {
+  return name.length <= 40 && /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)
+}
+
+export function providerVariable(name: string, option: ProviderOptionName): string {
+  return `${prefix}${name.toUpperCase().replaceAll('-', '_')}_${providerOptions[option].suffix}`
+}
+
+/**
+ * The names in their order; null when the variable is not set and the application decides.
+ *
+ * @throws ConfigError
+ */
+export function listedProviders(env: Environment): readonly string[] | null {
+  const list = env[providerList]
+  if (list === undefined) return null
+  const names = list
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  for (const name of names) {
+    if (!isProviderName(name)) {
+      throw new ConfigError(`${providerList} must be names such as google or acme-mobile; ${name} is none.`)
+    }
+  }
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new ConfigError(`${providerList} names ${twice} twice.`)
+  return names
+}
+
+/** Settings that the environment has for providers, by the name of the provider and of the option. */
+export function providerSettings(env: Environment): Map<string, Partial<Record<ProviderOptionName, string>>> {
+  const found = new Map<string, Partial<Record<ProviderOptionName, string>>>()
+  for (const [variable, value] of Object.entries(env)) {
+    const setting = value === undefined || value === '' ? null : parseVariable(variable)
+    if (setting === null) continue
+    found.set(setting.name, { ...found.get(setting.name), [setting.option]: value })
+  }
+  return found
+}
+
+export function isProviderVariable(variable: string): boolean {
+  return variable === providerList || parseVariable(variable) !== null
+}
+
+function parseVariable(variable: string): { readonly name: string; readonly option: ProviderOptionName } | null {
+  if (!variable.startsWith(prefix)) return null
+  const rest = variable.slice(prefix.length)
+  for (const [option, { suffix }] of Object.entries(providerOptions)) {
+    if (!rest.endsWith(`_${suffix}`)) continue
+    const name = rest.slice(0, -suffix.length - 1)
+    const spelled = name.toLowerCase().replaceAll('_', '-')
+    if (name === name.toUpperCase() && isProviderName(spelled)) {
+      return { name: spelled, option: option as ProviderOptionName }
+    }
+  }
+  return null
+}

@@ -1,0 +1,169 @@
+/** The providers of a service: those that the application declared and those that the environment names, checked. */
+import { ConfigError } from '../config/config-error.ts'
+import type { Environment } from '../config/env.ts'
+import {
+  isProviderName,
+  listedProviders,
+  type ProviderOptionName,
+  providerOptions,
+  providerSettings,
+  providerVariable,
+} from '../config/provider-options.ts'
+import type { Provider, Providers } from './provider.ts'
+import { applePlan } from './providers/apple.ts'
+import { githubPlan } from './providers/github.ts'
+import { googlePlan } from './providers/google.ts'
+import { OAuthProvider, type ProviderParts } from './providers/oauth-provider.ts'
+import { openidPlan } from './providers/openid.ts'
+import { isForPlatform, kindOf, type ProviderPlan } from './providers/plan.ts'
+import type { AnySettings, ProviderDeclaration, ProviderType, Settings, TextSetting } from './providers/settings.ts'
+
+const plans: Readonly<Record<ProviderType, (settings: Settings) => ProviderPlan>> = {
+  google: googlePlan,
+  github: githubPlan,
+  apple: applePlan,
+  openid: openidPlan,
+}
+
+/**
+ * The environment, where it has a setting, wins over code. `TROUPE_PROVIDERS`, where it is set, says which providers there
+ * are; one that the application did not declare is made from its variables.
+ *
+ * @throws ConfigError naming the setting.
+ */
+export function configuredProviders(
+  declared: readonly ProviderDeclaration[],
+  env: Environment,
+  rules: { readonly allowHttp: boolean },
+): readonly ProviderPlan[] {
+  for (const { name } of declared) {
+    if (!isProviderName(name)) {
+      throw new ConfigError(
+        `Option signIn: a provider is called by a name such as google or acme-mobile; ${name} is none.`,
+      )
+    }
+    if (declared.filter((other) => other.name === name).length > 1) {
+      throw new ConfigError(`Option signIn names the provider ${name} twice.`)
+    }
+  }
+  const fromEnv = providerSettings(env)
+  const names = listedProviders(env) ?? declared.map(({ name }) => name)
+  refuseStrays(fromEnv.keys(), [...names, ...declared.map(({ name }) => name)], env)
+  return names.map((name) => {
+    const own = declared.find((declaration) => declaration.name === name)
+    const type = own?.type ?? typeOf(name)
+    return plans[type](new CheckedSettings(name, own?.settings ?? {}, fromEnv.get(name) ?? {}, rules.allowHttp))
+  })
+}
+
+/** Settings of a provider that there is not are a slip of the pen. */
+function refuseStrays(given: Iterable<string>, known: readonly string[], env: Environment): void {
+  for (const name of given) {
+    if (known.includes(name)) continue
+    const options = Object.keys(providerOptions) as ProviderOptionName[]
+    const variable = options.map((option) => providerVariable(name, option)).find((text) => env[text] !== undefined)
+    throw new ConfigError(`${variable} belongs to no provider: TROUPE_PROVIDERS does not name ${name}.`)
+  }
+}
+
+function typeOf(name: string): ProviderType {
+  const kind = kindOf(name)
+  return kind === 'google' || kind === 'github' || kind === 'apple' ? kind : 'openid'
+}
+
+class CheckedSettings implements Settings {
+  readonly name: string
+  readonly #code: AnySettings
+  readonly #env: Readonly<Partial<Record<ProviderOptionName, string>>>
+  readonly #allowHttp: boolean
+
+  constructor(
+    name: string,
+    code: AnySettings,
+    env: Readonly<Partial<Record<ProviderOptionName, string>>>,
+    allowHttp: boolean,
+  ) {
+    this.name = name
+    this.#code = code
+    this.#env = env
+    this.#allowHttp = allowHttp
+  }
+
+  text(setting: TextSetting): string | undefined {
+    const text: unknown = this.#env[setting] ?? this.#code[setting]
+    if (text === undefined || text === '') return undefined
+    if (typeof text !== 'string') return this.refuse(setting, 'must be a text')
+    // A private key has lines, and nothing else has.
+    if (setting !== 'privateKey' && /\p{Cc}/u.test(text)) this.refuse(setting, 'must not hold control characters')
+    return text.trim()
+  }
+
+  required(setting: TextSetting): string {
+    const text = this.text(setting)
+    if (text !== undefined) return text
+    throw new ConfigError(
+      `The provider ${this.name} needs ${setting}: give it in code, or as ${providerVariable(this.name, setting)}.`,
+    )
+  }
+
+  address(setting: TextSetting): string | undefined {
+    const text = this.text(setting)
+    if (text === undefined) return undefined
+    const complaint = addressComplaint(text, isOurs.has(setting), this.#allowHttp)
+    return complaint === null ? text : this.refuse(setting, complaint)
+  }
+
+  get audiences(): readonly string[] {
+    const inEnv = this.#env.audiences
+    const given: unknown = inEnv === undefined ? (this.#code.audiences ?? []) : inEnv.split(',')
+    if (!Array.isArray(given) || !given.every((one) => typeof one === 'string')) {
+      return this.refuse('audiences', 'must be a list of client ids')
+    }
+    return given.map((one) => one.trim()).filter((one) => one !== '')
+  }
+
+  get authorizationParameters(): Readonly<Record<string, string>> {
+    return this.#code.authorizationParameters ?? {}
+  }
+
+  refuse(setting: keyof AnySettings, complaint: string): never {
+    const option = Object.keys(providerOptions).find((name) => name === setting) as ProviderOptionName | undefined
+    const isFromEnv = option !== undefined && this.#env[option] !== undefined
+    throw new ConfigError(
+      `${isFromEnv ? providerVariable(this.name, option) : `Option signIn, ${this.name}: ${setting}`} ${complaint}.`,
+    )
+  }
+}
+
+/** These lead back to us, or to an application of ours on a telephone. */
+const isOurs: ReadonlySet<TextSetting> = new Set(['redirectUri', 'deepLink'])
+
+/** A browser would run them, or show what they hold. */
+const scripts = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'about:'])
+
+function addressComplaint(text: string, isForUs: boolean, allowHttp: boolean): string | null {
+  const url = URL.parse(text)
+  if (url === null || scripts.has(url.protocol)) return 'must be an absolute address'
+  if (url.protocol === 'http:' ? !allowHttp : url.protocol !== 'https:' && !isForUs) return 'must be an https address'
+  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password'
+  return url.hash === '' ? null : 'must not have a fragment'
+}
+
+export class ConfiguredProviders implements Providers {
+  readonly all: readonly OAuthProvider[]
+
+  constructor(configured: readonly ProviderPlan[], parts: ProviderParts) {
+    this.all = configured.map((plan) => new OAuthProvider(plan, parts))
+  }
+
+  find(name: string): Provider | null {
+    const exact = this.all.find((provider) => provider.name === name)
+    if (exact !== undefined || !isForPlatform(name)) return exact ?? null
+    return this.all.find((provider) => provider.name === kindOf(name))?.variant(name) ?? null
+  }
+
+  /** Asks those that publish their addresses; what cannot be had now is asked for again when it is needed. */
+  async ready(): Promise<void> {
+    await Promise.allSettled(this.all.map((provider) => provider.ready()))
+  }
+}

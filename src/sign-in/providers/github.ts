@@ -1,0 +1,65 @@
+/** GitHub: OAuth without OpenID, so no id_token and no refresh token; addresses are told apart from the person. */
+import type { Address } from '../../actor/address.ts'
+import { ProviderError } from '../provider.ts'
+import { staticSecret } from './client-secret.ts'
+import { addressOf, factsOf, textOf } from './person.ts'
+import { commonPlan, type Evidence, type Identity, type ProviderPlan } from './plan.ts'
+import type { ProviderDeclaration, ProviderSettings, Settings } from './settings.ts'
+
+/**
+ * Sign-in with GitHub, or with GitHub Enterprise where `authUri`, `tokenUri` and `userinfoUri` are given.
+ *
+ * @example github({ clientId: 'Iv1.…', clientSecret: '…' })
+ */
+export function github(settings: ProviderSettings = {}): ProviderDeclaration {
+  return { type: 'github', name: settings.name ?? 'github', settings }
+}
+
+export function githubPlan(settings: Settings): ProviderPlan {
+  return {
+    ...commonPlan(settings, { displayName: 'GitHub', scope: 'user:email' }),
+    clientSecret: staticSecret(settings.required('clientSecret')),
+    takesLoginHint: false,
+    metadata: {
+      endpoints: {
+        authorization: settings.address('authUri') ?? 'https://github.com/login/oauth/authorize',
+        token: settings.address('tokenUri') ?? 'https://github.com/login/oauth/access_token',
+        userinfo: settings.address('userinfoUri') ?? 'https://api.github.com/user',
+      },
+      issuers: [],
+      announcesIssuer: false,
+      keySet: null,
+      clientAuthentication: null,
+    },
+    identify,
+  }
+}
+
+/** The number, and not the login, which may pass to somebody else and may be all digits. */
+async function identify(evidence: Evidence): Promise<Identity> {
+  const facts = factsOf(await evidence.ask(evidence.userinfoEndpoint))
+  const { id } = facts
+  const subject = typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? String(id) : null
+  const address = await verifiedAddress(evidence)
+  const isAddress = address !== null && address !== 'failed'
+  return {
+    facts: isAddress && textOf(facts['email']) === undefined ? { ...facts, email: address } : facts,
+    subject,
+    address,
+  }
+}
+
+/** The address in the profile says nothing about who reads it: only the list tells what was verified. */
+async function verifiedAddress({ ask, userinfoEndpoint }: Evidence): Promise<Address | null | 'failed'> {
+  let list: unknown
+  try {
+    list = await ask(`${userinfoEndpoint}/emails?per_page=100`)
+  } catch (error) {
+    // Without the scope, for example, nobody knows.
+    if (error instanceof ProviderError) return 'failed'
+    throw error
+  }
+  if (!Array.isArray(list)) return 'failed'
+  const verified = list.map(factsOf).filter(({ email, verified: is }) => is === true && addressOf(email) !== null)
+  return addressOf((verified.find(({ primary }) => primary === true) ?? verified[0])?.['email'])
+}

@@ -1,0 +1,70 @@
+/** Any other provider: of OpenID, found at its issuer; or of plain OAuth, by its addresses. */
+import { secretOrAudiences } from './client-secret.ts'
+import { identifyByOpenId } from './openid-identity.ts'
+import { commonPlan, type ProviderPlan } from './plan.ts'
+import type { OpenIdSettings, ProviderDeclaration, Settings } from './settings.ts'
+
+/**
+ * Sign-in with any provider of OpenID Connect. Its addresses and keys are found at the issuer.
+ *
+ * @example openid({ name: 'acme', issuer: 'https://id.acme.example', clientId: 'notes', clientSecret: '…' })
+ */
+export function openid(settings: OpenIdSettings): ProviderDeclaration {
+  return { type: 'openid', name: settings.name, settings }
+}
+
+/** Signatures by a public key. With a shared secret every client could sign for the others. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+
+export function openidPlan(settings: Settings): ProviderPlan {
+  const algorithm = settings.text('algorithm') ?? 'RS256'
+  if (!algorithms.includes(algorithm)) settings.refuse('algorithm', `must be one of ${algorithms.join(', ')}`)
+  const responseMode = settings.text('responseMode') ?? 'query'
+  if (responseMode !== 'query' && responseMode !== 'form_post') {
+    settings.refuse('responseMode', 'must be one of query, form_post')
+  }
+  return {
+    ...commonPlan(settings, { displayName: capitalised(settings.name), scope: 'openid email profile' }),
+    clientSecret: secretOrAudiences(settings),
+    responseMode,
+    algorithm,
+    metadata: metadataOf(settings),
+    identify: identifyByOpenId,
+  }
+}
+
+function metadataOf(settings: Settings): ProviderPlan['metadata'] {
+  const issuer = settings.address('issuer')
+  const [authorization, token, userinfo, keySet] = (['authUri', 'tokenUri', 'userinfoUri', 'jwksUri'] as const).map(
+    (setting) => settings.address(setting),
+  )
+  if (issuer !== undefined) {
+    return {
+      issuer,
+      given: {
+        ...(authorization === undefined ? {} : { authorization }),
+        ...(token === undefined ? {} : { token }),
+        ...(userinfo === undefined ? {} : { userinfo }),
+        ...(keySet === undefined ? {} : { keySet }),
+      },
+    }
+  }
+  if (authorization === undefined && token === undefined && userinfo === undefined) settings.required('issuer')
+  if (keySet !== undefined) settings.refuse('jwksUri', 'needs an issuer: nobody would know whose keys they are')
+  if (settings.audiences.length > 0) settings.refuse('audiences', 'need an issuer, whose id_tokens they are')
+  return {
+    endpoints: {
+      authorization: settings.required('authUri'),
+      token: settings.required('tokenUri'),
+      userinfo: settings.required('userinfoUri'),
+    },
+    issuers: [],
+    announcesIssuer: false,
+    keySet: null,
+    clientAuthentication: null,
+  }
+}
+
+function capitalised(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+}
