@@ -9,8 +9,9 @@ import type {
   CompanionKind,
   EventHandler,
   EventName,
+  ActionMetadata,
   Handler,
-  OperationMetadata,
+  MethodMetadata,
   PropertyHook,
   PropertyHooks,
   ResourceHandler,
@@ -89,14 +90,14 @@ export class App {
 
   /** A method: called at `POST /<actor>/methods/<name>` and by JSON-RPC. `*` answers for every name. */
   method(name: string, handler: Handler): this
-  method<S extends DeclaredSchema>(name: string, metadata: OperationMetadata<S>, handler: TypedHandler<S>): this
+  method<S extends DeclaredSchema>(name: string, metadata: MethodMetadata<S>, handler: TypedHandler<S>): this
   method(name: string, ...declared: Declared): this {
     return this.#declare('methods', name, declared)
   }
 
   /** An action: called at `POST /<actor>/actions/<name>`. `*` answers for every name. */
   action(name: string, handler: Handler): this
-  action<S extends DeclaredSchema>(name: string, metadata: OperationMetadata<S>, handler: TypedHandler<S>): this
+  action<S extends DeclaredSchema>(name: string, metadata: ActionMetadata<S>, handler: TypedHandler<S>): this
   action(name: string, ...declared: Declared): this {
     return this.#declare('actions', name, declared)
   }
@@ -272,7 +273,7 @@ export class App {
   }
 }
 
-type Declared = readonly [Handler] | readonly [OperationMetadata, Handler]
+type Declared = readonly [Handler] | readonly [ActionMetadata | MethodMetadata, Handler]
 
 function created({ actor, passphrase, isNew }: Created, handleOf: Service['handleOf']): CreatedActor {
   return { actor: handleOf(actor), passphrase, isNew }

@@ -3,6 +3,7 @@ import type { ActorHandle, Subscription } from './actor-handle.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Json } from '../json/json.ts'
 import type { TrustRecord } from '../trust/record.ts'
+import type { Annotations, McpCall, MethodMcp, ToolDeclaration } from './mcp-declarations.ts'
 import type { DeclaredSchema, InferOutput, JsonSchema } from './schema.ts'
 
 /** What a handler may answer: any JSON value; `null` and `undefined` mean "not mine". */
@@ -26,14 +27,7 @@ export interface PropertyAccess {
 export type PropertyHook = (access: PropertyAccess) => Awaitable<Json | undefined>
 export type PropertyHooks = { readonly [operation in PropertyOperation]?: PropertyHook }
 
-/** Hints of the Model Context Protocol; they travel in `annotations`. */
-export interface Annotations {
-  readonly title?: string
-  readonly readOnlyHint?: boolean
-  readonly idempotentHint?: boolean
-  readonly destructiveHint?: boolean
-  readonly openWorldHint?: boolean
-}
+export type { Annotations }
 
 export interface OperationMetadata<S extends DeclaredSchema = DeclaredSchema> {
   readonly description?: string
@@ -46,11 +40,23 @@ export interface OperationMetadata<S extends DeclaredSchema = DeclaredSchema> {
   readonly annotations?: Annotations
 }
 
+export interface ActionMetadata<S extends DeclaredSchema = DeclaredSchema> extends OperationMetadata<S> {
+  /** Offers the action to AI clients as a tool; absent: not offered. */
+  readonly mcp?: true | ToolDeclaration
+}
+
+export interface MethodMetadata<S extends DeclaredSchema = DeclaredSchema> extends OperationMetadata<S> {
+  /** Offers the method to AI clients, as a prompt or as a resource. */
+  readonly mcp?: MethodMcp
+}
+
 export interface Call<Input = unknown> {
   readonly actor: ActorHandle
   readonly caller: Caller
   readonly name: string
   readonly input: Input
+  /** In a call by an AI client. */
+  readonly mcp?: McpCall
 }
 
 export type Handler<Input = unknown> = (call: Call<Input>) => Awaitable<HandlerResult>

@@ -2,6 +2,7 @@
 import type { TrustType } from '../permission/trust-types.ts'
 import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from './schema.ts'
 import type {
+  ActionMetadata,
   AppCallbackHandler,
   BotHandler,
   CallbackHandler,
@@ -10,7 +11,7 @@ import type {
   EventHandler,
   EventName,
   Handler,
-  OperationMetadata,
+  MethodMetadata,
   PropertyHook,
   PropertyHooks,
   PropertyOperation,
@@ -26,7 +27,7 @@ export interface Operation {
   readonly name: string
   readonly handler: Handler
   readonly input: Schema | null
-  readonly metadata: OperationMetadata | null
+  readonly metadata: ActionMetadata | MethodMetadata | null
 }
 
 /** As the discovery lists show it (actor-service, "Method and action descriptors"). */
@@ -70,7 +71,12 @@ export class Registry {
     append(this.#dataHandlers, target, handler)
   }
 
-  addOperation(kind: OperationKind, name: string, metadata: OperationMetadata | null, handler: Handler): void {
+  addOperation(
+    kind: OperationKind,
+    name: string,
+    metadata: ActionMetadata | MethodMetadata | null,
+    handler: Handler,
+  ): void {
     const input = metadata?.input === undefined ? null : inputSchema(metadata.input)
     append(this.#operations[kind], name, { name, handler, input, metadata })
   }
@@ -124,6 +130,11 @@ export class Registry {
 
   eventHandlers<E extends EventName>(event: E): readonly EventHandler<E>[] {
     return this.#events.get(event) ?? []
+  }
+
+  /** Everything declared of a kind, in the order of declaration, `*` left out. */
+  declared(kind: OperationKind): Operation[] {
+    return [...this.#operations[kind].values()].flat().filter(({ name }) => name !== anyName)
   }
 
   /** In the order of declaration, `*` left out; the first handler of a name that has metadata describes it. */

@@ -1,0 +1,128 @@
+/** What an application offers to AI clients, read once from its declarations. */
+import type { Operation, Registry } from '../app/registry.ts'
+import type { Icon, PromptDeclaration, ResourceDeclaration, ToolDeclaration } from '../app/mcp-declarations.ts'
+import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from '../app/schema.ts'
+import { headerParameters, type HeaderParameter } from './header-parameters.ts'
+import { UriTemplate } from './uri-template.ts'
+
+export interface Tool {
+  readonly name: string
+  readonly declaration: ToolDeclaration
+  readonly operation: Operation
+  readonly description: string
+  readonly inputSchema: JsonSchema
+  readonly check: Schema
+  readonly outputSchema: JsonSchema | null
+  readonly checkOutput: Schema | null
+  /** Arguments that clients mirror in header fields. */
+  readonly headers: readonly HeaderParameter[]
+}
+
+export interface Prompt {
+  readonly name: string
+  readonly declaration: PromptDeclaration
+  readonly operation: Operation
+  readonly description: string
+}
+
+export interface Resource {
+  readonly template: UriTemplate
+  readonly declaration: ResourceDeclaration
+  readonly operation: Operation
+  readonly name: string
+  readonly description: string
+  readonly mimeType: string
+}
+
+export interface Catalogue {
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly prompts: ReadonlyMap<string, Prompt>
+  readonly resources: readonly Resource[]
+}
+
+const noArguments = { type: 'object', additionalProperties: false } as const
+const anyArguments = { type: 'object' } as const
+
+/** @throws Error for a declaration that the protocol has no words for: a fault of the program, found at its start. */
+export function catalogueOf(registry: Registry): Catalogue {
+  const tools = new Map<string, Tool>()
+  const prompts = new Map<string, Prompt>()
+  const resources: Resource[] = []
+  for (const operation of registry.declared('actions')) {
+    const tool = toolOf(operation)
+    if (tool !== null) addOnce(tools, tool, 'tools')
+  }
+  for (const operation of registry.declared('methods')) {
+    const prompt = promptOf(operation)
+    if (prompt !== null) addOnce(prompts, prompt, 'prompts')
+    const resource = resourceOf(operation)
+    if (resource !== null) resources.push(resource)
+  }
+  return { tools, prompts, resources }
+}
+
+function toolOf(operation: Operation): Tool | null {
+  const declared = operation.metadata?.mcp
+  if (declared === undefined || 'prompt' in Object(declared) || 'resource' in Object(declared)) return null
+  const declaration: ToolDeclaration = declared === true ? {} : (declared as ToolDeclaration)
+  const name = declaration.name ?? operation.name
+  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
+    throw new Error(`The tool ${JSON.stringify(name)} needs a name of 1 to 64 letters, digits, "_", "." or "-"`)
+  }
+  const schema = declaration.inputSchema ?? operation.metadata?.inputSchema ?? operation.input?.jsonSchema
+  const published = schema ?? (operation.input === null ? anyArguments : noArguments)
+  if (published['type'] !== 'object') throw new Error(`The input of the tool ${name} has to be an object`)
+  const output = declaration.output
+  return {
+    name,
+    declaration,
+    operation,
+    description: declaration.description ?? operation.metadata?.description ?? `Execute ${operation.name} action`,
+    inputSchema: published,
+    check: declaration.inputSchema === undefined && operation.input !== null ? operation.input : inputSchema(published),
+    outputSchema: output === undefined ? null : outputJsonSchema(output),
+    checkOutput: output === undefined ? null : inputSchema(output),
+    headers: headerParameters(name, published),
+  }
+}
+
+function promptOf(operation: Operation): Prompt | null {
+  const declared = (operation.metadata?.mcp as { prompt?: PromptDeclaration | true } | undefined)?.prompt
+  if (declared === undefined) return null
+  const declaration = declared === true ? {} : declared
+  return {
+    name: declaration.name ?? operation.name,
+    declaration,
+    operation,
+    description: declaration.description ?? operation.metadata?.description ?? `Generate prompt for ${operation.name}`,
+  }
+}
+
+function resourceOf(operation: Operation): Resource | null {
+  const declared = (operation.metadata?.mcp as { resource?: ResourceDeclaration | true } | undefined)?.resource
+  if (declared === undefined) return null
+  const declaration = declared === true ? {} : declared
+  return {
+    template: new UriTemplate(declaration.uri ?? `actingweb://${operation.name}`),
+    declaration,
+    operation,
+    name: declaration.name ?? titleOf(operation.name),
+    description: declaration.description ?? operation.metadata?.description ?? `Access ${operation.name} resource`,
+    mimeType: declaration.mimeType ?? 'application/json',
+  }
+}
+
+function titleOf(name: string): string {
+  return name.replaceAll('_', ' ').replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase())
+}
+
+function addOnce<T extends { readonly name: string }>(all: Map<string, T>, item: T, kind: string): void {
+  if (all.has(item.name)) throw new Error(`Two ${kind} are called ${JSON.stringify(item.name)}`)
+  all.set(item.name, item)
+}
+
+/** The members that tools, prompts and resources share, where they are declared. */
+export function dressed(declaration: { readonly title?: string; readonly icons?: readonly Icon[] }): object {
+  const { title, icons } = declaration
+  return { ...(title === undefined ? {} : { title }), ...(icons === undefined ? {} : { icons }) }
+}

@@ -1,0 +1,19 @@
+/** One revision's way to say results and failures. */
+import type { McpFailure } from '../failure.ts'
+import type { Params } from '../message.ts'
+import type { Result } from '../result.ts'
+import type { Revision } from '../revisions.ts'
+
+export interface EncodedFailure {
+  readonly status: number
+  readonly code: number
+  readonly message: string
+  readonly data?: object
+}
+
+export interface Codec {
+  readonly revision: Revision
+  result(method: string, result: Result): Params
+  /** A result where the revision has no error for it; else an error with the status of its answer. */
+  failure(method: string, failure: McpFailure): EncodedFailure | { readonly result: Params }
+}

@@ -1,0 +1,61 @@
+/** 2026-07-28. */
+import type { FailureKind } from '../failure.ts'
+import { metaKeys } from '../era.ts'
+import { isRecord, type Params } from '../message.ts'
+import type { Result } from '../result.ts'
+import { modernRevision } from '../revisions.ts'
+import type { Codec } from './codec.ts'
+
+/** Own codes lie outside of what JSON-RPC and the protocol reserve ("Error Codes"). */
+export const notPermittedCode = 403
+
+const failures: Readonly<Record<FailureKind, readonly [status: number, code: number]>> = {
+  unknown_method: [404, -32601],
+  invalid_params: [200, -32602],
+  unknown_tool: [200, -32602],
+  unknown_prompt: [200, -32602],
+  unknown_resource: [200, -32602],
+  not_permitted: [200, notPermittedCode],
+  missing_capability: [400, -32021],
+  // The question travels in `input_required`; nothing throws this here.
+  url_elicitation: [200, -32603],
+  headers_differ: [400, -32020],
+  internal: [200, -32603],
+}
+
+export function modernCodec(server: { readonly name: string; readonly version: string }): Codec {
+  return {
+    revision: modernRevision,
+    result: (_method, result) => withServer(encode(result), server),
+    failure(_method, { kind, message, data }) {
+      const [status, code] = failures[kind]
+      return { status, code, message, ...(data === undefined ? {} : { data }) }
+    },
+  }
+}
+
+function encode(result: Result): Params {
+  switch (result.kind) {
+    case 'complete':
+      return {
+        resultType: 'complete',
+        ...result.body,
+        ...(result.ttlMs === undefined ? {} : { ttlMs: result.ttlMs, cacheScope: 'private' }),
+      }
+    case 'input_required':
+      return {
+        resultType: 'input_required',
+        inputRequests: result.inputRequests,
+        requestState: result.requestState,
+      }
+    case 'task':
+      return { resultType: 'task', ...result.body }
+    default:
+      return result satisfies never
+  }
+}
+
+function withServer(body: Params, server: object): Params {
+  const meta = isRecord(body['_meta']) ? body['_meta'] : {}
+  return { ...body, _meta: { ...meta, [metaKeys.serverInfo]: server } }
+}

@@ -1,0 +1,27 @@
+/** What went wrong with a call, in words that no revision has yet turned into a code. */
+export type FailureKind =
+  | 'unknown_method'
+  | 'invalid_params'
+  | 'unknown_tool'
+  | 'unknown_prompt'
+  | 'unknown_resource'
+  | 'not_permitted'
+  /** The client has not declared what the call needs; `data.requiredCapabilities` names it. */
+  | 'missing_capability'
+  /** What the caller has to open first (2025-11-25); `data.elicitations` names it. */
+  | 'url_elicitation'
+  | 'headers_differ'
+  | 'internal'
+
+export class McpFailure extends Error {
+  override readonly name = 'McpFailure'
+  readonly kind: FailureKind
+  readonly data: object | undefined
+
+  /** @param message For the client. @param cause For the log. */
+  constructor(kind: FailureKind, message: string, data?: object, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.kind = kind
+    this.data = data
+  }
+}

@@ -1,0 +1,22 @@
+/** What the methods of the protocol are made with. */
+import type { Access } from '../operation/operations.ts'
+import type { ActorHandle } from '../app/actor-handle.ts'
+import type { Log } from '../observe/log.ts'
+import type { Permission } from '../permission/permission.ts'
+import type { Lists } from '../property/lists.ts'
+import type { Properties } from '../property/properties.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import type { Catalogue } from './catalogue.ts'
+
+export interface McpParts {
+  readonly catalogue: Catalogue
+  readonly permission: Permission
+  readonly properties: Properties
+  readonly lists: Lists
+  readonly handleOf: (actor: Access['actor']) => ActorHandle
+  readonly keyRing: KeyRing
+  readonly server: { readonly name: string; readonly version: string }
+  readonly instructions: string
+  readonly log: Log
+  readonly now: () => number
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { known } from '../../src/json/json.ts'
+import { contradicted, headerParameters } from '../../src/mcp/header-parameters.ts'
+import { fits } from '../../src/mcp/round-trip.ts'
+import { toolResult } from '../../src/mcp/tool-result.ts'
+import { UriTemplate } from '../../src/mcp/uri-template.ts'
+
+const result = (value: unknown): object => toolResult(known(JSON.stringify(value)))
+
+describe('the result of a tool', () => {
+  it('R-MCP-03 always says whether it is an error', () => {
+    assert.deepEqual(result('done'), {
+      content: [{ type: 'text', text: 'done' }],
+      structuredContent: 'done',
+      isError: false,
+    })
+    assert.deepEqual(result({ content: [] }), { content: [], isError: false })
+    assert.deepEqual(result({ content: [], isError: true }), { content: [], isError: true })
+  })
+
+  it('R-MCP-04 promotes the members of an object, and repeats them as text', () => {
+    assert.deepEqual(result({ saved: true, count: 3 }), {
+      content: [{ type: 'text', text: '{"saved":true,"count":3}' }],
+      structuredContent: { saved: true, count: 3 },
+      isError: false,
+    })
+  })
+
+  it('R-MCP-04 keeps what the handler set itself, and promotes what stands beside it', () => {
+    assert.deepEqual(
+      result({ content: [{ type: 'text', text: 'x' }], structuredContent: { a: 1 }, a: 2, b: 3, _meta: { k: 'v' } }),
+      {
+        content: [{ type: 'text', text: 'x' }],
+        structuredContent: { a: 1, b: 3 },
+        isError: false,
+        _meta: { k: 'v' },
+      },
+    )
+  })
+
+  it('MCP-16 hands out no member that names a secret, at any depth', () => {
+    const record = {
+      id: 'a1',
+      secret: 's1',
+      passphrase: 's2',
+      oauth_token: 's3',
+      client_secret: 's4',
+      nested: [{ password: 's5', Token: 's6', tokens: 4 }],
+    }
+    assert.deepEqual(result(record), {
+      content: [{ type: 'text', text: '{"id":"a1","nested":[{"tokens":4}]}' }],
+      structuredContent: { id: 'a1', nested: [{ tokens: 4 }] },
+      isError: false,
+    })
+    assert.deepEqual(result({ content: [], secret: 's', note: 1 }), {
+      content: [],
+      structuredContent: { note: 1 },
+      isError: false,
+    })
+  })
+
+  it('leaves out what is no content block', () => {
+    assert.deepEqual(result({ content: ['x', null, { type: 'text', text: 'y' }] }), {
+      content: [{ type: 'text', text: 'y' }],
+      isError: false,
+    })
+  })
+})
+
+describe('a URI template', () => {
+  const matches: [template: string, uri: string, values: object | null][] = [
+    ['notes://all', 'notes://all', {}],
+    ['notes://all', 'notes://al', null],
+    ['notes://{id}', 'notes://n-1', { id: 'n-1' }],
+    ['notes://{id}', 'notes://', null],
+    ['notes://{id}', 'notes://a/b', null],
+    ['notes://{+path}', 'notes://a/b', { path: 'a/b' }],
+    ['notes://{id}/data', 'notes://123/data', { id: '123' }],
+    ['notes://{id}/data', 'notes://123/date', null],
+    ['notes://{list}/{id}', 'notes://home/7', { list: 'home', id: '7' }],
+    ['notes://{id}', 'notes://caf%C3%A9', { id: 'café' }],
+    ['notes://{id}', 'notes://%zz', null],
+  ]
+  for (const [template, uri, values] of matches) {
+    it(`${template} reads ${uri} as ${JSON.stringify(values)}`, () =>
+      assert.deepEqual(new UriTemplate(template).match(uri), values))
+  }
+
+  it('MCP-15 is matched in one pass, whatever the text', () => {
+    const template = new UriTemplate('x://{a}-{b}-{c}-{d}-{e}!')
+    const started = process.cpuUsage()
+    assert.equal(template.match(`x://${'-'.repeat(100_000)}`), null)
+    assert.equal(template.match(`x://${'a-'.repeat(50_000)}`), null)
+    assert.ok(process.cpuUsage(started).user < 50_000, 'it took more than 50 ms of processor time')
+  })
+
+  for (const bad of ['x://{a}{b}', 'x://{?q}', 'x://{a', 'x://{a*}', 'x://{}']) {
+    it(`is refused as ${bad}`, () => assert.throws(() => new UriTemplate(bad), /cannot be matched/))
+  }
+})
+
+describe('arguments in header fields', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      region: { type: 'string', 'x-mcp-header': 'Region' },
+      filter: { type: 'object', properties: { limit: { type: 'integer', 'x-mcp-header': 'Limit' } } },
+    },
+  }
+  const parameters = headerParameters('find', schema)
+  const field = (fields: Record<string, string>) => (name: string) => fields[name]
+
+  it('are found at every depth of properties', () =>
+    assert.deepEqual(parameters, [
+      { field: 'mcp-param-region', path: ['region'] },
+      { field: 'mcp-param-limit', path: ['filter', 'limit'] },
+    ]))
+
+  it('agree when the fields say what the arguments say', () => {
+    const args = { region: 'é', filter: { limit: 5 } }
+    const fields = { 'mcp-param-region': '=?base64?w6k=?=', 'mcp-param-limit': '5' }
+    assert.equal(contradicted(parameters, args, field(fields)), null)
+  })
+
+  it('are not expected for arguments that are absent or null', () =>
+    assert.equal(contradicted(parameters, { region: null }, field({ 'mcp-param-limit': '9' })), null))
+
+  it('contradict when a field is missing or says something else', () => {
+    assert.equal(contradicted(parameters, { region: 'eu' }, field({})), 'region')
+    assert.equal(contradicted(parameters, { filter: { limit: 5 } }, field({ 'mcp-param-limit': '6' })), 'filter.limit')
+  })
+
+  const bad: [what: string, schema: object][] = [
+    ['a number', { properties: { a: { type: 'number', 'x-mcp-header': 'A' } } }],
+    ['a name that is no token', { properties: { a: { type: 'string', 'x-mcp-header': 'A B' } } }],
+    ['an empty name', { properties: { a: { type: 'string', 'x-mcp-header': '' } } }],
+    [
+      'a name given twice in another letter case',
+      { properties: { a: { type: 'string', 'x-mcp-header': 'A' }, b: { type: 'string', 'x-mcp-header': 'a' } } },
+    ],
+    ['a place inside items', { properties: { a: { type: 'array', items: { type: 'string', 'x-mcp-header': 'A' } } } }],
+    ['a place inside $defs', { $defs: { a: { type: 'string', 'x-mcp-header': 'A' } } }],
+  ]
+  for (const [what, given] of bad) {
+    it(`are refused when declared for ${what}`, () =>
+      assert.throws(() => headerParameters('find', { type: 'object', ...given }), /x-mcp-header/))
+  }
+})
+
+describe('the answer to a form', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string', minLength: 2 },
+      age: { type: 'integer', minimum: 0 },
+      status: { type: 'string', enum: ['active', 'inactive'] },
+      color: { type: 'string', oneOf: [{ const: 'r', title: 'Red' }] },
+      tags: { type: 'array', items: { enum: ['a', 'b'] } },
+      sure: { type: 'boolean' },
+    },
+    required: ['name'],
+  }
+  const answers: [content: unknown, fitting: boolean][] = [
+    [{ name: 'Ada' }, true],
+    [{ name: 'Ada', age: 36, status: 'active', color: 'r', tags: ['a'], sure: true, beyond: 1 }, true],
+    [{}, false],
+    [{ name: 7 }, false],
+    [{ name: 'A' }, false],
+    [{ name: 'Ada', age: 1.5 }, false],
+    [{ name: 'Ada', age: -1 }, false],
+    [{ name: 'Ada', status: 'gone' }, false],
+    [{ name: 'Ada', color: 'Red' }, false],
+    [{ name: 'Ada', tags: ['c'] }, false],
+    [{ name: 'Ada', sure: 'yes' }, false],
+    [null, false],
+    [[], false],
+  ]
+  for (const [content, fitting] of answers) {
+    it(`${JSON.stringify(content)} ${fitting ? 'fits' : 'does not fit'}`, () =>
+      assert.equal(fits(schema, content), fitting))
+  }
+})
