@@ -13,6 +13,16 @@
 export { type ActorsApi, App, type CreatedActor, troupe, type TroupeOptions } from './troupe.ts'
 export { type NodeHandler, toNodeHandler } from './node-handler.ts'
 export { ServiceError, type ErrorCode, type ErrorDetail } from './errors.ts'
+export { google } from './sign-in/providers/google.ts'
+export { github } from './sign-in/providers/github.ts'
+export { apple } from './sign-in/providers/apple.ts'
+export { openid } from './sign-in/providers/openid.ts'
+export type {
+  AppleSettings,
+  OpenIdSettings,
+  ProviderDeclaration,
+  ProviderSettings,
+} from './sign-in/providers/settings.ts'
 export { ConfigError } from './config/config.ts'
 export { StoreStartError } from './store/start-error.ts'
 export { ListenError, type Listening } from './http/server.ts'

@@ -38,6 +38,11 @@ import { Properties } from './property/properties.ts'
 import { Notices } from './delivery/notices.ts'
 import { systemTimers, type Timers } from './delivery/timers.ts'
 import { DeliveryWorker } from './delivery/worker.ts'
+import { ConfiguredProviders } from './sign-in/configured.ts'
+import { hasLocalProvider, LocalProvider, LocalProviders } from './sign-in/local/local-provider.ts'
+import { KeySets } from './sign-in/providers/key-sets.ts'
+import { Outbound } from './sign-in/providers/outbound.ts'
+import type { ProviderPlan } from './sign-in/providers/plan.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { FollowedStore } from './store/after-commit.ts'
@@ -68,6 +73,7 @@ import { TrustCalls } from './trust/peer-calls.ts'
 import { trusteeBearer } from './trust/trustee-bearer.ts'
 import type { TrustParts } from './trust/trust-parts.ts'
 import { Trusts } from './trust/trusts.ts'
+import { localPages } from './ui/local-sign-in.ts'
 import { builtInPages, type Pages } from './ui/pages.ts'
 import { release } from './release.ts'
 
@@ -78,6 +84,8 @@ export interface ServiceOptions {
   /** Where the service is reached, without a slash at the end. */
   readonly baseUrl: string
   readonly pages?: Partial<Pages>
+  /** Where people sign in. Without any, the local provider in development. */
+  readonly signIn?: readonly ProviderPlan[]
   readonly log?: Log
   /** Unix milliseconds; the one clock of the service, in place of the store's. */
   readonly now?: () => number
@@ -312,6 +320,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
   const trusts = new Trusts(trustParts)
   const companions = new Companions(trustParts, trusts, peerClient)
+  const outbound = new Outbound({ allowHttp: config.allowHttp, release })
+  const providerParts = { outbound, keySets: new KeySets(outbound, now), now, baseUrl }
+  const { signIn = [] } = options
+  const local =
+    signIn.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
+      ? new LocalProvider(providerParts, { pages: localPages(identity.name), log })
+      : null
   const handleParts = { properties, lists, trusts, companions, publications, store, subscribing, facts, baseUrl }
   let isStopping = false
 
@@ -356,6 +371,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     trusts,
     companions,
     peerClient,
+    providers: local === null ? new ConfiguredProviders(signIn, providerParts) : new LocalProviders(local),
     pages: { ...builtInPages, ...options.pages },
     publications,
     subscribing,
@@ -379,6 +395,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       isStopping = true
     },
     close: async () => {
+      await local?.close()
+      await outbound.close()
       await gaps.stop()
       await deliveries.stop(peerClient)
       // Their calls ended with the client.

@@ -29,6 +29,8 @@ import { toFetch } from './http/fetch.ts'
 import { type Listening, listen } from './http/server.ts'
 import type { TrustType } from './permission/trust-types.ts'
 import { release } from './release.ts'
+import { configuredProviders } from './sign-in/configured.ts'
+import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
 import type { Pages } from './ui/pages.ts'
 
@@ -37,6 +39,8 @@ export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, '
   readonly type: string
   /** Pages of the application's own in place of the built-in ones. */
   readonly pages?: Partial<Pages>
+  /** Where people sign in: `[google({ … }), openid({ … })]`. The environment may add to them (`TROUPE_PROVIDERS`). */
+  readonly signIn?: readonly ProviderDeclaration[]
   /** Where settings are read from besides the options; `{}` reads none. The process's environment unless given. */
   readonly env?: Environment
 }
@@ -245,6 +249,7 @@ export class App {
       info: _info,
       specification: _spec,
       pages: _pages,
+      signIn: _signIn,
       env,
       ...config
     } = this.#options
@@ -261,11 +266,14 @@ export class App {
       info = '',
       specification = '',
       pages,
+      signIn = [],
+      env = processEnvironment(),
     } = this.#options
     return createService({
       config,
       identity: { type, name, version, description, info, specification },
       registry: this.#registry,
+      signIn: configuredProviders(signIn, env, config),
       baseUrl: (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
       ...(pages === undefined ? {} : { pages }),
       ...this.#replaced,

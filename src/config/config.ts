@@ -79,6 +79,8 @@ function refuseContradictions(config: Config): void {
       'BASE_URL must begin with https in production, unless TROUPE_ALLOW_HTTP=1 accepts clear text.',
     )
   }
+  if (config.localSignIn)
+    throw new ConfigError('TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets everybody in as anybody.')
   if (config.devtest)
     throw new ConfigError('TROUPE_DEVTEST cannot be on in production: it opens internal data to a test client.')
 }

@@ -261,10 +261,32 @@ export const options = {
     byDefault: [],
     text: 'The sites whose single-page applications may use the sign-in endpoints, with cookies too. None: any site may, without cookies.',
   }),
+  localSignIn: flag({
+    env: 'TROUPE_LOCAL_SIGN_IN',
+    byDefault: (mode) => mode === 'development',
+    text: 'Offers a sign-in that asks for no password, where no provider is configured. Refused in production.',
+    defaultText: '1 in development, else 0',
+  }),
   webUi: flag({
     env: 'TROUPE_WEB_UI',
     byDefault: true,
     text: 'Serves the pages under `/<actor>/www`. Without them a signed-in browser is sent to `/<actor>/app`, which the application supplies.',
+  }),
+  mcp: flag({
+    env: 'TROUPE_MCP',
+    byDefault: true,
+    text: 'Serves AI clients: the Model Context Protocol at `/mcp` and the authorization server that lets them in.',
+  }),
+  mcpInstructions: text<string>({
+    env: 'TROUPE_MCP_INSTRUCTIONS',
+    byDefault: '',
+    text: 'Told to AI clients when they connect: what the service is for and how to begin.',
+    defaultText: 'none',
+  }),
+  mcpOrigins: words({
+    env: 'TROUPE_MCP_ORIGINS',
+    byDefault: [],
+    text: 'Origins of web pages that may speak to `/mcp` besides the service’s own.',
   }),
   devtest: flag({
     env: 'TROUPE_DEVTEST',

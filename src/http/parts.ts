@@ -17,6 +17,7 @@ import type { Relationships } from '../permission/relationships.ts'
 import type { BulkWrite } from '../property/bulk-write.ts'
 import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
+import type { Providers } from '../sign-in/provider.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Purge } from '../token/purge.ts'
 import type { Sessions } from '../token/sessions.ts'
@@ -49,6 +50,7 @@ export interface Parts {
   readonly operations: Operations
   readonly attributes: Attributes
   readonly contacts: Contacts
+  readonly providers: Providers
   readonly tokens: Tokens
   readonly sessions: Sessions
   readonly sessionUses: Uses

@@ -138,6 +138,8 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       host: '127.0.0.1',
       port: 0,
       env: {},
+      // Stories about signing in bring a provider of their own.
+      localSignIn: false,
       ...(listen ? {} : { baseUrl: 'http://troupe.test' }),
       ...appOptions,
     },

@@ -1,0 +1,137 @@
+/** The provider of development: signs in whoever one says one is. Its server starts when it is first needed. */
+import type { AuthorizationRequest, CodeExchange, Person, Provider } from '../provider.ts'
+import { ProviderError, type Providers } from '../provider.ts'
+import { staticSecret } from '../providers/client-secret.ts'
+import { OAuthProvider, type ProviderParts } from '../providers/oauth-provider.ts'
+import { identifyByOpenId } from '../providers/openid-identity.ts'
+import type { ProviderPlan } from '../providers/plan.ts'
+import type { LocalServer, LocalServerOptions } from './local-server.ts'
+
+const name = 'local'
+
+export class LocalProvider implements Provider {
+  readonly name = name
+  readonly kind = name
+  readonly displayName = 'local sign-in'
+  readonly responseMode = 'query'
+  readonly platform = 'web'
+  readonly redirectUri: string
+  readonly deepLink = null
+  readonly takesAssertions = false
+  readonly #parts: ProviderParts
+  readonly #options: Pick<LocalServerOptions, 'pages' | 'log'>
+  #running: Promise<{ readonly server: LocalServer; readonly provider: OAuthProvider }> | undefined
+  #provider: OAuthProvider | undefined
+  #isClosed = false
+
+  constructor(parts: ProviderParts, options: Pick<LocalServerOptions, 'pages' | 'log'>) {
+    this.#parts = parts
+    this.#options = options
+    this.redirectUri = `${parts.baseUrl}/oauth/callback`
+  }
+
+  get authorizationEndpoint(): string {
+    return this.#provider?.authorizationEndpoint ?? ''
+  }
+
+  get tokenEndpoint(): string {
+    return this.#provider?.tokenEndpoint ?? ''
+  }
+
+  get userinfoEndpoint(): string {
+    return this.#provider?.userinfoEndpoint ?? ''
+  }
+
+  async ready(): Promise<void> {
+    await this.#started()
+  }
+
+  async authorizationUrl(request: AuthorizationRequest): Promise<string> {
+    return (await this.#started()).authorizationUrl(request)
+  }
+
+  async exchange(exchange: CodeExchange): Promise<Person> {
+    return (await this.#started()).exchange(exchange)
+  }
+
+  verifyAssertion(): Promise<never> {
+    return Promise.reject(new ProviderError('assertion', 'The local provider takes no assertions'))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await (await this.#running?.catch(() => undefined))?.server.close()
+  }
+
+  async #started(): Promise<OAuthProvider> {
+    if (this.#isClosed) throw new ProviderError('unreachable', 'The local provider has ended with the service')
+    this.#running ??= this.#start().catch((error: unknown) => {
+      // The next one tries again.
+      this.#running = undefined
+      throw new ProviderError('unreachable', 'The local provider does not start', error)
+    })
+    this.#provider = (await this.#running).provider
+    return this.#provider
+  }
+
+  async #start(): Promise<{ readonly server: LocalServer; readonly provider: OAuthProvider }> {
+    // Loaded here and nowhere else: neither production nor a service with real providers ever has it in memory.
+    const { startLocalServer } = await import('./local-server.ts')
+    const server = await startLocalServer({ ...this.#options, redirectUri: this.redirectUri })
+    return { server, provider: new OAuthProvider(planOf(server), this.#parts) }
+  }
+}
+
+function planOf({ issuer, clientId, clientSecret }: LocalServer): ProviderPlan {
+  return {
+    name,
+    displayName: name,
+    responseMode: 'query',
+    clientId,
+    clientSecret: staticSecret(clientSecret),
+    scope: 'openid email profile',
+    redirectUri: null,
+    deepLink: null,
+    audiences: [],
+    // Asked every time, because whoever develops wants to be somebody else.
+    authorizationParameters: { prompt: 'login' },
+    takesChallenge: true,
+    takesLoginHint: true,
+    algorithm: 'ES256',
+    hashesNonce: false,
+    metadata: {
+      endpoints: { authorization: `${issuer}/auth`, token: `${issuer}/token`, userinfo: `${issuer}/me` },
+      issuers: [issuer],
+      announcesIssuer: true,
+      keySet: `${issuer}/jwks`,
+      clientAuthentication: null,
+    },
+    identify: identifyByOpenId,
+  }
+}
+
+export class LocalProviders implements Providers {
+  readonly all: readonly [LocalProvider]
+
+  constructor(provider: LocalProvider) {
+    this.all = [provider]
+  }
+
+  find(asked: string): Provider | null {
+    return asked === name ? this.all[0] : null
+  }
+
+  async ready(): Promise<void> {
+    await this.all[0].ready().catch(() => undefined)
+  }
+}
+
+/** Whether the package that it is made of is there: an installation may do without it. */
+export function hasLocalProvider(): boolean {
+  try {
+    import.meta.resolve('oidc-provider/lib/provider.js')
+    return true
+  } catch {
+    return false
+  }
+}

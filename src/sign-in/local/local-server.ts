@@ -1,0 +1,183 @@
+/** The server of the local provider: a real OpenID provider on a loopback port, which nothing outlives. */
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+// By path: the package's index writes to standard error about every runtime that is newer than itself.
+import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js'
+import { type OidcContext, Provider } from 'oidc-provider/lib/provider.js'
+import { parseAddress } from '../../actor/address.ts'
+import type { Log } from '../../observe/log.ts'
+import { randomToken } from '../../secret/random.ts'
+import { nameOf, testPerson } from './test-person.ts'
+
+export interface LocalServerOptions {
+  /** The service's callback: the only address to which it sends a browser. */
+  readonly redirectUri: string
+  readonly pages: LocalPages
+  readonly log: Log
+}
+
+/** What its pages look like; the rooms above know. */
+export interface LocalPages {
+  /** The choice of who signs in. */
+  choice(values: LocalChoice): Promise<string>
+  /** There is nothing to choose (any more). */
+  ended(): Promise<string>
+  /** By file name, below `/assets/`. */
+  readonly assets: ReadonlyMap<string, { readonly type: string; readonly text: string }>
+}
+
+export interface LocalChoice {
+  readonly person: { readonly name: string; readonly email: string }
+  /** What was typed and refused, or what the service expects. */
+  readonly email: string
+  readonly isRefused: boolean
+}
+
+export interface LocalServer {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+  close(): Promise<void>
+}
+
+/**
+ * On 127.0.0.1 and not on `localhost`, where a browser would show it the cookies of the service, which has the same name
+ * there.
+ */
+const host = '127.0.0.1'
+
+const maxFormBytes = 4096
+
+export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, host, resolve)
+  })
+  // It lives as long as the service, and keeps no program alive by itself.
+  server.unref()
+  const { port } = server.address() as AddressInfo
+  const issuer = `http://${host}:${port}`
+  const [clientId, clientSecret] = ['troupe', randomToken()]
+  const provider = new Provider(issuer, configurationOf(clientId, clientSecret, options.redirectUri))
+  provider.on('server_error', (_context, error) => options.log.error({ error }, 'The local provider failed'))
+  const answer = provider.callback()
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    // A name that somebody else lets point here is not ours.
+    if (request.headers.host !== `${host}:${port}`) {
+      response.writeHead(421).end()
+      return
+    }
+    const [path = ''] = (request.url ?? '').split('?', 1)
+    const asset = path.startsWith('/assets/') ? options.pages.assets.get(path.slice('/assets/'.length)) : undefined
+    if (asset !== undefined) response.writeHead(200, { 'content-type': asset.type }).end(asset.text)
+    else if (path.startsWith('/interaction/')) {
+      void choose(provider, options.pages, request, response).catch((error: unknown) => {
+        options.log.error({ error }, 'The local provider failed')
+        if (!response.headersSent) response.writeHead(500)
+        response.end()
+      })
+    } else answer(request, response)
+  })
+  return { issuer, clientId, clientSecret, close: () => closed(server) }
+}
+
+function configurationOf(
+  clientId: string,
+  clientSecret: string,
+  redirectUri: string,
+): Readonly<Record<string, unknown>> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return {
+    adapter: createMemoryAdapter(),
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [redirectUri],
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'client_secret_post',
+        id_token_signed_response_alg: 'ES256',
+      },
+    ],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'local', alg: 'ES256', use: 'sig' }] },
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_: unknown, { uid }: { readonly uid: string }) => `/interaction/${uid}` },
+    pkce: { required: () => true },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    ttl: { AccessToken: 3600, AuthorizationCode: 60, IdToken: 3600, Interaction: 3600, Session: 3600, Grant: 3600 },
+    findAccount: (_: unknown, sub: string) => ({
+      accountId: sub,
+      claims: () => ({ sub, email: sub, email_verified: true, name: nameOf(sub) }),
+    }),
+    // Who signs in here has agreed.
+    loadExistingGrant: async ({ oidc }: OidcContext) => {
+      const grant = new oidc.provider.Grant({ accountId: oidc.session.accountId, clientId: oidc.client.clientId })
+      grant.addOIDCScope('openid email profile')
+      await grant.save()
+      return grant
+    },
+    renderError: (context: OidcContext, out: Readonly<Record<string, string>>) => {
+      context.type = 'text'
+      context.body = `${out['error']}: ${out['error_description']}\n`
+    },
+  }
+}
+
+async function choose(
+  provider: Provider,
+  pages: LocalPages,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const show = async (status: number, page: Promise<string>): Promise<void> => {
+    response.writeHead(status, headers)
+    response.end(await page)
+  }
+  const interaction = await provider.interactionDetails(request, response).catch(() => null)
+  if (interaction === null) return show(400, pages.ended())
+  const hint = interaction.params['login_hint']
+  if (request.method !== 'POST') {
+    return show(
+      200,
+      pages.choice({ person: testPerson, email: typeof hint === 'string' ? hint : '', isRefused: false }),
+    )
+  }
+  const form = await formOf(request)
+  if (form.has('cancel')) {
+    const result = { error: 'access_denied', error_description: 'The person changed their mind' }
+    return provider.interactionFinished(request, response, result)
+  }
+  const typed = form.get('email') ?? ''
+  const address = parseAddress(typed)
+  if (address === null) return show(422, pages.choice({ person: testPerson, email: typed, isRefused: true }))
+  return provider.interactionFinished(request, response, { login: { accountId: address, remember: false } })
+}
+
+/** Where the form leads is not limited: it ends where the service sends the browser, an application of the developer's. */
+const headers = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+
+async function formOf(request: IncomingMessage): Promise<URLSearchParams> {
+  let text = ''
+  for await (const piece of request.setEncoding('utf8')) {
+    text += String(piece)
+    if (text.length > maxFormBytes) return new URLSearchParams()
+  }
+  return new URLSearchParams(text)
+}
+
+async function closed(server: Server): Promise<void> {
+  const end = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeAllConnections()
+  await end
+}
