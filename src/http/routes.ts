@@ -17,6 +17,7 @@ import { resourceRoutes } from './routes/resources.ts'
 import { subscriptionRoutes } from './routes/subscriptions.ts'
 import { systemRoutes } from './routes/system.ts'
 import { trustRoutes } from './routes/trust.ts'
+import { wwwPropertyRoutes } from './routes/www-properties.ts'
 import { wwwRoutes } from './routes/www.ts'
 
 export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'registry'>): readonly Route[] {
@@ -37,7 +38,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...subscriptionRoutes,
     ...callbackRoutes,
     // Where they are off they do not exist, for anybody.
-    ...(parts.config.webUi ? wwwRoutes : []),
+    ...(parts.config.webUi ? [...wwwRoutes, ...wwwPropertyRoutes] : []),
     ...(parts.registry.hasAppCallbacks ? appCallbackRoutes : []),
     ...(parts.config.devtest ? [...devtestRoutes, ...devtestProxyRoutes] : []),
   ]

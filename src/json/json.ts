@@ -4,6 +4,7 @@ export { array, elements, members, object } from './members.ts'
 export { normalise } from './normalise.ts'
 export { deleteAt, getAt, mergeAt } from './path.ts'
 export { fromPlain, toPlain } from './plain.ts'
+export { pretty } from './pretty.ts'
 export { pythonLength } from './python-length.ts'
 export { withoutLoneSurrogates } from './surrogates.ts'
 export {

@@ -11,6 +11,7 @@ import { damagedList } from './list-damage.ts'
 import type { IndexedItem } from './list-read.ts'
 import { findItems, type StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
+import type { Span } from './order-branch.ts'
 
 export interface ItemWithHandle {
   readonly index: number
@@ -19,15 +20,22 @@ export interface ItemWithHandle {
   readonly handle: string
 }
 
-/** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
-export async function itemsWithHandles(q: Queries, at: ListAddress): Promise<ItemWithHandle[] | null> {
+/**
+ * All items, or those of a span, which may reach beyond the end. Null when there is no list of that name.
+ *
+ * @throws ServiceError `list_corrupted`
+ */
+export async function itemsWithHandles(q: Queries, at: ListAddress, span?: Span): Promise<ItemWithHandle[] | null> {
   const list = await OpenList.find(q, at)
   if (list === null) return null
-  const rows = await list.loadAll()
-  return rows.map((row, index) => ({
-    index,
+  const from = Math.min(span?.from ?? 0, list.length)
+  const to = Math.min(span?.to ?? list.length, list.length)
+  if (span !== undefined) await list.load([{ from, to }])
+  const rows = span === undefined ? await list.loadAll() : await list.items({ from, to })
+  return rows.map((row, offset) => ({
+    index: from + offset,
     item: row.value,
-    handle: [list.id, row.item, row.revision, index].join('.'),
+    handle: [list.id, row.item, row.revision, from + offset].join('.'),
   }))
 }
 

@@ -132,11 +132,17 @@ export class Lists {
     return (page?.items ?? []).filter(({ item }) => list.holds(item, field, value))
   }
 
-  async itemsWithHandles(access: Access, name: string): Promise<list.ItemWithHandle[]> {
-    const items = (await this.#snapshot(access, name, (q, at) => list.itemsWithHandles(q, at))) ?? []
+  /** All items or a span, as `items` gives them. */
+  async itemsWithHandles(
+    access: Access,
+    name: string,
+    span?: { from: number; to: number },
+  ): Promise<list.ItemWithHandle[]> {
+    const items = (await this.#snapshot(access, name, (q, at) => list.itemsWithHandles(q, at, span))) ?? []
     if (this.#parts.hooks.isOpen(access, 'get', name)) return items
     const shown = (await this.#parts.hooks.passItems(access, name, items)) ?? []
-    return shown.map(({ index, item }) => ({ index, item, handle: items[index]?.handle ?? '' }))
+    const handles = new Map(items.map(({ index, handle }) => [index, handle]))
+    return shown.map(({ index, item }) => ({ index, item, handle: handles.get(index) ?? '' }))
   }
 
   async #snapshot<T>(access: Access, name: string, work: (q: Queries, at: list.ListAddress) => Promise<T>): Promise<T> {

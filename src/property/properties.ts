@@ -65,6 +65,18 @@ export class Properties {
     return shown === null ? null : { kind: 'value', value: shown }
   }
 
+  /**
+   * Whether the hooks would take the value that is there, were it written again: what a page asks before it offers a form.
+   * Hooks that cannot say count as a refusal.
+   */
+  async isWritable(access: Access, name: string, value: JsonText): Promise<boolean> {
+    try {
+      return (await this.#parts.gate.pass(access, 'put', [name], value)) !== null
+    } catch {
+      return false
+    }
+  }
+
   /** Values the caller may see, by name, and the heads of the lists. */
   async all(access: Access): Promise<readonly StoredProperty[]> {
     return this.show(access, await this.#parts.store.read((q) => findProperties(q, access.actor.id)))

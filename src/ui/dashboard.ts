@@ -23,7 +23,8 @@ export function dashboardPage(values: DashboardValues): Html {
 <dt>Address, for other actors and programs</dt><dd><code>${address}</code></dd>
 <dt>Owner</dt><dd><code>${values.creator}</code></dd>
 </dl>
-<p>Programs read and write here as you do: begin with the <a href="${values.base_path}/openapi.json">description of the API</a>, or look at <a href="${actor_root}/meta">what it tells everybody</a>. <a href="${actor_www}/init">First steps</a></p>
+<p>Programs read and write here as you do: begin with the <a href="${values.base_path}/openapi.json">description of the API</a>, or look at <a href="${actor_root}/meta">what it tells everybody</a>.</p>
+<p><a href="${actor_www}/init">First steps</a></p>
 </section>`,
   )
 }

@@ -3,7 +3,7 @@ export const style = `:root {
   --ground: #f6f5f2; --surface: #ffffff; --ink: #1d1b19; --muted: #5f5a54; --line: #dedad3;
   --accent: #7a2e3a; --accent-ink: #ffffff; --alert: #9c1c1c; --good: #1d6438; --code: #f0ede8; --chosen: #ebe6de;
   font: 16px/1.55 ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
-  color: var(--ink); background: var(--ground);
+  color: var(--ink); background: var(--ground); accent-color: var(--accent);
 }
 @media (prefers-color-scheme: dark) {
   :root {
@@ -47,6 +47,9 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 /* What stands on it */
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: 14px; padding: clamp(1.1rem, 4vw, 1.75rem); margin: 0 0 1.25rem; }
 .card > :last-child, .card form > :last-child { margin-bottom: 0; }
+details.card { padding-block: .75rem; }
+details.card[open] { padding-bottom: clamp(1.1rem, 4vw, 1.75rem); }
+.fold { margin: 0 0 1.25rem; }
 .lead { color: var(--muted); margin: 0 0 1.25rem; }
 .fine { color: var(--muted); font-size: .875rem; }
 .notes { padding: 1.75rem clamp(1.25rem, 5vw, 2rem); color: var(--muted); }
@@ -88,7 +91,6 @@ pre { white-space: pre-wrap; color: var(--ink); }
 .tree ul { margin-left: .3rem; padding-left: .9rem; border-left: 2px solid var(--line); }
 .tree li { padding: .1rem 0; }
 .key { color: var(--muted); }
-.key::after { content: ": "; }
 
 /* Forms */
 label, legend { display: block; font-weight: 550; margin-bottom: .35rem; padding: 0; }

@@ -49,6 +49,12 @@ export interface FailedValues extends SiteValues {
   readonly request_id: string
 }
 
+/** Before a sign-out that another site asks for. */
+export interface SignOutValues extends SiteValues {
+  /** Belongs into the form, as `csrf_token`. */
+  readonly csrf_token: string
+}
+
 /** What every page below `/<actor>/www` gets (R-WEB-02). */
 export interface ActorPageValues extends SiteValues {
   readonly id: string

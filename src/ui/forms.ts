@@ -1,0 +1,51 @@
+/** Parts that forms have in common. */
+import { html } from 'hono/html'
+import { forgeryField } from './layout.ts'
+import type { Editable, Paging } from './property-values.ts'
+import type { ActorPageValues, Html } from './values.ts'
+
+/**
+ * A field for a value, and what the text in it is.
+ *
+ * @param id Of the field; unique on the page.
+ * @param name Of the field in the form.
+ */
+export function valueField(id: string, name: string, label: string, { text, type }: Editable): Html {
+  const rows = Math.min(16, Math.max(2, text.split('\n').length))
+  // The parser drops a line break right after the tag, so that one is given to it.
+  return html`<label for="${id}">${label}</label>
+<textarea id="${id}" name="${name}" rows="${rows}" spellcheck="false" required>
+${text}</textarea>
+<fieldset><legend>It is</legend>
+<label class="choice"><input type="radio" name="value_type" value="text"${type === 'text' ? html` checked` : ''}> a text</label>
+<label class="choice"><input type="radio" name="value_type" value="json"${type === 'json' ? html` checked` : ''}> JSON: a number, true or false, something with parts</label>
+</fieldset>`
+}
+
+/** Something that is gone afterwards: shown first, done by the second click. */
+export function deletion(
+  values: ActorPageValues,
+  about: {
+    readonly action: string
+    readonly fields: Readonly<Record<string, string>>
+    readonly what: string
+    readonly warning: string
+  },
+): Html {
+  return html`<details class="fold"><summary>Delete…</summary>
+<p>${about.warning}</p>
+<form method="post" action="${about.action}">${forgeryField(values)}${hiddenFields(about.fields)}
+<button class="danger" type="submit">Delete ${about.what}</button></form></details>`
+}
+
+export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
+  return html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`
+}
+
+/** Ways to the neighbouring parts; nothing where there is one part only. `query` is added to its address. */
+export function pager({ page, pages }: Paging, label: string, path: string): Html | string {
+  if (pages <= 1) return ''
+  const link = (to: number, text: string, rel: string): Html | string =>
+    to < 1 || to > pages ? html`<span></span>` : html`<a href="${path}?page=${to}" rel="${rel}">${text}</a>`
+  return html`<nav class="pager" aria-label="${label}">${link(page - 1, 'Earlier', 'prev')}<span>Page ${page} of ${pages}</span>${link(page + 1, 'Later', 'next')}</nav>`
+}
