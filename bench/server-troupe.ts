@@ -14,6 +14,8 @@ const app = new App(
     host: '127.0.0.1',
     port: 0,
     env: {},
+    // What is measured is work, not refusals.
+    rateLimits: { '*': null },
   },
   { log: createLog('info') },
 )

@@ -13,6 +13,9 @@ import type { Config } from './config/options.ts'
 import { createHandle, type Handle } from './http/dispatch.ts'
 import type { Parts } from './http/parts.ts'
 import { routesFor } from './http/routes.ts'
+import { Guesses } from './limit/guesses.ts'
+import { Limiter } from './limit/limiter.ts'
+import { ratesOf } from './limit/rates.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { Callbacks } from './operation/callbacks.ts'
@@ -123,6 +126,7 @@ const dayMs = 86_400_000
 
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, identity, registry, baseUrl, onQuery } = options
+  const rates = ratesOf(config)
   const log = options.log ?? createLog(config.logLevel)
   const metrics = createMetrics(release)
   const keyRing = await keyRingOf(config)
@@ -328,6 +332,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       ? new LocalProvider(providerParts, { pages: localPages(identity.name), log })
       : null
   const handleParts = { properties, lists, trusts, companions, publications, store, subscribing, facts, baseUrl }
+  const limiter = new Limiter({ store, rates, now, log })
   let isStopping = false
 
   const parts: Parts = {
@@ -346,8 +351,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         deadBearer,
       ],
       passphraseOf: (actor) => actors.passphraseOf(actor),
+      guesses: new Guesses({ store, rates, now, log }),
       realm: new URL(baseUrl).host,
     }),
+    limiter,
     permission,
     permissions: new Permissions({
       store,
@@ -407,6 +414,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         contacts.settled(),
         sessionUses.settled(),
         purge.stop(),
+        limiter.settled(),
       ])
       await store.close()
     },

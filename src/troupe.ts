@@ -25,7 +25,7 @@ import type { DeclaredSchema } from './app/schema.ts'
 import { resolveConfig } from './config/config.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
-import { toFetch } from './http/fetch.ts'
+import { type Connection, toFetch } from './http/fetch.ts'
 import { type Listening, listen } from './http/server.ts'
 import type { TrustType } from './permission/trust-types.ts'
 import { release } from './release.ts'
@@ -178,10 +178,13 @@ export class App {
 
   // Running
 
-  /** A web-standard handler: works as it is in Hono, Next and every runtime that takes one. */
-  readonly fetch = async (request: Request): Promise<Response> => {
+  /**
+   * A web-standard handler: works as it is in Hono, Next and every runtime that takes one. Where the server knows the
+   * address of the other end, hand it on, so that rate limits can tell senders apart: `app.fetch(request, { remoteAddress })`.
+   */
+  readonly fetch = async (request: Request, connection?: Connection): Promise<Response> => {
     const { handle } = await this.start()
-    return toFetch(handle)(request)
+    return toFetch(handle)(request, connection)
   }
 
   readonly actors: ActorsApi = {

@@ -9,9 +9,10 @@ interface ActorRow {
   readonly passphrase: string
   readonly trustee_root: string | null
   readonly created_at: number
+  readonly guarded_until: number
 }
 
-const columns = 'id, creator, passphrase, trustee_root, created_at'
+const columns = 'id, creator, passphrase, trustee_root, created_at, guarded_until'
 
 function toActor(row: ActorRow): Actor {
   return {
@@ -20,6 +21,7 @@ function toActor(row: ActorRow): Actor {
     passphrase: row.passphrase as Sealed,
     trusteeRoot: row.trustee_root,
     createdAt: row.created_at,
+    guardedUntil: row.guarded_until,
   }
 }
 
@@ -49,12 +51,13 @@ export async function findActorByProperty(q: Queries, name: string, value: strin
 /** False when the id is taken. */
 export async function insertActor(tx: Transaction, actor: Actor): Promise<boolean> {
   const inserted = await tx.run(
-    `INSERT INTO actor (${columns}) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO actor (${columns}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING`,
     actor.id,
     actor.creator,
     actor.passphrase,
     actor.trusteeRoot,
     actor.createdAt,
+    actor.guardedUntil,
   )
   return inserted === 1
 }

@@ -10,6 +10,8 @@ export interface Actor {
   readonly trusteeRoot: string | null
   /** Unix milliseconds. */
   readonly createdAt: number
+  /** Unix milliseconds; until then attempts at its credentials are looked at closely (`limit/guesses.ts`). */
+  readonly guardedUntil: number
 }
 
 export const defaultCreator = 'creator'

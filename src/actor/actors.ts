@@ -149,6 +149,7 @@ export class Actors {
       passphrase: seal(this.#parts.keyRing, passphrase, bindingOf(actorPassphrase, id)),
       trusteeRoot: request.trusteeRoot === undefined || request.trusteeRoot === '' ? null : request.trusteeRoot,
       createdAt: this.#parts.now(),
+      guardedUntil: 0,
     }
   }
 

@@ -2,6 +2,7 @@
 import type { Actor } from '../actor/actor.ts'
 import { normaliseCreator } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
+import type { Guesses, Source } from '../limit/guesses.ts'
 import { sameSecret } from '../secret/hash.ts'
 import { anonymous, type Caller, type Via } from './caller.ts'
 import type { Credential } from './credentials.ts'
@@ -15,6 +16,7 @@ export type BearerKind = (token: string, actor: Actor, via: Extract<Via, 'bearer
 export interface AuthenticationParts {
   readonly bearerKinds: readonly BearerKind[]
   readonly passphraseOf: (actor: Actor) => string
+  readonly guesses: Guesses
   /** For the challenge of a 401. */
   readonly realm: string
 }
@@ -28,18 +30,19 @@ export class Authentication {
 
   /**
    * @throws ServiceError `unauthorized` for a header that cannot be read, `forbidden` for a credential that is wrong or
-   *   another actor's. Nothing tells an unknown creator from a wrong passphrase.
+   *   another actor's, `too_many_requests` when there were too many of those. Nothing tells an unknown creator from a
+   *   wrong passphrase.
    */
-  async authenticate(credential: Credential, actor: Actor): Promise<Caller> {
+  async authenticate(credential: Credential, actor: Actor, source: Source): Promise<Caller> {
     switch (credential.kind) {
       case 'none':
         return anonymous
       case 'malformed':
         throw this.unauthorized(`Cannot read the credentials: ${credential.why}`)
       case 'basic':
-        return this.#basic(credential.user, credential.password, actor)
+        return this.#basic(credential.user, credential.password, actor, source)
       case 'bearer':
-        return this.#bearer(credential.token, credential.via, actor)
+        return this.#bearer(credential.token, credential.via, actor, source)
       default:
         return credential satisfies never
     }
@@ -55,22 +58,32 @@ export class Authentication {
     })
   }
 
-  #basic(first: string, rest: string, actor: Actor): Caller {
+  async #basic(first: string, rest: string, actor: Actor, source: Source): Promise<Caller> {
+    const { guesses } = this.#parts
+    const waiting = guesses.check('passphrase', actor, source)
+    // From here to the count nothing waits, so that of many guesses at once no more are judged than are allowed.
+    if (waiting !== undefined) await waiting
     const { user, password } = actor.creator.includes(':')
       ? dividedFor(actor.creator, `${first}:${rest}`)
       : { user: first, password: rest }
     // Both are always compared, so that the time of an answer does not tell which one was wrong.
     const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, actor.creator)
     const passwordFits = sameSecret(password, this.#parts.passphraseOf(actor))
-    if (!userFits || !passwordFits) throw refused()
+    if (!userFits || !passwordFits) {
+      await guesses.failed('passphrase', actor, source)
+      throw refused()
+    }
     return { kind: 'creator', via: 'basic' }
   }
 
-  async #bearer(token: string, via: Extract<Via, 'bearer' | 'cookie'>, actor: Actor): Promise<Caller> {
+  async #bearer(token: string, via: Extract<Via, 'bearer' | 'cookie'>, actor: Actor, source: Source): Promise<Caller> {
+    const { guesses } = this.#parts
+    await guesses.check('secret', actor, source)
     for (const kind of this.#parts.bearerKinds) {
       const caller = await kind(token, actor, via)
       if (caller !== null) return caller
     }
+    await guesses.failed('secret', actor, source)
     throw refused()
   }
 }
@@ -93,5 +106,7 @@ function normaliseUser(user: string): string {
 
 /** Nothing tells a wrong credential from one of another actor. */
 export function refused(): ServiceError {
-  return new ServiceError('forbidden', 'Cannot let you in: the credentials are not valid for this actor')
+  return new ServiceError('forbidden', 'Cannot let you in: the credentials are not valid for this actor', {
+    reason: 'wrong credentials',
+  })
 }

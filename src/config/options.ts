@@ -128,6 +128,42 @@ function origins(about: About<readonly string[]>): Option<readonly string[]> {
   }
 }
 
+/** So many at once, and as many again in each span of time. */
+export interface GivenRate {
+  readonly count: number
+  readonly seconds: number
+}
+
+/** By the name of the limiter; null turns it off. */
+export type GivenRates = Readonly<Record<string, GivenRate | null>>
+
+function rates(about: About<GivenRates>): Option<GivenRates> {
+  const values = '`<limiter>=<count>/<seconds>` or `<limiter>=off`, separated by commas'
+  const wrong = new Error(`must be ${values}, with a count up to 1000000 and at most 31 days`)
+  const isWhole = (value: unknown, max: number): boolean =>
+    typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max
+  const check = (given: unknown): GivenRates => {
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) throw wrong
+    for (const rate of Object.values(given as Record<string, Partial<GivenRate> | null | undefined>)) {
+      if (rate === null) continue
+      if (rate === undefined || !isWhole(rate.count, 1_000_000) || !isWhole(rate.seconds, 31 * 86_400)) throw wrong
+    }
+    return { ...(given as GivenRates) }
+  }
+  const parse = (list: string): GivenRates => {
+    const entries = list
+      .split(',')
+      .filter((entry) => entry.trim() !== '')
+      .map((entry) => {
+        const [, name = '', count, seconds] = /^\s*([\w/]+|\*)\s*=\s*(?:off|(\d+)\/(\d+))\s*$/.exec(entry) ?? []
+        if (name === '') throw wrong
+        return [name, count === undefined ? null : { count: Number(count), seconds: Number(seconds) }] as const
+      })
+    return check(Object.fromEntries(entries))
+  }
+  return { values, ...about, check, parse }
+}
+
 function checkBaseUrl(value: string): string | null {
   // A parser would leave them out, and every link would carry them.
   if (/[\s\p{Cc}]/u.test(value)) return 'must not hold blanks'
@@ -219,6 +255,12 @@ export const options = {
     max: 16,
     byDefault: 0,
     text: 'How many proxies stand in front of the service. That many entries at the end of X-Forwarded-For are believed; with 0 the header is ignored.',
+  }),
+  rateLimits: rates({
+    env: 'TROUPE_RATE_LIMITS',
+    byDefault: {},
+    text: 'Changes limiters of costly and guessable requests; [operations](operations.md#rate-limits) names them all. In code an object: `{ "create_actor/source": { count: 100, seconds: 3600 } }`, with `null` for off. `*` stands for all that are not named.',
+    defaultText: 'the limiters as listed there; in development each lets a hundred times as much through',
   }),
   logLevel: choice({
     env: 'LOG_LEVEL',

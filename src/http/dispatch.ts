@@ -3,7 +3,8 @@ import type { Actor } from '../actor/actor.ts'
 import { anonymous, type Caller } from '../auth/caller.ts'
 import { type Credential, readCredential } from '../auth/credentials.ts'
 import { ServiceError } from '../errors.ts'
-import { type RequestContext, runInContext } from '../observe/context.ts'
+import { type LimitKey, limitersOf, perOf } from '../limit/rates.ts'
+import { runInContext } from '../observe/context.ts'
 import { judgeOwner } from '../permission/owner.ts'
 import { refusal } from '../permission/permission.ts'
 import type { ConnectedVia } from '../trust/contacts.ts'
@@ -11,6 +12,7 @@ import { acceptsPages } from './accepts.ts'
 import { type Answer, redirect } from './answer.ts'
 import { antiForgeryValue, type ForgeryRule, refuseForgery } from './anti-forgery.ts'
 import { errorAnswer, errorPage, logError, toServiceError } from './error-answer.ts'
+import { sourceOf } from './client-address.ts'
 import type { Incoming } from './incoming.ts'
 import { methodOf, overriddenMethod } from './method.ts'
 import { maxQueryFields, Params } from './params.ts'
@@ -29,6 +31,7 @@ import {
 } from './route.ts'
 import { type Found, type Match, RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
+import { lazily, type Trace } from './trace.ts'
 
 export type Handle = (request: Incoming) => Promise<Answer>
 
@@ -47,7 +50,8 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
 
   return (request) => {
     const requestId = requestIdOf(request.header('x-request-id'))
-    const context: RequestContext = { requestId, actorId: null, peerId: null }
+    const source = lazily(() => sourceOf(request, parts.config.trustedProxies))
+    const context: Trace = { requestId, actorId: null, peerId: null, source, limitHeaders: null }
     return runInContext(context, async () => {
       const started = performance.now()
       const tracker: Tracker = { context, routeId: 'none', method: 'other', isPage: false }
@@ -66,7 +70,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       if (parts.log.isLevelEnabled('debug')) {
         parts.log.debug({ method: request.method, route: tracker.routeId, status: answer.status, seconds }, 'Answered')
       }
-      return complete(request, answer, requestId)
+      return complete(request, answer, context)
     })
   }
 
@@ -87,8 +91,19 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     if (route.access !== 'www' && route.page !== true) tracker.isPage = false
     tracker.routeId = route.id
     tracker.method = effective
-    const exchange: Exchange = { request, method: effective, parts, query, params, rest }
-    if (route.access !== 'service') return answerForActor(route, exchange, tracker.context)
+    const { context } = tracker
+    const exchange: Exchange = {
+      request,
+      method: effective,
+      parts,
+      query,
+      params,
+      rest,
+      source: context.source,
+      charge: (name, target) => charge(limitersOf(name), context, target ?? null),
+    }
+    if (route.access !== 'service') return answerForActor(route, exchange, context)
+    if (route.limit !== undefined) await charge(route.limit, context, null)
     await refuseForged(route, exchange)
     return route.handler(exchange)
   }
@@ -113,11 +128,12 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
   async function answerForActor(
     route: Exclude<Route, ServiceRoute>,
     exchange: Exchange,
-    context: RequestContext,
+    context: Trace,
   ): Promise<Answer> {
     const { request } = exchange
     const actor = await parts.actors.require(exchange.params['actor'] ?? '')
     context.actorId = actor.id
+    if (route.limit !== undefined) await charge(route.limit, context, actor.id)
     if (route.access === 'public') return route.handler({ ...exchange, actor })
     const credential = readCredential(
       request.header('authorization'),
@@ -162,7 +178,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     route: PageRoute,
     exchange: Exchange & { readonly actor: Actor },
     credential: Credential,
-    context: RequestContext,
+    context: Trace,
   ): Promise<Answer> {
     const { actor } = exchange
     const isBrowser = acceptsPages(exchange.request)
@@ -180,6 +196,11 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     return route.handler({ ...exchange, caller, csrfToken })
   }
 
+  async function charge(limits: readonly LimitKey[], context: Trace, target: string | null): Promise<void> {
+    const whose = { source: context.source(), target, total: '', pair: null } as const
+    context.limitHeaders = await parts.limiter.charge(limits.map((limit) => ({ limit, of: whose[perOf(limit)] })))
+  }
+
   function toSignIn(): Answer {
     return redirect(302, `${parts.baseUrl}/login`, { Vary: 'Accept' })
   }
@@ -189,9 +210,9 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     actor: Actor,
     route: Route,
     exchange: Exchange,
-    context: RequestContext,
+    context: Trace,
   ): Promise<Caller> {
-    const caller = await parts.authentication.authenticate(credential, actor)
+    const caller = await parts.authentication.authenticate(credential, actor, context.source)
     if (caller.kind === 'anonymous') throw parts.authentication.unauthorized('Authentication required')
     await refuseForged(route, exchange)
     if (caller.kind === 'peer') context.peerId = caller.peerId
@@ -226,10 +247,11 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     throw new ServiceError('not_found', 'There is nothing at this address: the service lives under a path prefix')
   }
 
-  function complete(request: Incoming, answer: Answer, requestId: string): Answer {
+  function complete(request: Incoming, answer: Answer, { requestId, limitHeaders }: Trace): Answer {
     const isPage = answer.headers['Content-Type']?.startsWith('text/html') === true
     const all: Record<string, string> = {
       ...(isPage ? headers.forPages : headers.forData),
+      ...limitHeaders,
       ...answer.headers,
       'X-Request-ID': requestId,
     }
@@ -253,7 +275,7 @@ function isLackOfRights(error: unknown): boolean {
 }
 
 interface Tracker {
-  readonly context: RequestContext
+  readonly context: Trace
   routeId: string
   /** Of the route table; whatever a stranger calls a method never becomes a label. */
   method: Method | 'other'

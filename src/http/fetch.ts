@@ -3,9 +3,15 @@ import { ServiceError } from '../errors.ts'
 import type { Handle } from './dispatch.ts'
 import type { Incoming } from './incoming.ts'
 
-export function toFetch(handle: Handle): (request: Request) => Promise<Response> {
-  return async (request) => {
-    const answer = await handle(new FetchIncoming(request))
+/** What a request does not tell of itself. */
+export interface Connection {
+  /** The address of the other end, as the embedding server knows it. Without it no rate limit counts by sender. */
+  readonly remoteAddress?: string | null
+}
+
+export function toFetch(handle: Handle): (request: Request, connection?: Connection) => Promise<Response> {
+  return async (request, connection) => {
+    const answer = await handle(new FetchIncoming(request, connection?.remoteAddress))
     const headers = new Headers(answer.headers)
     for (const cookie of answer.cookies ?? []) headers.append('Set-Cookie', cookie)
     const body = answer.stream === undefined ? answer.body : readable(answer.stream)
@@ -33,14 +39,16 @@ class FetchIncoming implements Incoming {
   readonly method: string
   readonly path: string
   readonly query: string
-  readonly remoteAddress = null
+  readonly remoteAddress: string | null
   readonly fault = null
   readonly #request: Request
   #body: Promise<Uint8Array> | undefined
 
-  constructor(request: Request) {
+  /** @param remoteAddress Servers hand all sorts of things to a fetch handler; what is no text is no address. */
+  constructor(request: Request, remoteAddress: unknown) {
     const { pathname, search } = new URL(request.url)
     this.#request = request
+    this.remoteAddress = typeof remoteAddress === 'string' ? remoteAddress : null
     this.method = request.method
     this.path = pathname
     this.query = search.slice(1)

@@ -5,6 +5,7 @@ import type { Identity } from '../app/identity.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Authentication } from '../auth/authenticate.ts'
 import type { Config } from '../config/options.ts'
+import type { Limiter } from '../limit/limiter.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Callbacks } from '../operation/callbacks.ts'
@@ -40,6 +41,7 @@ export interface Parts {
   readonly basePath: string
   readonly registry: Registry
   readonly authentication: Authentication
+  readonly limiter: Limiter
   readonly permission: Permission
   readonly permissions: Permissions
   readonly relationships: Relationships

@@ -1,6 +1,7 @@
 /** The route table's rows: everything that is known about an address before a request for it arrives. */
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../auth/caller.ts'
+import type { LimitKey, LimitName } from '../limit/rates.ts'
 import type { Category } from '../permission/operation.ts'
 import type { OwnerRule } from '../permission/owner.ts'
 import type { Answer } from './answer.ts'
@@ -20,6 +21,15 @@ export interface Exchange {
   readonly params: Readonly<Record<string, string>>
   /** The segments that `*` stands for, decoded. */
   readonly rest: readonly string[]
+  /** Whose buckets the request takes from: its address, as far as it is known. */
+  readonly source: () => string | null
+  /**
+   * Counts the request against the limiters of this name, where the route table cannot know that it has to be: the
+   * target, where there is one, is what the request turned out to be about.
+   *
+   * @throws ServiceError `too_many_requests`
+   */
+  readonly charge: (name: LimitName, target?: string) => Promise<void>
 }
 
 export interface ActorExchange extends Exchange {
@@ -50,6 +60,8 @@ interface RouteBase extends Documentation {
   readonly acts?: true
   /** Pages of other sites post here, and no cookie is a credential for what they ask: the rule does not hold. */
   readonly takesForeignPosts?: true
+  /** The limiters that every request here counts against; their target is the actor. */
+  readonly limit?: readonly LimitKey[]
 }
 
 /** Answers without looking at an actor or a caller. */

@@ -30,6 +30,9 @@ interface Row {
   readonly refused: Readonly<Record<string, string>>
 }
 
+const rateText =
+  'must be `<limiter>=<count>/<seconds>` or `<limiter>=off`, separated by commas, with a count up to 1000000 and at most 31 days'
+
 const flags = { yes: 'must be 1 or 0 (also true, false, on, off, yes, no)' }.yes
 
 function flag(env: string, byDefault: boolean, inDevelopment = byDefault): Row {
@@ -160,6 +163,14 @@ const rows: Readonly<Record<string, Row>> = {
   },
   allowPrivatePeers: flag('TROUPE_ALLOW_PRIVATE_PEERS', false, true),
   trustedProxies: number('TROUPE_TRUSTED_PROXIES', 0, [0, 16]),
+  rateLimits: {
+    env: 'TROUPE_RATE_LIMITS',
+    byDefault: {},
+    text: 'create_actor/source=5/60, *=off',
+    value: { 'create_actor/source': { count: 5, seconds: 60 }, '*': null },
+    code: { 'create_actor/source': null },
+    refused: { 'create_actor/source=5': rateText, 'create_actor/source=0/60': rateText, '=1/1': rateText },
+  },
   logLevel: {
     env: 'LOG_LEVEL',
     byDefault: 'info',

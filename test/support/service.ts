@@ -140,6 +140,8 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       env: {},
       // Stories about signing in bring a provider of their own.
       localSignIn: false,
+      // They cost statements, and every story comes from one address: stories about them turn them on.
+      rateLimits: { '*': null },
       ...(listen ? {} : { baseUrl: 'http://troupe.test' }),
       ...appOptions,
     },

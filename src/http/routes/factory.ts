@@ -39,6 +39,7 @@ export const factoryRoutes: readonly Route[] = [
     access: 'service',
     page: true,
     takesForeignPosts: true,
+    limit: ['create_actor/source', 'create_actor/total'],
     summary: 'Creates an actor',
     request: {
       'application/json': {
@@ -53,7 +54,7 @@ export const factoryRoutes: readonly Route[] = [
     },
     responses: {
       201: { text: 'The actor, its passphrase included', schema: actorSchema },
-      ...errorResponses(400, 403, 413, 415),
+      ...errorResponses(400, 403, 413, 415, 429),
     },
     handler: create,
   },

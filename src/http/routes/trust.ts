@@ -100,6 +100,7 @@ export const trustRoutes: readonly Route[] = [
     method: 'POST',
     path: `${path}/:relationship`,
     access: 'open',
+    limit: ['trust_request/source', 'trust_request/target', 'trust_request/total'],
     summary: 'Another actor asks for a relationship',
     request: {
       'application/json': {

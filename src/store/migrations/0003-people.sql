@@ -88,10 +88,16 @@ CREATE INDEX one_time_by_actor ON one_time (actor_id) WHERE actor_id IS NOT NULL
 -- One row per key (what, and for whom, hashed): the time at which its bucket is empty again (generic cell rate algorithm).
 CREATE TABLE rate_limit (
   key TEXT /*postgres: COLLATE "C" */ NOT NULL PRIMARY KEY,
-  empty_at BIGINT NOT NULL
+  empty_at BIGINT NOT NULL,
+  -- How often it refused since it let somebody through last: 0 tells the one who asked that it did.
+  refused BIGINT NOT NULL
 ) /*sqlite: STRICT, WITHOUT ROWID */;
 
 CREATE INDEX rate_limit_by_time ON rate_limit (empty_at);
+
+-- Unix milliseconds. Until then somebody has guessed at the actor's credentials too often: read with the actor, so that
+-- nobody else's request pays a statement for it.
+ALTER TABLE actor ADD COLUMN guarded_until BIGINT NOT NULL DEFAULT 0;
 
 -- The access ledger: what peers and clients did with the actor, never values. Written in batches behind the requests.
 CREATE TABLE activity (

@@ -1,0 +1,51 @@
+/** Buckets in memory, a bounded number of them. */
+import { isExhausted, type Rate, take, type Taken } from './gcra.ts'
+
+export class Buckets {
+  readonly #most: number
+  readonly #emptyAt = new Map<string, number>()
+
+  constructor(most = 10_000) {
+    this.#most = most
+  }
+
+  get size(): number {
+    return this.#emptyAt.size
+  }
+
+  emptyAt(key: string): number {
+    return this.#emptyAt.get(key) ?? 0
+  }
+
+  take(key: string, now: number, rate: Rate): Taken {
+    const taken = take(this.emptyAt(key), now, rate)
+    this.#set(key, taken.emptyAt, now)
+    return taken
+  }
+
+  /** The bucket is at least as full as that. */
+  raise(key: string, emptyAt: number, now: number): void {
+    if (emptyAt > this.emptyAt(key) && emptyAt > now) this.#set(key, emptyAt, now)
+  }
+
+  isExhausted(key: string, now: number, rate: Rate): boolean {
+    const emptyAt = this.#emptyAt.get(key)
+    return emptyAt !== undefined && isExhausted(emptyAt, now, rate)
+  }
+
+  #set(key: string, emptyAt: number, now: number): void {
+    if (!this.#emptyAt.has(key) && this.#emptyAt.size >= this.#most) this.#makeRoom(now)
+    this.#emptyAt.set(key, emptyAt)
+  }
+
+  /** Those that are empty go; where there is none, the oldest. */
+  #makeRoom(now: number): void {
+    for (const [key, emptyAt] of this.#emptyAt) if (emptyAt <= now) this.#emptyAt.delete(key)
+    const surplus = this.#emptyAt.size - Math.floor(this.#most * 0.9)
+    let removed = 0
+    for (const key of this.#emptyAt.keys()) {
+      if (removed++ >= surplus) break
+      this.#emptyAt.delete(key)
+    }
+  }
+}

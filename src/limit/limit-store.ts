@@ -1,0 +1,42 @@
+/** The SQL of buckets: one statement takes from one, whatever else does so at the same moment. */
+import type { Queries, Transaction } from '../store/store.ts'
+import { burstMs, intervalMs, type Rate, type Taken } from './gcra.ts'
+
+/** `take` of `gcra.ts`: $2 is now, $3 the interval, $4 the burst. */
+const from = `CASE WHEN rate_limit.empty_at < $2 THEN $2
+                   WHEN rate_limit.empty_at > $2 + CAST($4 AS BIGINT) THEN $2 + $4 ELSE rate_limit.empty_at END`
+const fits = `(${from}) + $3 <= $2 + $4`
+
+const TAKE = `INSERT INTO rate_limit (key, empty_at, refused) VALUES ($1, CAST($2 AS BIGINT) + CAST($3 AS BIGINT), 0)
+  ON CONFLICT (key) DO UPDATE SET
+    empty_at = CASE WHEN ${fits} THEN (${from}) + $3 ELSE ${from} END,
+    refused = CASE WHEN ${fits} THEN 0 ELSE rate_limit.refused + 1 END
+  RETURNING empty_at, refused`
+
+export async function takeStored(tx: Transaction, key: string, now: number, rate: Rate): Promise<Taken> {
+  const row = await tx.get<{ empty_at: number; refused: number }>(TAKE, key, now, intervalMs(rate), burstMs(rate))
+  if (row === undefined) throw new Error('An upsert gave no row')
+  return { isAllowed: row.refused === 0, emptyAt: row.empty_at }
+}
+
+export async function findBuckets(q: Queries, keys: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const rows = await q.all<{ key: string; empty_at: number }>(
+    'SELECT b.key, b.empty_at FROM rate_limit AS b JOIN rows($1, key TEXT) AS wanted ON wanted.key = b.key',
+    JSON.stringify(keys.map((key) => [key])),
+  )
+  return new Map(rows.map((row) => [row.key, row.empty_at]))
+}
+
+/** From now until then every attempt at the actor's credentials looks at the stored buckets first. */
+export async function guardActor(tx: Transaction, actorId: string, until: number): Promise<void> {
+  await tx.run('UPDATE actor SET guarded_until = $2 WHERE id = $1 AND guarded_until < $2', actorId, until)
+}
+
+/** Empty buckets say nothing. How many went, at most `limit`. */
+export async function purgeBuckets(tx: Transaction, now: number, limit: number): Promise<number> {
+  return tx.run(
+    'DELETE FROM rate_limit WHERE key IN (SELECT key FROM rate_limit WHERE empty_at < $1 ORDER BY empty_at LIMIT $2)',
+    now,
+    limit,
+  )
+}

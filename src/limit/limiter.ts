@@ -1,0 +1,159 @@
+/** Lets so much through and refuses the rest, counted in the store for all processes. */
+import { ServiceError } from '../errors.ts'
+import type { Log } from '../observe/log.ts'
+import { hashSecret } from '../secret/hash.ts'
+import type { Store } from '../store/store.ts'
+import { Buckets } from './buckets.ts'
+import { type Rate, type Standing, standingOf, type Taken } from './gcra.ts'
+import { purgeBuckets, takeStored } from './limit-store.ts'
+import { type LimitKey, nameOf, perOf, type Rates } from './rates.ts'
+import { rateLimitHeaders } from './headers.ts'
+
+export interface LimiterParts {
+  readonly store: Store
+  readonly rates: Rates
+  readonly now: () => number
+  readonly log: Log
+}
+
+/** One bucket to take from. */
+export interface Demand {
+  readonly limit: LimitKey
+  /** Whose bucket: an address, an actor, a mail address; null when it is not known, which no limiter counts. */
+  readonly of: string | null
+}
+
+interface Bucket {
+  readonly limit: LimitKey
+  readonly key: string
+  readonly rate: Rate
+}
+
+const purgeEveryMs = 600_000
+const mostPurged = 5000
+/** A failing store is told of at most that often. */
+const complainEveryMs = 60_000
+
+export class Limiter {
+  readonly #parts: LimiterParts
+  /** What the store said of full buckets: they are refused without asking again. */
+  readonly #known = new Buckets()
+  /** Counts while the store fails: this process alone, but never nobody. */
+  readonly #fallback = new Buckets()
+  #purgedAt: number
+  #complainedAt = Number.NEGATIVE_INFINITY
+  #unheard = 0
+  #purging: Promise<void> = Promise.resolve()
+
+  constructor(parts: LimiterParts) {
+    this.#parts = parts
+    this.#purgedAt = parts.now()
+  }
+
+  /**
+   * Takes one from each bucket in turn, up to the first that is full: what a narrow one refuses costs the wider ones
+   * nothing.
+   *
+   * @returns what the answer tells of it: the bucket with the least left.
+   * @throws ServiceError `too_many_requests`, with the headers that say when to come again.
+   */
+  async charge(demands: readonly Demand[]): Promise<Readonly<Record<string, string>>> {
+    const buckets = demands.flatMap((demand) => this.#bucketOf(demand) ?? [])
+    if (buckets.length === 0) return {}
+    for (const bucket of buckets) {
+      if (this.#known.isExhausted(bucket.key, this.#parts.now(), bucket.rate)) {
+        throw this.#refusal(bucket, this.#known.emptyAt(bucket.key))
+      }
+    }
+    const taken = await this.#take(buckets)
+    let tightest: { readonly bucket: Bucket; readonly standing: Standing } | undefined
+    for (const [index, { isAllowed, emptyAt }] of taken.entries()) {
+      const bucket = buckets[index] as Bucket
+      if (!isAllowed) throw this.#refusal(bucket, emptyAt)
+      const standing = standingOf(emptyAt, this.#parts.now(), bucket.rate)
+      if (tightest === undefined || standing.remaining < tightest.standing.remaining) tightest = { bucket, standing }
+    }
+    return tightest === undefined
+      ? {}
+      : rateLimitHeaders(nameOf(tightest.bucket.limit), tightest.bucket.rate, tightest.standing)
+  }
+
+  /** Once a running purge ended. */
+  settled(): Promise<void> {
+    return this.#purging
+  }
+
+  #bucketOf({ limit, of }: Demand): Bucket | null {
+    const rate = this.#parts.rates[limit]
+    if (rate === null || (of === null && perOf(limit) !== 'total')) return null
+    return { limit, rate, key: keyOf(limit, of ?? '') }
+  }
+
+  async #take(buckets: readonly Bucket[]): Promise<readonly Taken[]> {
+    const { store, now } = this.#parts
+    try {
+      const taken = await store.write(async (tx) => {
+        const all: Taken[] = []
+        for (const { key, rate } of buckets) {
+          const one = await takeStored(tx, key, now(), rate)
+          all.push(one)
+          if (!one.isAllowed) break
+        }
+        return all
+      }, buckets[0]?.key)
+      const last = taken.at(-1)
+      if (last?.isAllowed === false) this.#known.raise(buckets[taken.length - 1]?.key ?? '', last.emptyAt, now())
+      this.#purgeNowAndThen()
+      return taken
+    } catch (error) {
+      this.#complain(error)
+      const all: Taken[] = []
+      for (const { key, rate } of buckets) {
+        const one = this.#fallback.take(key, now(), rate)
+        all.push(one)
+        if (!one.isAllowed) break
+      }
+      return all
+    }
+  }
+
+  #refusal({ limit, rate }: Bucket, emptyAt: number): ServiceError {
+    return tooMany(limit, rate, standingOf(emptyAt, this.#parts.now(), rate))
+  }
+
+  /** Repeated events are counted, not repeated. */
+  #complain(error: unknown): void {
+    const { now, log } = this.#parts
+    this.#unheard += 1
+    if (Math.abs(now() - this.#complainedAt) < complainEveryMs) return
+    log.warn({ error, times: this.#unheard }, 'Rate limits are counted by this process alone: the store cannot be used')
+    this.#complainedAt = now()
+    this.#unheard = 0
+  }
+
+  #purgeNowAndThen(): void {
+    const { store, now, log } = this.#parts
+    if (Math.abs(now() - this.#purgedAt) < purgeEveryMs) return
+    this.#purgedAt = now()
+    const purge = async (): Promise<void> => {
+      for (;;) {
+        const gone = await store.write((tx) => purgeBuckets(tx, now(), mostPurged))
+        if (gone < mostPurged) return
+      }
+    }
+    this.#purging = purge().catch((error: unknown) => log.warn({ error }, 'Cannot remove the traces of old requests'))
+  }
+}
+
+/** Hashed: an address or a name is nobody's business once it is counted. */
+export function keyOf(limit: LimitKey, of: string): string {
+  return hashSecret(`${limit}\n${of}`)
+}
+
+export function tooMany(limit: LimitKey, rate: Rate, standing: Standing): ServiceError {
+  return new ServiceError('too_many_requests', 'Cannot do this now: too many requests came before it', {
+    reason: `the limit ${limit} is used up`,
+    retryAfterSeconds: standing.retryAfterSeconds,
+    headers: rateLimitHeaders(nameOf(limit), rate, { ...standing, remaining: 0 }),
+  })
+}

@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ManualClock } from '../support/manual-clock.ts'
+import { FakePeers } from '../support/fake-peers.ts'
+import { basic, forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { faulty } from '../support/stores.ts'
+
+interface Sent {
+  readonly method?: string
+  readonly authorization?: string
+  readonly body?: unknown
+  readonly forwarded?: string
+}
+
+/** A request from an address. */
+function from(service: TestService, remoteAddress: string | null, path: string, sent: Sent = {}): Promise<Response> {
+  const { method = 'GET', authorization, body, forwarded } = sent
+  const request = new Request(`http://troupe.test${path}`, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  return service.app.fetch(request, { remoteAddress })
+}
+
+const few: Pick<StartOptions, 'rateLimits'> = {
+  rateLimits: {
+    '*': null,
+    'create_actor/source': { count: 3, seconds: 60 },
+    'create_actor/total': { count: 8, seconds: 60 },
+    'trust_request/source': { count: 2, seconds: 60 },
+    'trust_request/target': { count: 3, seconds: 60 },
+    'trust_request/total': { count: 5, seconds: 60 },
+    'passphrase/pair': { count: 4, seconds: 600 },
+    'passphrase/source': { count: 6, seconds: 600 },
+    'passphrase/target': { count: 10, seconds: 600 },
+    'secret/pair': { count: 5, seconds: 600 },
+    'secret/source': { count: 8, seconds: 600 },
+    'secret/target': { count: 12, seconds: 600 },
+  },
+}
+
+const times = (count: number, status: number): number[] => Array.from({ length: count }, () => status)
+
+const attacker = '192.0.2.66'
+const home = '198.51.100.1'
+
+forEachService((start) => {
+  async function guess(
+    service: TestService,
+    actor: TestActor,
+    address: string | null,
+    count: number,
+  ): Promise<number[]> {
+    const all = Array.from({ length: count }, (_, index) =>
+      from(service, address, `/${actor.id}/properties`, { authorization: basic(actor.creator, `guess ${index}`) }),
+    )
+    return (await Promise.all(all)).map(({ status }) => status).sort((a, b) => a - b)
+  }
+
+  const asOwner = async (service: TestService, actor: TestActor, address: string | null): Promise<number> =>
+    (await from(service, address, `/${actor.id}/properties`, { authorization: actor.authorization })).status
+
+  describe('guessing a passphrase', () => {
+    it('RATE-01 is stopped after so many wrong ones, and then the right one is refused to that sender too', async () => {
+      const service = await start(few)
+      const actor = await service.createActor()
+      assert.deepEqual(await guess(service, actor, attacker, 20), [...times(4, 403), ...times(16, 429)])
+      const refused = await from(service, attacker, `/${actor.id}/properties`, { authorization: actor.authorization })
+      assert.equal(refused.status, 429)
+      assert.equal(refused.headers.get('retry-after'), '150')
+      assert.equal(refused.headers.get('ratelimit-policy'), '"passphrase";q=4;w=600')
+      assert.equal(refused.headers.get('ratelimit'), '"passphrase";r=0;t=600')
+      assert.equal(((await refused.json()) as { error: string }).error, 'too_many_requests')
+    })
+
+    it('RATE-01 locks nobody out elsewhere, and goes on after the time that was told', async () => {
+      const clock = new ManualClock()
+      const service = await start({ ...few, now: clock.now, timers: clock.timers })
+      const actor = await service.createActor()
+      await guess(service, actor, attacker, 20)
+      assert.equal(await asOwner(service, actor, home), 200)
+      clock.pass(149_999)
+      assert.equal(await asOwner(service, actor, attacker), 429)
+      clock.pass(1)
+      assert.equal(await asOwner(service, actor, attacker), 200)
+    })
+
+    it('RATE-01 from many addresses stops at the actor, and the owner comes in from an address without a failure', async () => {
+      const service = await start(few)
+      const actor = await service.createActor()
+      const statuses: number[] = []
+      for (let index = 0; index < 8; index++) statuses.push(...(await guess(service, actor, `203.0.113.${index}`, 3)))
+      assert.equal(statuses.filter((status) => status === 403).length, 10)
+      assert.equal(statuses.filter((status) => status === 429).length, 14)
+      assert.equal(await asOwner(service, actor, home), 200)
+      assert.equal(await asOwner(service, actor, '203.0.113.0'), 429)
+    })
+
+    it('RATE-01 of one sender stops over all actors together', async () => {
+      const service = await start(few)
+      const actors = [await service.createActor('a@example.com'), await service.createActor('b@example.com')]
+      const statuses: number[] = []
+      for (const actor of actors) statuses.push(...(await guess(service, actor, attacker, 4)))
+      assert.deepEqual(statuses, [403, 403, 403, 403, 403, 403, 429, 429])
+    })
+
+    it('RATE-01 counts across processes and a restart: the right one is not found out there either', async () => {
+      const service = await start(few)
+      const actor = await service.createActor()
+      const second = await start({ ...few, database: service.databaseUrl })
+      assert.deepEqual(await guess(service, actor, attacker, 4), [403, 403, 403, 403])
+      assert.equal(await asOwner(second, actor, attacker), 429)
+      assert.deepEqual(await guess(second, actor, attacker, 3), [429, 429, 429])
+      assert.equal(await asOwner(second, actor, home), 200)
+      const restarted = await start({ ...few, database: service.databaseUrl })
+      assert.equal(await asOwner(restarted, actor, attacker), 429)
+      assert.equal(await asOwner(restarted, actor, home), 200)
+    })
+
+    it('RATE-05 of many at once judges exactly as many as are allowed', async () => {
+      const service = await start(few)
+      const actor = await service.createActor()
+      const wrong = await guess(service, actor, attacker, 100)
+      assert.equal(wrong.filter((status) => status === 403).length, 4)
+      assert.equal(wrong.filter((status) => status === 429).length, 96)
+    })
+
+    it('RATE-05 stays guarded while the store of the counts fails', async () => {
+      let broken = false
+      const service = await start({
+        ...few,
+        wrapStore: (store) => {
+          const failing = faulty(store)
+          return {
+            ...failing,
+            write: (work) => {
+              if (broken) return Promise.reject(new Error('the store is down'))
+              return failing.write(work)
+            },
+          }
+        },
+      })
+      const actor = await service.createActor()
+      broken = true
+      assert.deepEqual(await guess(service, actor, attacker, 20), [...times(4, 403), ...times(16, 429)])
+      assert.equal(await asOwner(service, actor, attacker), 429)
+      assert.equal(await asOwner(service, actor, home), 200)
+    })
+
+    it('RATE-01 stops at the actor for everybody where no address is known', async () => {
+      const service = await start(few)
+      const actor = await service.createActor()
+      const statuses = await guess(service, actor, null, 30)
+      assert.equal(statuses.filter((status) => status === 403).length, 10)
+      assert.equal(await asOwner(service, actor, null), 429)
+      assert.equal(await asOwner(service, actor, home), 200)
+    })
+
+    it('costs the owner no statement, and a wrong one a fixed number', async () => {
+      const service = await start(few)
+      const actor = await service.createActor()
+      const cost = async (authorization: string, address: string): Promise<number> => {
+        service.reset()
+        await from(service, address, `/${actor.id}/properties`, { authorization })
+        return service.statements.length
+      }
+      const plain = await cost(actor.authorization, home)
+      assert.equal(plain, 2)
+      assert.equal(await cost(basic(actor.creator, 'wrong'), home), 4)
+      assert.equal(await cost(actor.authorization, home), plain)
+    })
+  })
+
+  describe('guessing a secret', () => {
+    it('RATE-01 is stopped after so many wrong ones, at the actor and for the sender', async () => {
+      const service = await start(few)
+      const actor = await service.createActor()
+      const tries = async (address: string, count: number): Promise<number[]> => {
+        const all: number[] = []
+        for (let index = 0; index < count; index++) {
+          const sent = { authorization: `Bearer ${'0f'.repeat(19)}${index % 10}${index % 7}` }
+          all.push((await from(service, address, `/${actor.id}/properties`, sent)).status)
+        }
+        return all
+      }
+      assert.deepEqual(await tries(attacker, 7), [403, 403, 403, 403, 403, 429, 429])
+      assert.equal(
+        (await from(service, attacker, `/${actor.id}/properties`, { authorization: 'Bearer x' })).status,
+        429,
+      )
+      // The passphrase has a count of its own.
+      assert.equal(await asOwner(service, actor, attacker), 200)
+    })
+  })
+
+  describe('costly work for strangers', () => {
+    it('RATE-03 RATE-04 the creation of actors is bounded per sender and in total', async () => {
+      const service = await start(few)
+      const create = (address: string, index: number): Promise<Response> =>
+        from(service, address, '/', { method: 'POST', body: { creator: `c${index}@example.com` } })
+      const first = await create(attacker, 0)
+      assert.deepEqual([first.status, first.headers.get('ratelimit')], [201, '"create_actor";r=2;t=20'])
+      const statuses: number[] = []
+      for (let index = 1; index < 5; index++) statuses.push((await create(attacker, index)).status)
+      assert.deepEqual(statuses, [201, 201, 429, 429])
+      for (let index = 5; index < 10; index++) statuses.push((await create(`203.0.113.${index}`, index)).status)
+      assert.deepEqual(statuses.slice(4), [201, 201, 201, 201, 201])
+      const last = await create(home, 20)
+      assert.equal(last.status, 429)
+      assert.equal(last.headers.get('retry-after'), '8')
+      assert.equal(last.headers.get('ratelimit'), '"create_actor";r=0;t=60')
+      assert.equal(await service.app.actors.findByCreator('c20@example.com'), undefined)
+      assert.equal(await service.app.actors.findByCreator('c3@example.com'), undefined)
+    })
+
+    it('RATE-02 addresses of one /64 share a bucket, and forged forwarding headers change nothing', async () => {
+      const service = await start(few)
+      const statuses: number[] = []
+      for (let index = 0; index < 4; index++) {
+        const sent = { method: 'POST', body: {}, forwarded: `6.6.6.${index}` }
+        statuses.push((await from(service, `2001:db8:1:2::${index}`, '/', sent)).status)
+      }
+      assert.deepEqual(statuses, [201, 201, 201, 429])
+      assert.equal((await from(service, '2001:db8:1:3::1', '/', { method: 'POST', body: {} })).status, 201)
+    })
+
+    it('RATE-02 behind a configured proxy the sender is who the proxy saw', async () => {
+      const service = await start({ ...few, trustedProxies: 1 })
+      const create = async (forwarded: string): Promise<number> =>
+        (await from(service, '10.0.0.1', '/', { method: 'POST', body: {}, forwarded })).status
+      for (const forged of ['1.1.1.1', '2.2.2.2', '3.3.3.3']) assert.equal(await create(`${forged}, ${attacker}`), 201)
+      assert.equal(await create(`4.4.4.4, ${attacker}`), 429)
+      assert.equal(await create(home), 201)
+    })
+
+    it('RATE-03 RATE-04 requests for trust are bounded per sender, per actor and in total', async () => {
+      const service = await start({ ...few, peerClient: new FakePeers() })
+      const actors = [await service.createActor('a@example.com'), await service.createActor('b@example.com')]
+      let asking = 0
+      const ask = async (address: string, actor: TestActor | undefined): Promise<number> => {
+        const id = `stranger-${asking++}`
+        const body = { baseuri: `https://peer.example.com/${id}`, id }
+        return (await from(service, address, `/${actor?.id}/trust/friend`, { method: 'POST', body })).status
+      }
+      assert.deepEqual([await ask(attacker, actors[0]), await ask(attacker, actors[0])], [202, 202])
+      assert.equal(await ask(attacker, actors[0]), 429)
+      assert.equal(await ask('203.0.113.1', actors[0]), 202)
+      assert.equal(await ask('203.0.113.2', actors[0]), 429)
+      assert.equal(await ask('203.0.113.3', actors[1]), 202)
+      assert.equal(await ask('203.0.113.4', actors[1]), 202)
+      assert.equal(await ask('203.0.113.5', actors[1]), 429)
+      const trusts = (await (await actors[0]?.request('GET', '/trust'))?.json()) as unknown[]
+      assert.equal(trusts.length, 3)
+    })
+
+    it('RATE-04 without a known address is bounded in total', async () => {
+      const service = await start(few)
+      const statuses: number[] = []
+      for (let index = 0; index < 10; index++) {
+        statuses.push((await from(service, null, '/', { method: 'POST', body: {} })).status)
+      }
+      assert.deepEqual(statuses, [...times(8, 201), 429, 429])
+    })
+  })
+})

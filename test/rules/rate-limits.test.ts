@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { ConfigError, resolveConfig } from '../../src/config/config.ts'
+import { sourceOf } from '../../src/http/client-address.ts'
+import { routes } from '../support/routes.ts'
+import { Buckets } from '../../src/limit/buckets.ts'
+import { standingOf, take } from '../../src/limit/gcra.ts'
+import { defaultRates, ratesOf } from '../../src/limit/rates.ts'
+
+const ten = { count: 10, seconds: 60 }
+const now = 1_900_000_000_000
+
+describe('a bucket', () => {
+  it('lets as many through at once as the limit says, and one more after each part of the time', () => {
+    let emptyAt = 0
+    const passes = (at: number): boolean => {
+      const taken = take(emptyAt, at, ten)
+      emptyAt = taken.emptyAt
+      return taken.isAllowed
+    }
+    assert.equal(Array.from({ length: 50 }, () => passes(now)).filter(Boolean).length, 10)
+    assert.equal(passes(now + 5999), false)
+    assert.equal(passes(now + 6000), true)
+    assert.equal(passes(now + 6000), false)
+    assert.equal(Array.from({ length: 50 }, () => passes(now + 200_000)).filter(Boolean).length, 10)
+  })
+
+  it('tells what remains, when it is empty, and when to come again', () => {
+    assert.deepEqual(standingOf(0, now, ten), { remaining: 10, resetSeconds: 0, retryAfterSeconds: 1 })
+    assert.deepEqual(standingOf(now + 18_000, now, ten), { remaining: 7, resetSeconds: 18, retryAfterSeconds: 1 })
+    assert.deepEqual(standingOf(now + 60_000, now, ten), { remaining: 0, resetSeconds: 60, retryAfterSeconds: 6 })
+  })
+
+  it('is full, and no more than that, after the clock was set back', () => {
+    const afterJump = take(now + 3_600_000, now, ten)
+    assert.deepEqual(afterJump, { isAllowed: false, emptyAt: now + 60_000 })
+  })
+
+  it('never lets more than the count through at once, whatever the rate', () => {
+    const anyRate = fc.record({ count: fc.integer({ min: 1, max: 500 }), seconds: fc.integer({ min: 1, max: 86_400 }) })
+    fc.assert(
+      fc.property(anyRate, (rate) => {
+        let emptyAt = 0
+        let passed = 0
+        for (let index = 0; index < rate.count + 5; index++) {
+          const taken = take(emptyAt, now, rate)
+          emptyAt = taken.emptyAt
+          if (taken.isAllowed) passed += 1
+        }
+        assert.equal(passed, rate.count)
+      }),
+    )
+  })
+
+  it('is remembered for a bounded number of senders, the full ones of late before the empty ones', () => {
+    const buckets = new Buckets(100)
+    buckets.take('old', now, ten)
+    for (let index = 0; index < 98; index++) buckets.take(`empty ${index}`, now, ten)
+    for (let index = 0; index < 50; index++) buckets.take(`late ${index}`, now + 30_000, ten)
+    assert.ok(buckets.size <= 100)
+    assert.ok(buckets.emptyAt('late 49') > 0)
+    assert.equal(buckets.emptyAt('old'), 0)
+  })
+})
+
+describe('the address of a sender', () => {
+  const from = (remoteAddress: string | null, forwarded?: string, proxies = 0): string | null =>
+    sourceOf({ remoteAddress, header: (name) => (name === 'x-forwarded-for' ? forwarded : undefined) }, proxies)
+
+  it('RATE-02 is one for a /64 of IPv6 and for every spelling of an address', () => {
+    for (const same of [
+      '2001:db8:1:2::1',
+      '2001:db8:1:2:ffff:ffff:ffff:ffff',
+      '2001:0DB8:0001:0002::9',
+      '2001:db8:1:2:0:0:0:1',
+    ]) {
+      assert.equal(from(same), '2001:db8:1:2::/64', same)
+    }
+    assert.equal(from('2001:db8:1:3::1'), '2001:db8:1:3::/64')
+    for (const same of ['192.0.2.7', '::ffff:192.0.2.7', '::ffff:c000:207', '0:0:0:0:0:FFFF:192.0.2.7']) {
+      assert.equal(from(same), '192.0.2.7', same)
+    }
+    assert.equal(from('fe80::1%eth0'), 'fe80::/64')
+  })
+
+  it('RATE-02 is that of the connection where no proxy is configured, whatever the request says', () => {
+    assert.equal(from('192.0.2.7', '198.51.100.1'), '192.0.2.7')
+    assert.equal(from(null, '198.51.100.1'), null)
+  })
+
+  it('RATE-02 is the entry that the first of the configured proxies wrote; forged ones stand to the left of it', () => {
+    assert.equal(from('10.0.0.2', '198.51.100.1', 1), '198.51.100.1')
+    assert.equal(from('10.0.0.2', '6.6.6.6, 7.7.7.7,198.51.100.1', 1), '198.51.100.1')
+    assert.equal(from('10.0.0.3', '6.6.6.6, 198.51.100.1, 10.0.0.2', 2), '198.51.100.1')
+    assert.equal(from('10.0.0.2', '6.6.6.6, [2001:db8:1:2::1]:4711', 1), '2001:db8:1:2::/64')
+    assert.equal(from('10.0.0.2', '6.6.6.6, 198.51.100.1:4711', 1), '198.51.100.1')
+  })
+
+  it('RATE-02 is that of the connection where the proxies wrote too little or nothing that is an address', () => {
+    assert.equal(from('203.0.113.9', '6.6.6.6', 2), '203.0.113.9')
+    assert.equal(from('203.0.113.9', undefined, 1), '203.0.113.9')
+    for (const text of ['unknown', '6.6.6.6, unknown', '6.6.6.6,', '1.2.3', '0x7f000001', '017700000001']) {
+      assert.equal(from('203.0.113.9', text, 1), '203.0.113.9', text)
+    }
+  })
+})
+
+describe('the table of limiters', () => {
+  it('RATE-03 RATE-04 names the limiters of every costly or guessable route', () => {
+    const limits = Object.fromEntries(
+      routes.filter(({ limit }) => limit !== undefined).map(({ id, limit }) => [id, limit]),
+    )
+    assert.deepEqual(limits['createActor'], ['create_actor/source', 'create_actor/total'])
+    assert.deepEqual(limits['receiveTrust'], ['trust_request/source', 'trust_request/target', 'trust_request/total'])
+  })
+
+  it('has no limiter that is off in production, and lets a hundred times as much through in development', () => {
+    const production = ratesOf({ mode: 'production', rateLimits: {} })
+    const development = ratesOf({ mode: 'development', rateLimits: {} })
+    assert.deepEqual(production['passphrase/pair'], { count: 10, seconds: 300 })
+    assert.deepEqual(development['passphrase/pair'], { count: 1000, seconds: 300 })
+    for (const [key, rate] of Object.entries(production)) assert.notEqual(rate, null, key)
+    assert.deepEqual(Object.keys(production), Object.keys(defaultRates))
+  })
+
+  it('is changed by code and by the environment, limiter by limiter or as a whole', () => {
+    const read = (text: string): ReturnType<typeof ratesOf> =>
+      ratesOf(resolveConfig({ mode: 'development' }, { TROUPE_RATE_LIMITS: text }))
+    const one = read('create_actor/source=5/60, token/total=off')
+    assert.deepEqual(one['create_actor/source'], { count: 5, seconds: 60 })
+    assert.equal(one['token/total'], null)
+    assert.deepEqual(one['token/source'], { count: 12_000, seconds: 60 })
+    const all = read('*=off,create_actor/source=5/60')
+    assert.deepEqual(
+      Object.entries(all).filter(([, rate]) => rate !== null),
+      [['create_actor/source', { count: 5, seconds: 60 }]],
+    )
+  })
+
+  for (const text of [
+    'create_actor/source',
+    'create_actor/source=0/60',
+    'create_actor/source=1/0',
+    'a=1/2/3',
+    'x=on',
+  ]) {
+    it(`refuses ${JSON.stringify(text)} in one sentence that names the setting`, () => {
+      assert.throws(
+        () => resolveConfig({ mode: 'development' }, { TROUPE_RATE_LIMITS: text }),
+        (error) => error instanceof ConfigError && error.message.startsWith('TROUPE_RATE_LIMITS must be `<limiter>='),
+      )
+    })
+  }
+
+  it('refuses a limiter that does not exist', () => {
+    assert.throws(() => ratesOf({ mode: 'production', rateLimits: { 'sign_out/source': null } }), {
+      name: 'ConfigError',
+      message: 'TROUPE_RATE_LIMITS names a limiter that does not exist: sign_out/source.',
+    })
+  })
+})
