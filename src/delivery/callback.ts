@@ -1,7 +1,8 @@
 /** A callback as it goes out (wire, section 15). */
 import { type JsonText, known, object, stringText } from '../json/json.ts'
 import type { TrustFacts } from '../trust/trust.ts'
-import type { Head, LaneKey, Waiting } from './lane-store.ts'
+import type { Head, Waiting } from './head-store.ts'
+import type { LaneKey } from './lane-store.ts'
 
 export interface Callback {
   readonly url: string

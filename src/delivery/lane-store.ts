@@ -4,9 +4,7 @@
  * theirs where statements are counted.
  */
 import type { JsonText } from '../json/json.ts'
-import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import type { TrustFacts } from '../trust/trust.ts'
 import type { Circuit } from './policy.ts'
 
 export interface LaneKey {
@@ -51,112 +49,6 @@ export async function claimLanes(
     JSON.stringify(without.map((actorId) => [actorId])),
   )
   return rows.map((row) => ({ actorId: row.actor_id, peerId: row.peer_id, subscriptionId: row.subscription_id }))
-}
-
-/** The first of what waits in a lane, with everything that is needed to send it. */
-export interface Head {
-  readonly target: string
-  readonly subtarget: string
-  readonly resource: string
-  readonly granularity: string
-  readonly sequence: number
-  readonly attempts: number
-  readonly uncertain: number
-  readonly failingSince: number | null
-  readonly state: string
-  readonly claimedUntil: number
-  readonly baseuri: string
-  readonly relationship: string
-  readonly secret: Sealed
-  readonly approved: boolean
-  readonly facts: TrustFacts
-  readonly circuit: Circuit
-  readonly next: Waiting | null
-}
-
-export interface Waiting {
-  readonly sequence: number
-  /** `full` is the whole state in place of a resync that the peer would not understand. */
-  readonly kind: 'diff' | 'resync' | 'full'
-  readonly data: JsonText
-  readonly replaces: boolean
-  readonly createdAt: number
-}
-
-interface HeadRow {
-  readonly target: string
-  readonly subtarget: string
-  readonly resource: string
-  readonly granularity: string
-  readonly sequence: number
-  readonly attempts: number
-  readonly uncertain: number
-  readonly failing_since: number | null
-  readonly state: string
-  readonly claimed_until: number
-  readonly baseuri: string
-  readonly relationship: string
-  readonly secret: string
-  readonly approved: number
-  readonly facts: string
-  readonly failures: number
-  readonly open_until: number | null
-  readonly next: number | null
-  readonly kind: Waiting['kind'] | null
-  readonly data: string | null
-  readonly replaces: number | null
-  readonly written_at: number | null
-}
-
-/** Null when the subscription or the relationship is gone. */
-export async function findHead(q: Queries, lane: LaneKey): Promise<Head | null> {
-  const row = await q.get<HeadRow>(
-    `/* delivery */ SELECT s.target, s.subtarget, s.resource, s.granularity, s.sequence, s.attempts, s.uncertain,
-       s.failing_since, s.state, s.claimed_until, t.baseuri, t.relationship, t.secret, t.approved, t.facts, t.failures,
-       t.open_until, d.sequence AS next, d.kind, d.data, d.replaces, d.created_at AS written_at
-     FROM inbound_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
-     LEFT JOIN diff d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id AND d.subscription_id = s.subscription_id
-       AND d.sequence = (
-         SELECT w.sequence FROM delivery w
-         JOIN diff u ON u.actor_id = w.actor_id AND u.peer_id = w.peer_id AND u.subscription_id = w.subscription_id
-           AND u.sequence = w.sequence AND u.cleared_at IS NULL
-         WHERE w.actor_id = $1 AND w.peer_id = $2 AND w.subscription_id = $3 AND w.sequence > s.settled
-           AND w.outcome = 'waiting'
-         ORDER BY w.sequence LIMIT 1)
-     WHERE s.actor_id = $1 AND s.peer_id = $2 AND s.subscription_id = $3`,
-    lane.actorId,
-    lane.peerId,
-    lane.subscriptionId,
-  )
-  if (row === undefined) return null
-  return {
-    target: row.target,
-    subtarget: row.subtarget,
-    resource: row.resource,
-    granularity: row.granularity,
-    sequence: row.sequence,
-    attempts: row.attempts,
-    uncertain: row.uncertain,
-    failingSince: row.failing_since,
-    state: row.state,
-    claimedUntil: row.claimed_until,
-    baseuri: row.baseuri,
-    relationship: row.relationship,
-    secret: row.secret as Sealed,
-    approved: row.approved !== 0,
-    facts: JSON.parse(row.facts) as TrustFacts,
-    circuit: { failures: row.failures, openUntil: row.open_until },
-    next:
-      row.next === null
-        ? null
-        : {
-            sequence: row.next,
-            kind: row.kind ?? 'diff',
-            data: (row.data ?? '') as JsonText,
-            replaces: row.replaces === 1,
-            createdAt: row.written_at ?? 0,
-          },
-  }
 }
 
 /** Holds a lane for longer. False when the hold was lost. */
@@ -206,6 +98,15 @@ export async function putFullState(tx: Transaction, lane: LaneKey, sequence: num
   return updated === 1
 }
 
+/** One number that was sent. */
+export interface Attempt {
+  readonly sequence: number
+  readonly outcome: 'waiting' | 'delivered' | 'failed'
+  readonly reason: string
+  readonly sentAt: number
+  readonly answeredAt: number | null
+}
+
 /** What a turn of a lane came to. */
 export interface Settlement {
   readonly lane: LaneKey
@@ -213,7 +114,8 @@ export interface Settlement {
   readonly held: number
   /** No attempt is needed any more up to here. */
   readonly settled: number
-  readonly attempts: number
+  /** Of the number after that: how often it was tried, and how often with an outcome that nobody knows. */
+  readonly tries: number
   readonly uncertain: number
   readonly failingSince: number | null
   readonly state: 'live' | 'stopped'
@@ -221,14 +123,9 @@ export interface Settlement {
   readonly next: number | 'now' | 'asleep'
   /** Whether to keep the lane where there is more to do now. */
   readonly keep: boolean
-  readonly attempt: {
-    readonly sequence: number
-    readonly outcome: 'waiting' | 'delivered' | 'failed'
-    readonly reason: string
-    readonly sentAt: number
-    readonly answeredAt: number | null
-  } | null
-  /** After the attempt; null when it is as it was. */
+  /** In their order. */
+  readonly attempts: readonly Attempt[]
+  /** After the attempts; null when it is as it was. */
   readonly circuit: Circuit | null
   /** The circuit was open and is not any more. */
   readonly recovered: boolean
@@ -262,7 +159,7 @@ export async function settle(
         lane.subscriptionId,
         made.held,
         made.settled,
-        made.attempts,
+        made.tries,
         made.uncertain,
         made.failingSince,
         made.state,
@@ -272,7 +169,7 @@ export async function settle(
     ),
     now,
   )
-  const attempts = settlements.flatMap(({ lane, attempt }) => (attempt === null ? [] : [{ lane, attempt }]))
+  const attempts = settlements.flatMap(({ lane, attempts: made }) => made.map((attempt) => ({ lane, attempt })))
   if (attempts.length > 0) {
     await tx.run(
       `/* delivery */ UPDATE delivery SET attempts = attempts + 1, sent_at = r.sent, answered_at = r.answered,
@@ -305,7 +202,7 @@ export async function settle(
 
 /** What a resync, or the whole state, stands for. */
 async function supersede(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
-  const passed = settlements.filter(({ settled, attempt }) => settled > (attempt?.sequence ?? 0))
+  const passed = settlements.filter(({ settled, attempts }) => settled > (attempts.at(-1)?.sequence ?? 0))
   if (passed.length === 0) return
   await tx.run(
     `/* delivery */ UPDATE delivery SET outcome = 'superseded'

@@ -1,36 +1,30 @@
-/** One turn of a lane: its first waiting number is sent, filtered by the rights of this moment, and the outcome kept. */
+/**
+ * One turn of a lane: the first of what waits in it is sent number by number, filtered by the rights of this moment, until
+ * one does not arrive or the turn has lasted long enough; then the outcome is kept.
+ */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { JsonText } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
-import type { Permission, Related } from '../permission/permission.ts'
+import type { Permission, Related, Relation } from '../permission/permission.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
 import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
-import { visiblePart, withheld } from '../subscription/visibility.ts'
+import { type MayRead, visiblePart, withheld } from '../subscription/visibility.ts'
+import { Batches } from './batches.ts'
 import { type Callback, type CallbackOptions, diffCallback, resyncCallback, supports } from './callback.ts'
-import {
-  claimProbe,
-  findHead,
-  type Head,
-  type LaneKey,
-  prolong,
-  putFullState,
-  type Settlement,
-  type Waiting,
-} from './lane-store.ts'
-import { circuitAfter, type DeliveryPolicy, judgeCircuit, judgeDelivery } from './policy.ts'
-import type { Settler } from './settler.ts'
+import { findHeads, findWaiting, type Head, type Waiting } from './head-store.ts'
+import { type Attempt, claimProbe, type LaneKey, prolong, putFullState, settle, type Settlement } from './lane-store.ts'
+import { type Circuit, circuitAfter, type DeliveryPolicy, judgeCircuit, judgeDelivery, type Verdict } from './policy.ts'
 
 /** What is in the scope now, as far as the peer may see it; null when there is nothing. */
 export type FullState = (actorId: string, peer: Related, scope: Head) => Promise<JsonText | null>
 
 export interface LaneTurnParts extends CallbackOptions {
   readonly store: Store
-  readonly settler: Settler
   readonly peerClient: PeerClient
   readonly permission: Permission
   readonly keyRing: KeyRing
@@ -40,17 +34,20 @@ export interface LaneTurnParts extends CallbackOptions {
   readonly random: () => number
   readonly log: Log
   readonly metrics: Metrics
-  /** True once running calls were cut because the service stops. */
+  /** Nothing new is sent. */
+  readonly isStopping: () => boolean
+  /** Running calls were cut. */
   readonly isCut: () => boolean
 }
 
+/** What a turn came to, once its calls have ended. */
 export interface Turn {
-  /** The lane is still held and has more to do now. */
-  readonly hasMore: boolean
-  /** The number that was sent; null when none was. */
+  /** The last number that was sent; null when none was. */
   readonly attempted: number | null
   /** Whether the peer could be talked to; null when nobody tried. */
   readonly reached: boolean | null
+  /** Whether the lane is still held and has more to do now: resolves once the outcome is kept, rejects when it cannot be. */
+  readonly hasMore: Promise<boolean>
 }
 
 /** How long a worker holds a lane, and how much of that has to be left when an attempt begins. */
@@ -61,35 +58,96 @@ export const callTimeouts = { connectSeconds: 5, readSeconds: 10 } as const
 /** A lane that could not be worked on through no fault of its peer waits so long. */
 const pauseMs = 1000
 const leastCompressedBytes = 1024
+/**
+ * What a turn sends at most, and until when after it read what there is and who may see it: rights that are withdrawn,
+ * and relationships that end, are noticed so soon.
+ */
+const turnSize = { most: 16, characters: 65_536 }
+const longestTurnMs = 500
+/** Lanes that are read, or settled, with the same statements. */
+const mostAtOnce = 100
 
 const compressed = promisify(gzip)
-const nothing: Turn = { hasMore: false, attempted: null, reached: null }
+const nothing: Turn = { attempted: null, reached: null, hasMore: Promise.resolve(false) }
 
 export interface HeldLane {
   readonly lane: LaneKey
   held: number
 }
 
+/** A lane as it is when its turn begins. */
+interface Begun {
+  readonly head: Head
+  readonly waiting: readonly Waiting[]
+  readonly mayRead: MayRead
+  /** Of the reading. */
+  readonly at: number
+}
+
+/** What one number came to. */
+interface Sent {
+  readonly attempt: Attempt
+  /** Up to which number it speaks. */
+  readonly covers: number
+  readonly before: Pick<Head, 'tries' | 'uncertain' | 'failingSince'>
+  readonly verdict: Verdict
+  /** Whether nobody knows what became of it. */
+  readonly isUnclear: boolean
+  readonly circuit: Circuit
+}
+
 export class LaneTurns {
   readonly #parts: LaneTurnParts
+  readonly #beginnings: Batches<LaneKey, Begun | null>
+  readonly #settlements: Batches<Settlement, boolean>
 
   constructor(parts: LaneTurnParts) {
     this.#parts = parts
+    const { store, now } = parts
+    this.#beginnings = new Batches(mostAtOnce, (lanes) => this.#read(lanes))
+    this.#settlements = new Batches(mostAtOnce, (ended) => store.write((tx) => settle(tx, ended, now())))
   }
 
   async take(holder: HeldLane): Promise<Turn> {
-    const { store, now } = this.#parts
+    const { now } = this.#parts
     const { lane } = holder
-    const head = await store.read((q) => findHead(q, lane))
-    if (head === null || head.claimedUntil !== holder.held) return nothing
+    const begun = await this.#beginnings.ask(lane)
+    if (begun === null || begun.head.claimedUntil !== holder.held) return nothing
     if (holder.held - now() < leastHoldMs && !(await this.#prolong(holder))) return nothing
-    const { next } = head
-    if (head.state !== 'live' || !head.approved || head.baseuri === '') return this.#rest(holder, head, 'asleep')
-    if (next === null) return this.#rest(holder, head, 'now', { settled: head.sequence })
+    const { head, waiting } = begun
+    const [first] = waiting
+    if (!maySend(head)) return this.#rest(holder, head, 'asleep')
+    if (first === undefined) return this.#rest(holder, head, 'now', { settled: head.sequence })
     const circuit = judgeCircuit(head.circuit, now(), this.#parts.policy)
     if (circuit === 'open') return this.#rest(holder, head, head.circuit.openUntil ?? 'now')
     if (circuit === 'probe' && !(await this.#claimProbe(lane, head))) return this.#rest(holder, head, now() + pauseMs)
-    return this.#attempt(holder, head, next)
+    if (first.kind === 'resync' && supports(head.facts, 'subscriptionresync', now()) === false) {
+      return this.#replaceByState(holder, head)
+    }
+    return this.#send(holder, begun)
+  }
+
+  /** Rights that cannot be read throw, and nothing is sent. */
+  #read(lanes: readonly LaneKey[]): Promise<(Begun | null)[]> {
+    const { store, permission, now } = this.#parts
+    const at = now()
+    return store.read(async (q) => {
+      // First, so that what comes meanwhile may wait without being known to the head, but never the other way round.
+      const heads = await findHeads(q, lanes)
+      const peers = new Map(
+        [...heads].flatMap(([lane, head]) => (maySend(head) ? [[lane, relationOf(lane, head)] as const] : [])),
+      )
+      const [waiting, judgeOf] = await Promise.all([
+        findWaiting(q, [...peers.keys()], turnSize),
+        permission.judgeMany(q, [...peers.values()], { category: 'properties', right: 'read' }),
+      ])
+      return lanes.map((lane) => {
+        const [head, peer] = [heads.get(lane), peers.get(lane)]
+        if (head === undefined) return null
+        const judge = peer && judgeOf(peer)
+        return { head, waiting: waiting.get(lane) ?? [], mayRead: (path) => judge?.(path).allowed === true, at }
+      })
+    })
   }
 
   async #prolong(holder: HeldLane): Promise<boolean> {
@@ -104,34 +162,57 @@ export class LaneTurns {
     return store.write((tx) => claimProbe(tx, lane, head.circuit.openUntil ?? 0, now() + holdMs))
   }
 
-  async #attempt(holder: HeldLane, head: Head, waiting: Waiting): Promise<Turn> {
-    const { lane } = holder
-    const { now } = this.#parts
-    let callback: Callback
-    // A resync stands for everything up to the moment it is sent.
-    const covers = waiting.kind === 'resync' ? head.sequence : waiting.sequence
-    if (waiting.kind !== 'resync') {
-      callback = diffCallback(lane, head, await this.#visible(lane, head, waiting), this.#parts)
-    } else if (supports(head.facts, 'subscriptionresync', now()) === false) {
-      return this.#replaceByState(holder, head)
-    } else {
-      callback = resyncCallback(lane, head, covers, now(), this.#parts)
+  async #send(holder: HeldLane, { head, waiting, mayRead, at }: Begun): Promise<Turn> {
+    const { now, isStopping } = this.#parts
+    const sent: Sent[] = []
+    const mayGoOn = (): boolean => !isStopping() && now() - at < longestTurnMs && holder.held - now() >= leastHoldMs
+    for (const next of waiting) {
+      // A resync speaks of all that waits, so it has a turn of its own.
+      if (sent.length > 0 && (next.kind === 'resync' || !mayGoOn())) break
+      const before = sent.length === 0 ? head : { ...head, tries: 0, uncertain: 0, failingSince: null }
+      const one = await this.#attempt(holder.lane, before, next, mayRead)
+      if (one === null) break
+      sent.push(one)
+      // What one attempt did to the circuit counts before the next.
+      if (next.kind === 'resync' || one.verdict.kind !== 'delivered' || !isSame(one.circuit, head.circuit)) break
     }
-    const sentAt = now()
-    const outcome = await this.#call(lane, head, callback)
-    if (this.#parts.isCut() && outcome.kind !== 'answered') return nothing
-    return this.#conclude(holder, head, { covers, sentAt, outcome })
+    return this.#conclude(holder, head, sent)
   }
 
-  /** Rights that cannot be read throw, and nothing is sent. */
-  async #visible(lane: LaneKey, head: Head, waiting: Waiting): Promise<Waiting> {
-    const judge = await this.#parts.permission.judge(lane.actorId, callerOf(lane, head), {
-      category: 'properties',
-      right: 'read',
-    })
-    const data = visiblePart(waiting.data, head, (path) => judge(path).allowed)
-    // What stands in its place takes no place at the peer.
-    return data === null ? { ...waiting, data: withheld, replaces: false } : { ...waiting, data }
+  /** Null when the service stopped and nobody knows what became of it. */
+  async #attempt(lane: LaneKey, head: Head, waiting: Waiting, mayRead: MayRead): Promise<Sent | null> {
+    const { now, isCut, policy, random, metrics } = this.#parts
+    // A resync stands for everything up to the moment it is sent.
+    const covers = waiting.kind === 'resync' ? Math.max(head.sequence, waiting.sequence) : waiting.sequence
+    const callback =
+      waiting.kind === 'resync'
+        ? resyncCallback(lane, head, covers, now(), this.#parts)
+        : diffCallback(lane, head, visible(waiting, head, mayRead), this.#parts)
+    const sentAt = now()
+    const outcome = await this.#call(lane, head, callback)
+    if (isCut() && outcome.kind !== 'answered') return null
+    const endedAt = now()
+    const { tries, uncertain, failingSince } = head
+    const verdict = judgeDelivery(
+      { outcome, now: endedAt, attempts: tries, uncertain, failingSince, random: random() },
+      policy,
+    )
+    metrics.delivered(verdict.kind)
+    this.#report(lane, waiting.sequence, verdict)
+    return {
+      covers,
+      attempt: {
+        sequence: waiting.sequence,
+        outcome: verdict.kind === 'delivered' ? 'delivered' : verdict.kind === 'retry' ? 'waiting' : 'failed',
+        reason: 'reason' in verdict ? verdict.reason : '',
+        sentAt,
+        answeredAt: outcome.kind === 'answered' ? endedAt : null,
+      },
+      before: head,
+      verdict,
+      isUnclear: outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500),
+      circuit: circuitAfter(head.circuit, outcome, endedAt, policy),
+    }
   }
 
   async #replaceByState(holder: HeldLane, head: Head): Promise<Turn> {
@@ -157,71 +238,56 @@ export class LaneTurns {
     })
   }
 
-  async #conclude(
-    holder: HeldLane,
-    head: Head,
-    { covers, sentAt, outcome }: { covers: number; sentAt: number; outcome: PeerOutcome },
-  ): Promise<Turn> {
-    const { lane } = holder
-    const { policy, random, metrics } = this.#parts
-    const now = this.#parts.now()
-    const { attempts, uncertain, failingSince } = head
-    const verdict = judgeDelivery({ outcome, now, attempts, uncertain, failingSince, random: random() }, policy)
-    const circuit = circuitAfter(head.circuit, outcome, now, policy)
-    const isSettled = verdict.kind === 'delivered' || verdict.kind === 'failed'
-    const isUnclear = outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500)
-    const at = verdict.kind === 'retry' ? Math.max(verdict.at, circuit.openUntil ?? 0) : 'now'
-    const sequence = head.next?.sequence ?? covers
-    metrics.delivered(verdict.kind)
-    this.#report(lane, sequence, verdict)
-    const hasMore = await this.#parts.settler.settle({
-      lane,
-      held: holder.held,
-      settled: isSettled ? covers : 0,
-      attempts: isSettled ? 0 : attempts + 1,
-      uncertain: isSettled ? 0 : uncertain + Number(isUnclear && verdict.kind === 'retry'),
-      failingSince: circuit.failures === 0 ? null : (failingSince ?? now),
-      state: verdict.kind === 'stop' ? 'stopped' : 'live',
-      next: verdict.kind === 'stop' ? 'asleep' : (circuit.openUntil ?? at),
-      keep: true,
-      attempt: {
-        sequence,
-        outcome: verdict.kind === 'delivered' ? 'delivered' : verdict.kind === 'retry' ? 'waiting' : 'failed',
-        reason: 'reason' in verdict ? verdict.reason : '',
-        sentAt,
-        answeredAt: outcome.kind === 'answered' ? now : null,
-      },
-      circuit: isSameCircuit(head, circuit) ? null : circuit,
-      recovered: head.circuit.openUntil !== null && circuit.openUntil === null,
-    })
-    return { hasMore, attempted: covers, reached: circuit.failures === 0 }
-  }
-
-  #report(lane: LaneKey, sequence: number, verdict: ReturnType<typeof judgeDelivery>): void {
+  #report(lane: LaneKey, sequence: number, verdict: Verdict): void {
     const { log } = this.#parts
     const about = { subscriptionId: lane.subscriptionId, sequence, outcome: verdict.kind }
     if (verdict.kind === 'delivered') log.debug(about, 'A callback arrived')
     else log.warn({ ...about, reason: verdict.reason }, 'A callback did not arrive')
   }
 
+  /** All but the last have arrived. */
+  #conclude({ lane, held }: HeldLane, head: Head, sent: readonly Sent[]): Turn {
+    const last = sent.at(-1)
+    if (last === undefined) return nothing
+    const { verdict, circuit, covers } = last
+    const isSettled = verdict.kind === 'delivered' || verdict.kind === 'failed'
+    const { tries, uncertain, failingSince } = last.before
+    const at = verdict.kind === 'retry' ? Math.max(verdict.at, circuit.openUntil ?? 0) : 'now'
+    const hasMore = this.#settlements.ask({
+      lane,
+      held,
+      settled: isSettled ? covers : (sent.at(-2)?.covers ?? 0),
+      tries: isSettled ? 0 : tries + 1,
+      uncertain: isSettled ? 0 : uncertain + Number(last.isUnclear && verdict.kind === 'retry'),
+      failingSince: circuit.failures === 0 ? null : (failingSince ?? this.#parts.now()),
+      state: verdict.kind === 'stop' ? 'stopped' : 'live',
+      next: verdict.kind === 'stop' ? 'asleep' : (circuit.openUntil ?? at),
+      keep: true,
+      attempts: sent.map(({ attempt }) => attempt),
+      circuit: isSame(circuit, head.circuit) ? null : circuit,
+      recovered: head.circuit.openUntil !== null && circuit.openUntil === null,
+    })
+    return { attempted: covers, reached: circuit.failures === 0, hasMore }
+  }
+
   /** Ends the turn without an attempt. */
-  async #rest(
+  #rest(
     { lane, held }: HeldLane,
     head: Head,
     next: Settlement['next'],
     { settled = 0 }: { settled?: number } = {},
-  ): Promise<Turn> {
-    const hasMore = await this.#parts.settler.settle({
+  ): Turn {
+    const hasMore = this.#settlements.ask({
       lane,
       held,
       settled,
-      attempts: settled > 0 ? 0 : head.attempts,
+      tries: settled > 0 ? 0 : head.tries,
       uncertain: settled > 0 ? 0 : head.uncertain,
       failingSince: head.failingSince,
       state: head.state === 'stopped' ? 'stopped' : 'live',
       next,
       keep: true,
-      attempt: null,
+      attempts: [],
       circuit: null,
       recovered: false,
     })
@@ -229,11 +295,25 @@ export class LaneTurns {
   }
 }
 
-function callerOf(lane: LaneKey, head: Head): Extract<Related, { kind: 'peer' }> {
-  const { relationship, approved } = head
+/** What the peer may see of it. */
+function visible(waiting: Waiting, head: Head, mayRead: MayRead): Waiting {
+  const data = visiblePart(waiting.data, head, mayRead)
+  // What stands in its place takes no place at the peer.
+  return data === null ? { ...waiting, data: withheld, replaces: false } : { ...waiting, data }
+}
+
+function maySend({ state, approved, baseuri }: Head): boolean {
+  return state === 'live' && approved && baseuri !== ''
+}
+
+function relationOf(lane: LaneKey, head: Head): Relation {
+  return { actorId: lane.actorId, caller: callerOf(lane, head) }
+}
+
+function callerOf(lane: LaneKey, { relationship, approved }: Head): Extract<Related, { kind: 'peer' }> {
   return { kind: 'peer', peerId: lane.peerId, relationship, approved, via: 'bearer' }
 }
 
-function isSameCircuit(head: Head, circuit: Head['circuit']): boolean {
-  return head.circuit.failures === circuit.failures && head.circuit.openUntil === circuit.openUntil
+function isSame(one: Circuit, other: Circuit): boolean {
+  return one.failures === other.failures && one.openUntil === other.openUntil
 }

@@ -22,10 +22,9 @@ import { callTimeouts, type HeldLane, holdMs, type LaneTurnParts, LaneTurns } fr
 import { longestPutOffMs } from './policy.ts'
 import { type ClaimedNotice, claimNotices, postponeNotice } from './notice-store.ts'
 import { NoticeTurns } from './notice-turn.ts'
-import { Settler } from './settler.ts'
 import type { Cancel, Timers } from './timers.ts'
 
-export interface WorkerParts extends Omit<LaneTurnParts, 'settler' | 'isCut'> {
+export interface WorkerParts extends Omit<LaneTurnParts, 'isStopping' | 'isCut'> {
   readonly timers: Timers
   /** Calls of one actor at once. */
   readonly maxConcurrentCallbacks: number
@@ -42,6 +41,8 @@ type Held = Job &
 
 /** Calls of the whole process at once. */
 const mostRunning = 256
+/** Lanes and notices that wait, are told or are settled. */
+const mostHeld = 512
 /** Claimed at once. */
 const mostClaimed = 64
 /** How long work that another process left may lie unseen. */
@@ -54,7 +55,6 @@ const mostSuspects = 10_000
 export class DeliveryWorker {
   readonly #parts: WorkerParts
   readonly #queue: FairQueue<Held>
-  readonly #settler: Settler
   readonly #lanes: LaneTurns
   readonly #notices: NoticeTurns
   readonly #suspects = new Set<string>()
@@ -74,9 +74,8 @@ export class DeliveryWorker {
     const perActor = parts.maxConcurrentCallbacks
     const limits = { running: mostRunning, perActor, perPeer: Math.max(1, Math.floor(perActor / 5)) }
     this.#queue = new FairQueue(limits, (job) => this.#suspects.has(peerKey(job)))
-    this.#settler = new Settler(parts.store, parts.now)
     const isCut = (): boolean => this.#isCut
-    this.#lanes = new LaneTurns({ ...parts, settler: this.#settler, isCut })
+    this.#lanes = new LaneTurns({ ...parts, isStopping: () => this.#isStopping, isCut })
     this.#notices = new NoticeTurns({ ...parts, isCut })
     this.#cleanedAt = parts.now()
   }
@@ -155,7 +154,7 @@ export class DeliveryWorker {
   }
 
   async #claim(): Promise<void> {
-    const limit = Math.min(mostClaimed, mostRunning * 2 - this.#queue.waiting - this.#queue.running)
+    const limit = Math.min(mostClaimed, mostHeld - this.#queue.waiting - this.#running.size)
     const without = this.#queue.busyActors
     this.#isLeft = limit <= 0 || without.length > 0
     if (limit <= 0) return
@@ -188,13 +187,12 @@ export class DeliveryWorker {
     const context = { requestId: randomUUID(), actorId: job.actorId, peerId: job.peerId }
     let hasMore = false
     try {
-      hasMore = await runInContext(context, () => (job.kind === 'lane' ? this.#turn(job.holder) : this.#tell(job)))
+      hasMore = await runInContext(context, () => (job.kind === 'lane' ? this.#turn(job) : this.#tell(job)))
     } catch (error) {
       // It stays held for a while, and is tried again after that.
       runInContext(context, () => this.#parts.log.error({ error }, 'A callback could not be sent'))
       if (job.kind === 'lane') this.#answerWaiters(laneKey(job.holder.lane), Number.POSITIVE_INFINITY)
     }
-    this.#queue.done(job)
     if (hasMore && job.kind === 'lane') {
       if (this.#isStopping) await this.#giveBack([job])
       else this.#queue.add(job)
@@ -204,20 +202,39 @@ export class DeliveryWorker {
     if ((this.#isLeft && this.#queue.waiting < mostClaimed) || (job.kind === 'notice' && hasMore)) this.wake()
   }
 
-  async #turn(holder: HeldLane): Promise<boolean> {
-    const { hasMore, attempted, reached } = await this.#lanes.take(holder)
-    const key = laneKey(holder.lane)
-    if (reached === true) this.#suspects.delete(peerKey(holder.lane))
-    else if (reached === false) this.#suspect(peerKey(holder.lane))
-    this.#answerWaiters(key, hasMore ? (attempted ?? 0) : Number.POSITIVE_INFINITY)
+  async #turn(job: Held & { kind: 'lane' }): Promise<boolean> {
+    const turn = await this.#inPlace(job, async () => {
+      const taken = await this.#lanes.take(job.holder)
+      if (taken.reached !== null) this.#noteReach(job, taken.reached)
+      return taken
+    })
+    const hasMore = await turn.hasMore
+    this.#answerWaiters(laneKey(job.holder.lane), hasMore ? (turn.attempted ?? 0) : Number.POSITIVE_INFINITY)
     return hasMore
   }
 
-  async #tell({ notice, held }: Extract<Held, { kind: 'notice' }>): Promise<boolean> {
-    const hasArrived = await this.#notices.take(notice, held)
-    if (hasArrived) this.#suspects.delete(peerKey(notice))
-    else this.#suspect(peerKey(notice))
-    return hasArrived
+  #tell(job: Held & { kind: 'notice' }): Promise<boolean> {
+    return this.#inPlace(job, async () => {
+      const hasArrived = await this.#notices.take(job.notice, job.held)
+      this.#noteReach(job, hasArrived)
+      return hasArrived
+    })
+  }
+
+  /** Its place goes to another when its calls are over, while their outcome is still being kept. */
+  async #inPlace<T>(job: Held, calls: () => Promise<T>): Promise<T> {
+    try {
+      return await calls()
+    } finally {
+      this.#queue.done(job)
+      this.#begin()
+    }
+  }
+
+  #noteReach(job: Job, isReached: boolean): void {
+    const key = peerKey(job)
+    if (isReached) this.#suspects.delete(key)
+    else this.#suspect(key)
   }
 
   #suspect(key: string): void {

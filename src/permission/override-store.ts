@@ -31,10 +31,11 @@ export async function findOverrides(
   q: Queries,
   relationships: readonly { readonly actorId: string; readonly peerId: string }[],
 ): Promise<{ readonly actorId: string; readonly peerId: string; readonly override: Override }[]> {
+  if (relationships.length === 0) return []
   const rows = await q.all<OverrideRow & { actor_id: string; peer_id: string }>(
     `SELECT o.actor_id, o.peer_id, o.rules, o.created_by, o.notes, o.updated_at
-     FROM rows($1, actor TEXT, peer TEXT) AS wanted
-     JOIN permission_override o ON o.actor_id = wanted.actor AND o.peer_id = wanted.peer`,
+     FROM permission_override o
+     JOIN rows($1, actor TEXT, peer TEXT) AS wanted ON o.actor_id = wanted.actor AND o.peer_id = wanted.peer`,
     JSON.stringify(relationships.map(({ actorId, peerId }) => [actorId, peerId])),
   )
   return rows.map((row) => ({ actorId: row.actor_id, peerId: row.peer_id, override: toOverride(row) }))

@@ -245,8 +245,9 @@ export class Publications {
       const { allowed } = permission.mayTouch(caller, { category: 'subscriptions', right: 'read' })
       return () => allowed
     }
-    const judge = await permission.judgeMany(q, actorId, [caller], operation)
-    return (path) => judge(caller, path).allowed
+    const relation = { actorId, caller }
+    const judge = (await permission.judgeMany(q, [relation], operation))(relation)
+    return (path) => judge(path).allowed
   }
 }
 

@@ -1,5 +1,5 @@
 /** What a change leads to for those who listen: in its own transaction, in as many statements for one as for a thousand. */
-import type { Permission } from '../permission/permission.ts'
+import type { Permission, Relation } from '../permission/permission.ts'
 import { isObject, known, members, object } from '../json/json.ts'
 import type { Change, ChangeSink } from '../property/change.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -75,15 +75,19 @@ export class Publisher {
     actorId: string,
     listeners: readonly Listener[],
   ): Promise<(listener: Listener) => MayRead> {
-    const callerOf = ({ peerId, relationship, approved }: Listener) =>
-      ({ kind: 'peer', peerId, relationship, approved, via: 'bearer' }) as const
-    const judge = await this.#parts.permission.judgeMany(
-      q,
+    const relationOf = ({ peerId, relationship, approved }: Listener): Relation => ({
       actorId,
-      [...new Map(listeners.map((listener) => [listener.peerId, callerOf(listener)])).values()],
+      caller: { kind: 'peer', peerId, relationship, approved, via: 'bearer' },
+    })
+    const judgeOf = await this.#parts.permission.judgeMany(
+      q,
+      [...new Map(listeners.map((listener) => [listener.peerId, relationOf(listener)])).values()],
       { category: 'properties', right: 'read' },
     )
-    return (listener) => (path) => judge(callerOf(listener), path).allowed
+    return (listener) => {
+      const judge = judgeOf(relationOf(listener))
+      return (path) => judge(path).allowed
+    }
   }
 }
 

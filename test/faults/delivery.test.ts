@@ -236,15 +236,18 @@ forEachService((start, dialect) => {
 
     it('ACL-06 is not sent while the rights cannot be read, and is sent when they can', async () => {
       let faults: FaultyStore | undefined
-      const { clock, service, remote, put } = await world({ wrapStore: (store) => (faults = faulty(store)) })
-      faults?.plan({ matching: /FROM permission_override WHERE actor_id = \$1 AND peer_id = \$2/, times: 1 })
+      const wrapStore: StartOptions['wrapStore'] = (store) => (faults = faulty(store))
+      const { clock, service, remote, put } = await world({ wrapStore }, { replies: [503, 204] })
       await put('x')
+      await remote.has(1)
+      faults?.plan({ matching: /FROM permission_override/, times: 1 })
       await until(clock, () => faults?.failed === 1)
       await pause(20)
-      assert.deepEqual(remote.received, [])
+      assert.equal(remote.received.length, 1)
       assert.ok(service.log.some((line) => line.includes('A callback could not be sent')))
       faults?.plan()
-      await until(clock, () => remote.received.length === 1, 1000)
+      await until(clock, () => remote.received.length === 2, 1000)
+      assert.deepEqual(remote.sequences, [1, 1])
     })
 
     it('ACL-12 is not sent once the relationship is not approved any more', async () => {

@@ -1,0 +1,162 @@
+/** The SQL of what lanes send next. */
+import { type JsonText, known } from '../json/json.ts'
+import type { Sealed } from '../secret/sealed.ts'
+import type { Queries } from '../store/store.ts'
+import type { TrustFacts } from '../trust/trust.ts'
+import type { LaneKey } from './lane-store.ts'
+import type { Circuit } from './policy.ts'
+
+/** A lane with everything that is needed to send from it, but what it sends. */
+export interface Head {
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly granularity: string
+  readonly sequence: number
+  /** Of the first that waits: how often it was tried, and how often with an outcome that nobody knows. */
+  readonly tries: number
+  readonly uncertain: number
+  readonly failingSince: number | null
+  readonly state: string
+  readonly claimedUntil: number
+  readonly baseuri: string
+  readonly relationship: string
+  readonly secret: Sealed
+  readonly approved: boolean
+  readonly facts: TrustFacts
+  readonly circuit: Circuit
+}
+
+/** One number that waits. */
+export interface Waiting {
+  readonly sequence: number
+  /** `full` is the whole state in place of a resync that the peer would not understand. */
+  readonly kind: 'diff' | 'resync' | 'full'
+  readonly data: JsonText
+  readonly replaces: boolean
+  readonly createdAt: number
+}
+
+interface HeadRow {
+  readonly place: number
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly granularity: string
+  readonly sequence: number
+  readonly attempts: number
+  readonly uncertain: number
+  readonly failing_since: number | null
+  readonly state: string
+  readonly claimed_until: number
+  readonly baseuri: string
+  readonly relationship: string
+  readonly secret: string
+  readonly approved: number
+  readonly facts: string
+  readonly failures: number
+  readonly open_until: number | null
+}
+
+interface WaitingRow {
+  readonly place: number
+  readonly sequence: number
+  readonly kind: Waiting['kind']
+  readonly data: string
+  readonly replaces: number
+  readonly created_at: number
+}
+
+/** By lane; none where the subscription or the relationship is gone. One statement for all of them. */
+export async function findHeads(q: Queries, lanes: readonly LaneKey[]): Promise<ReadonlyMap<LaneKey, Head>> {
+  const rows = await q.all<HeadRow>(
+    `/* delivery */ SELECT lane.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence, s.attempts,
+       s.uncertain, s.failing_since, s.state, s.claimed_until, t.baseuri, t.relationship, t.secret, t.approved, t.facts,
+       t.failures, t.open_until
+     FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS lane
+     JOIN inbound_subscription s ON s.actor_id = lane.actor AND s.peer_id = lane.peer
+       AND s.subscription_id = lane.subscription
+     JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id`,
+    placesOf(lanes),
+  )
+  const found = new Map(rows.map((row) => [row.place, row]))
+  return new Map(
+    lanes.flatMap((lane, place) => {
+      const row = found.get(place)
+      return row === undefined ? [] : [[lane, toHead(row)]]
+    }),
+  )
+}
+
+function toHead(row: HeadRow): Head {
+  return {
+    target: row.target,
+    subtarget: row.subtarget,
+    resource: row.resource,
+    granularity: row.granularity,
+    sequence: row.sequence,
+    tries: row.attempts,
+    uncertain: row.uncertain,
+    failingSince: row.failing_since,
+    state: row.state,
+    claimedUntil: row.claimed_until,
+    baseuri: row.baseuri,
+    relationship: row.relationship,
+    secret: row.secret as Sealed,
+    approved: row.approved !== 0,
+    facts: JSON.parse(row.facts) as TrustFacts,
+    circuit: { failures: row.failures, openUntil: row.open_until },
+  }
+}
+
+/**
+ * What waits, by lane and ascending: up to `most` numbers whose data have up to `characters` together, and always the
+ * first. One statement for all of them.
+ */
+export async function findWaiting(
+  q: Queries,
+  lanes: readonly LaneKey[],
+  { most, characters }: { most: number; characters: number },
+): Promise<ReadonlyMap<LaneKey, readonly Waiting[]>> {
+  if (lanes.length === 0) return new Map()
+  const rows = await q.all<WaitingRow>(
+    `/* delivery */ SELECT place, sequence, kind, data, replaces, created_at FROM (
+       SELECT lane.place, d.sequence, d.kind, d.data, d.replaces, d.created_at,
+         SUM(LENGTH(d.data)) OVER (PARTITION BY lane.place ORDER BY d.sequence) - LENGTH(d.data) AS before
+       FROM (
+         SELECT asked.place, asked.actor, asked.peer, asked.subscription, (
+           SELECT w.sequence FROM delivery w
+           JOIN diff u ON u.actor_id = w.actor_id AND u.peer_id = w.peer_id AND u.subscription_id = w.subscription_id
+             AND u.sequence = w.sequence AND u.cleared_at IS NULL
+           WHERE w.actor_id = asked.actor AND w.peer_id = asked.peer AND w.subscription_id = asked.subscription
+             AND w.sequence > s.settled AND w.outcome = 'waiting'
+           ORDER BY w.sequence LIMIT 1) AS first
+         FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS asked
+         JOIN inbound_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
+           AND s.subscription_id = asked.subscription) AS lane
+       JOIN diff d ON d.actor_id = lane.actor AND d.peer_id = lane.peer AND d.subscription_id = lane.subscription
+         AND d.sequence >= lane.first AND d.sequence < lane.first + $2 AND d.cleared_at IS NULL
+       JOIN delivery w ON w.actor_id = d.actor_id AND w.peer_id = d.peer_id
+         AND w.subscription_id = d.subscription_id AND w.sequence = d.sequence AND w.outcome = 'waiting'
+     ) AS waiting WHERE before < $3 ORDER BY place, sequence`,
+    placesOf(lanes),
+    most,
+    characters,
+  )
+  const found = Map.groupBy(rows, ({ place }) => place)
+  return new Map(lanes.map((lane, place) => [lane, (found.get(place) ?? []).map(toWaiting)]))
+}
+
+function toWaiting(row: WaitingRow): Waiting {
+  return {
+    sequence: row.sequence,
+    kind: row.kind,
+    data: known(row.data),
+    replaces: row.replaces !== 0,
+    createdAt: row.created_at,
+  }
+}
+
+function placesOf(lanes: readonly LaneKey[]): string {
+  return JSON.stringify(lanes.map((lane, place) => [place, lane.actorId, lane.peerId, lane.subscriptionId]))
+}
