@@ -9,7 +9,8 @@ import type { Log } from '../observe/log.ts'
 import { runInContext } from '../observe/context.ts'
 import type { Store } from '../store/store.ts'
 import type { OutboundKey } from './outbound.ts'
-import { claimGaps, findNextGap } from './outbound-store.ts'
+import { longestRetryMs } from './processor.ts'
+import { bringGapsForward, claimGaps, findGapsDue } from './outbound-store.ts'
 
 export interface GapWorkerParts {
   readonly store: Store
@@ -66,9 +67,11 @@ export class GapWorker {
     let wait = pollMs
     this.#isDue = false
     try {
-      const due = await store.read(findNextGap)
-      if (due !== null && due <= now()) await this.#claim()
-      else if (due !== null) wait = Math.min(pollMs, due - now())
+      const due = await store.read(findGapsDue)
+      const latest = now() + longestRetryMs
+      if (due !== null && due.last > latest) await store.write((tx) => bringGapsForward(tx, latest, now()))
+      if (due !== null && (due.next <= now() || due.last > latest)) await this.#claim()
+      else if (due !== null) wait = Math.min(pollMs, due.next - now())
     } catch (error) {
       log.warn({ error }, 'Looking for what is missing in subscriptions failed; it is done again')
     }

@@ -186,12 +186,19 @@ async function mark(tx: Transaction, { actorId, peerId }: OfPeer, now: number, m
   )
 }
 
-/** The earliest time at which a gap is given up; null when there is none. */
-export async function findNextGap(q: Queries): Promise<number | null> {
-  const row = await q.get<{ due: number | null }>(
-    '/* receiving */ SELECT MIN(gap_due_at) AS due FROM outbound_subscription WHERE gap_due_at IS NOT NULL',
+/** The earliest and the latest time at which a gap is given up; null when there is none. */
+export async function findGapsDue(q: Queries): Promise<{ readonly next: number; readonly last: number } | null> {
+  const row = await q.get<{ next: number | null; last: number | null }>(
+    `/* receiving */ SELECT (SELECT MIN(gap_due_at) FROM outbound_subscription WHERE gap_due_at IS NOT NULL) AS next,
+       (SELECT MAX(gap_due_at) FROM outbound_subscription WHERE gap_due_at IS NOT NULL) AS last`,
   )
-  return row?.due ?? null
+  const { next = null, last = null } = row ?? {}
+  return next === null || last === null ? null : { next, last }
+}
+
+/** Gaps that are due after `beyond` become due now. */
+export async function bringGapsForward(tx: Transaction, beyond: number, now: number): Promise<void> {
+  await tx.run('/* receiving */ UPDATE outbound_subscription SET gap_due_at = $2 WHERE gap_due_at > $1', beyond, now)
 }
 
 /** Takes what is due until `until`: nobody else touches it before, and everybody may after. */

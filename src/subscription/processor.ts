@@ -176,7 +176,8 @@ export function awaitsResync({
 }
 
 const firstRetryMs = 5000
-const longestRetryMs = 3_600_000
+/** What seems to wait longer was put off by a clock that has been set back since. */
+export const longestRetryMs = 3_600_000
 
 /** When to fetch again after `attempts` failures in a row. */
 export function fetchAgainMs(attempts: number): number {

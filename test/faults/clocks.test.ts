@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test
 import { setTimeout as pause } from 'node:timers/promises'
 import { ManualClock } from '../support/manual-clock.ts'
 import { RecordingPeer, relateTo, type Reply } from '../support/recording-peer.ts'
+import { listenTo, ScriptedPeers } from '../support/scripted-peer.ts'
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts'
 import { forEachService, startService, type TestService } from '../support/service.ts'
 import { createTestDatabase, forEachStore, type TestDatabase } from '../support/stores.ts'
@@ -154,6 +155,25 @@ forEachService((start) => {
     it('OPS-06 by a year does not hold up a repetition that waits', async (t) => {
       const delay = await delayed(t, [503, 204], yearMs)
       assert.ok(delay <= hourMs, `${delay} ms`)
+    })
+
+    it('OPS-06 by a year does not put off what is fetched because callbacks stay missing', async () => {
+      const clock = new ManualClock()
+      let shift = 0
+      const peers = new ScriptedPeers()
+      const service = await start({ now: () => clock.now() + shift, timers: clock.timers, peerClient: peers })
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      await peer.diff(2, { mood: 'b' })
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'b' }, 2)
+      shift = -yearMs
+      const since = clock.now()
+      while ((await peer.sequence()) !== 2) {
+        assert.ok(clock.now() - since < hourMs, 'It is not fetched')
+        clock.pass(5000)
+        await pause(1)
+      }
+      assert.deepEqual(await peer.copy(), { mood: 'b' })
     })
 
     it('OPS-06 by a year does not keep the circuit of a peer open', async (t) => {
