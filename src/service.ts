@@ -38,6 +38,7 @@ import { rebuildLookups } from './property/lookup-rebuild.ts'
 import { ListHooks } from './property/list-hooks.ts'
 import { Lists } from './property/lists.ts'
 import { Properties } from './property/properties.ts'
+import { deleteNoticesOf } from './delivery/notice-store.ts'
 import { Notices } from './delivery/notices.ts'
 import { systemTimers, type Timers } from './delivery/timers.ts'
 import { DeliveryWorker } from './delivery/worker.ts'
@@ -194,7 +195,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     uniqueCreator: config.uniqueCreator,
     indexedProperties,
     handleOf,
-    takeLeave: async (tx, actorIds) => notices.enqueueAll(tx, await partings(tx, keyRing, actorIds)),
+    takeLeave: async (tx, actorIds) => notices.takeLeave(tx, actorIds, await partings(tx, keyRing, actorIds)),
   })
   const contacts = new Contacts(store, log, now)
   const tokens = new Tokens({ store, log, now, maxSessionDays: config.maxSessionDays })
@@ -315,7 +316,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       config.autoAcceptTrust &&
       name === config.relationship &&
       relationships.types.find(name)?.neverAutoApproved !== true,
-    onEnd: [deleteInboundOf, forgetPeer],
+    onEnd: [deleteInboundOf, deleteNoticesOf, forgetPeer],
     onRenewed: async (tx, actorId, peerId) => {
       await markAllForFetch(tx, { actorId, peerId }, now())
       store.afterCommit(tx, () => gaps.wake())

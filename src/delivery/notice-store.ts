@@ -1,6 +1,6 @@
 /** The SQL of notices. */
 import type { Sealed } from '../secret/sealed.ts'
-import type { Transaction } from '../store/store.ts'
+import type { Queries, Transaction } from '../store/store.ts'
 import type { Notice, NoticeKind } from './notice.ts'
 
 /** At the end of their lanes, in the order given. */
@@ -97,7 +97,41 @@ export async function claimNotices(
   }))
 }
 
-/** It arrived. */
+/** A peer as the relationship with it is now. */
+export interface Recipient {
+  readonly baseuri: string
+  /** As the trust keeps it. */
+  readonly secret: Sealed
+  readonly approved: boolean
+}
+
+/** Null when the relationship has ended. */
+export async function findRecipient(
+  q: Queries,
+  { actorId, peerId }: Pick<Notice, 'actorId' | 'peerId'>,
+): Promise<Recipient | null> {
+  const row = await q.get<{ baseuri: string; secret: string; approved: number }>(
+    '/* delivery */ SELECT baseuri, secret, approved FROM trust WHERE actor_id = $1 AND peer_id = $2',
+    actorId,
+    peerId,
+  )
+  return row === undefined ? null : { baseuri: row.baseuri, secret: row.secret as Sealed, approved: row.approved !== 0 }
+}
+
+/** What waits to be said within the relationship goes with it; that it ended is still said. */
+export async function deleteNoticesOf(tx: Transaction, actorId: string, peerId: string): Promise<void> {
+  await tx.run(`DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind <> 'trust_deleted'`, actorId, peerId)
+}
+
+/** As `deleteNoticesOf`, with every peer of the actors. */
+export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
+  await tx.run(
+    `DELETE FROM notice WHERE kind <> 'trust_deleted' AND sender IN (SELECT id FROM rows($1, id TEXT) AS ended)`,
+    JSON.stringify(actorIds.map((id) => [id])),
+  )
+}
+
+/** It arrived, or there is nothing left to say. */
 export async function deleteNotice(tx: Transaction, id: string): Promise<void> {
   await tx.run('/* delivery */ DELETE FROM notice WHERE id = $1', id)
 }

@@ -1,11 +1,13 @@
 /** One attempt to tell a notice. */
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import type { PeerClient } from '../peer/peer-client.ts'
+import type { PeerClient, PeerRequest } from '../peer/peer-client.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
+import { open } from '../secret/sealed.ts'
+import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
 import { callTimeouts } from './lane-turn.ts'
-import { type ClaimedNotice, deleteNotice, postponeNotice } from './notice-store.ts'
+import { type ClaimedNotice, deleteNotice, findRecipient, postponeNotice } from './notice-store.ts'
 import type { NoticeKind } from './notice.ts'
 import { openNoticeSecret } from './notices.ts'
 import { type DeliveryPolicy, judgeNotice, type Verdict } from './policy.ts'
@@ -53,11 +55,12 @@ export class NoticeTurns {
   }
 
   async #attempt(notice: ClaimedNotice): Promise<Verdict | null> {
-    const { keyRing, peerClient, policy, now, random } = this.#parts
+    const { peerClient, policy, now, random } = this.#parts
+    const address = await this.#addressOf(notice)
+    if (address === null) return { kind: 'delivered' }
     const outcome = await peerClient.call({
       method: notice.method,
-      url: notice.url,
-      bearer: { secret: openNoticeSecret(keyRing, notice.id, notice.secret), baseuri: notice.baseuri },
+      ...address,
       ...(notice.body === '' ? {} : { body: notice.body }),
       timeouts: callTimeouts,
     })
@@ -67,5 +70,24 @@ export class NoticeTurns {
     const { attempts, createdAt } = notice
     const attempted = { outcome, now: now(), attempts, uncertain: 0, failingSince: createdAt, random: random() }
     return judgeNotice(attempted, policy)
+  }
+
+  /**
+   * What a relationship was ended with is all that its end can be said with. Everything else is said with the secret that
+   * the two share by now, to where the peer is by now. Null: it is not so any more.
+   */
+  async #addressOf(notice: ClaimedNotice): Promise<Pick<PeerRequest, 'url' | 'bearer'> | null> {
+    const { store, keyRing } = this.#parts
+    const { id, kind, actorId, peerId, url, baseuri } = notice
+    if (kind === 'trust_deleted') {
+      return { url, bearer: { secret: openNoticeSecret(keyRing, id, notice.secret), baseuri } }
+    }
+    const recipient = await store.read((q) => findRecipient(q, notice))
+    if (recipient === null || (kind === 'approval' && !recipient.approved)) return null
+    const secret = open(keyRing, recipient.secret, bindingOf(trustSecret, actorId, peerId))
+    return {
+      url: `${recipient.baseuri}${url.slice(baseuri.length)}`,
+      bearer: { secret, baseuri: recipient.baseuri },
+    }
   }
 }

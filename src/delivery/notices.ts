@@ -5,7 +5,7 @@ import { open, seal, type Sealed } from '../secret/sealed.ts'
 import { bindingOf, noticeSecret, trustSecret } from '../secret/sealed-columns.ts'
 import type { AfterCommit, Transaction } from '../store/store.ts'
 import type { EnqueueNotice, Notice } from './notice.ts'
-import { insertNotices } from './notice-store.ts'
+import { deleteNoticesOfActors, insertNotices } from './notice-store.ts'
 
 export interface NoticesParts {
   readonly keyRing: KeyRing
@@ -34,6 +34,12 @@ export class Notices {
       now(),
     )
     afterCommit(tx, wake)
+  }
+
+  /** Before the actors go: what is left to say is that they went. */
+  async takeLeave(tx: Transaction, actorIds: readonly string[], partings: readonly Notice[]): Promise<void> {
+    await deleteNoticesOfActors(tx, actorIds)
+    await this.enqueueAll(tx, partings)
   }
 
   /** The trust that sealed the secret may be gone when the notice is sent: it is sealed anew for the notice's own place. */

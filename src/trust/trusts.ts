@@ -90,7 +90,8 @@ export class Trusts {
 
   /**
    * An approval is stored first and told afterwards; saying it again tells it again, for a peer that missed it. The
-   * peer is not told that an approval was withdrawn: it finds out with its next request.
+   * peer is not told that an approval was withdrawn: the protocol has no word for it (peers take `approved` true and
+   * ignore everything else). It finds out with its next request, and by its own record here.
    *
    * @throws ServiceError `not_found`
    */

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, it } from 'node:test'
 import { claimProbe } from '../../src/delivery/lane-store.ts'
+import { sealedSecret } from '../../src/trust/new-trust.ts'
+import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 import { Workplace } from '../support/program.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import {
@@ -674,6 +676,56 @@ forEachService((start, dialect) => {
         remote.received.map(({ method, path }) => `${method} ${path}`),
         [id, id, id, id, second].map((subscription) => `DELETE /them/subscriptions/${actor.id}/${subscription}`),
       )
+    })
+
+    it('R-TRUST-04 are sent with the secret, and to the address, that the relationship has by then', async () => {
+      const { service, actor, peer, remote, clock } = await world({}, { replies: [503, 204] })
+      const moved = await remotePeer(clock)
+      await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
+      await remote.has(1)
+      const renewed = '5ec7'.repeat(10)
+      const { store, keyRing } = await service.app.start()
+      await store.writeActor(actor.id, async (tx) => {
+        const trust = await findTrust(tx, actor.id, peer.peerId)
+        if (trust === null) throw new Error('No relationship')
+        await updateTrust(tx, { ...trust, ...sealedSecret(keyRing, trust, renewed), baseuri: `${moved.url}/new` })
+      })
+      await until(clock, () => moved.received.length === 1)
+      const [told] = moved.received
+      assert.deepEqual(
+        [told?.method, told?.path, told?.headers['authorization'], told?.body],
+        ['POST', `/new/trust/friend/${actor.id}`, `Bearer ${renewed}`, { approved: true }],
+      )
+      assert.equal(remote.received.length, 1)
+    })
+
+    it('PEER-07 of an approval that was withdrawn before they arrived are not sent any more', async () => {
+      const { service, actor, peer, remote, clock, id } = await world({}, { replies: [503, 204] })
+      await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
+      await remote.has(1)
+      await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: false })
+      await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)
+      await until(clock, () => remote.received.length === 2)
+      assert.equal(remote.received[1]?.path, `/them/subscriptions/${actor.id}/${id}`)
+      const { store } = await service.app.start()
+      await until(clock, async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
+    })
+
+    it('I8 about a relationship go with it: a later one with the same peer hears nothing of them', async () => {
+      const { service, actor, peer, remote, clock, id } = await world({}, { replies: [503, 503, 204] })
+      await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
+      await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)
+      await remote.has(1)
+      assert.equal((await actor.request('DELETE', `/trust/friend/${peer.peerId}`)).status, 204)
+      const again = await relateTo(service, actor, { baseuri: `${remote.url}/them`, peerId: peer.peerId })
+      const { store } = await service.app.start()
+      await until(clock, async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
+      const told = remote.received.slice(1).map(({ method, path, headers }) => [method, path, headers['authorization']])
+      assert.ok(told.length >= 1)
+      for (const one of told) {
+        assert.deepEqual(one, ['DELETE', `/them/trust/friend/${actor.id}`, `Bearer ${peer.secret}`])
+      }
+      assert.equal((await again.request('GET', `/trust/friend/${peer.peerId}`)).status, 200)
     })
 
     it('survive the end of the actor that sends them', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Heard } from '../support/heard.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { type Dump, dumpStore, rowsOf } from '../support/store-dump.ts'
@@ -407,6 +408,20 @@ forEachService((start) => {
         3,
         'each time that both sides agree anew',
       )
+    })
+
+    it('R-TRUST-01 a peer is not told that the approval was withdrawn; it sees so in its own record', async () => {
+      const { asker, asked, secret } = await mutual()
+      const path = `/trust/friend/${asker.id}`
+      const { store } = await there.app.start()
+      const notices = () => store.read((q) => q.all('SELECT id FROM notice WHERE sender = $1', asked.id))
+      while ((await notices()).length > 0) await pause(5)
+      assert.equal((await asked.request('PUT', path, { approved: false })).status, 204)
+      assert.deepEqual(await notices(), [])
+      const own = await asPeer(there, 'GET', `/${asked.id}${path}`, secret)
+      assert.equal(own.status, 202)
+      assert.equal((await jsonOf(own))['approved'], false)
+      assert.equal((await jsonOf(await asker.request('GET', `/trust/friend/${asked.id}`)))['peer_approved'], true)
     })
 
     it('R-TRUST-01 a change that says something else than true or false changes nothing', async () => {
