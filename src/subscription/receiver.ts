@@ -323,13 +323,14 @@ export class Receiver {
   }
 
   /**
-   * It alone is gone: nobody asks again until somebody wants to, or the peer calls, or anything changes of the
-   * relationship; then the whole is fetched. Unless that happened since it was to be due at `dueAt`.
+   * The peer knows others: nobody asks again until somebody wants to, or the peer calls, or anything changes of the
+   * relationship; then the whole is fetched. When those ended meanwhile it stays due.
    */
-  async rest(key: OutboundKey, dueAt: number): Promise<void> {
+  async rest(key: OutboundKey): Promise<void> {
     await this.#parts.store.writeActor(key.actorId, async (tx) => {
-      const subscription = await findOutbound(tx, key)
-      if (subscription === null || !subscription.isUnknown || subscription.gapDueAt !== dueAt) return
+      const ofPeer = await findOutboundOf(tx, key.actorId, key.peerId)
+      const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
+      if (subscription?.isUnknown !== true || ofPeer.every(({ isUnknown }) => isUnknown)) return
       await saveProgress(tx, key, { ...subscription, gapDueAt: null, attempts: 0 })
     })
   }

@@ -326,7 +326,7 @@ export class Subscribing {
         else await receiver.postpone(subscription)
       }
     } else {
-      for (const subscription of unknown) await receiver.rest(subscription, decidedAt)
+      for (const subscription of unknown) await receiver.rest(subscription)
     }
     await refreshFacts(actor, peerId, 'synchronised')
     return { results, trustEnded: false }

@@ -423,6 +423,136 @@ forEachService((start) => {
       assert.equal((await handle?.remote(peer.peerId).subscriptions())?.length, 2)
     })
 
+    it('PEER-09 SUB-12 leaves to a polled one what another kept that the peer does not know', async () => {
+      const { service, actor, peer, peers, clock } = await world({}, { granularity: 'none' })
+      await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
+      const sub1 = { subscriber: actor.id, id: 'sub1' }
+      peers.publish(sub1, { mood: 'a', trip: 'Oslo' }, 1)
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.sync(peer.peerId)
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"a","trip":"Oslo"}', 100)
+      peers.publish(sub1, { mood: 'a', trip: 'Rome' }, 2, [{ sequence: 2, data: { trip: 'Rome' } }])
+      await handle?.sync(peer.peerId, 'sub1')
+      assert.deepEqual(await peer.copy(), { mood: 'a', trip: 'Rome' })
+    })
+
+    it('PEER-09 R-SUB-07 of one alone removes nothing at once; what an unknown one means is found out soon after', async () => {
+      const { service, actor, peer, peers, clock } = await world()
+      await peer.diff(1, { mood: 'kept' })
+      peers.answers.set(`GET /trust/${actor.id}`, { body: { id: 'b1', relationship: 'friend' } })
+      const handle = await service.app.actors.get(actor.id)
+      const result = await handle?.sync(peer.peerId, 'sub1')
+      assert.deepEqual(
+        result?.subscriptions.map(({ outcome, status }) => [outcome, status]),
+        [['refused', 404]],
+      )
+      assert.equal((await handle?.remote(peer.peerId).subscriptions())?.length, 1)
+      assert.deepEqual(await peer.copy(), { mood: 'kept' })
+      await until(clock, async () => (await handle?.remote(peer.peerId).subscriptions())?.length === 0, 1000)
+      assert.deepEqual(await peer.copy(), {})
+      assert.notEqual(await handle?.trust.get(peer.peerId), undefined)
+    })
+
+    it('PEER-09 R-SUB-07 is decided by another process when the one that asked is gone before it knew', async () => {
+      const first = await world()
+      const { actor, peer, peers, clock } = first
+      await peer.diff(1, { mood: 'kept' })
+      const asked = Promise.withResolvers<void>()
+      peers.answers.set(`GET /trust/${actor.id}`, () => {
+        asked.resolve()
+        return new Promise(() => {})
+      })
+      const dying = await first.service.app.actors.get(actor.id)
+      void dying?.sync(peer.peerId)
+      await asked.promise
+      peers.answers.set(`GET /trust/${actor.id}`, { body: { id: 'b1', relationship: 'friend' } })
+      const { databaseUrl: database } = first.service
+      const service = await start({ database, now: clock.now, timers: clock.timers, peerClient: peers })
+      const handle = await service.app.actors.get(actor.id)
+      await until(clock, async () => (await handle?.remote(peer.peerId).subscriptions())?.length === 0, 1000)
+      assert.deepEqual(await listening(service, actor, peer, 'sub1').copy(), {})
+    })
+
+    it('PEER-09 asks about an unknown one again when the last known one ended, or the relationship was approved anew', async () => {
+      const { service, actor, peer, peers, clock } = await world()
+      await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
+      peers.publish({ subscriber: actor.id, id: 'sub2' }, { trip: 'Oslo' }, 0)
+      const handle = await service.app.actors.get(actor.id)
+      const left = async () =>
+        (await handle?.remote(peer.peerId).subscriptions())?.map(({ subscriptionid }) => subscriptionid)
+      const path = `GET /subscriptions/${actor.id}/sub1`
+      const times = () => peers.asked.filter((asked) => asked === path).length
+      await handle?.sync(peer.peerId)
+      assert.deepEqual(await left(), ['sub1', 'sub2'])
+      // While the peer knows another one, nobody asks again.
+      await until(clock, () => !peers.asked.slice(-1).includes(path), 1000)
+      const before = times()
+      for (let hour = 0; hour < 3; hour++) {
+        clock.pass(3_600_000)
+        await pause(20)
+      }
+      assert.equal(times(), before)
+      for (const approved of [false, true]) {
+        await actor.request('PUT', `/trust/friend/${peer.peerId}`, JSON.stringify({ approved }))
+      }
+      await until(clock, () => times() > before, 1000)
+      assert.deepEqual(await left(), ['sub1', 'sub2'])
+      peers.answers.set(`GET /trust/${actor.id}`, { body: { id: 'b1', relationship: 'friend' } })
+      await peer.request('DELETE', `/subscriptions/${peer.peerId}/sub2`)
+      await until(clock, async () => JSON.stringify(await left()) === '[]', 1000)
+    })
+
+    it('PEER-09 whose answer is about an older secret does not end the relationship that was made anew meanwhile', async () => {
+      const events: unknown[] = []
+      const { service, actor, peer, peers, clock } = await world(
+        { declare: (app) => app.on('trust_deleted', () => void events.push('trust_deleted')) },
+        { peerId: 'b1' },
+      )
+      peers.answers.set(`GET /trust/friend/${actor.id}`, { body: { verification_token: 'shown' } })
+      peers.answers.set(`GET /trust/${actor.id}`, async () => {
+        const renewed = await service.request(`/${actor.id}/trust/friend`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ baseuri: peers.baseuri, id: 'b1', secret: 'a'.repeat(40), verify: 'shown' }),
+        })
+        assert.ok(renewed.ok, String(renewed.status))
+        peers.answers.set(`GET /trust/${actor.id}`, { body: { id: 'b1', relationship: 'friend' } })
+        return { status: 403 }
+      })
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.sync(peer.peerId)
+      assert.notEqual(await handle?.trust.get('b1'), undefined)
+      assert.deepEqual(events, [])
+      // Asked with the new secret, the peer knows the relationship, and still not the subscription.
+      await until(clock, async () => (await handle?.remote('b1').subscriptions())?.length === 0, 1000)
+      assert.notEqual(await handle?.trust.get('b1'), undefined)
+    })
+
+    it('ACL-06 I4 is done again when the relationship was approved while the whole was refused', async () => {
+      const { service, actor, peer, peers, clock } = await world()
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 3)
+      peers.answers.set('GET /properties', async () => {
+        for (const approved of [false, true]) {
+          await actor.request('PUT', `/trust/friend/${peer.peerId}`, JSON.stringify({ approved }))
+        }
+        peers.answers.set('GET /properties', { body: { mood: 'seen' } })
+        return { status: 403 }
+      })
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.sync(peer.peerId, 'sub1')
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}', 1000)
+    })
+
+    it('SUB-11 I4 fetches the whole when what was polled shows that the copy differs', async () => {
+      const { service, actor, peer, peers, clock } = await world()
+      const append = { list: 'todo', operation: 'append', index: 2, item: 'c', length: 3 }
+      const diffs = [{ sequence: 1, data: { todo: append } }]
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { todo: ['a', 'b', 'c'] }, 1, diffs)
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.sync(peer.peerId, 'sub1')
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"todo":["a","b","c"]}', 1000)
+    })
+
     const ends: readonly [what: string, answer: object | null, subscriptions: number, hasTrust: boolean][] = [
       ['cleans up when the peer still knows the relationship', { body: { id: 'b1', relationship: 'friend' } }, 0, true],
       ['ends the relationship when the peer does not know it', { status: 404 }, 0, false],
