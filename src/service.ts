@@ -67,6 +67,7 @@ import { OneTime } from './token/one-time.ts'
 import { Purge } from './token/purge.ts'
 import { deadBearer, sessionBearer } from './token/session-bearer.ts'
 import { Sessions } from './token/sessions.ts'
+import { SpaSessions } from './token/spa-sessions.ts'
 import { Tokens } from './token/tokens.ts'
 import { Uses } from './token/uses.ts'
 import { Companions } from './trust/companions.ts'
@@ -201,6 +202,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const tokens = new Tokens({ store, log, now, maxSessionDays: config.maxSessionDays })
   const sessionUses = new Uses(store, log, now)
   const purge = new Purge(store, log, now)
+  const oneTime = new OneTime(keyRing, now)
   const peerClient =
     options.peerClient ??
     new GuardedClient({
@@ -374,7 +376,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     tokens,
     sessions: new Sessions({ store, tokens, onSignOut: async () => {} }),
     sessionUses,
-    oneTime: new OneTime(keyRing, now),
+    oneTime,
+    spaSessions: new SpaSessions(store, oneTime),
     purge,
     trusts,
     companions,
@@ -387,6 +390,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     facts,
     callbacks,
     log,
+    now,
     metrics,
     health: { isStopping: () => isStopping, checkStore: () => store.ping() },
   }

@@ -11,7 +11,8 @@ import type { ConnectedVia } from '../trust/contacts.ts'
 import { acceptsPages } from './accepts.ts'
 import { type Answer, redirect } from './answer.ts'
 import { antiForgeryValue, type ForgeryRule, refuseForgery } from './anti-forgery.ts'
-import { errorAnswer, errorPage, logError, toServiceError } from './error-answer.ts'
+import { Cors, type CorsFamily } from './cors.ts'
+import { errorAnswer, type ErrorFamily, errorPage, logError, toServiceError } from './error-answer.ts'
 import { sourceOf } from './client-address.ts'
 import type { Incoming } from './incoming.ts'
 import { methodOf, overriddenMethod } from './method.ts'
@@ -29,7 +30,7 @@ import {
   type Route,
   type ServiceRoute,
 } from './route.ts'
-import { type Found, type Match, RouteTable } from './route-table.ts'
+import { type Match, RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
 import { lazily, type Trace } from './trace.ts'
 
@@ -41,9 +42,10 @@ const longestAddress = 8192
 export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
   const table = new RouteTable(routes)
   const headers = securityHeaders(parts.baseUrl)
+  const cors = new Cors(parts.config.spaCorsOrigins)
   const forgeryRule: ForgeryRule = {
     origin: new URL(parts.baseUrl).origin,
-    isTrustedOrigin: () => false,
+    isTrustedOrigin: cors.isNamed,
     maxBodyBytes: parts.config.maxBodyBytes,
     maxJsonDepth: parts.config.maxJsonDepth,
   }
@@ -54,7 +56,14 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     const context: Trace = { requestId, actorId: null, peerId: null, source, limitHeaders: null }
     return runInContext(context, async () => {
       const started = performance.now()
-      const tracker: Tracker = { context, routeId: 'none', method: 'other', isPage: false }
+      const tracker: Tracker = {
+        context,
+        routeId: 'none',
+        method: 'other',
+        isPage: false,
+        cors: undefined,
+        errors: undefined,
+      }
       parts.metrics.requestsRunning(1)
       let answer: Answer
       try {
@@ -62,8 +71,9 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       } catch (error) {
         const failure = toServiceError(error)
         logError(parts.log, failure)
-        answer = tracker.isPage ? await errorPage(failure, parts, requestId) : errorAnswer(failure)
+        answer = tracker.isPage ? await errorPage(failure, parts, requestId) : errorAnswer(failure, tracker.errors)
       }
+      if (tracker.cors !== undefined) answer = cors.shared(request, tracker.cors, answer)
       parts.metrics.requestsRunning(-1)
       const seconds = (performance.now() - started) / 1000
       parts.metrics.requestDone(tracker.routeId, tracker.method, answer.status, seconds)
@@ -83,6 +93,8 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     const slashless = droppedSlash(segments)
     if (slashless === 'redirect')
       return redirect(307, `${parts.baseUrl}${path.slice(0, -1)}${request.query === '' ? '' : `?${request.query}`}`)
+    const preflight = request.method === 'OPTIONS' ? preflightOf(request, slashless) : null
+    if (preflight !== null) return preflight
     const query = Params.parse(request.query, maxQueryFields, 'query')
     // A person may have mistyped an address.
     tracker.isPage = acceptsPages(request)
@@ -91,6 +103,8 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     if (route.access !== 'www' && route.page !== true) tracker.isPage = false
     tracker.routeId = route.id
     tracker.method = effective
+    tracker.cors = route.cors
+    tracker.errors = route.errors
     const { context } = tracker
     const exchange: Exchange = {
       request,
@@ -108,6 +122,14 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     return route.handler(exchange)
   }
 
+  /** Where scripts of other sites may ask, and everywhere below `/oauth`; null where OPTIONS is no method of the path. */
+  function preflightOf(request: Incoming, segments: readonly string[]): Answer | null {
+    const rows = preflightRows(table.at(segments))
+    if (rows.length === 0) return null
+    const family = rows.find((route) => route.cors !== undefined)?.cors ?? null
+    return cors.preflight(request, family, allowedAt(rows))
+  }
+
   async function matchFor(
     request: Incoming,
     method: Method | null,
@@ -122,7 +144,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     }
     const found = table.find(method, segments)
     if (found.match !== null && method !== null) return { match: found.match, effective: method }
-    throw noRoute(found)
+    throw noRoute(table.at(segments))
   }
 
   async function answerForActor(
@@ -279,6 +301,8 @@ interface Tracker {
   routeId: string
   /** Of the route table; whatever a stranger calls a method never becomes a label. */
   method: Method | 'other'
+  cors: CorsFamily | undefined
+  errors: ErrorFamily | undefined
   /** Whether a refusal is shown as a page. */
   isPage: boolean
 }
@@ -289,15 +313,23 @@ function droppedSlash(segments: readonly string[]): readonly string[] | 'redirec
   return segments.length === 2 ? 'redirect' : segments.slice(0, -1)
 }
 
-function noRoute(found: Found): ServiceError {
-  const allowed = found.match === null ? found.allowed : [found.match.route.method]
-  if (allowed.length === 0) return new ServiceError('not_found', 'There is nothing at this address')
-  const names = allowed.includes('GET') ? [...allowed, 'HEAD'].sort() : allowed
-  return new ServiceError(
-    'method_not_allowed',
-    `Cannot serve this method here: the address takes ${names.join(', ')}`,
-    {
-      headers: { Allow: names.join(', ') },
-    },
-  )
+/** The rows whose path answers OPTIONS. */
+function preflightRows(rows: readonly Route[]): readonly Route[] {
+  return rows.filter((route) => route.cors !== undefined || route.path.startsWith('/oauth/'))
+}
+
+/** For `Allow`: complete, in the order of the alphabet. */
+function allowedAt(rows: readonly Route[]): string[] {
+  const methods = new Set<string>(rows.map((route) => route.method))
+  if (methods.has('GET')) methods.add('HEAD')
+  if (preflightRows(rows).length > 0) methods.add('OPTIONS')
+  return [...methods].sort()
+}
+
+function noRoute(rows: readonly Route[]): ServiceError {
+  if (rows.length === 0) return new ServiceError('not_found', 'There is nothing at this address')
+  const names = allowedAt(rows).join(', ')
+  return new ServiceError('method_not_allowed', `Cannot serve this method here: the address takes ${names}`, {
+    headers: { Allow: names },
+  })
 }

@@ -9,11 +9,16 @@ export function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('server_error', undefined, { cause: error })
 }
 
-export function errorAnswer(error: ServiceError): Answer {
+/** What clients of an endpoint know to read (wire, 1.4); everywhere else it is `error` and `message`. */
+export type ErrorFamily = 'spa'
+
+export function errorAnswer(error: ServiceError, family?: ErrorFamily): Answer {
   const { members, headers, retryAfterSeconds } = error.detail
   return json(
     error.status,
-    { ...members, error: error.code, message: error.message },
+    family === 'spa'
+      ? { error: true, status_code: error.status, message: error.message }
+      : { ...members, error: error.code, message: error.message },
     {
       ...sendable(headers),
       ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),

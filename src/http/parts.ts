@@ -22,6 +22,7 @@ import type { Providers } from '../sign-in/provider.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Purge } from '../token/purge.ts'
 import type { Sessions } from '../token/sessions.ts'
+import type { SpaSessions } from '../token/spa-sessions.ts'
 import type { Tokens } from '../token/tokens.ts'
 import type { Uses } from '../token/uses.ts'
 import type { Companions } from '../trust/companions.ts'
@@ -55,6 +56,7 @@ export interface Parts {
   readonly providers: Providers
   readonly tokens: Tokens
   readonly sessions: Sessions
+  readonly spaSessions: SpaSessions
   readonly sessionUses: Uses
   readonly oneTime: OneTime
   readonly purge: Purge
@@ -68,6 +70,8 @@ export interface Parts {
   readonly callbacks: Callbacks
   readonly pages: Pages
   readonly log: Log
+  /** Unix milliseconds, by the store's clock. */
+  readonly now: () => number
   readonly metrics: Metrics
   readonly health: Health
 }

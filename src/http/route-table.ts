@@ -39,6 +39,13 @@ export class RouteTable {
     rows.set(route.method, route)
   }
 
+  /** Every row of a path, whatever its method. */
+  at(segments: readonly string[]): readonly Route[] {
+    const candidates: ReadonlyMap<Method, Route>[] = []
+    collect(this.#root, segments, 0, candidates)
+    return candidates.flatMap((rows) => [...rows.values()])
+  }
+
   find(method: Method | null, segments: readonly string[]): Found {
     const candidates: ReadonlyMap<Method, Route>[] = []
     collect(this.#root, segments, 0, candidates)

@@ -5,6 +5,8 @@ import type { LimitKey, LimitName } from '../limit/rates.ts'
 import type { Category } from '../permission/operation.ts'
 import type { OwnerRule } from '../permission/owner.ts'
 import type { Answer } from './answer.ts'
+import type { CorsFamily } from './cors.ts'
+import type { ErrorFamily } from './error-answer.ts'
 import type { Incoming } from './incoming.ts'
 import type { Params } from './params.ts'
 import type { Parts } from './parts.ts'
@@ -60,6 +62,10 @@ interface RouteBase extends Documentation {
   readonly acts?: true
   /** Pages of other sites post here, and no cookie is a credential for what they ask: the rule does not hold. */
   readonly takesForeignPosts?: true
+  /** What scripts of other sites may do here. */
+  readonly cors?: CorsFamily
+  /** How refusals are written, where not as everywhere. */
+  readonly errors?: ErrorFamily
   /** The limiters that every request here counts against; their target is the actor. */
   readonly limit?: readonly LimitKey[]
 }

@@ -14,6 +14,9 @@ import { operationRoutes } from './routes/operations.ts'
 import { permissionRoutes } from './routes/permissions.ts'
 import { propertyRoutes } from './routes/properties.ts'
 import { resourceRoutes } from './routes/resources.ts'
+import { sessionRoutes } from './routes/session.ts'
+import { ownSessionsRoutes } from './routes/sessions.ts'
+import { spaTokenRoutes } from './routes/spa-token.ts'
 import { subscriptionRoutes } from './routes/subscriptions.ts'
 import { systemRoutes } from './routes/system.ts'
 import { trustRoutes } from './routes/trust.ts'
@@ -27,6 +30,8 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...factoryRoutes,
     ...systemRoutes(openApi),
     ...botRoutes,
+    ...sessionRoutes,
+    ...spaTokenRoutes,
     ...actorRoutes,
     ...metaRoutes,
     ...propertyRoutes,
@@ -35,6 +40,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...resourceRoutes,
     ...trustRoutes,
     ...permissionRoutes,
+    ...ownSessionsRoutes,
     ...subscriptionRoutes,
     ...callbackRoutes,
     // Where they are off they do not exist, for anybody.

@@ -65,6 +65,36 @@ export function errorResponses(...statuses: readonly number[]): Documentation['r
   )
 }
 
+/** Of the endpoints for single-page applications. */
+const spaErrorSchema = {
+  type: 'object',
+  required: ['error', 'status_code', 'message'],
+  properties: { error: { const: true }, status_code: { type: 'integer' }, message: { type: 'string' } },
+} as const
+
+export function spaErrors(...statuses: readonly number[]): Documentation['responses'] {
+  return Object.fromEntries(
+    statuses.map((status) => [status, { text: texts[status] ?? 'Refused', schema: spaErrorSchema }]),
+  )
+}
+
+export const tokenSchema = {
+  type: 'object',
+  required: ['success', 'actor_id', 'expires_in', 'expires_at'],
+  properties: {
+    success: { const: true },
+    actor_id: { type: 'string' },
+    email: { type: 'string', description: 'Who signed in' },
+    access_token: { type: 'string', description: 'Not with the delivery `cookie`' },
+    token_type: { const: 'Bearer' },
+    expires_in: { type: 'integer', description: 'Of the access token, in seconds' },
+    expires_at: { type: 'integer', description: 'Of the access token, in Unix seconds' },
+    refresh_token: { type: 'string', description: 'With the delivery `json`; good once' },
+    refresh_token_expires_in: { type: 'integer', description: 'In seconds' },
+    token_delivery: { type: 'string', enum: ['cookie', 'hybrid'] },
+  },
+} as const
+
 /** Of a page of the owner. */
 export const pageResponses = {
   200: { text: 'The page', type: 'text/html' },

@@ -13,6 +13,8 @@ export type Category =
   | 'permissions'
   | 'services'
   | 'www'
+  /** Where the owner is signed in. */
+  | 'sessions'
   | 'devtest'
 
 export type Right = 'read' | 'write' | 'delete'

@@ -28,6 +28,7 @@ const creator: RoleTable = {
   permissions: all,
   services: all,
   www: all,
+  sessions: all,
   devtest: all,
 }
 

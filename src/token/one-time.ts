@@ -13,6 +13,8 @@ import { consumeRecord, findRecord, insertMark, insertRecord, type OneTimeRow, r
 export type Purpose =
   /** `state` of a sign-in at a provider, also as the nonce of form_post. */
   | 'state'
+  /** What a provider posted, until the browser that began fetches it. */
+  | 'form_post'
   /** Deep-linked to a mobile application, which redeems it. */
   | 'ticket'
   /** `?session=` of a single-page application's redirect. */
@@ -32,6 +34,7 @@ export type Purpose =
 /** In seconds. */
 export const lifetimes: Readonly<Record<Purpose, number>> = {
   state: 600,
+  form_post: 60,
   ticket: 300,
   spa_session: 600,
   email_session: 600,

@@ -1,4 +1,5 @@
 /** The sessions of an owner: where somebody is signed in, and the end of it. */
+import { ServiceError } from '../errors.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Chain, IssuedTokens } from './chain.ts'
 import { recogniseToken } from './token-text.ts'
@@ -7,7 +8,7 @@ import type { NewSession, Tokens } from './tokens.ts'
 export interface SessionsParts {
   readonly store: Store
   readonly tokens: Tokens
-  /** What else ends when the owner signs out, in the same transaction: what the provider gave is forgotten here. */
+  /** In the actor's turn: what else ends when the owner signs out. What the provider gave is forgotten here. */
   readonly onSignOut: (tx: Transaction, actorId: string) => Promise<void>
 }
 
@@ -44,15 +45,24 @@ export class Sessions {
    *
    * @param presented The few that one request can carry.
    */
-  signOut(presented: readonly string[]): Promise<void> {
-    return this.#parts.store.write(async (tx) => {
-      for (const token of new Set(presented)) {
-        const chain = recogniseToken(token)?.chain === 'client' ? null : await this.#parts.tokens.chainOf(tx, token)
-        if (chain?.kind !== 'session') continue
-        if (await this.#parts.tokens.endChain(tx, chain.actorId, chain.chainId)) {
-          await this.#parts.onSignOut(tx, chain.actorId)
-        }
-      }
-    })
+  async signOut(presented: readonly string[]): Promise<void> {
+    const { store, tokens } = this.#parts
+    const texts = [...new Set(presented)].filter((token) => recogniseToken(token)?.chain !== 'client')
+    const found = await Promise.all(texts.map((token) => store.read((q) => tokens.chainOf(q, token))))
+    const sessions = new Map<string, Chain>()
+    for (const chain of found) if (chain?.kind === 'session') sessions.set(chain.chainId, chain)
+    for (const chain of sessions.values()) await this.#signOut(chain)
+  }
+
+  async #signOut({ actorId, chainId }: Chain): Promise<void> {
+    const { store, tokens, onSignOut } = this.#parts
+    try {
+      await store.writeActor(actorId, async (tx) => {
+        if (await tokens.endChain(tx, actorId, chainId)) await onSignOut(tx, actorId)
+      })
+    } catch (error) {
+      // It ended with its actor.
+      if (!(error instanceof ServiceError && error.code === 'actor_not_found')) throw error
+    }
   }
 }

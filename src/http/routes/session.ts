@@ -1,0 +1,245 @@
+/** `/oauth/session`, `/oauth/revoke`, `/oauth/logout` and their twins for single-page applications: the session itself. */
+import { ServiceError } from '../../errors.ts'
+import { recogniseToken } from '../../token/token-text.ts'
+import { acceptsPages } from '../accepts.ts'
+import { type Answer, html, json, redirect } from '../answer.ts'
+import { antiForgeryValue, browserSecretOf, originOf } from '../anti-forgery.ts'
+import { browserOf, clearCookies, clearedCookieNames } from '../cookies.ts'
+import { accessTokenOf, bearerOf, sessionCookiesOf } from '../presented-tokens.ts'
+import type { Exchange, Method, Route } from '../route.ts'
+import { spaErrors } from '../schemas.ts'
+import { readSpaFields } from '../spa-body.ts'
+
+const done = {
+  text: 'Done',
+  schema: { type: 'object', properties: { success: { const: true }, message: { type: 'string' } } },
+} as const
+
+const sessionSchema = {
+  type: 'object',
+  required: ['authenticated'],
+  properties: {
+    authenticated: { type: 'boolean' },
+    actor_id: { type: 'string' },
+    identifier: { type: 'string' },
+    expires_at: { type: 'integer', description: 'Unix seconds' },
+    expires_in: { type: 'integer', description: 'Seconds' },
+    message: { type: 'string', description: 'Why not' },
+  },
+} as const
+
+const revocation = {
+  'application/json': {
+    type: 'object',
+    properties: {
+      token: { type: 'string', description: 'The one that the request carries, unless given' },
+      token_type_hint: { type: 'string' },
+    },
+  },
+} as const
+
+function sessionRoute(id: string, path: string): Route {
+  return {
+    id,
+    method: 'GET',
+    path,
+    access: 'service',
+    cors: 'spa',
+    errors: 'spa',
+    summary: 'Whether somebody is signed in, and as whom',
+    responses: { 200: { text: 'The session, or that there is none', schema: sessionSchema }, ...spaErrors(503) },
+    handler: showSession,
+  }
+}
+
+function revokeRoute(id: string, path: string): Route {
+  return {
+    id,
+    method: 'POST',
+    path,
+    access: 'service',
+    cors: 'spa',
+    errors: 'spa',
+    summary: 'Ends the session of a token, of either kind (RFC 7009)',
+    request: revocation,
+    responses: { 200: done, ...spaErrors(400, 403, 503) },
+    handler: revoke,
+  }
+}
+
+function logoutRoute(id: string, method: Method): Route {
+  return {
+    id,
+    method,
+    path: '/oauth/logout',
+    access: 'service',
+    cors: 'spa',
+    page: true,
+    summary: method === 'GET' ? 'Signs out; asks first where another site sent the browser' : 'Signs out',
+    responses: { 200: done, 302: 'Signed out: to the front page' },
+    handler: logout,
+  }
+}
+
+export const sessionRoutes: readonly Route[] = [
+  sessionRoute('getSession', '/oauth/session'),
+  sessionRoute('getSpaSession', '/oauth/spa/session'),
+  revokeRoute('revokeToken', '/oauth/revoke'),
+  revokeRoute('revokeSpaToken', '/oauth/spa/revoke'),
+  logoutRoute('askLogout', 'GET'),
+  logoutRoute('logout', 'POST'),
+  {
+    id: 'spaLogout',
+    method: 'POST',
+    path: '/oauth/spa/logout',
+    access: 'service',
+    cors: 'spa',
+    errors: 'spa',
+    summary: 'Signs out, with a token or without',
+    responses: { 200: done, ...spaErrors(403, 503) },
+    handler: async (exchange) => {
+      await signOut(exchange)
+      return signedOut(exchange)
+    },
+  },
+  {
+    id: 'exchangeSpaSession',
+    method: 'GET',
+    path: '/oauth/spa/session/:session',
+    access: 'service',
+    cors: 'session',
+    errors: 'spa',
+    summary: 'The tokens of a one-time session id, once',
+    responses: { 200: done, ...spaErrors(404, 503) },
+    handler: exchangeSession,
+  },
+  {
+    id: 'spaCallback',
+    method: 'GET',
+    path: '/oauth/spa/callback',
+    access: 'service',
+    cors: 'spa',
+    errors: 'spa',
+    summary: 'Not the address that providers come back to',
+    responses: spaErrors(400),
+    handler: () => {
+      throw new ServiceError('bad_request', 'Cannot end a sign-in here: providers come back to /oauth/callback')
+    },
+  },
+]
+
+async function showSession({ parts, request }: Exchange): Promise<Answer> {
+  const token = accessTokenOf(request)
+  const found = token === null ? null : await parts.tokens.validate(token)
+  if (found?.chain.kind !== 'session') {
+    const message = token === null ? 'Nobody is signed in' : 'The session has ended'
+    return json(200, { authenticated: false, message })
+  }
+  const actor = await parts.actors.find(found.chain.actorId)
+  if (actor === null) return json(200, { authenticated: false, message: 'The session has ended' })
+  parts.sessionUses.note(found.chain)
+  const expiresAt = Math.floor(found.expiresAt / 1000)
+  return json(200, {
+    authenticated: true,
+    actor_id: actor.id,
+    identifier: actor.creator,
+    expires_at: expiresAt,
+    expires_in: Math.max(0, Math.floor((found.expiresAt - parts.now()) / 1000)),
+  })
+}
+
+/** Of any text it is told that it is revoked, so that nobody learns which ones were tokens. The hint is not needed. */
+async function revoke({ parts, request }: Exchange): Promise<Answer> {
+  const named = (await readSpaFields(request, parts.config)).get('token')
+  const token = named ?? accessTokenOf(request) ?? sessionCookiesOf(request)[0]
+  if (token === undefined) throw new ServiceError('bad_request', 'Cannot revoke: token is missing')
+  await parts.sessions.signOut([token])
+  return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearCookies() }
+}
+
+async function logout(exchange: Exchange): Promise<Answer> {
+  const { parts, request } = exchange
+  const isOfBrowser = browserSecretOf(request) !== null
+  if (isOfBrowser && request.method !== 'POST' && originOf(request, new URL(parts.baseUrl).origin) !== 'same') {
+    return askFirst(exchange)
+  }
+  const hasCookie = sessionCookiesOf(request).length > 0
+  await signOut(exchange)
+  if (!hasCookie) return signedOut(exchange)
+  const cookies = clearCookies()
+  return asksForJson(exchange)
+    ? { ...json(200, { success: true, message: 'You are signed out', redirect_url: `${parts.basePath}/` }), cookies }
+    : { ...redirect(302, `${parts.baseUrl}/`), cookies }
+}
+
+/** Everything of a session that the request carries. */
+function signOut({ parts, request }: Exchange): Promise<void> {
+  const bearer = bearerOf(request)
+  const isOurs = bearer !== null && recogniseToken(bearer)?.chain === 'session'
+  return parts.sessions.signOut([...(isOurs ? [bearer] : []), ...sessionCookiesOf(request)])
+}
+
+function signedOut({ parts, method }: Exchange): Answer {
+  const answer = json(200, {
+    success: true,
+    message: 'You are signed out',
+    redirect_url: `${parts.baseUrl}/`,
+    method,
+    cleared_cookies: clearedCookieNames,
+  })
+  return { ...answer, cookies: clearCookies() }
+}
+
+function asksForJson({ request }: Exchange): boolean {
+  return (
+    request.header('content-type')?.startsWith('application/json') === true ||
+    request.header('x-requested-with')?.toLowerCase() === 'xmlhttprequest'
+  )
+}
+
+/** A link that another site planted must not sign anybody out: one button says that it is meant. */
+async function askFirst({ parts, request }: Exchange): Promise<Answer> {
+  if (!acceptsPages(request)) {
+    throw new ServiceError(
+      'forged_request',
+      'Cannot sign out: nothing shows that a page of this service asks; send a POST',
+    )
+  }
+  const page = await parts.pages.signOut({
+    base_path: parts.basePath,
+    name: parts.identity.name,
+    csrf_token: antiForgeryValue(browserSecretOf(request) ?? ''),
+  })
+  return html(200, page)
+}
+
+async function exchangeSession({ parts, request, params }: Exchange): Promise<Answer> {
+  const id = params['session'] ?? ''
+  const mark = markOf(request)
+  const found = await (request.method === 'HEAD'
+    ? parts.spaSessions.find(id, mark)
+    : parts.spaSessions.exchange(id, mark))
+  if (found === null) {
+    throw new ServiceError('not_found', 'Cannot exchange this session id: it is unknown, has expired, or was exchanged')
+  }
+  const { tokens, redirectUrl, delivery } = found
+  return json(200, {
+    success: true,
+    actor_id: tokens.actorId,
+    email: tokens.identifier,
+    access_token: tokens.accessToken,
+    token_type: 'Bearer',
+    expires_in: tokens.expiresIn,
+    expires_at: tokens.expiresAt,
+    redirect_url: redirectUrl,
+    ...(delivery === 'hybrid'
+      ? {}
+      : { refresh_token: tokens.refreshToken, refresh_token_expires_in: tokens.refreshExpiresIn }),
+  })
+}
+
+/** What tells a browser from others where its cookies do not arrive, well enough for ten seconds. */
+function markOf(request: Exchange['request']): string {
+  const seen = [request.header('user-agent'), request.header('origin'), request.remoteAddress]
+  return browserOf(request) ?? JSON.stringify(seen.map((value) => value ?? ''))
+}

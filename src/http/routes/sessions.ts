@@ -1,0 +1,72 @@
+/** `/<actor>/sessions`: where the owner is signed in. */
+import { ServiceError } from '../../errors.ts'
+import type { Chain } from '../../token/chain.ts'
+import { type Answer, json, noContent } from '../answer.ts'
+import type { ActorExchange, Route } from '../route.ts'
+import { actorErrors } from '../schemas.ts'
+
+const schema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['id', 'device', 'began_with', 'created_at', 'last_used_at', 'ends_at', 'current'],
+    properties: {
+      id: { type: 'string' },
+      device: { type: 'string', description: 'In words, as the browser or program said when it signed in' },
+      began_with: { type: 'string' },
+      created_at: { type: 'string', format: 'date-time' },
+      last_used_at: { type: 'string', format: 'date-time', description: 'To the minute' },
+      ends_at: { type: 'string', format: 'date-time', description: 'However often it is used' },
+      current: { type: 'boolean', description: 'The one that asks' },
+    },
+  },
+} as const
+
+export const ownSessionsRoutes: readonly Route[] = [
+  {
+    id: 'listSessions',
+    method: 'GET',
+    path: '/:actor/sessions',
+    access: 'sessions',
+    summary: 'Where the owner is signed in, the last used first',
+    responses: { 200: { text: 'The sessions', schema }, ...actorErrors },
+    handler: list,
+  },
+  {
+    id: 'endSession',
+    method: 'DELETE',
+    path: '/:actor/sessions/:chain',
+    access: 'sessions',
+    summary: 'Signs out there, at once',
+    responses: { 204: 'Ended', ...actorErrors },
+    handler: end,
+  },
+]
+
+async function list({ parts, actor, caller }: ActorExchange): Promise<Answer> {
+  const current = caller.kind === 'creator' ? caller.session : undefined
+  const sessions = await parts.sessions.list(actor.id)
+  return json(
+    200,
+    sessions.map((chain) => shown(chain, chain.chainId === current)),
+  )
+}
+
+function shown(chain: Chain, current: boolean): object {
+  return {
+    id: chain.chainId,
+    device: chain.device,
+    began_with: chain.beganWith,
+    created_at: new Date(chain.createdAt).toISOString(),
+    last_used_at: new Date(chain.lastUsedAt).toISOString(),
+    ends_at: new Date(chain.endsAt).toISOString(),
+    current,
+  }
+}
+
+async function end({ parts, actor, params }: ActorExchange): Promise<Answer> {
+  if (!(await parts.sessions.end(actor.id, params['chain'] ?? ''))) {
+    throw new ServiceError('not_found', 'There is no such session')
+  }
+  return noContent()
+}

@@ -1,0 +1,48 @@
+/** `/oauth/spa/token`: tokens for single-page and mobile applications. */
+import { ServiceError } from '../../errors.ts'
+import type { Answer } from '../answer.ts'
+import { grants } from '../grants/grants.ts'
+import type { Exchange, Route } from '../route.ts'
+import { spaErrors, tokenSchema } from '../schemas.ts'
+import { readSpaFields } from '../spa-body.ts'
+import { deliveryOf, tokenAnswer } from '../token-answer.ts'
+
+export const spaTokenRoutes: readonly Route[] = [
+  {
+    id: 'spaToken',
+    method: 'POST',
+    path: '/oauth/spa/token',
+    access: 'service',
+    cors: 'spa',
+    errors: 'spa',
+    summary: 'Tokens for a single-page or mobile application, by the grant that `grant_type` names',
+    request: {
+      'application/json': {
+        type: 'object',
+        required: ['grant_type'],
+        properties: {
+          grant_type: { type: 'string', enum: [...grants.keys()] },
+          token_delivery: { type: 'string', enum: ['json', 'cookie', 'hybrid'], default: 'json' },
+        },
+      },
+    },
+    responses: { 200: { text: 'The tokens', schema: tokenSchema }, ...spaErrors(400, 401, 403, 404, 415, 503) },
+    handler: issue,
+  },
+]
+
+async function issue(exchange: Exchange): Promise<Answer> {
+  const { parts, request } = exchange
+  const fields = await readSpaFields(request, parts.config)
+  const delivery = deliveryOf(fields)
+  const grant = grants.get(fields.get('grant_type') ?? '')
+  if (grant === undefined) {
+    throw new ServiceError('bad_request', `Cannot issue tokens: grant_type is one of ${[...grants.keys()].join(', ')}`)
+  }
+  try {
+    const { tokens, members } = await grant({ ...exchange, fields })
+    return tokenAnswer(tokens, delivery, members)
+  } finally {
+    parts.purge.occasionally()
+  }
+}
