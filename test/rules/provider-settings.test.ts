@@ -1,0 +1,445 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { ConfigError, resolveConfig } from '../../src/config/config.ts'
+import { apple, github, google, openid, type ProviderDeclaration } from '../../src/index.ts'
+import { configuredProviders } from '../../src/sign-in/configured.ts'
+import { build } from '../support/providers/configured.ts'
+
+const pem = (curve = 'P-256'): string =>
+  generateKeyPairSync('ec', { namedCurve: curve }).privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+
+const configured = (
+  declared: readonly ProviderDeclaration[],
+  env: Record<string, string> = {},
+  allowHttp = false,
+): readonly string[] => configuredProviders(declared, env, { allowHttp }).map(({ name }) => name)
+
+const folder = mkdtempSync(join(tmpdir(), 'troupe-key-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const both = { clientId: 'id', clientSecret: 'secret' }
+
+describe('providers declared in code', () => {
+  it('R-OC-15 are several at once, each by its name, in the order of the declaration', () => {
+    const { providers } = build([
+      github(both),
+      google(both),
+      google({ ...both, name: 'google-mobile', clientId: 'mobile', deepLink: 'notes://signed-in' }),
+      openid({ ...both, name: 'acme', issuer: 'https://id.acme.example' }),
+    ])
+    assert.deepEqual(
+      providers.all.map(({ name, kind, displayName, platform, responseMode, deepLink }) => [
+        name,
+        kind,
+        displayName,
+        platform,
+        responseMode,
+        deepLink,
+      ]),
+      [
+        ['github', 'github', 'GitHub', 'web', 'query', null],
+        ['google', 'google', 'Google', 'web', 'query', null],
+        ['google-mobile', 'google', 'Google', 'any', 'query', 'notes://signed-in'],
+        ['acme', 'acme', 'Acme', 'web', 'query', null],
+      ],
+    )
+  })
+
+  it('R-OC-03 tell their addresses, and where the answer goes', () => {
+    const [web, form] = build([google(both), apple({ clientId: 'id', teamId: 'T', keyId: 'K', privateKey: pem() })])
+      .providers.all
+    assert.deepEqual(
+      [web, form].map((provider) => [
+        provider?.authorizationEndpoint,
+        provider?.tokenEndpoint,
+        provider?.userinfoEndpoint,
+        provider?.responseMode,
+        provider?.redirectUri,
+      ]),
+      [
+        [
+          'https://accounts.google.com/o/oauth2/v2/auth',
+          'https://oauth2.googleapis.com/token',
+          'https://www.googleapis.com/oauth2/v2/userinfo',
+          'query',
+          'https://notes.example.com/oauth/callback',
+        ],
+        [
+          'https://appleid.apple.com/auth/authorize',
+          'https://appleid.apple.com/auth/token',
+          '',
+          'form_post',
+          'https://notes.example.com/oauth/callback/apple',
+        ],
+      ],
+    )
+  })
+
+  it('R-OC-15 take every setting that a provider is registered with', () => {
+    const plan = configuredProviders(
+      [
+        google({
+          ...both,
+          scope: 'openid email',
+          authUri: 'https://idp.example/auth',
+          tokenUri: 'https://idp.example/token',
+          userinfoUri: 'https://idp.example/me',
+          redirectUri: 'https://notes.example.com/elsewhere',
+          audiences: ['ios', 'android'],
+          displayName: 'Work account',
+          authorizationParameters: { prompt: 'select_account' },
+        }),
+      ],
+      {},
+      { allowHttp: false },
+    )[0]
+    assert.ok(plan !== undefined && !('issuer' in plan.metadata))
+    assert.deepEqual(plan.metadata.endpoints, {
+      authorization: 'https://idp.example/auth',
+      token: 'https://idp.example/token',
+      userinfo: 'https://idp.example/me',
+    })
+    assert.deepEqual(
+      [plan.scope, plan.redirectUri, plan.audiences, plan.displayName, plan.authorizationParameters],
+      [
+        'openid email',
+        'https://notes.example.com/elsewhere',
+        ['ios', 'android'],
+        'Work account',
+        { access_type: 'offline', prompt: 'select_account' },
+      ],
+    )
+  })
+
+  it('R-OC-15 may have neither issuer nor id_token: plain OAuth by three addresses', () => {
+    const plain = {
+      ...both,
+      name: 'forge',
+      authUri: 'https://forge.example/authorize',
+      tokenUri: 'https://forge.example/token',
+      userinfoUri: 'https://forge.example/user',
+    }
+    assert.deepEqual(configured([openid(plain)]), ['forge'])
+  })
+
+  const refused: [string, readonly ProviderDeclaration[], RegExp][] = [
+    ['a name twice', [google(both), google(both)], /^Option signIn names the provider google twice\.$/],
+    [
+      'a name with other signs',
+      [openid({ ...both, name: '../github', issuer: 'https://a.example' })],
+      /^Option signIn: a provider is called by a name such as google or acme-mobile; \.\.\/github is none\.$/,
+    ],
+    [
+      'capital letters in a name',
+      [openid({ ...both, name: 'GOOGLE', issuer: 'https://a.example' })],
+      /; GOOGLE is none\.$/,
+    ],
+    [
+      'no client id',
+      [google({ clientSecret: 'x' })],
+      /^The provider google needs clientId: give it in code, or as TROUPE_PROVIDER_GOOGLE_CLIENT_ID\.$/,
+    ],
+    [
+      'neither secret nor audiences',
+      [google({ clientId: 'id' })],
+      /^The provider google needs clientSecret: .* TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET\.$/,
+    ],
+    [
+      'GitHub without secret',
+      [github({ clientId: 'id', audiences: ['x'] })],
+      /^The provider github needs clientSecret:/,
+    ],
+    [
+      'an issuer in clear text',
+      [openid({ ...both, name: 'acme', issuer: 'http://id.acme.example' })],
+      /^Option signIn, acme: issuer must be an https address\.$/,
+    ],
+    [
+      'an issuer that is no address',
+      [openid({ ...both, name: 'acme', issuer: 'id.acme.example' })],
+      /^Option signIn, acme: issuer must be an absolute address\.$/,
+    ],
+    [
+      'an address with a password in it',
+      [google({ ...both, tokenUri: 'https://a:hunter2@idp.example/token' })],
+      /^Option signIn, google: tokenUri must not carry a user name or password\.$/,
+    ],
+    [
+      'a deep link that is a script',
+      [google({ ...both, deepLink: 'javascript:alert(1)' })],
+      /^Option signIn, google: deepLink must be an absolute address\.$/,
+    ],
+    [
+      'no issuer and no addresses',
+      [openid({ ...both, name: 'acme' })],
+      /^The provider acme needs issuer: .* TROUPE_PROVIDER_ACME_ISSUER\.$/,
+    ],
+    [
+      'half of the addresses',
+      [openid({ ...both, name: 'acme', authUri: 'https://a.example/auth' })],
+      /^The provider acme needs tokenUri:/,
+    ],
+    [
+      'audiences without an issuer',
+      [
+        openid({
+          ...both,
+          name: 'acme',
+          authUri: 'https://a.example/auth',
+          tokenUri: 'https://a.example/token',
+          userinfoUri: 'https://a.example/me',
+          audiences: ['app'],
+        }),
+      ],
+      /^Option signIn, acme: audiences need an issuer, whose id_tokens they are\.$/,
+    ],
+    [
+      'a signature by a shared secret',
+      [openid({ ...both, name: 'acme', issuer: 'https://a.example', algorithm: 'HS256' })],
+      /^Option signIn, acme: algorithm must be one of RS256, /,
+    ],
+    [
+      'no signature at all',
+      [openid({ ...both, name: 'acme', issuer: 'https://a.example', algorithm: 'none' })],
+      /^Option signIn, acme: algorithm must be one of /,
+    ],
+    [
+      'Apple without team',
+      [apple({ clientId: 'id', keyId: 'K', privateKey: pem() })],
+      /^The provider apple needs teamId:/,
+    ],
+    [
+      'Apple without key',
+      [apple({ clientId: 'id', teamId: 'T', keyId: 'K' })],
+      /^The provider apple needs privateKey: .* TROUPE_PROVIDER_APPLE_PRIVATE_KEY\.$/,
+    ],
+    [
+      'a key that is none',
+      [apple({ clientId: 'id', teamId: 'T', keyId: 'K', privateKey: 'very secret' })],
+      /^Option signIn, apple: privateKey must be a private key in PEM\.$/,
+    ],
+    [
+      'a key for another algorithm',
+      [apple({ clientId: 'id', teamId: 'T', keyId: 'K', privateKey: pem('P-384') })],
+      /^Option signIn, apple: privateKey must be a key for ES256 \(the curve P-256\)\.$/,
+    ],
+    [
+      'a key file that is not there',
+      [apple({ clientId: 'id', teamId: 'T', keyId: 'K', privateKeyPath: '/nowhere/key.p8' })],
+      /^Option signIn, apple: privateKeyPath cannot be read: \/nowhere\/key\.p8\.$/,
+    ],
+  ]
+  for (const [what, declared, message] of refused) {
+    it(`R-OC-15 stop the start with a sentence: ${what}`, () => {
+      assert.throws(
+        () => configured(declared),
+        (error) =>
+          error instanceof ConfigError && message.test(error.message) && !/hunter2|very secret/.test(error.message),
+      )
+    })
+  }
+})
+
+describe('providers in the environment', () => {
+  it('R-OC-15 are those that TROUPE_PROVIDERS names, in its order, Google, GitHub and Apple by their names', () => {
+    const env = {
+      TROUPE_PROVIDERS: 'acme, google,github',
+      TROUPE_PROVIDER_ACME_ISSUER: 'https://id.acme.example',
+      TROUPE_PROVIDER_ACME_CLIENT_ID: 'a',
+      TROUPE_PROVIDER_ACME_CLIENT_SECRET: 'b',
+      TROUPE_PROVIDER_GOOGLE_CLIENT_ID: 'c',
+      TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET: 'd',
+      TROUPE_PROVIDER_GITHUB_CLIENT_ID: 'e',
+      TROUPE_PROVIDER_GITHUB_CLIENT_SECRET: 'f',
+    }
+    assert.deepEqual(
+      configuredProviders([], env, { allowHttp: false }).map(({ name, displayName }) => [name, displayName]),
+      [
+        ['acme', 'Acme'],
+        ['google', 'Google'],
+        ['github', 'GitHub'],
+      ],
+    )
+  })
+
+  it('R-OC-15 complete what code says, and win over it', async () => {
+    const [plan] = configuredProviders(
+      [google({ clientId: 'from code', scope: 'openid' })],
+      {
+        TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET: 'from the environment',
+        TROUPE_PROVIDER_GOOGLE_SCOPE: 'openid email',
+        TROUPE_PROVIDER_GOOGLE_AUDIENCES: 'ios, android',
+      },
+      { allowHttp: false },
+    )
+    assert.deepEqual(
+      [plan?.clientId, await plan?.clientSecret?.(0), plan?.scope, plan?.audiences],
+      ['from code', 'from the environment', 'openid email', ['ios', 'android']],
+    )
+  })
+
+  it('R-OC-15 leave out, when the list is set, what it does not name', () => {
+    assert.deepEqual(configured([google(both), github(both)], { TROUPE_PROVIDERS: 'github' }), ['github'])
+    assert.deepEqual(configured([google(both), github(both)], { TROUPE_PROVIDERS: '' }), [])
+  })
+
+  it('R-OC-11 have a client for one platform, whose name is written with an underscore', () => {
+    const { providers } = build([], {
+      env: {
+        TROUPE_PROVIDERS: 'google-mobile',
+        TROUPE_PROVIDER_GOOGLE_MOBILE_CLIENT_ID: 'ios',
+        TROUPE_PROVIDER_GOOGLE_MOBILE_AUDIENCES: 'ios',
+        TROUPE_PROVIDER_GOOGLE_MOBILE_DEEP_LINK: 'notes://signed-in',
+      },
+    })
+    assert.deepEqual(
+      providers.all.map(({ name, kind, deepLink, takesAssertions }) => [name, kind, deepLink, takesAssertions]),
+      [['google-mobile', 'google', 'notes://signed-in', true]],
+    )
+  })
+
+  it('R-OC-14 give Apple its key in one line, or in a file', () => {
+    const file = join(folder, 'AuthKey.p8')
+    const key = pem()
+    writeFileSync(file, key)
+    const common = {
+      TROUPE_PROVIDERS: 'apple',
+      TROUPE_PROVIDER_APPLE_CLIENT_ID: 'id',
+      TROUPE_PROVIDER_APPLE_TEAM_ID: 'T',
+      TROUPE_PROVIDER_APPLE_KEY_ID: 'K',
+    }
+    assert.deepEqual(configured([], { ...common, TROUPE_PROVIDER_APPLE_PRIVATE_KEY: key.replaceAll('\n', '\\n') }), [
+      'apple',
+    ])
+    assert.deepEqual(configured([], { ...common, TROUPE_PROVIDER_APPLE_PRIVATE_KEY_PATH: file }), ['apple'])
+  })
+
+  const refused: [string, Record<string, string>, RegExp][] = [
+    [
+      'a variable of a provider that is not named',
+      { TROUPE_PROVIDERS: 'google', TROUPE_PROVIDER_ACME_ISSUER: 'https://a.example' },
+      /^TROUPE_PROVIDER_ACME_ISSUER belongs to no provider: TROUPE_PROVIDERS does not name acme\.$/,
+    ],
+    [
+      'a name that is none',
+      { TROUPE_PROVIDERS: 'Google' },
+      /^TROUPE_PROVIDERS must be names such as .*; Google is none\.$/,
+    ],
+    ['a name twice', { TROUPE_PROVIDERS: 'google,google' }, /^TROUPE_PROVIDERS names google twice\.$/],
+    [
+      'a missing variable',
+      { TROUPE_PROVIDERS: 'acme', TROUPE_PROVIDER_ACME_CLIENT_ID: 'id', TROUPE_PROVIDER_ACME_CLIENT_SECRET: 'top' },
+      /^The provider acme needs issuer: give it in code, or as TROUPE_PROVIDER_ACME_ISSUER\.$/,
+    ],
+    [
+      'a wrong value, by the name of the variable',
+      {
+        TROUPE_PROVIDERS: 'acme',
+        TROUPE_PROVIDER_ACME_CLIENT_ID: 'id',
+        TROUPE_PROVIDER_ACME_CLIENT_SECRET: 'top',
+        TROUPE_PROVIDER_ACME_ISSUER: 'https://a.example',
+        TROUPE_PROVIDER_ACME_RESPONSE_MODE: 'fragment',
+      },
+      /^TROUPE_PROVIDER_ACME_RESPONSE_MODE must be one of query, form_post\.$/,
+    ],
+    [
+      'an address in clear text',
+      {
+        TROUPE_PROVIDERS: 'google',
+        TROUPE_PROVIDER_GOOGLE_CLIENT_ID: 'id',
+        TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET: 'top',
+        TROUPE_PROVIDER_GOOGLE_TOKEN_URI: 'http://idp.example/token',
+      },
+      /^TROUPE_PROVIDER_GOOGLE_TOKEN_URI must be an https address\.$/,
+    ],
+  ]
+  for (const [what, env, message] of refused) {
+    it(`R-OC-15 stop the start with a sentence that holds no secret: ${what}`, () => {
+      assert.throws(
+        () => configured([], env),
+        (error) => error instanceof ConfigError && message.test(error.message) && !error.message.includes('top'),
+      )
+    })
+  }
+
+  it('OPS-09 are no settings of the service when they are misspelled', () => {
+    assert.throws(
+      () => resolveConfig({}, { TROUPE_MODE: 'development', TROUPE_PROVIDER_GOOGLE_CLIENTID: 'x' }),
+      /^ConfigError: TROUPE_PROVIDER_GOOGLE_CLIENTID is not a setting of this service\.$/,
+    )
+    assert.equal(
+      resolveConfig({}, { TROUPE_MODE: 'development', TROUPE_PROVIDER_GOOGLE_CLIENT_ID: 'x' }).mode,
+      'development',
+    )
+  })
+})
+
+describe('a provider by its name', () => {
+  const { providers } = build([
+    google({ ...both, audiences: ['ios'] }),
+    github(both),
+    github({ ...both, name: 'github-mobile', clientId: 'mobile', deepLink: 'notes://github' }),
+  ])
+
+  it('R-OC-11 is found under the names of its platforms too', () => {
+    assert.deepEqual(
+      ['google', 'google-mobile', 'google-native', 'github', 'github-native'].map((name) => {
+        const found = providers.find(name)
+        return [found?.name, found?.kind, found?.platform, found?.takesAssertions]
+      }),
+      [
+        ['google', 'google', 'web', true],
+        ['google-mobile', 'google', 'any', true],
+        ['google-native', 'google', 'any', true],
+        ['github', 'github', 'web', false],
+        ['github-native', 'github', 'any', false],
+      ],
+    )
+  })
+
+  it('R-OC-11 has for a platform the client that is configured for it', () => {
+    assert.equal(providers.find('github-mobile')?.deepLink, 'notes://github')
+    assert.equal(providers.find('github-native')?.deepLink, null)
+  })
+
+  for (const name of [
+    'google-mobilex',
+    'google-tablet',
+    'google-',
+    'google-mobile-native',
+    'GOOGLE',
+    'Google',
+    'google ',
+    ' google',
+    '../github',
+    'github/..',
+    'github%00',
+    '',
+    '-mobile',
+    '__proto__',
+    'constructor',
+    'apple',
+    'apple-mobile',
+  ]) {
+    it(`IDP-15 R-OC-11 is not found as ${JSON.stringify(name)}`, () => {
+      assert.equal(providers.find(name), null)
+    })
+  }
+})
+
+describe('the local provider of development', () => {
+  it('is refused in production', () => {
+    assert.throws(
+      () =>
+        resolveConfig(
+          { localSignIn: true },
+          { BASE_URL: 'https://a.example', TROUPE_SECRET_KEYS: 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E' },
+        ),
+      /TROUPE_LOCAL_SIGN_IN cannot be on in production: it lets everybody in as anybody\./,
+    )
+  })
+})

@@ -1,0 +1,52 @@
+/** Providers as a service has them, without a service. */
+import { after } from 'node:test'
+import { randomBytes } from 'node:crypto'
+import { ConfiguredProviders, configuredProviders } from '../../../src/sign-in/configured.ts'
+import type { Provider } from '../../../src/sign-in/provider.ts'
+import { KeySets } from '../../../src/sign-in/providers/key-sets.ts'
+import { Outbound } from '../../../src/sign-in/providers/outbound.ts'
+import type { ProviderDeclaration } from '../../../src/sign-in/providers/settings.ts'
+import { challengeOf } from './github.ts'
+
+/** `BASE_URL` of the service that they belong to. */
+export const baseUrl = 'https://notes.example.com'
+
+export interface Built {
+  readonly providers: ConfiguredProviders
+  /** The one of that name, or of any when there is only one. */
+  one(name?: string): Provider
+}
+
+/** The connections end with the test file. */
+export function build(
+  declared: readonly ProviderDeclaration[],
+  options: { readonly env?: Record<string, string>; readonly now?: () => number; readonly allowHttp?: boolean } = {},
+): Built {
+  const { env = {}, now = Date.now, allowHttp = true } = options
+  const outbound = new Outbound({ allowHttp, release: '0.0.0-test' })
+  after(() => outbound.close())
+  const providers = new ConfiguredProviders(configuredProviders(declared, env, { allowHttp: true }), {
+    outbound,
+    keySets: new KeySets(outbound, now),
+    now,
+    baseUrl,
+  })
+  return {
+    providers,
+    one(name) {
+      const found = name === undefined ? providers.all[0] : providers.find(name)
+      if (found == null) throw new Error(`There is no provider ${name}`)
+      return found
+    },
+  }
+}
+
+export interface Proof {
+  readonly verifier: string
+  readonly challenge: string
+}
+
+export async function proof(): Promise<Proof> {
+  const verifier = randomBytes(48).toString('base64url')
+  return { verifier, challenge: await challengeOf(verifier) }
+}
