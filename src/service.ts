@@ -8,11 +8,14 @@ import type { Identity } from './app/identity.ts'
 import type { Registry } from './app/registry.ts'
 import { Authentication, type BearerKind } from './auth/authenticate.ts'
 import { application } from './auth/caller.ts'
+import { clientAccess } from './authorization-server/client-access.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
 import { createHandle, type Handle } from './http/dispatch.ts'
 import type { Parts } from './http/parts.ts'
 import { routesFor } from './http/routes.ts'
+import { catalogueOf } from './mcp/catalogue.ts'
+import { McpEndpoint } from './mcp/endpoint.ts'
 import { Guesses } from './limit/guesses.ts'
 import { Limiter } from './limit/limiter.ts'
 import { ratesOf } from './limit/rates.ts'
@@ -42,6 +45,7 @@ import { deleteNoticesOf } from './delivery/notice-store.ts'
 import { Notices } from './delivery/notices.ts'
 import { systemTimers, type Timers } from './delivery/timers.ts'
 import { DeliveryWorker } from './delivery/worker.ts'
+import { Accounts } from './sign-in/accounts.ts'
 import { ConfiguredProviders } from './sign-in/configured.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './sign-in/local/local-provider.ts'
 import { KeySets } from './sign-in/providers/key-sets.ts'
@@ -78,8 +82,10 @@ import { TrustCalls } from './trust/peer-calls.ts'
 import { trusteeBearer } from './trust/trustee-bearer.ts'
 import type { TrustParts } from './trust/trust-parts.ts'
 import { Trusts } from './trust/trusts.ts'
+import { SignIn } from './sign-in/sign-in.ts'
 import { localPages } from './ui/local-sign-in.ts'
-import { builtInPages, type Pages } from './ui/pages.ts'
+import { type OwnPages, pageSet } from './ui/pages.ts'
+import { Templates } from './ui/templates.ts'
 import { release } from './release.ts'
 
 export interface ServiceOptions {
@@ -88,7 +94,7 @@ export interface ServiceOptions {
   readonly registry: Registry
   /** Where the service is reached, without a slash at the end. */
   readonly baseUrl: string
-  readonly pages?: Partial<Pages>
+  readonly pages?: OwnPages
   /** Where people sign in. Without any, the local provider in development. */
   readonly signIn?: readonly ProviderPlan[]
   readonly log?: Log
@@ -132,6 +138,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const log = options.log ?? createLog(config.logLevel)
   const metrics = createMetrics(release)
   const keyRing = await keyRingOf(config)
+  const pages = pageSet(options.pages ?? {}, config.templates === null ? null : Templates.load(config.templates))
   const opened = await openStore({
     url: config.database,
     synchronous: config.synchronous,
@@ -187,6 +194,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const properties = new Properties({ store, writer, permission, gate, indexes })
   const lists = new Lists({ store, writer, permission, hooks: new ListHooks(store, gate), now })
+  const accounts = new Accounts({ store, keyRing, now })
   const actors = new Actors({
     store,
     registry,
@@ -197,6 +205,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     indexedProperties,
     handleOf,
     takeLeave: async (tx, actorIds) => notices.takeLeave(tx, actorIds, await partings(tx, keyRing, actorIds)),
+    prove: (tx, actor) => accounts.prove(tx, actor),
   })
   const contacts = new Contacts(store, log, now)
   const tokens = new Tokens({ store, log, now, maxSessionDays: config.maxSessionDays })
@@ -334,7 +343,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     signIn.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
       ? new LocalProvider(providerParts, { pages: localPages(identity.name), log })
       : null
-  const handleParts = { properties, lists, trusts, companions, publications, store, subscribing, facts, baseUrl }
+  const providers = local === null ? new ConfiguredProviders(signIn, providerParts) : new LocalProviders(local)
+  const handleParts = { properties, lists, trusts, companions, accounts, publications, store, subscribing, facts, baseUrl }
   const limiter = new Limiter({ store, rates, now, log })
   let isStopping = false
 
@@ -374,7 +384,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     attributes: new Attributes(store, now, [callbackState]),
     contacts,
     tokens,
-    sessions: new Sessions({ store, tokens, onSignOut: async () => {} }),
+    sessions: new Sessions({ store, tokens, onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId) }),
     sessionUses,
     oneTime,
     spaSessions: new SpaSessions(store, oneTime),
@@ -382,8 +392,40 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     trusts,
     companions,
     peerClient,
-    providers: local === null ? new ConfiguredProviders(signIn, providerParts) : new LocalProviders(local),
-    pages: { ...builtInPages, ...options.pages },
+    providers,
+    signIn: new SignIn({
+      store,
+      registry,
+      keyRing,
+      log,
+      now,
+      actors,
+      accounts,
+      tokens,
+      oneTime,
+      providers,
+      handleOf,
+      trustTypes: relationships.types,
+      // Where the creator is to be the address, an address is needed.
+      mode: config.forceEmailAsCreator ? 'email' : config.signInIdentity,
+      baseUrl,
+      redirectOrigins: config.spaRedirectOrigins,
+      isDevelopment: config.mode === 'development',
+    }),
+    clientAccess: (token) => clientAccess(store, tokens, token),
+    mcp: new McpEndpoint({
+      catalogue: catalogueOf(registry),
+      permission,
+      properties,
+      lists,
+      handleOf,
+      keyRing,
+      server: { name: identity.name, version: identity.version },
+      instructions: config.mcpInstructions,
+      log,
+      now,
+    }),
+    pages,
     publications,
     subscribing,
     receiver,

@@ -309,6 +309,17 @@ export const options = {
     text: 'Offers a sign-in that asks for no password, where no provider is configured. Refused in production.',
     defaultText: '1 in development, else 0',
   }),
+  signInIdentity: choice<'email' | 'provider'>({
+    env: 'TROUPE_SIGN_IN_IDENTITY',
+    choices: ['email', 'provider'],
+    byDefault: 'email',
+    text: 'What identifies people who sign in: `email`, so that whose provider vouches for no address is asked for one; or, with `provider`, the provider’s own lasting name for such a person.',
+  }),
+  spaRedirectOrigins: origins({
+    env: 'TROUPE_SPA_REDIRECT_ORIGINS',
+    byDefault: [],
+    text: 'Where browsers may be sent after a sign-in that a single-page or mobile application began, besides this service and what is configured with the providers.',
+  }),
   webUi: flag({
     env: 'TROUPE_WEB_UI',
     byDefault: true,
@@ -329,6 +340,20 @@ export const options = {
     env: 'TROUPE_MCP_ORIGINS',
     byDefault: [],
     text: 'Origins of web pages that may speak to `/mcp` besides the service’s own.',
+  }),
+  templates: text<string | null>({
+    env: 'TROUPE_TEMPLATES',
+    byDefault: null,
+    values: 'path of a folder',
+    text: 'Liquid templates in place of built-in pages, by the names that `docs/pages.md` gives. A template that cannot be used stops the start.',
+    defaultText: 'none: the built-in pages',
+  }),
+  singlePage: text<string | null>({
+    env: 'TROUPE_SINGLE_PAGE',
+    byDefault: null,
+    values: 'path of a folder',
+    text: 'A single-page application: its `index.html` is what `/<actor>/app` shows, and `/login` too where `TROUPE_WEB_UI` is off. Its other files are at `/assets/<path>`.',
+    defaultText: 'none: the application that embeds the service serves them',
   }),
   devtest: flag({
     env: 'TROUPE_DEVTEST',

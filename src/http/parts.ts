@@ -1,5 +1,7 @@
 /** What the edge may call: the domain, already joined. */
 import type { Actors } from '../actor/actors.ts'
+import type { ClientAccess } from '../authorization-server/client-access.ts'
+import type { McpEndpoint } from '../mcp/endpoint.ts'
 import type { Attributes } from '../actor/attributes.ts'
 import type { Identity } from '../app/identity.ts'
 import type { Registry } from '../app/registry.ts'
@@ -25,13 +27,14 @@ import type { Sessions } from '../token/sessions.ts'
 import type { SpaSessions } from '../token/spa-sessions.ts'
 import type { Tokens } from '../token/tokens.ts'
 import type { Uses } from '../token/uses.ts'
+import type { SignIn } from '../sign-in/sign-in.ts'
 import type { Companions } from '../trust/companions.ts'
 import type { Contacts } from '../trust/contacts.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import type { Receiver } from '../subscription/receiver.ts'
 import type { Subscribing } from '../subscription/subscribing.ts'
 import type { Publications } from '../subscription/publications.ts'
-import type { Pages } from '../ui/pages.ts'
+import type { PageSet } from '../ui/pages.ts'
 
 export interface Parts {
   readonly config: Config
@@ -68,7 +71,10 @@ export interface Parts {
   readonly receiver: Receiver
   readonly facts: PeerFacts
   readonly callbacks: Callbacks
-  readonly pages: Pages
+  /** Who a client's access token acts for; null for any other text. */
+  readonly clientAccess: (token: string) => Promise<ClientAccess | null>
+  readonly mcp: McpEndpoint
+  readonly pages: PageSet
   readonly log: Log
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number

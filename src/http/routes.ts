@@ -9,6 +9,7 @@ import { devtestProxyRoutes } from './routes/devtest-proxy.ts'
 import { devtestRoutes } from './routes/devtest.ts'
 import { factoryRoutes } from './routes/factory.ts'
 import { listRoutes } from './routes/lists.ts'
+import { mcpRoutes } from './routes/mcp.ts'
 import { metaRoutes } from './routes/meta.ts'
 import { operationRoutes } from './routes/operations.ts'
 import { permissionRoutes } from './routes/permissions.ts'
@@ -17,6 +18,7 @@ import { resourceRoutes } from './routes/resources.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { ownSessionsRoutes } from './routes/sessions.ts'
 import { spaTokenRoutes } from './routes/spa-token.ts'
+import { singlePageRoutes } from './routes/single-page.ts'
 import { subscriptionRoutes } from './routes/subscriptions.ts'
 import { systemRoutes } from './routes/system.ts'
 import { trustRoutes } from './routes/trust.ts'
@@ -30,6 +32,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...factoryRoutes,
     ...systemRoutes(openApi),
     ...botRoutes,
+    ...(parts.config.mcp ? mcpRoutes : []),
     ...sessionRoutes,
     ...spaTokenRoutes,
     ...actorRoutes,
@@ -45,6 +48,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...callbackRoutes,
     // Where they are off they do not exist, for anybody.
     ...(parts.config.webUi ? [...wwwRoutes, ...wwwPropertyRoutes] : []),
+    ...(parts.config.singlePage === null ? [] : singlePageRoutes),
     ...(parts.registry.hasAppCallbacks ? appCallbackRoutes : []),
     ...(parts.config.devtest ? [...devtestRoutes, ...devtestProxyRoutes] : []),
   ]

@@ -204,6 +204,10 @@ export class McpEndpoint {
 
 const mostInBatch = 50
 
+export function notJson(): Reply {
+  return malformed({ kind: 'malformed', code: -32700, why: 'the body is not JSON' })
+}
+
 function malformed({ code, why, id }: Malformed): Reply {
   return json(400, rpcError(id, { code, message: `Invalid request: ${why}` }))
 }

@@ -11,6 +11,7 @@ const domain = [
   'actor',
   'app',
   'auth',
+  'authorization-server',
   'delivery',
   'ledger',
   'limit',
@@ -39,7 +40,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'store/postgres': ['errors', 'store port', 'store'],
   ...Object.fromEntries(domain.map((room) => [room, domainMay])),
   ui: [...foundation, ...domain],
-  http: [...foundation, ...domain, 'ui'],
+  http: [...foundation, ...domain, 'ui', 'mcp'],
   mcp: [...foundation, ...domain],
   // The release's number, read from the package.
   release: [],

@@ -1,0 +1,717 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import type { App } from '../../src/troupe.ts'
+import { ServiceError } from '../../src/errors.ts'
+import { letIn } from '../support/mcp-client.ts'
+import { forEachService, sqliteService } from '../support/service.ts'
+
+function notes(app: App): void {
+  app.action(
+    'add_note',
+    {
+      description: 'Adds a note',
+      input: z.object({ text: z.string() }),
+      output: z.object({ never: z.string() }),
+      annotations: { idempotentHint: false },
+      mcp: { title: 'Add note' },
+    },
+    async ({ actor, input }) => {
+      const index = await actor.list('notes').append({ text: input.text })
+      return { saved: true, index }
+    },
+  )
+  app.action('count', { mcp: { output: z.object({ total: z.number() }) } }, async ({ actor }) => ({
+    total: (await actor.list('notes').items()).length,
+  }))
+  app.action('not_offered', async () => ({ done: true }))
+  app.action('hidden', { mcp: { visible: () => false } }, async () => ({ found: true }))
+  app.action(
+    'unsure',
+    {
+      mcp: {
+        visible: () => {
+          throw new Error('no idea')
+        },
+      },
+    },
+    async () => ({ found: true }),
+  )
+  app.action(
+    'described',
+    {
+      description: 'declared',
+      mcp: { describe: ({ actor }) => `for ${actor.creator}`, clientDescriptions: { claude: 'for Claude' } },
+    },
+    async () => 'ok',
+  )
+  app.action('fails', { mcp: true }, async () => {
+    throw new Error('a stack with s3cret in it')
+  })
+  app.action('refuses', { mcp: true }, async () => {
+    throw new ServiceError('conflict', 'Cannot save: the notebook is full')
+  })
+  app.action('leaks', { mcp: true }, async () => ({ id: 1, oauth_token: 'provider-token', passphrase: 'pass' }))
+  app.action('who', { mcp: true }, async ({ caller, mcp }) => ({ caller: caller.kind, context: mcp?.context }))
+  app.method(
+    'summarize',
+    { description: 'Sums up', mcp: { prompt: { arguments: [{ name: 'topic', required: true }] } } },
+    async ({ input }) => `Sum up ${(input as { topic: string }).topic}`,
+  )
+  app.method('status', { mcp: { resource: { uri: 'notes://status' } } }, async () => ({ state: 'open' }))
+  app.method('note', { mcp: { resource: { uri: 'notes://{id}' } } }, async ({ input }) => ({
+    id: (input as { id: string }).id,
+  }))
+}
+
+describe('/mcp without a token', () => {
+  const start = sqliteService()
+
+  const refused: [what: string, headers: Record<string, string>][] = [
+    ['without any credentials', {}],
+    ['with Basic', { authorization: `Basic ${Buffer.from('a:b').toString('base64')}` }],
+    ['with another scheme', { authorization: 'DPoP abc' }],
+    ['with a token that was never issued', { authorization: `Bearer aw_${'x'.repeat(43)}` }],
+    ['with a cookie', { cookie: `oauth_token=aw_${'x'.repeat(43)}` }],
+    ['with a refresh token', { authorization: `Bearer rt_${'x'.repeat(43)}` }],
+  ]
+  for (const [what, headers] of refused) {
+    it(`R-MCP-07 MCP-01 MCP-02 MCP-03 answers 401 with the way to a token ${what}`, async () => {
+      const service = await start()
+      for (const method of ['initialize', 'ping', 'tools/list']) {
+        const response = await service.request('/mcp', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }),
+        })
+        assert.equal(response.status, 401)
+        assert.equal(
+          response.headers.get('www-authenticate'),
+          'Bearer realm="mcp", error="invalid_token", error_description="A valid access token of a client is required", ' +
+            'resource_metadata="http://troupe.test/.well-known/oauth-protected-resource/mcp", ' +
+            'authorization_uri="http://troupe.test/oauth/authorize", scope="mcp"',
+        )
+        assert.deepEqual(await response.json(), {
+          error: 'invalid_token',
+          error_description: 'A valid access token of a client is required',
+        })
+      }
+    })
+  }
+
+  it('MCP-02 takes no token from the query or a form', async () => {
+    const service = await start({ declare: notes })
+    const client = await letIn(service, await service.createActor())
+    const byQuery = await service.request(`/mcp?access_token=${client.token}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    })
+    assert.equal(byQuery.status, 401)
+    const byForm = await service.request('/mcp', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `access_token=${client.token}`,
+    })
+    assert.equal(byForm.status, 401)
+  })
+
+  it('R-MCP-01 tells name and versions to whoever asks by GET', async () => {
+    const service = await start({ name: 'notebook', version: '3.1.0' })
+    for (const path of ['/mcp', '/mcp/info']) {
+      const response = await service.request(path)
+      assert.equal(response.status, 200)
+      const body = (await response.json()) as Record<string, unknown>
+      assert.equal(body['server_name'], 'notebook')
+      assert.deepEqual(body['supported_versions'], [
+        '2026-07-28',
+        '2025-11-25',
+        '2025-06-18',
+        '2025-03-26',
+        '2024-11-05',
+      ])
+    }
+  })
+
+  it('has no address where the option is off', async () => {
+    const service = await start({ mcp: false })
+    assert.equal((await service.request('/mcp/info')).status, 404)
+  })
+})
+
+describe('/mcp with a token', () => {
+  const start = sqliteService()
+
+  it('MCP-04 refuses one that was issued for another audience', async () => {
+    const service = await start()
+    const actor = await service.createActor()
+    const client = await letIn(service, actor, { audience: 'https://other.example.com/mcp' })
+    assert.equal((await client.legacy('ping')).status, 401)
+    const fitting = await letIn(service, actor)
+    assert.deepEqual((await fitting.legacy('ping')).body, { jsonrpc: '2.0', id: 1, result: {} })
+  })
+
+  it('MCP-05 is refused to pages of other origins before anything else', async () => {
+    const service = await start({ mcpOrigins: ['https://inspector.example.com'] })
+    const client = await letIn(service, await service.createActor())
+    const asked = async (origin: string): Promise<number> => (await client.legacy('ping', {}, { origin })).status
+    assert.equal(await asked('https://evil.example.com'), 403)
+    assert.equal(await asked('null'), 403)
+    assert.equal(await asked('http://troupe.test.evil.example.com'), 403)
+    assert.equal(await asked('http://troupe.test'), 200)
+    assert.equal(await asked('https://inspector.example.com'), 200)
+  })
+
+  it('R-MCP-02 negotiates the version that is asked for, and tells who it is without an actor id', async () => {
+    const service = await start({ declare: notes, name: 'notebook', version: '3.1.0', mcpInstructions: 'Ask first.' })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    for (const [asked, answered] of [
+      ['2024-11-05', '2024-11-05'],
+      ['2025-03-26', '2025-03-26'],
+      ['2025-06-18', '2025-06-18'],
+      ['2025-11-25', '2025-11-25'],
+      ['2026-07-28', '2025-11-25'],
+      ['1.0', '2025-11-25'],
+    ]) {
+      const { body } = await client.legacy('initialize', { protocolVersion: asked, capabilities: {}, clientInfo: {} })
+      assert.equal(body.result.protocolVersion, answered)
+      assert.deepEqual(body.result.serverInfo, { name: 'notebook', version: '3.1.0' })
+      assert.equal(body.result.instructions, 'Ask first.')
+      assert.ok(!JSON.stringify(body).includes(actor.id))
+    }
+  })
+
+  it('R-MCP-06 takes no header for 2025-03-26, and refuses an unknown one', async () => {
+    const service = await start({ declare: notes })
+    const client = await letIn(service, await service.createActor())
+    const plain = await client.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }))
+    const listed = (await plain.json()) as { result: { tools: object[] } }
+    assert.ok(!JSON.stringify(listed).includes('"title"'), 'a revision without titles is meant')
+    const unknown = await client.legacy('tools/list', {}, { 'mcp-protocol-version': '2020-01-01' })
+    assert.equal(unknown.status, 400)
+    assert.equal(unknown.body.error.code, -32600)
+    assert.equal(unknown.body.error.data, undefined)
+  })
+
+  it('R-MCP-05 R-OP-06 lists what is declared: title, schemas of the declaration alone, the description for this actor', async () => {
+    const service = await start({ declare: notes })
+    const actor = await service.createActor('ada@example.com')
+    const client = await letIn(service, actor)
+    const { body } = await client.legacy('tools/list')
+    const tools = new Map<string, Record<string, unknown>>(
+      body.result.tools.map((tool: { name: string }) => [tool.name, tool]),
+    )
+    assert.deepEqual([...tools.keys()], ['add_note', 'count', 'described', 'fails', 'refuses', 'leaks', 'who'])
+    const addNote = tools.get('add_note')
+    assert.equal(addNote?.['title'], 'Add note')
+    assert.equal(addNote['description'], 'Adds a note')
+    assert.deepEqual(addNote['annotations'], { idempotentHint: false })
+    assert.deepEqual((addNote['inputSchema'] as { required: string[] }).required, ['text'])
+    assert.equal(addNote['outputSchema'], undefined)
+    assert.equal((tools.get('count')?.['outputSchema'] as { type: string }).type, 'object')
+    assert.equal(tools.get('described')?.['description'], 'for ada@example.com')
+    assert.equal(tools.get('fails')?.['description'], 'Execute fails action')
+    assert.deepEqual(tools.get('fails')?.['inputSchema'], { type: 'object' })
+  })
+
+  it('MCP-12 a hidden tool stays callable for whoever may use it; one that is not offered is not', async () => {
+    const service = await start({ declare: notes })
+    const client = await letIn(service, await service.createActor())
+    const hidden = await client.legacy('tools/call', { name: 'hidden' })
+    assert.deepEqual(hidden.body.result.structuredContent, { found: true })
+    const unoffered = await client.legacy('tools/call', { name: 'not_offered' })
+    assert.equal(unoffered.body.error.code, -32601)
+  })
+
+  it('MCP-12 enforces the rights of the relationship on the list and on every call', async () => {
+    const service = await start({ declare: notes })
+    const actor = await service.createActor()
+    await actor.request('PUT', '/properties/color', 'red')
+    const client = await letIn(service, actor, { relationship: 'viewer' })
+    assert.deepEqual((await client.legacy('tools/list')).body.result, { tools: [] })
+    assert.deepEqual((await client.legacy('prompts/list')).body.result, { prompts: [] })
+    assert.deepEqual((await client.legacy('resources/list')).body.result, { resources: [] })
+    assert.deepEqual((await client.legacy('resources/templates/list')).body.result, { resourceTemplates: [] })
+    const calls: [method: string, params: object][] = [
+      ['tools/call', { name: 'add_note', arguments: { text: 'x' } }],
+      ['tools/call', { name: 'no_such_tool' }],
+      ['prompts/get', { name: 'summarize', arguments: { topic: 'x' } }],
+      ['resources/read', { uri: 'notes://status' }],
+      ['resources/read', { uri: 'actingweb://properties/color' }],
+      ['resources/read', { uri: 'actingweb://properties/all' }],
+    ]
+    for (const [method, params] of calls) {
+      const legacy = await client.legacy(method, params)
+      assert.equal(legacy.status, 200)
+      assert.equal(legacy.body.error?.code, -32003, `${method} ${JSON.stringify(params)}`)
+      const modern = await client.modern(method, params)
+      assert.equal(modern.body.error?.code, 403, `${method} ${JSON.stringify(params)}`)
+    }
+    assert.equal(await (await actor.request('GET', '/properties')).text(), '{"color":"red"}')
+  })
+
+  it('MCP-10 a token without an approved relationship opens nothing', async () => {
+    const service = await start({ declare: notes })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor, { relationship: 'admin', approved: false })
+    assert.deepEqual((await client.legacy('tools/list')).body.result, { tools: [] })
+    const call = await client.legacy('tools/call', { name: 'add_note', arguments: { text: 'x' } })
+    assert.equal(call.body.error.code, -32003)
+    assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
+  })
+
+  it('MCP-10 what the owner withdraws counts with the next call', async () => {
+    const service = await start({ declare: notes })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    assert.equal((await client.legacy('tools/call', { name: 'count' })).body.result.isError, false)
+    const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
+    const denied = await actor.request('PUT', path, { tools: { denied: ['count'] } })
+    assert.ok(denied.ok, await denied.text())
+    assert.equal((await client.legacy('tools/call', { name: 'count' })).body.error.code, -32003)
+    const gone = await actor.request('DELETE', `/trust/friend/${encodeURIComponent(client.peerId)}`)
+    assert.equal(gone.status, 204)
+    assert.equal((await client.legacy('tools/list')).status, 401)
+  })
+
+  it('MCP-09 the rights of two clients of one actor never cross', async () => {
+    const service = await start({ declare: notes })
+    const actor = await service.createActor()
+    const reading = await letIn(service, actor, { relationship: 'viewer' })
+    const writing = await letIn(service, actor, { relationship: 'friend' })
+    const outcomes = await Promise.all(
+      Array.from({ length: 40 }, async (_, round) => {
+        const client = round % 2 === 0 ? reading : writing
+        return (await client.legacy('tools/call', { name: 'count' })).body.error?.code ?? 'allowed'
+      }),
+    )
+    assert.deepEqual(
+      outcomes,
+      Array.from({ length: 40 }, (_, round) => (round % 2 === 0 ? -32003 : 'allowed')),
+    )
+  })
+
+  it('MCP-16 tells nothing of what went wrong inside, and what the application refuses in its own words', async () => {
+    const service = await start({ declare: notes })
+    const client = await letIn(service, await service.createActor())
+    const failed = await client.legacy('tools/call', { name: 'fails' })
+    assert.deepEqual(failed.body.result, {
+      content: [{ type: 'text', text: 'The tool failed. Nobody but the operator can see why.' }],
+      isError: true,
+    })
+    const refusing = await client.legacy('tools/call', { name: 'refuses' })
+    assert.deepEqual(refusing.body.result, {
+      content: [{ type: 'text', text: 'Cannot save: the notebook is full' }],
+      isError: true,
+    })
+    const leaking = JSON.stringify((await client.legacy('tools/call', { name: 'leaks' })).body)
+    assert.ok(leaking.includes('"id":1') && !leaking.includes('provider-token') && !leaking.includes('pass'))
+  })
+
+  it('tells a model what is wrong with its arguments, and clients of older revisions by an error', async () => {
+    const service = await start({ declare: notes })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    const call = { name: 'add_note', arguments: { text: 7 } }
+    const newer = await client.legacy('tools/call', call)
+    assert.equal(newer.body.result.isError, true)
+    assert.match(newer.body.result.content[0].text, /field "text"/)
+    const older = await client.legacy('tools/call', call, { 'mcp-protocol-version': '2025-06-18' })
+    assert.equal(older.body.error.code, -32602)
+    assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
+  })
+
+  it('R-MCP-03 R-MCP-04 answers with structured content from 2025-06-18 on, with text always', async () => {
+    const service = await start({ declare: notes })
+    const client = await letIn(service, await service.createActor())
+    for (const version of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
+      const { body } = await client.legacy('tools/call', { name: 'count' }, { 'mcp-protocol-version': version })
+      assert.deepEqual(body.result, {
+        content: [{ type: 'text', text: '{"total":0}' }],
+        isError: false,
+        ...(version >= '2025-06-18' ? { structuredContent: { total: 0 } } : {}),
+      })
+    }
+  })
+
+  it('R-MCP-08 gives handlers the context of the call, and nothing of the one before', async () => {
+    const service = await start({ declare: notes })
+    const client = await letIn(service, await service.createActor(), {
+      clientId: 'mcp_context',
+      relationship: 'friend',
+    })
+    const { body } = await client.legacy('tools/call', { name: 'who' }, { 'mcp-session-id': 's-1' })
+    const { caller, context } = body.result.structuredContent
+    assert.equal(caller, 'client')
+    assert.equal(context.client_id, 'mcp_context')
+    assert.equal(context.trust_relationship, 'friend')
+    assert.equal(context.peer_id, client.peerId)
+    assert.equal(context.transport_session_id, 's-1')
+    assert.deepEqual(context.client_info, { name: 'A test client' })
+    const next = await client.legacy('tools/call', { name: 'who' })
+    assert.equal(next.body.result.structuredContent.context.transport_session_id, null)
+  })
+
+  it('MCP-14 answers broken messages with their codes, and never with a fault', async () => {
+    const service = await start()
+    const client = await letIn(service, await service.createActor())
+    const sent: [body: string, status: number, code: number][] = [
+      ['{"jsonrpc"', 400, -32700],
+      ['', 400, -32700],
+      ['7', 400, -32600],
+      ['{"jsonrpc":"2.0","id":{},"method":"ping"}', 400, -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', 400, -32600],
+      ['{"jsonrpc":"2.0","id":1,"method":"no/such"}', 200, -32601],
+      ['{"jsonrpc":"2.0","id":1,"method":"constructor"}', 200, -32601],
+      ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}', 200, -32602],
+      ['{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}', 200, -32602],
+      ['[]', 400, -32600],
+    ]
+    for (const [body, status, code] of sent) {
+      const response = await client.send(body)
+      assert.equal(response.status, status, body)
+      assert.equal(((await response.json()) as { error: { code: number } }).error.code, code, body)
+    }
+    const deep = await client.send(
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}`,
+    )
+    assert.equal(deep.status, 400)
+  })
+
+  it('MCP-14 takes batches for the revisions that have them, each entry judged by itself', async () => {
+    const service = await start({ declare: notes })
+    const client = await letIn(service, await service.createActor(), { relationship: 'viewer' })
+    const batch = JSON.stringify([
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'count' } },
+      7,
+    ])
+    const old = await client.send(batch, { 'mcp-protocol-version': '2025-03-26' })
+    assert.equal(old.status, 200)
+    const answers = (await old.json()) as { id?: number; error?: { code: number } }[]
+    assert.deepEqual(
+      answers.map(({ id, error }) => [id, error?.code]),
+      [
+        [1, undefined],
+        [2, -32003],
+        [undefined, -32600],
+      ],
+    )
+    const later = await client.send(batch, { 'mcp-protocol-version': '2025-06-18' })
+    assert.equal(later.status, 400)
+    const modern = await client.send(batch, { 'mcp-protocol-version': '2026-07-28' })
+    assert.equal(modern.status, 400)
+  })
+
+  it('takes notifications without a word, and with an empty result for clients that name no version', async () => {
+    const service = await start()
+    const client = await letIn(service, await service.createActor())
+    const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    const named = await client.send(body, { 'mcp-protocol-version': '2025-11-25' })
+    assert.equal(named.status, 202)
+    assert.equal(await named.text(), '')
+    const unnamed = await client.send(body)
+    assert.equal(unnamed.status, 200)
+    assert.deepEqual(await unnamed.json(), { jsonrpc: '2.0', id: null, result: {} })
+  })
+})
+
+describe('the modern era', () => {
+  const start = sqliteService()
+
+  it('is discovered with versions, capabilities and who serves', async () => {
+    const service = await start({ declare: notes, name: 'notebook', version: '3.1.0' })
+    const client = await letIn(service, await service.createActor())
+    const { status, body } = await client.modern('server/discover')
+    assert.equal(status, 200)
+    assert.equal(body.result.resultType, 'complete')
+    assert.deepEqual(body.result.supportedVersions, [
+      '2026-07-28',
+      '2025-11-25',
+      '2025-06-18',
+      '2025-03-26',
+      '2024-11-05',
+    ])
+    assert.ok('tools' in body.result.capabilities && 'prompts' in body.result.capabilities)
+    assert.deepEqual(body.result._meta, {
+      'io.modelcontextprotocol/serverInfo': { name: 'notebook', version: '3.1.0' },
+    })
+    assert.equal(body.result.cacheScope, 'private')
+    assert.ok(Number.isInteger(body.result.ttlMs))
+  })
+
+  it('answers lists as private, and calls with their kind of result', async () => {
+    const service = await start({ declare: notes })
+    const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+    for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
+      const { body } = await client.modern(method)
+      assert.equal(body.result.resultType, 'complete', method)
+      assert.equal(body.result.cacheScope, 'private', method)
+      assert.ok(Number.isInteger(body.result.ttlMs) && body.result.ttlMs >= 0, method)
+    }
+    const called = await client.modern('tools/call', { name: 'count' })
+    assert.equal(called.body.result.resultType, 'complete')
+    assert.equal(called.body.result.ttlMs, undefined)
+  })
+
+  it('answers methods that it does not have with 404, those of older revisions too', async () => {
+    const service = await start()
+    const client = await letIn(service, await service.createActor())
+    for (const method of ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'no/such', 'toString']) {
+      const { status, body } = await client.modern(method)
+      assert.equal(status, 404, method)
+      assert.equal(body.error.code, -32601, method)
+    }
+  })
+
+  it('answers an unknown resource with -32602 and its address, and an unknown tool so too', async () => {
+    const service = await start({ declare: notes })
+    const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+    const resource = await client.modern('resources/read', { uri: 'other://x' })
+    assert.deepEqual(resource.body.error, { code: -32602, message: 'Resource not found', data: { uri: 'other://x' } })
+    const tool = await client.modern('tools/call', { name: 'no_such' })
+    assert.equal(tool.body.error.code, -32602)
+    const legacy = await client.legacy('resources/read', { uri: 'other://x' })
+    assert.deepEqual(legacy.body.error, { code: -32002, message: 'Resource not found', data: { uri: 'other://x' } })
+  })
+})
+
+describe('prompts and resources', () => {
+  forEachService((start) => {
+    it('R-MCP-01 prompts are listed with their arguments and answered as messages', async () => {
+      const service = await start({ declare: notes })
+      const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+      const listed = await client.legacy('prompts/list')
+      assert.deepEqual(listed.body.result.prompts, [
+        { name: 'summarize', description: 'Sums up', arguments: [{ name: 'topic', required: true }] },
+      ])
+      const got = await client.legacy('prompts/get', { name: 'summarize', arguments: { topic: 'spring' } })
+      assert.deepEqual(got.body.result, {
+        description: 'Sums up',
+        messages: [{ role: 'user', content: { type: 'text', text: 'Sum up spring' } }],
+      })
+      const missing = await client.legacy('prompts/get', { name: 'summarize', arguments: {} })
+      assert.equal(missing.body.error.code, -32602)
+    })
+
+    it('resources are those of the application and the actor’s own properties and lists', async () => {
+      const service = await start({ declare: notes })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/color', 'red')
+      await actor.request('PUT', '/properties/café', { open: true })
+      const client = await letIn(service, actor, { relationship: 'admin' })
+      await client.legacy('tools/call', { name: 'add_note', arguments: { text: 'first' } })
+      const listed = await client.legacy('resources/list')
+      assert.deepEqual(
+        listed.body.result.resources.map(({ uri }: { uri: string }) => uri),
+        [
+          'notes://status',
+          'actingweb://properties/all',
+          'actingweb://properties/caf%C3%A9',
+          'actingweb://properties/color',
+          'actingweb://properties/notes',
+        ],
+      )
+      const read = async (uri: string): Promise<unknown> => {
+        const { body } = await client.legacy('resources/read', { uri })
+        return body.result?.contents ?? body.error.code
+      }
+      const json = (uri: string, text: string): object[] => [{ uri, mimeType: 'application/json', text }]
+      assert.deepEqual(await read('actingweb://properties/color'), json('actingweb://properties/color', '"red"'))
+      assert.deepEqual(
+        await read('actingweb://properties/caf%C3%A9'),
+        json('actingweb://properties/caf%C3%A9', '{"open":true}'),
+      )
+      assert.deepEqual(
+        await read('actingweb://properties/notes'),
+        json('actingweb://properties/notes', '[{"text":"first"}]'),
+      )
+      assert.deepEqual(
+        await read('actingweb://properties/all'),
+        json('actingweb://properties/all', '{"café":{"open":true},"color":"red"}'),
+      )
+      assert.deepEqual(await read('notes://status'), json('notes://status', '{"state":"open"}'))
+      assert.deepEqual(await read('notes://n-7'), json('notes://n-7', '{"id":"n-7"}'))
+      assert.equal(await read('actingweb://properties/none'), -32002)
+      assert.equal(await read('actingweb://properties/%zz'), -32002)
+      const templates = await client.legacy('resources/templates/list')
+      assert.deepEqual(templates.body.result.resourceTemplates, [
+        {
+          uriTemplate: 'notes://{id}',
+          name: 'Note',
+          description: 'Access note resource',
+          mimeType: 'application/json',
+        },
+      ])
+    })
+
+    it('ACL-11 reading a property as a resource asks for the same rights as reading it', async () => {
+      const service = await start({ declare: notes })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/public', { motto: 'hello' })
+      await actor.request('PUT', '/properties/secret', 'hush')
+      const client = await letIn(service, actor, { relationship: 'viewer' })
+      const listed = await client.legacy('resources/list')
+      assert.deepEqual(
+        listed.body.result.resources.map(({ uri }: { uri: string }) => uri),
+        ['actingweb://properties/public'],
+      )
+      const good = await client.legacy('resources/read', { uri: 'actingweb://properties/public' })
+      assert.equal(good.body.result.contents[0].text, '{"motto":"hello"}')
+      for (const uri of ['actingweb://properties/secret', 'actingweb://properties/all']) {
+        assert.equal((await client.legacy('resources/read', { uri })).body.error.code, -32003)
+      }
+    })
+
+    it('lists are given in pages whose cursors are good for this caller and this list alone', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const values = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`p${String(n).padStart(3, '0')}`, n]))
+      await actor.request('PUT', '/properties', values)
+      const client = await letIn(service, actor, { relationship: 'admin' })
+      const other = await letIn(service, actor, { relationship: 'admin' })
+      const first = await client.legacy('resources/list')
+      assert.equal(first.body.result.resources.length, 100)
+      const { nextCursor: cursor } = first.body.result
+      const second = await client.legacy('resources/list', { cursor })
+      assert.equal(second.body.result.resources.length, 51)
+      assert.equal(second.body.result.nextCursor, undefined)
+      const uris = [...first.body.result.resources, ...second.body.result.resources].map(({ uri }) => uri)
+      assert.equal(new Set(uris).size, 151)
+      assert.equal((await other.legacy('resources/list', { cursor })).body.error.code, -32602)
+      assert.equal((await client.legacy('tools/list', { cursor })).body.error.code, -32602)
+    })
+
+    it('MCP-13 a token that cannot be looked up now is answered 503 with Retry-After, never 401', async () => {
+      let broken = false
+      const service = await start({
+        declare: notes,
+        wrapStore: (store) =>
+          new Proxy(store, {
+            get(target, key, receiver) {
+              if (key === 'read' && broken) {
+                return () => Promise.reject(new ServiceError('store_unavailable', undefined, { retryAfterSeconds: 1 }))
+              }
+              const value: unknown = Reflect.get(target, key, receiver)
+              return typeof value === 'function' ? value.bind(target) : value
+            },
+          }),
+      })
+      const client = await letIn(service, await service.createActor())
+      broken = true
+      const during = await client.legacy('tools/list')
+      assert.equal(during.status, 503)
+      assert.ok(Number(during.headers.get('retry-after')) >= 1)
+      broken = false
+      assert.equal((await client.legacy('tools/list')).status, 200)
+    })
+  })
+})
+
+describe('round trips', () => {
+  const start = sqliteService()
+  const form = {
+    message: 'Who are you?',
+    schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+  }
+  const declare = (app: App): void => {
+    app.action('greet', { mcp: true }, async ({ mcp }) => {
+      const answer = await mcp?.elicit('user_name', form)
+      return answer?.action === 'accept' ? `Hello, ${String(answer.content['name'])}!` : 'Never mind.'
+    })
+    app.action('twice', { mcp: true }, async ({ mcp }) => {
+      const one = await mcp?.elicit('step1', form)
+      const two = await mcp?.elicit('step2', { ...form, message: 'And you?' })
+      return { one, two }
+    })
+  }
+  const elicitation = { capabilities: { elicitation: {} } }
+
+  it('ask the client, and go on with its answer', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    const asked = await client.modern('tools/call', { name: 'greet' }, elicitation)
+    assert.equal(asked.body.result.resultType, 'input_required')
+    assert.deepEqual(asked.body.result.inputRequests, {
+      user_name: {
+        method: 'elicitation/create',
+        params: { mode: 'form', message: 'Who are you?', requestedSchema: form.schema },
+      },
+    })
+    const { requestState } = asked.body.result
+    const answered = await client.modern(
+      'tools/call',
+      { name: 'greet', inputResponses: { user_name: { action: 'accept', content: { name: 'Alice' } } }, requestState },
+      elicitation,
+    )
+    assert.equal(answered.body.result.resultType, 'complete')
+    assert.equal(answered.body.result.content[0].text, 'Hello, Alice!')
+  })
+
+  it('keep what was answered before, each round with a state of its own', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    const call = (params: object) => client.modern('tools/call', { name: 'twice', ...params }, elicitation)
+    const accept = (name: string) => ({ action: 'accept', content: { name } })
+    const first = await call({})
+    assert.deepEqual(Object.keys(first.body.result.inputRequests), ['step1'])
+    const second = await call({
+      inputResponses: { step1: accept('A') },
+      requestState: first.body.result.requestState,
+    })
+    assert.deepEqual(Object.keys(second.body.result.inputRequests), ['step2'])
+    assert.notEqual(second.body.result.requestState, first.body.result.requestState)
+    const third = await call({
+      inputResponses: { step2: accept('B') },
+      requestState: second.body.result.requestState,
+    })
+    assert.deepEqual(third.body.result.structuredContent, { one: accept('A'), two: accept('B') })
+  })
+
+  it('ask again for an answer that does not fit the form', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    for (const content of [7, null, {}, { name: 3 }]) {
+      const again = await client.modern(
+        'tools/call',
+        { name: 'greet', inputResponses: { user_name: { action: 'accept', content } } },
+        elicitation,
+      )
+      assert.equal(again.body.result.resultType, 'input_required')
+    }
+  })
+
+  it('refuse a state that was changed, or belongs to another call or another caller', async () => {
+    const service = await start({ declare })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    const other = await letIn(service, actor)
+    const first = await client.modern('tools/call', { name: 'twice' }, elicitation)
+    const { requestState } = first.body.result
+    const inputResponses = { step1: { action: 'accept', content: { name: 'A' } } }
+    const code = async (who: typeof client, params: object): Promise<unknown> =>
+      (await who.modern('tools/call', { inputResponses, requestState, ...params }, elicitation)).body.error?.code
+    assert.equal(await code(client, { name: 'twice' }), undefined)
+    assert.equal(await code(client, { name: 'twice', requestState: `${requestState}-TAMPERED` }), -32602)
+    assert.equal(await code(client, { name: 'twice', requestState: 7 }), -32602)
+    assert.equal(await code(client, { name: 'greet' }), -32602)
+    assert.equal(await code(client, { name: 'twice', arguments: { more: 1 } }), -32602)
+    assert.equal(await code(other, { name: 'twice' }), -32602)
+  })
+
+  it('do not ask what the client did not declare', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    const modern = await client.modern('tools/call', { name: 'greet' })
+    assert.equal(modern.status, 400)
+    assert.deepEqual(modern.body.error, {
+      code: -32021,
+      message: 'The client cannot be asked what this call needs',
+      data: { requiredCapabilities: { elicitation: { form: {} } } },
+    })
+    const legacy = await client.legacy('tools/call', { name: 'greet' })
+    assert.equal(legacy.body.result.isError, true)
+  })
+})
