@@ -58,6 +58,8 @@ export type {
   Handler,
   HandlerResult,
   OperationMetadata,
+  PageCall,
+  PageHandler,
   PropertyAccess,
   PropertyHook,
   PropertyHooks,
@@ -77,5 +79,26 @@ export type { Rule, RuledCategory, Rules } from './permission/rules.ts'
 export type { TrustType } from './permission/trust-types.ts'
 /** For pages of the application's own: a template tag that escapes what is put into it. */
 export { html } from 'hono/html'
-export type { CreatedValues, FactoryValues, Html, SignInProvider } from './ui/values.ts'
-export type { Pages } from './ui/pages.ts'
+export type {
+  ActorPageValues,
+  CreatedValues,
+  DashboardValues,
+  FactoryValues,
+  FailedValues,
+  Html,
+  SignInProvider,
+  SignOutValues,
+  SiteValues,
+} from './ui/values.ts'
+export type {
+  Editable,
+  ListItemValues,
+  Paging,
+  PropertiesValues,
+  PropertyRow,
+  PropertyValues,
+  TypedItem,
+  TypedProperty,
+} from './ui/property-values.ts'
+export type { Member, ValueTree } from './ui/value-tree.ts'
+export type { OwnPages, Pages } from './ui/pages.ts'

@@ -12,6 +12,7 @@ import type {
   ActionMetadata,
   Handler,
   MethodMetadata,
+  PageHandler,
   PropertyHook,
   PropertyHooks,
   ResourceHandler,
@@ -32,13 +33,13 @@ import { release } from './release.ts'
 import { configuredProviders } from './sign-in/configured.ts'
 import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
-import type { Pages } from './ui/pages.ts'
+import type { OwnPages } from './ui/pages.ts'
 
 export interface TroupeOptions extends Partial<Config>, Partial<Omit<Identity, 'type'>> {
   /** A URN or address that names the kind of actor: `urn:actingweb:example.com:notes`. */
   readonly type: string
   /** Pages of the application's own in place of the built-in ones. */
-  readonly pages?: Partial<Pages>
+  readonly pages?: OwnPages
   /** Where people sign in: `[google({ … }), openid({ … })]`. The environment may add to them (`TROUPE_PROVIDERS`). */
   readonly signIn?: readonly ProviderDeclaration[]
   /** Where settings are read from besides the options; `{}` reads none. The process's environment unless given. */
@@ -167,6 +168,12 @@ export class App {
   /** A kind of companion that `actor.trust.companion(name)` has made. The kind `myself` always exists. */
   companion(name: string, kind: CompanionKind): this {
     this.#registry.companions.set(name, kind)
+    return this
+  }
+
+  /** Pages of the application's own: what is asked for below `/<actor>/www/` and is no page of the service. */
+  www(handler: PageHandler): this {
+    this.#registry.pageHandlers.push(handler)
     return this
   }
 

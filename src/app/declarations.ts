@@ -62,6 +62,23 @@ export interface Call<Input = unknown> {
 export type Handler<Input = unknown> = (call: Call<Input>) => Awaitable<HandlerResult>
 export type TypedHandler<S extends DeclaredSchema> = Handler<InferOutput<S>>
 
+/** A page of the application's own, asked for below `/<actor>/www/`. */
+export interface PageCall {
+  readonly actor: ActorHandle
+  readonly caller: Caller
+  /** Below `/<actor>/www/`, decoded: `reports/2026`. */
+  readonly path: string
+  readonly method: 'GET' | 'POST'
+  /** Of the query, or of the form. */
+  readonly fields: Readonly<Record<string, string>>
+}
+/**
+ * `{ template, data }` shows the page of that name, a template of the folder or a function of `pages.custom`: it gets what
+ * every page gets (`id`, `url`, `actor_root`, `actor_www`, `csrf_token` …), and `data` over it. Any other object is sent as
+ * JSON; anything else means that there is no such page.
+ */
+export type PageHandler = (call: PageCall) => Awaitable<HandlerResult>
+
 /** Input: the parsed body with `method` set to the HTTP method. */
 export type ResourceHandler = Handler<{ readonly [member: string]: Json }>
 

@@ -15,6 +15,7 @@ import type {
   PropertyHook,
   PropertyHooks,
   PropertyOperation,
+  PageHandler,
   ResourceHandler,
   SubscriptionDataHandler,
   SubscriptionHandler,
@@ -56,6 +57,7 @@ export class Registry {
   readonly #dataHandlers = new Map<string, SubscriptionDataHandler[]>()
   readonly subscriptionHandlers: SubscriptionHandler[] = []
   readonly bots: BotHandler[] = []
+  readonly pageHandlers: PageHandler[] = []
   readonly trustTypes: TrustType[] = []
   readonly companions = new Map<string, CompanionKind>()
 

@@ -4,7 +4,8 @@ import type { JsonText } from '../json/json.ts'
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | null
+  /** Bytes where a file is sent. */
+  readonly body: string | Uint8Array<ArrayBuffer> | null
   /** Values of Set-Cookie, each a line of its own. */
   readonly cookies?: readonly string[]
   /** In place of a body: pieces of text sent as they come, until it ends or the receiver goes (`return` is called then). */

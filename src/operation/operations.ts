@@ -1,5 +1,6 @@
 /** Runs what the application declared: methods, actions and resources, behind rights and declared schemas. */
 import type { ActorHandle } from '../app/actor-handle.ts'
+import type { PageCall } from '../app/declarations.ts'
 import { handlerResult } from '../app/handler-result.ts'
 import type { Descriptor, OperationKind, Registry } from '../app/registry.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -7,6 +8,7 @@ import { ServiceError } from '../errors.ts'
 import type { Json, JsonText } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
+import { type OwnPage, ownPage } from './page-handlers.ts'
 
 export interface Access {
   readonly actor: { readonly id: string; readonly creator: string }
@@ -24,6 +26,11 @@ export class Operations {
 
   constructor(parts: OperationParts) {
     this.#parts = parts
+  }
+
+  /** A page of the application's own; null when it has none at this address. */
+  page(access: Access, call: Omit<PageCall, 'actor' | 'caller'>): Promise<OwnPage | null> {
+    return ownPage(this.#parts, access, call)
   }
 
   /** Only what the caller may call. */

@@ -1,13 +1,18 @@
 /** The pages, each a function from plain data to safe HTML; an application may put its own in their place. */
+import { claimPage } from './claim.ts'
 import { createdPage } from './created.ts'
 import { dashboardPage } from './dashboard.ts'
+import { emailPage } from './email.ts'
 import { factoryPage } from './factory.ts'
 import { failedPage } from './failed.ts'
 import { initPage } from './init.ts'
 import { propertiesPage } from './properties.ts'
 import { propertyPage } from './property.ts'
+import type { ClaimValues, EmailValues, VerificationValues } from './sign-in-values.ts'
 import { signOutPage } from './sign-out.ts'
+import type { Templates } from './templates.ts'
 import type { PropertiesValues, PropertyValues } from './property-values.ts'
+import { verificationPage } from './verification.ts'
 import type {
   ActorPageValues,
   CreatedValues,
@@ -23,6 +28,9 @@ export interface Pages {
   readonly created: (values: CreatedValues) => Html
   readonly failed: (values: FailedValues) => Html
   readonly signOut: (values: SignOutValues) => Html
+  readonly email: (values: EmailValues) => Html
+  readonly verification: (values: VerificationValues) => Html
+  readonly claim: (values: ClaimValues) => Html
   readonly dashboard: (values: DashboardValues) => Html
   readonly init: (values: ActorPageValues) => Html
   readonly properties: (values: PropertiesValues) => Html
@@ -34,6 +42,9 @@ export const builtInPages: Pages = {
   created: createdPage,
   failed: failedPage,
   signOut: signOutPage,
+  email: emailPage,
+  verification: verificationPage,
+  claim: claimPage,
   dashboard: dashboardPage,
   init: initPage,
   properties: propertiesPage,
@@ -46,8 +57,37 @@ export const templateNames: Readonly<Record<keyof Pages, string>> = {
   created: 'aw-root-created.html',
   failed: 'aw-root-failed.html',
   signOut: 'aw-root-logout.html',
+  email: 'aw-oauth-email.html',
+  verification: 'aw-verify-email.html',
+  claim: 'aw-oauth-claim.html',
   dashboard: 'aw-actor-www-root.html',
   init: 'aw-actor-www-init.html',
   properties: 'aw-actor-www-properties.html',
   property: 'aw-actor-www-property.html',
+}
+
+/** What an application puts in the place of built-in pages, and pages of its own that its `www` handler names. */
+export interface OwnPages extends Partial<Pages> {
+  readonly custom?: Readonly<Record<string, (values: Readonly<Record<string, unknown>>) => Html>>
+}
+
+export interface PageSet extends Pages {
+  /** A page that is neither of these: by the name that the application gave it. */
+  readonly find: (name: string) => ((values: Readonly<Record<string, unknown>>) => Html) | null
+}
+
+/** Functions stand above templates, and both above what is built in. */
+export function pageSet({ custom = {}, ...own }: OwnPages, templates: Templates | null): PageSet {
+  const fromTemplates = Object.fromEntries(
+    Object.entries(templateNames).flatMap(([page, name]) => {
+      const template = templates?.find(name) ?? null
+      return template === null ? [] : [[page, template]]
+    }),
+  )
+  return {
+    ...builtInPages,
+    ...fromTemplates,
+    ...own,
+    find: (name) => (Object.hasOwn(custom, name) ? (custom[name] ?? null) : (templates?.find(name) ?? null)),
+  }
 }

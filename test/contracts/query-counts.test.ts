@@ -125,6 +125,8 @@ const costs: Readonly<Record<string, Cost>> = {
   deleteCallback: { statements: 1, rules: 0 },
   dashboard: { statements: 3, rules: null, bySession: true },
   firstSteps: { statements: 1, rules: null, bySession: true },
+  ownPage: { statements: 1, rules: null, bySession: true },
+  ownPageForm: { statements: 1, rules: null, bySession: true },
   propertiesPage: { statements: 2, rules: null, bySession: true },
   createPropertyForm: { statements: 3, rules: null, bySession: true },
   propertyPage: { statements: 7, rules: null, bySession: true },

@@ -134,6 +134,7 @@ describe('the documents', () => {
       'docs/architecture.md',
       'docs/configuration.md',
       'docs/operations.md',
+      'docs/pages.md',
       'docs/scaling.md',
     ]) {
       assert.ok(documents.includes(path), path)

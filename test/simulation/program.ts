@@ -223,7 +223,7 @@ function plain({ status, headers, body }: Answer): Reply {
   return {
     status,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
-    body: body ?? '',
+    body: String(body ?? ''),
   }
 }
 

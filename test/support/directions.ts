@@ -56,7 +56,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const mayNameADriver = ['service.ts', 'store/open.ts']
 
 /** Packages that belong to one room. */
-const packageRooms: Readonly<Record<string, string>> = { pg: 'store/postgres', 'node:sqlite': 'store/sqlite' }
+const packageRooms: Readonly<Record<string, string>> = {
+  liquidjs: 'ui',
+  pg: 'store/postgres',
+  'node:sqlite': 'store/sqlite',
+}
 
 /** One sentence per violation; empty when every direction is kept. */
 export function violationsIn(files: readonly SourceFile[]): string[] {

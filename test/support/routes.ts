@@ -141,6 +141,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   deleteCallback: { path: '/:actor/callbacks/ring', status: 200 },
   dashboard: { path: '/:actor/www', status: 200 },
   firstSteps: { path: '/:actor/www/init', status: 200 },
+  ownPage: { path: '/:actor/www/report', status: 200 },
+  ownPageForm: { path: '/:actor/www/report', form: { year: '2026' }, status: 200 },
   propertiesPage: { path: '/:actor/www/properties', status: 200 },
   createPropertyForm: {
     path: '/:actor/www/properties',
@@ -188,7 +190,7 @@ function bodyOf({ body, form }: Sample): { readonly type?: string; readonly text
   return body === undefined ? {} : { type: 'application/json', text: JSON.stringify(body) }
 }
 
-/** A method, an action that changes the actor, a resource and a callback; each tells what it did in `done`. */
+/** A method, an action that changes the actor, a resource, a callback and a page; each tells what it did in `done`. */
 export function declareAll(app: App, done: string[] = []): void {
   const answer = (what: string): { done: string } => {
     done.push(what)
@@ -201,6 +203,7 @@ export function declareAll(app: App, done: string[] = []): void {
   })
   app.resource('picture', () => answer('picture'))
   app.callback('ring', () => answer('ring'))
+  app.www(({ path }) => (path === 'report' ? answer('report') : null))
 }
 
 /** What `furnish` plants in an actor: no answer to somebody else holds it. */

@@ -10,6 +10,7 @@ import type { Parts } from '../parts.ts'
 import type { Exchange, Route } from '../route.ts'
 import { actorSchema, errorResponses } from '../schemas.ts'
 import { urlOf } from '../urls.ts'
+import { indexPage } from './single-page.ts'
 
 export const factoryRoutes: readonly Route[] = [
   {
@@ -30,7 +31,7 @@ export const factoryRoutes: readonly Route[] = [
     page: true,
     summary: 'The sign-in page',
     responses: { 200: { text: 'The page', type: 'text/html' } },
-    handler: ({ parts }) => frontPage(parts, 200),
+    handler: (exchange) => (isSinglePage(exchange.parts) ? indexPage(exchange) : frontPage(exchange.parts, 200)),
   },
   {
     id: 'createActor',
@@ -59,6 +60,11 @@ export const factoryRoutes: readonly Route[] = [
     handler: create,
   },
 ]
+
+/** Then the single-page application is also where one signs in. */
+function isSinglePage({ config }: Parts): boolean {
+  return !config.webUi && config.singlePage !== null
+}
 
 async function create(exchange: Exchange): Promise<Answer> {
   const { parts, request } = exchange

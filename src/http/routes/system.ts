@@ -7,6 +7,7 @@ import { assets } from '../../ui/assets.ts'
 import { type Answer, json, jsonText } from '../answer.ts'
 import type { Exchange, Route } from '../route.ts'
 import { errorResponses } from '../schemas.ts'
+import { fileAnswer } from '../static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
 
@@ -52,7 +53,7 @@ export function systemRoutes(openApi: () => string): readonly Route[] {
     {
       id: 'asset',
       method: 'GET',
-      path: '/assets/:file',
+      path: '/assets/*',
       access: 'service',
       summary: 'Files that the pages use',
       responses: { 200: { text: 'The file', type: 'text/css' }, ...errorResponses(404) },
@@ -81,11 +82,16 @@ const tags = new Map(
   [...assets].map(([name, { text }]) => [name, `"${hash('sha256', text, 'base64url').slice(0, 22)}"`]),
 )
 
-function asset({ params, request }: Exchange): Answer {
-  const name = params['file'] ?? ''
+async function asset({ parts, rest, request }: Exchange): Promise<Answer> {
+  const name = rest.join('/')
   const file = assets.get(name)
   const tag = tags.get(name)
-  if (file === undefined || tag === undefined) throw new ServiceError('not_found', 'There is no such file')
+  if (file === undefined || tag === undefined) {
+    const { singlePage } = parts.config
+    const own = singlePage === null ? null : await fileAnswer(request, singlePage, rest)
+    if (own === null) throw new ServiceError('not_found', 'There is no such file')
+    return own
+  }
   const headers = { 'Content-Type': file.type, 'Cache-Control': 'public, max-age=3600', ETag: tag }
   if (request.header('if-none-match') === tag) return { status: 304, headers, body: null }
   return { status: 200, headers, body: file.text }

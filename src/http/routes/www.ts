@@ -1,9 +1,11 @@
 /** `/<actor>/www`: the pages of the owner. Each part has a file of its own beside this one. */
+import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
-import type { Answer } from '../answer.ts'
-import { pageValues, showPage } from '../page.ts'
+import { type Answer, json } from '../answer.ts'
+import { pageValues, readForm, showPage } from '../page.ts'
+import type { Params } from '../params.ts'
 import type { PageExchange, Route } from '../route.ts'
-import { pageResponses } from '../schemas.ts'
+import { errorResponses, pageResponses } from '../schemas.ts'
 
 export const wwwRoutes: readonly Route[] = [
   {
@@ -24,7 +26,44 @@ export const wwwRoutes: readonly Route[] = [
     responses: pageResponses,
     handler: (exchange) => showPage(exchange, exchange.parts.pages.init(pageValues(exchange, '/init'))),
   },
+  {
+    id: 'ownPage',
+    method: 'GET',
+    path: '/:actor/www/*',
+    access: 'www',
+    summary: 'A page of the application’s own',
+    responses: pageResponses,
+    handler: (exchange) => own(exchange, exchange.query),
+  },
+  {
+    id: 'ownPageForm',
+    method: 'POST',
+    path: '/:actor/www/*',
+    access: 'www',
+    summary: 'A form on a page of the application’s own',
+    request: { 'application/x-www-form-urlencoded': { type: 'object' } },
+    responses: { ...pageResponses, ...errorResponses(400, 413, 415) },
+    handler: async (exchange) => own(exchange, await readForm(exchange)),
+  },
 ]
+
+/** Asks the application, which alone knows what there is below its addresses. */
+async function own(exchange: PageExchange, fields: Params): Promise<Answer> {
+  const { parts, actor, caller, rest, request } = exchange
+  const path = rest.join('/')
+  const method = request.method === 'POST' ? 'POST' : 'GET'
+  const found = await parts.operations.page(
+    { actor, caller },
+    { path, method, fields: Object.fromEntries(fields.entries) },
+  )
+  if (found === null) throw new ServiceError('not_found', 'There is no such page')
+  if (found.kind === 'data') return json(200, found.data)
+  const page = parts.pages.find(found.template)
+  if (page === null)
+    throw new ServiceError('server_error', undefined, { reason: `No page is called ${found.template}` })
+  const values = pageValues(exchange, `/${rest.map(encodeURIComponent).join('/')}`)
+  return showPage(exchange, page({ ...values, ...found.data }))
+}
 
 async function dashboard(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, caller } = exchange

@@ -1,0 +1,58 @@
+/** Files of the application's own: read when they are asked for, so that an edit shows at once. */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { extname, join, resolve } from 'node:path'
+import type { Answer } from './answer.ts'
+import type { Incoming } from './incoming.ts'
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.webmanifest': 'application/manifest+json',
+  '.txt': 'text/plain; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.wasm': 'application/wasm',
+}
+
+/** @returns null when the folder has no such file, or none of a type that is served. */
+export async function fileAnswer(request: Incoming, folder: string, path: readonly string[]): Promise<Answer | null> {
+  const type = types[extname(path.at(-1) ?? '').toLowerCase()]
+  if (type === undefined || !path.every(isPlain)) return null
+  const bytes = await bytesOf(join(resolve(folder), ...path))
+  if (bytes === null) return null
+  const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  // A page names its files, so it is always fetched; a file that did not change is not sent again.
+  const headers = {
+    'Content-Type': type,
+    ETag: tag,
+    'Cache-Control': type.startsWith('text/html') ? 'no-store' : 'public, max-age=0, must-revalidate',
+  }
+  if (request.header('if-none-match') === tag) return { status: 304, headers, body: null }
+  return { status: 200, headers, body: bytes }
+}
+
+/** Nothing hidden, nothing that leads elsewhere on any system. */
+function isPlain(segment: string): boolean {
+  return segment !== '' && !segment.startsWith('.') && !/[\\/:\0]/.test(segment)
+}
+
+async function bytesOf(file: string): Promise<Uint8Array<ArrayBuffer> | null> {
+  try {
+    return new Uint8Array(await readFile(file))
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return null
+    throw error
+  }
+}

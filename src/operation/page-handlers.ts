@@ -1,0 +1,30 @@
+/** Asks the application for a page of its own. */
+import type { ActorHandle } from '../app/actor-handle.ts'
+import type { PageCall } from '../app/declarations.ts'
+import type { Registry } from '../app/registry.ts'
+import type { Access } from '../property/access.ts'
+
+export type OwnPage =
+  | { readonly kind: 'page'; readonly template: string; readonly data: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'data'; readonly data: object }
+
+/** The answer of the first handler that gives an object; null when none does. */
+export async function ownPage(
+  parts: { readonly registry: Registry; readonly handleOf: (actor: Access['actor']) => ActorHandle },
+  { actor, caller }: Access,
+  call: Omit<PageCall, 'actor' | 'caller'>,
+): Promise<OwnPage | null> {
+  const handle = parts.handleOf(actor)
+  for (const handler of parts.registry.pageHandlers) {
+    const result = await handler({ ...call, actor: handle, caller })
+    if (!isObject(result)) continue
+    const { template, data } = result
+    if (typeof template !== 'string') return { kind: 'data', data: result }
+    return { kind: 'page', template, data: isObject(data) ? data : {} }
+  }
+  return null
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
