@@ -8,11 +8,14 @@ import type { Identity } from './app/identity.ts'
 import type { Registry } from './app/registry.ts'
 import { Authentication, type BearerKind } from './auth/authenticate.ts'
 import { application } from './auth/caller.ts'
+import { clientAccess } from './authorization-server/client-access.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
 import { createHandle, type Handle } from './http/dispatch.ts'
 import type { Parts } from './http/parts.ts'
 import { routesFor } from './http/routes.ts'
+import { catalogueOf } from './mcp/catalogue.ts'
+import { McpEndpoint } from './mcp/endpoint.ts'
 import { Guesses } from './limit/guesses.ts'
 import { Limiter } from './limit/limiter.ts'
 import { ratesOf } from './limit/rates.ts'
@@ -38,9 +41,11 @@ import { rebuildLookups } from './property/lookup-rebuild.ts'
 import { ListHooks } from './property/list-hooks.ts'
 import { Lists } from './property/lists.ts'
 import { Properties } from './property/properties.ts'
+import { deleteNoticesOf } from './delivery/notice-store.ts'
 import { Notices } from './delivery/notices.ts'
 import { systemTimers, type Timers } from './delivery/timers.ts'
 import { DeliveryWorker } from './delivery/worker.ts'
+import { Accounts } from './sign-in/accounts.ts'
 import { ConfiguredProviders } from './sign-in/configured.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './sign-in/local/local-provider.ts'
 import { KeySets } from './sign-in/providers/key-sets.ts'
@@ -66,6 +71,7 @@ import { OneTime } from './token/one-time.ts'
 import { Purge } from './token/purge.ts'
 import { deadBearer, sessionBearer } from './token/session-bearer.ts'
 import { Sessions } from './token/sessions.ts'
+import { SpaSessions } from './token/spa-sessions.ts'
 import { Tokens } from './token/tokens.ts'
 import { Uses } from './token/uses.ts'
 import { Companions } from './trust/companions.ts'
@@ -76,6 +82,7 @@ import { TrustCalls } from './trust/peer-calls.ts'
 import { trusteeBearer } from './trust/trustee-bearer.ts'
 import type { TrustParts } from './trust/trust-parts.ts'
 import { Trusts } from './trust/trusts.ts'
+import { SignIn } from './sign-in/sign-in.ts'
 import { localPages } from './ui/local-sign-in.ts'
 import { type OwnPages, pageSet } from './ui/pages.ts'
 import { Templates } from './ui/templates.ts'
@@ -187,6 +194,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const properties = new Properties({ store, writer, permission, gate, indexes })
   const lists = new Lists({ store, writer, permission, hooks: new ListHooks(store, gate), now })
+  const accounts = new Accounts({ store, keyRing, now })
   const actors = new Actors({
     store,
     registry,
@@ -196,12 +204,14 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     uniqueCreator: config.uniqueCreator,
     indexedProperties,
     handleOf,
-    takeLeave: async (tx, actorIds) => notices.enqueueAll(tx, await partings(tx, keyRing, actorIds)),
+    takeLeave: async (tx, actorIds) => notices.takeLeave(tx, actorIds, await partings(tx, keyRing, actorIds)),
+    prove: (tx, actor) => accounts.prove(tx, actor),
   })
   const contacts = new Contacts(store, log, now)
   const tokens = new Tokens({ store, log, now, maxSessionDays: config.maxSessionDays })
   const sessionUses = new Uses(store, log, now)
   const purge = new Purge(store, log, now)
+  const oneTime = new OneTime(keyRing, now)
   const peerClient =
     options.peerClient ??
     new GuardedClient({
@@ -317,7 +327,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       config.autoAcceptTrust &&
       name === config.relationship &&
       relationships.types.find(name)?.neverAutoApproved !== true,
-    onEnd: [deleteInboundOf, forgetPeer],
+    onEnd: [deleteInboundOf, deleteNoticesOf, forgetPeer],
     onRenewed: async (tx, actorId, peerId) => {
       await markAllForFetch(tx, { actorId, peerId }, now())
       store.afterCommit(tx, () => gaps.wake())
@@ -333,7 +343,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     signIn.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
       ? new LocalProvider(providerParts, { pages: localPages(identity.name), log })
       : null
-  const handleParts = { properties, lists, trusts, companions, publications, store, subscribing, facts, baseUrl }
+  const providers = local === null ? new ConfiguredProviders(signIn, providerParts) : new LocalProviders(local)
+  const handleParts = { properties, lists, trusts, companions, accounts, publications, store, subscribing, facts, baseUrl }
   const limiter = new Limiter({ store, rates, now, log })
   let isStopping = false
 
@@ -373,14 +384,47 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     attributes: new Attributes(store, now, [callbackState]),
     contacts,
     tokens,
-    sessions: new Sessions({ store, tokens, onSignOut: async () => {} }),
+    sessions: new Sessions({ store, tokens, onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId) }),
     sessionUses,
-    oneTime: new OneTime(keyRing, now),
+    oneTime,
+    spaSessions: new SpaSessions(store, oneTime),
     purge,
     trusts,
     companions,
     peerClient,
-    providers: local === null ? new ConfiguredProviders(signIn, providerParts) : new LocalProviders(local),
+    providers,
+    signIn: new SignIn({
+      store,
+      registry,
+      keyRing,
+      log,
+      now,
+      actors,
+      accounts,
+      tokens,
+      oneTime,
+      providers,
+      handleOf,
+      trustTypes: relationships.types,
+      // Where the creator is to be the address, an address is needed.
+      mode: config.forceEmailAsCreator ? 'email' : config.signInIdentity,
+      baseUrl,
+      redirectOrigins: config.spaRedirectOrigins,
+      isDevelopment: config.mode === 'development',
+    }),
+    clientAccess: (token) => clientAccess(store, tokens, token),
+    mcp: new McpEndpoint({
+      catalogue: catalogueOf(registry),
+      permission,
+      properties,
+      lists,
+      handleOf,
+      keyRing,
+      server: { name: identity.name, version: identity.version },
+      instructions: config.mcpInstructions,
+      log,
+      now,
+    }),
     pages,
     publications,
     subscribing,
@@ -388,6 +432,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     facts,
     callbacks,
     log,
+    now,
     metrics,
     health: { isStopping: () => isStopping, checkStore: () => store.ping() },
   }

@@ -309,6 +309,17 @@ export const options = {
     text: 'Offers a sign-in that asks for no password, where no provider is configured. Refused in production.',
     defaultText: '1 in development, else 0',
   }),
+  signInIdentity: choice<'email' | 'provider'>({
+    env: 'TROUPE_SIGN_IN_IDENTITY',
+    choices: ['email', 'provider'],
+    byDefault: 'email',
+    text: 'What identifies people who sign in: `email`, so that whose provider vouches for no address is asked for one; or, with `provider`, the provider’s own lasting name for such a person.',
+  }),
+  spaRedirectOrigins: origins({
+    env: 'TROUPE_SPA_REDIRECT_ORIGINS',
+    byDefault: [],
+    text: 'Where browsers may be sent after a sign-in that a single-page or mobile application began, besides this service and what is configured with the providers.',
+  }),
   webUi: flag({
     env: 'TROUPE_WEB_UI',
     byDefault: true,

@@ -9,6 +9,7 @@ import { devtestProxyRoutes } from './routes/devtest-proxy.ts'
 import { devtestRoutes } from './routes/devtest.ts'
 import { factoryRoutes } from './routes/factory.ts'
 import { listRoutes } from './routes/lists.ts'
+import { mcpRoutes } from './routes/mcp.ts'
 import { metaRoutes } from './routes/meta.ts'
 import { operationRoutes } from './routes/operations.ts'
 import { permissionRoutes } from './routes/permissions.ts'
@@ -31,6 +32,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...factoryRoutes,
     ...systemRoutes(openApi),
     ...botRoutes,
+    ...(parts.config.mcp ? mcpRoutes : []),
     ...sessionRoutes,
     ...spaTokenRoutes,
     ...actorRoutes,
