@@ -17,6 +17,11 @@ export interface Built {
   one(name?: string): Provider
 }
 
+const outbounds: Outbound[] = []
+after(async () => {
+  for (const outbound of outbounds) await outbound.close()
+})
+
 /** The connections end with the test file. */
 export function build(
   declared: readonly ProviderDeclaration[],
@@ -24,7 +29,7 @@ export function build(
 ): Built {
   const { env = {}, now = Date.now, allowHttp = true } = options
   const outbound = new Outbound({ allowHttp, release: '0.0.0-test' })
-  after(() => outbound.close())
+  outbounds.push(outbound)
   const providers = new ConfiguredProviders(configuredProviders(declared, env, { allowHttp: true }), {
     outbound,
     keySets: new KeySets(outbound, now),
