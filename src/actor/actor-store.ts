@@ -87,6 +87,11 @@ export async function lockActor(tx: Transaction, id: string): Promise<string[]> 
   return rows.map((row) => row.id)
 }
 
+/** Whether anybody is signed in to the actor. */
+export async function hasSession(q: Queries, id: string): Promise<boolean> {
+  return (await q.get('SELECT actor_id FROM token_chain WHERE actor_id = $1 LIMIT 1', id)) !== undefined
+}
+
 /**
  * Replacements of one creator's actors go one after another, before they look at any row: each sees what the one before
  * has left, and none waits for a row in another order than the next. On SQLite all changes do.

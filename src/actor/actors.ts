@@ -22,6 +22,7 @@ import {
   findActorByCreator,
   findActorByProperty,
   hasDeletionMarker,
+  hasSession,
   insertActor,
   lockActor,
   lockActorsOf,
@@ -40,6 +41,8 @@ export interface NewActor {
   readonly trusteeRoot?: string
   /** Replaces every actor of the same creator, in the same transaction. */
   readonly deleteExisting?: boolean
+  /** The caller knows that the creator is who they say: whoever proves it to a provider is signed in to this actor. */
+  readonly verified?: boolean
 }
 
 export interface Created {
@@ -60,6 +63,8 @@ export interface ActorsParts {
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
   /** Writes, in the deletion's transaction, what outlives the actors: what their peers have to be told. */
   readonly takeLeave: (tx: Transaction, actorIds: readonly string[]) => Promise<void>
+  /** Writes that the creator is proven. False when another actor is the one of a proven creator. */
+  readonly prove: (tx: Transaction, actor: Pick<Actor, 'id' | 'creator'>) => Promise<boolean>
 }
 
 const markerDays = 30
@@ -123,7 +128,7 @@ export class Actors {
     for (let round = 0; round < mostRounds; round += 1) {
       const outcome = await this.#parts.store.write((tx) => this.#insert(tx, request, actor), turn).catch(lostRace)
       if (outcome === 'created') {
-        await fire(this.#parts.registry, this.#parts.log, 'actor_created', { actor: this.#parts.handleOf(actor) })
+        await this.announce(actor)
         return { actor, passphrase, isNew: true }
       }
       if (outcome !== 'lost') return this.#existing(request, outcome)
@@ -166,10 +171,41 @@ export class Actors {
       throw new ServiceError('conflict', `Cannot create actor ${JSON.stringify(actor.id)}: the id is taken`)
     }
     if (request.id !== undefined) await clearDeletionMarker(tx, actor.id)
+    if (request.verified === true && !(await this.#parts.prove(tx, actor))) {
+      throw new ServiceError('creator_exists', 'Cannot create an actor: this creator has proved to own another one')
+    }
     // Two replacements at one instant see nothing of each other; the claim is what they meet at.
     const isAlone = this.#parts.uniqueCreator || request.deleteExisting === true
     if (isAlone && !(await claimCreator(tx, actor.creator, actor.id))) throw new LostRace()
     return 'created'
+  }
+
+  /** The actor of a person who signs in for the first time, not stored yet. */
+  draft(identifier: string): Actor {
+    return this.#newActor({}, identifier, randomPassphrase())
+  }
+
+  /**
+   * Stores a draft in the transaction of the sign-in; `announce` follows once that is durable.
+   *
+   * @returns false when creators are unique and another actor got this one first.
+   */
+  async insertDraft(tx: Transaction, draft: Actor): Promise<boolean> {
+    if (!(await insertActor(tx, draft))) throw new Error('An actor id was made twice')
+    return !this.#parts.uniqueCreator || claimCreator(tx, draft.creator, draft.id)
+  }
+
+  async announce(actor: Pick<Actor, 'id' | 'creator'>): Promise<void> {
+    await fire(this.#parts.registry, this.#parts.log, 'actor_created', { actor: this.#parts.handleOf(actor) })
+  }
+
+  /** Takes an actor back whose sign-in was refused; it stays when somebody signed in to it meanwhile. Fires no event. */
+  async withdraw(id: string): Promise<void> {
+    await this.#parts.store.write(async (tx) => {
+      if ((await lockActor(tx, id)).length === 0 || (await hasSession(tx, id))) return
+      await this.#parts.takeLeave(tx, [id])
+      await deleteActor(tx, id, this.#parts.now())
+    })
   }
 
   /** The creator proved to be the owner by the passphrase, or is refused. */

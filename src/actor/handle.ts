@@ -8,6 +8,8 @@ import type { Properties } from '../property/properties.ts'
 import type { Companions } from '../trust/companions.ts'
 import type { Publications } from '../subscription/publications.ts'
 import { type SubscribingHandleParts, subscribingHandle } from '../subscription/subscribing-handle.ts'
+import type { Accounts } from '../sign-in/accounts.ts'
+import { signInHandle } from '../sign-in/handle.ts'
 import { subscriptionsHandle } from '../subscription/subscriptions-handle.ts'
 import { trustHandle } from '../trust/trust-handle.ts'
 import type { Trusts } from '../trust/trusts.ts'
@@ -19,6 +21,7 @@ export interface HandleParts extends SubscribingHandleParts {
   readonly trusts: Trusts
   readonly publications: Publications
   readonly companions: Companions
+  readonly accounts: Accounts
   readonly baseUrl: string
 }
 
@@ -49,6 +52,7 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
     ...subscribingHandle(parts, access.actor),
     trust: trustHandle(parts.trusts, parts.companions, access.actor),
     subscriptions: subscriptionsHandle(parts.publications, access.actor),
+    signIn: signInHandle(parts.accounts, access.actor.id),
     list: (name): ListHandle => listHandle(lists, access, name),
     async lists() {
       const shown = await lists.withoutHidden(access, await properties.all(access))

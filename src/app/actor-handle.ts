@@ -41,6 +41,43 @@ export interface ActorHandle {
 
   /** Who listens to the actor. */
   readonly subscriptions: SubscriptionsHandle
+
+  /** How the owner signs in. */
+  readonly signIn: SignInHandle
+}
+
+export interface SignInHandle {
+  /** Undefined for an actor whose owner never signed in through a provider. */
+  get(): Promise<SignIn | undefined>
+  /**
+   * What the provider gave at the last sign-in, for calls to it on behalf of the owner; it is told to nobody else. Empty
+   * after the owner signed out, except for a refresh token.
+   */
+  providerTokens(): Promise<ProviderAccess | undefined>
+}
+
+export interface SignIn {
+  /** The address, or the provider's name for the person. */
+  readonly identifier: string
+  /** Kind of the provider of the last sign-in: `google`. */
+  readonly provider?: string
+  /** Of the first sign-in: `google_oauth2`. */
+  readonly authMethod?: string
+  readonly email?: string
+  /** A provider vouched for the address, or the link that was sent to it was followed. */
+  readonly emailVerified: boolean
+  /** Whoever proves to a provider that the identifier is theirs is signed in to this actor. */
+  readonly isProven: boolean
+  /** Of the first sign-in. */
+  readonly createdAt?: Date
+  /** As they are stored: `oauth_provider`, `auth_method`, `email`, `email_verified`, `created_at` … */
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export interface ProviderAccess {
+  readonly accessToken?: string
+  readonly expiresAt?: Date
+  readonly refreshToken?: string
 }
 
 export interface TrustHandle {

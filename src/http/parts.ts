@@ -74,6 +74,7 @@ export interface Parts {
   /** Who a client's access token acts for; null for any other text. */
   readonly clientAccess: (token: string) => Promise<ClientAccess | null>
   readonly mcp: McpEndpoint
+  readonly signIn: SignIn
   readonly pages: PageSet
   readonly log: Log
   /** Unix milliseconds, by the store's clock. */

@@ -11,12 +11,15 @@ import { factoryRoutes } from './routes/factory.ts'
 import { listRoutes } from './routes/lists.ts'
 import { mcpRoutes } from './routes/mcp.ts'
 import { metaRoutes } from './routes/meta.ts'
+import { oauthEmailRoutes } from './routes/oauth-email.ts'
 import { operationRoutes } from './routes/operations.ts'
 import { permissionRoutes } from './routes/permissions.ts'
 import { propertyRoutes } from './routes/properties.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { ownSessionsRoutes } from './routes/sessions.ts'
+import { signInRoutes } from './routes/sign-in.ts'
+import { spaRoutes } from './routes/spa.ts'
 import { spaTokenRoutes } from './routes/spa-token.ts'
 import { singlePageRoutes } from './routes/single-page.ts'
 import { subscriptionRoutes } from './routes/subscriptions.ts'
@@ -34,6 +37,9 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...botRoutes,
     ...(parts.config.mcp ? mcpRoutes : []),
     ...sessionRoutes,
+    ...signInRoutes,
+    ...spaRoutes,
+    ...oauthEmailRoutes,
     ...spaTokenRoutes,
     ...actorRoutes,
     ...metaRoutes,

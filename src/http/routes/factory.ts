@@ -2,13 +2,14 @@
 import type { Created } from '../../actor/actors.ts'
 import { ServiceError } from '../../errors.ts'
 import { isObject, type JsonText, members, stringValue } from '../../json/json.ts'
-import { type Answer, html, json } from '../answer.ts'
+import { type Answer, html, json, redirect } from '../answer.ts'
 import { readJsonOrForm } from '../body.ts'
 import type { FactoryValues } from '../../ui/values.ts'
-import type { Params } from '../params.ts'
+import { Params } from '../params.ts'
 import type { Parts } from '../parts.ts'
 import type { Exchange, Route } from '../route.ts'
 import { actorSchema, errorResponses } from '../schemas.ts'
+import { beginAddress, hasConfiguredProvider, webProviders } from '../sign-in-address.ts'
 import { urlOf } from '../urls.ts'
 import { indexPage } from './single-page.ts'
 
@@ -21,7 +22,7 @@ export const factoryRoutes: readonly Route[] = [
     page: true,
     summary: 'The front page: sign in, or create an actor',
     responses: { 200: { text: 'The page', type: 'text/html' } },
-    handler: ({ parts }) => frontPage(parts, 200),
+    handler: ({ parts, query }) => frontPage(parts, 200, query),
   },
   {
     id: 'login',
@@ -30,8 +31,10 @@ export const factoryRoutes: readonly Route[] = [
     access: 'service',
     page: true,
     summary: 'The sign-in page',
+    query: { redirect: 'Path to go on to afterwards', actor: 'Actor whose page was asked for' },
     responses: { 200: { text: 'The page', type: 'text/html' } },
-    handler: (exchange) => (isSinglePage(exchange.parts) ? indexPage(exchange) : frontPage(exchange.parts, 200)),
+    handler: (exchange) =>
+      isSinglePage(exchange.parts) ? indexPage(exchange) : frontPage(exchange.parts, 200, exchange.query),
   },
   {
     id: 'createActor',
@@ -55,6 +58,7 @@ export const factoryRoutes: readonly Route[] = [
     },
     responses: {
       201: { text: 'The actor, its passphrase included', schema: actorSchema },
+      302: 'To the provider, where one is configured and a form was sent',
       ...errorResponses(400, 403, 413, 415, 429),
     },
     handler: create,
@@ -90,6 +94,9 @@ async function createFromForm(parts: Parts, form: Params, accept: string | undef
     )
   }
   if (creator === undefined || creator.trim() === '') return missingCreator(parts)
+  const provider = hasConfiguredProvider(parts) ? webProviders(parts)[0] : undefined
+  // Whoever types an address shows to the provider that it is theirs.
+  if (provider !== undefined) return redirect(302, beginAddress(parts, provider.name, { hint: creator }))
   try {
     const { actor, passphrase } = await parts.actors.create({ creator })
     const values = {
@@ -103,25 +110,37 @@ async function createFromForm(parts: Parts, form: Params, accept: string | undef
     return html(200, await parts.pages.created(values))
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500)
-      return frontPage(parts, error.status, { error: error.message, creator })
+      return frontPage(parts, error.status, Params.none, { error: error.message, creator })
     throw error
   }
 }
 
 function missingCreator(parts: Parts): Promise<Answer> {
-  return frontPage(parts, 400, { error: 'Please enter your e-mail address.', creator: '' })
+  return frontPage(parts, 400, Params.none, { error: 'Please enter your e-mail address.', creator: '' })
 }
 
-/** @param refused The form that was sent, and why it was not taken. */
+/**
+ * @param query Of the page, for what the sign-in goes on to.
+ * @param refused The form that was sent, and why it was not taken.
+ */
 async function frontPage(
   parts: Parts,
   status: number,
+  query: Params = Params.none,
   refused: Pick<FactoryValues, 'error' | 'creator'> = { error: null, creator: '' },
 ): Promise<Answer> {
+  const providers = webProviders(parts).map(({ name, displayName }) => ({
+    name,
+    display_name: displayName,
+    url: beginAddress(parts, name, {
+      ...definedOf('redirect', query.get('redirect')),
+      ...definedOf('actorId', query.get('actor')),
+    }),
+  }))
   const values = {
-    oauth_urls: {},
-    oauth_providers: [],
-    oauth_enabled: false,
+    oauth_urls: Object.fromEntries(providers.map(({ name, url }) => [name, url])),
+    oauth_providers: providers,
+    oauth_enabled: providers.length > 0,
     base_path: parts.basePath,
     name: parts.identity.name,
     description: parts.identity.description,

@@ -6,8 +6,12 @@ CREATE TABLE account (
   actor_id TEXT /*postgres: COLLATE "C" */ NOT NULL PRIMARY KEY REFERENCES actor (id) ON DELETE CASCADE,
   -- The identity: an e-mail address, or `<provider kind>:<stable id>` in provider-id mode. Normalised.
   identifier TEXT /*postgres: COLLATE "C" */ NOT NULL,
-  -- 1 when a provider vouched for the identity, or the link that was sent to the address was followed.
+  -- 1 when a provider vouched for the identity, or the link that was sent to the address was followed in the browser that
+  -- typed it: whoever proves to have the identifier is signed in here.
   verified BIGINT NOT NULL,
+  -- The provider's name for the person, `<provider kind>:<stable id>`, where no provider vouched for an address: the same
+  -- person comes back here.
+  subject TEXT /*postgres: COLLATE "C" */,
   -- JSON object of the fields that sign-in stores (actor-service, "Session tokens and short-lived records"), tokens excluded:
   -- oauth_provider, auth_method, email, email_verified, created_at, oauth_sub …
   fields TEXT NOT NULL,
@@ -17,6 +21,7 @@ CREATE TABLE account (
 
 -- What two first sign-ins of one person at one instant fight for.
 CREATE UNIQUE INDEX account_by_identifier ON account (identifier);
+CREATE UNIQUE INDEX account_by_subject ON account (subject) WHERE subject IS NOT NULL;
 
 -- One sign-in on one device, or one consent to one client: the rotation family of its tokens. Ending it ends them all.
 CREATE TABLE token_chain (

@@ -1,0 +1,43 @@
+/** Addresses where a browser begins to sign in. */
+import type { Parts } from './parts.ts'
+import type { Provider } from '../sign-in/provider.ts'
+
+/** Those that a person may choose on a page; the variants for devices are for applications. */
+export function webProviders({ providers }: Pick<Parts, 'providers'>): readonly Provider[] {
+  return providers.all.filter(({ platform }) => platform === 'web')
+}
+
+/** Whether the operator configured any: the one of development is there by itself. */
+export function hasConfiguredProvider(parts: Pick<Parts, 'providers'>): boolean {
+  return webProviders(parts).some(({ kind }) => kind !== 'local')
+}
+
+export interface Wish {
+  /** Path of this host to go on to. */
+  readonly redirect?: string
+  /** The actor whose page was asked for: another one's owner is refused. */
+  readonly actorId?: string
+  /** What was typed as an address. */
+  readonly hint?: string
+}
+
+/** Of the one provider that is named. */
+export function beginAddress({ baseUrl }: Pick<Parts, 'baseUrl'>, provider: string, wish: Wish = {}): string {
+  return `${baseUrl}/oauth/login/${encodeURIComponent(provider)}${queryOf(wish)}`
+}
+
+/** The provider where there is only one to choose, else the page that shows them (decision 1). */
+export function signInAddress(parts: Pick<Parts, 'baseUrl' | 'providers'>, wish: Wish = {}): string {
+  const [first, ...more] = webProviders(parts)
+  const isOnly = first !== undefined && more.length === 0
+  return isOnly ? beginAddress(parts, first.name, wish) : `${parts.baseUrl}/login${queryOf(wish)}`
+}
+
+function queryOf({ redirect, actorId, hint }: Wish): string {
+  const query = new URLSearchParams({
+    ...(redirect === undefined ? {} : { redirect }),
+    ...(actorId === undefined ? {} : { actor: actorId }),
+    ...(hint === undefined ? {} : { login_hint: hint }),
+  }).toString()
+  return query === '' ? '' : `?${query}`
+}

@@ -1,0 +1,137 @@
+/** The SQL of accounts. */
+import type { Sealed } from '../secret/sealed.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+
+/** What sign-in stores about an actor's owner besides the provider's tokens, all of it text (actor-service, "Session tokens"). */
+export type AccountFields = Readonly<Record<string, string>>
+
+export interface Account {
+  readonly actorId: string
+  /** Of the actor. */
+  readonly creator: string
+  readonly identifier: string
+  readonly verified: boolean
+  readonly subject: string | null
+  readonly fields: AccountFields
+  readonly providerTokens: Sealed
+}
+
+interface AccountRow {
+  readonly actor_id: string
+  readonly creator: string
+  readonly identifier: string
+  readonly verified: number
+  readonly subject: string | null
+  readonly fields: string
+  readonly provider_tokens: string
+}
+
+const select = `SELECT account.actor_id, actor.creator, account.identifier, account.verified, account.subject, account.fields,
+  account.provider_tokens FROM account JOIN actor ON actor.id = account.actor_id`
+
+function toAccount(row: AccountRow): Account {
+  return {
+    actorId: row.actor_id,
+    creator: row.creator,
+    identifier: row.identifier,
+    verified: row.verified !== 0,
+    subject: row.subject,
+    fields: JSON.parse(row.fields) as AccountFields,
+    providerTokens: row.provider_tokens as Sealed,
+  }
+}
+
+export async function findAccount(q: Queries, actorId: string): Promise<Account | null> {
+  const row = await q.get<AccountRow>(`${select} WHERE account.actor_id = $1`, actorId)
+  return row === undefined ? null : toAccount(row)
+}
+
+/** At most two: the one of the identifier, and the one of the provider's name for the person. */
+export async function findAccounts(q: Queries, identifier: string | null, subject: string): Promise<Account[]> {
+  const rows = await q.all<AccountRow>(
+    `${select} WHERE account.identifier = $1 OR account.subject = $2`,
+    identifier,
+    subject,
+  )
+  return rows.map(toAccount)
+}
+
+/** Whether anybody has an actor under this identifier, proven or not. */
+export async function isTaken(q: Queries, identifier: string): Promise<boolean> {
+  const row = await q.get(
+    `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM account WHERE identifier = $1)
+       OR EXISTS (SELECT 1 FROM actor WHERE creator = $1)`,
+    identifier,
+  )
+  return row !== undefined
+}
+
+/** False when another account has the identifier or the subject, also one that is made at this instant. */
+export async function insertAccount(
+  tx: Transaction,
+  account: Pick<Account, 'actorId' | 'identifier' | 'verified' | 'subject' | 'providerTokens'>,
+): Promise<boolean> {
+  const inserted = await tx.run(
+    `INSERT INTO account (actor_id, identifier, verified, subject, fields, provider_tokens)
+     VALUES ($1, $2, $3, $4, '{}', $5) ON CONFLICT DO NOTHING`,
+    account.actorId,
+    account.identifier,
+    Number(account.verified),
+    account.subject,
+    account.providerTokens,
+  )
+  return inserted === 1
+}
+
+export async function updateAccount(
+  tx: Transaction,
+  account: Pick<Account, 'actorId' | 'verified' | 'fields' | 'providerTokens'>,
+): Promise<void> {
+  await tx.run(
+    'UPDATE account SET verified = $2, fields = $3, provider_tokens = $4 WHERE actor_id = $1',
+    account.actorId,
+    Number(account.verified),
+    JSON.stringify(account.fields),
+    account.providerTokens,
+  )
+}
+
+/** Actors of this creator that no account stands for, the oldest first: whoever knows the passphrase may join one. */
+export async function findUnclaimed(
+  q: Queries,
+  creator: string,
+): Promise<{ readonly id: string; readonly passphrase: Sealed }[]> {
+  return q.all(
+    `SELECT id, passphrase FROM actor
+     WHERE creator = $1 AND NOT EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id)
+     ORDER BY created_at, id LIMIT 20`,
+    creator,
+  )
+}
+
+/**
+ * Whoever has the identifier without proof makes room for the person who proved it: under another name, with their data
+ * and their passphrase, and signed out everywhere.
+ *
+ * @param keep The actor that stays as it is.
+ */
+export async function setAside(tx: Transaction, identifier: string, keep = ''): Promise<void> {
+  await tx.run(
+    `DELETE FROM token_chain WHERE kind = 'session' AND actor_id <> $2 AND actor_id IN (
+       SELECT id FROM actor WHERE creator = $1 UNION SELECT actor_id FROM account WHERE identifier = $1)`,
+    identifier,
+    keep,
+  )
+  await tx.run(
+    `UPDATE account SET identifier = 'unproven:' || identifier || ':' || actor_id
+     WHERE identifier = $1 AND verified = 0 AND actor_id <> $2`,
+    identifier,
+    keep,
+  )
+  await tx.run('DELETE FROM unique_creator WHERE creator = $1 AND actor_id <> $2', identifier, keep)
+  await tx.run(
+    `UPDATE actor SET creator = 'unproven:' || creator || ':' || id WHERE creator = $1 AND id <> $2`,
+    identifier,
+    keep,
+  )
+}

@@ -1,0 +1,373 @@
+/** What a provider sent the browser back with, and how the sign-in ends (wire, 2.11 and 2.12). */
+import { ServiceError } from '../errors.ts'
+import type { Log } from '../observe/log.ts'
+import type { Store } from '../store/store.ts'
+import type { IssuedTokens } from '../token/chain.ts'
+import type { OneTime } from '../token/one-time.ts'
+import type { SpaSession } from '../token/spa-sessions.ts'
+import type { Claims } from './claims.ts'
+import type { Arrival, Entry } from './entry.ts'
+import { type Delivery, type Flow, redirectUrlOf } from './flow.ts'
+import type { FreeText } from './free-text.ts'
+import type { Person, Provider, Providers } from './provider.ts'
+import { askProvider, SignInRefusal } from './refusal.ts'
+import type { SafeTargets } from './safe-target.ts'
+import type { Begun, States } from './states.ts'
+import type { Tickets } from './tickets.ts'
+
+/** The parameters of an authorization response (RFC 6749 section 4.1.2), from a query or a form. */
+export interface AuthorizationResponse {
+  readonly state?: string | undefined
+  readonly code?: string | undefined
+  readonly error?: string | undefined
+  readonly errorDescription?: string | undefined
+  /** `iss` (RFC 9207). */
+  readonly issuer?: string | undefined
+  /** The form field `user`. */
+  readonly user?: string | undefined
+}
+
+/** Who brings it. */
+export interface Bringer {
+  /** The mark of the browser; null for one that has none. */
+  readonly browser: string | null
+  /** In words. */
+  readonly device: string
+  /** An application that reads the answer itself, in place of a browser that follows it. */
+  readonly wantsJson: boolean
+}
+
+export type Ending =
+  /** Signed in on the web: the cookie, and on to a path of this host or the actor's own page. */
+  | { readonly kind: 'web'; readonly tokens: IssuedTokens; readonly redirect: string | null }
+  /** A page asks for an address; `session` opens it. */
+  | { readonly kind: 'address-needed'; readonly session: string }
+  /** A page asks whether an actor that somebody made without proof is the person's. */
+  | { readonly kind: 'claim-needed'; readonly claim: string }
+  /** Back to the application. */
+  | { readonly kind: 'redirect'; readonly location: string; readonly refreshFor: IssuedTokens | null }
+  /** The application reads it here. */
+  | {
+      readonly kind: 'inline'
+      readonly tokens: IssuedTokens
+      readonly delivery: Delivery
+      readonly redirectUrl: string
+    }
+
+export interface CallbackParts {
+  readonly store: Store
+  readonly log: Log
+  readonly oneTime: OneTime
+  readonly providers: Providers
+  readonly states: States
+  readonly targets: SafeTargets
+  readonly tickets: Tickets
+  readonly entry: Entry
+  readonly freeText: FreeText
+  readonly claims: Claims
+}
+
+type Posted = AuthorizationResponse & { readonly state: string }
+type SpaFlow = Extract<Flow, { readonly kind: 'spa' }>
+
+export class Callback {
+  readonly #parts: CallbackParts
+
+  constructor(parts: CallbackParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * By GET, from a provider that answers in the query.
+   *
+   * @throws ServiceError `bad_request` for a state that is not this browser's, now, for this provider; SignInRefusal.
+   */
+  async fromQuery(response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
+    const begun = await this.#consume(response.state, bringer)
+    if (this.#providerOf(begun).responseMode !== 'query') throw wrongState('the provider answers by a form')
+    return this.#end(begun, response, bringer)
+  }
+
+  /**
+   * By a form that the provider made the browser post. A cookie that keeps other sites out does not come with it, so
+   * where the state is bound to a browser the response is put by, and fetched by the GET that the answer leads to.
+   *
+   * @param name Of the provider, in the path.
+   * @returns the handle of what was put by, or the ending.
+   */
+  async fromForm(
+    name: string,
+    response: AuthorizationResponse,
+    bringer: Bringer,
+  ): Promise<Ending | { readonly kind: 'put-by'; readonly handle: string }> {
+    const { store, oneTime, states, providers } = this.#parts
+    const provider = providers.find(name)
+    if (provider === null || provider.responseMode !== 'form_post') {
+      throw new ServiceError('not_found', 'There is nothing at this address')
+    }
+    const { state } = response
+    if (state === undefined || !/^[\w-]{43}$/.test(state)) throw wrongState('there is none')
+    const begun = await states.peek(state, bringer.browser)
+    if (begun !== null) {
+      if (this.#providerOf(begun).kind !== provider.kind) throw wrongState('it belongs to another provider')
+      return this.#end(await this.#consume(state, bringer), response, bringer)
+    }
+    // Whether there is such a state at all, only the browser that began can tell.
+    const posted: Posted = { ...response, state }
+    const handle = await store.write((tx) =>
+      oneTime.create(tx, { purpose: 'form_post', data: posted, provider: provider.kind }),
+    )
+    return { kind: 'put-by', handle }
+  }
+
+  /** The GET that follows: what was put by, with the browser's cookie. */
+  async fromHandle(handle: string, bringer: Bringer): Promise<Ending> {
+    const { store, oneTime } = this.#parts
+    const posted = await store.write((tx) => oneTime.consume<Posted>(tx, { purpose: 'form_post', value: handle }))
+    if (posted === null) throw wrongState('nothing is put by under this handle')
+    const begun = await this.#consume(posted.data.state, bringer)
+    if (this.#providerOf(begun).kind !== posted.provider) throw wrongState('it belongs to another provider')
+    return this.#end(begun, posted.data, bringer)
+  }
+
+  async #consume(state: string | undefined, { browser }: Bringer): Promise<Begun> {
+    if (state === undefined) throw wrongState('there is none')
+    const begun = await this.#parts.states.consume(state, browser)
+    if (begun === null) throw wrongState('it is unknown, expired, used, or another browser’s')
+    return begun
+  }
+
+  #providerOf({ provider }: Begun): Provider {
+    const found = this.#parts.providers.find(provider)
+    if (found === null) throw wrongState('its provider is not configured any more')
+    return found
+  }
+
+  async #end(begun: Begun, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
+    const { flow } = begun
+    if (flow.kind === 'web') return this.#endOnWeb(begun, flow, response, bringer)
+    const target = this.#targetOf(begun, flow, bringer)
+    if (target === null) return this.#endInline(begun, flow, response, bringer)
+    try {
+      return await this.#endAtTarget(begun, flow, response, bringer, target)
+    } catch (error) {
+      return this.#redirectError(error, target, begun, response)
+    }
+  }
+
+  async #endOnWeb(
+    begun: Begun,
+    flow: Extract<Flow, { readonly kind: 'web' }>,
+    response: AuthorizationResponse,
+    bringer: Bringer,
+  ): Promise<Ending> {
+    const { entry, claims, freeText } = this.#parts
+    const person = await this.#personOf(begun, response)
+    const { expectedActorId, expectedIdentifier } = flow
+    const arrival: Arrival = {
+      ...this.#arrival(begun, person, bringer),
+      beganWith: 'web',
+      expectedActorId,
+      expectedIdentifier,
+      asksFirst: true,
+    }
+    const entering = await entry.enter(arrival)
+    switch (entering.kind) {
+      case 'entered':
+        return { kind: 'web', tokens: entering.tokens, redirect: this.#pathOf(flow.redirect) }
+      case 'address-needed':
+        return { kind: 'address-needed', session: await freeText.begin(this.#asking(begun, person), bringer.browser) }
+      case 'claim-needed': {
+        const { identifier } = entering
+        const waiting = { person, provider: arrival.provider, identifier, redirect: flow.redirect }
+        return { kind: 'claim-needed', claim: await claims.begin(waiting, bringer.browser) }
+      }
+      default:
+        return entering satisfies never
+    }
+  }
+
+  /** Judged again: what is allowed may have changed since. */
+  #pathOf(redirect: string | null): string | null {
+    return redirect === null ? null : this.#parts.targets.parsePath(redirect)
+  }
+
+  /** Null where the application reads the answer itself. A target that is not safe any more is the root of the service. */
+  #targetOf(begun: Begun, flow: SpaFlow, { wantsJson }: Bringer): string | null {
+    const { targets } = this.#parts
+    const provider = this.#providerOf(begun)
+    if (isMobile(provider) && provider.deepLink !== null) return provider.deepLink
+    return flow.target === null || wantsJson ? null : (targets.parse(flow.target) ?? targets.root)
+  }
+
+  async #endAtTarget(
+    begun: Begun,
+    flow: SpaFlow,
+    response: AuthorizationResponse,
+    bringer: Bringer,
+    target: string,
+  ): Promise<Ending> {
+    const { entry, freeText } = this.#parts
+    const code = codeOf(response)
+    const provider = this.#providerOf(begun)
+    const isTicket = (isMobile(provider) && provider.deepLink !== null) || begun.codeVerifier === null
+    if (isTicket) {
+      const ticket = await this.#parts.tickets.issue({
+        begun,
+        code,
+        ...optional('user', response.user),
+        ...optional('issuer', response.issuer),
+      })
+      return back(target, { ticket })
+    }
+    const person = await this.#personOf(begun, response)
+    const { trustType } = flow
+    const entering = await entry.enter({ ...this.#arrival(begun, person, bringer), beganWith: 'spa', trustType })
+    if (entering.kind === 'claim-needed') throw new Error('Nobody was to be asked')
+    if (entering.kind === 'address-needed') {
+      const session = await freeText.begin(this.#asking(begun, person), begun.isBound ? bringer.browser : null)
+      return back(target, { email_required: 'true', session, ...this.#proof(begun, response) })
+    }
+    const { tokens, actor } = entering
+    const session = await this.#handOver(
+      { tokens, delivery: flow.delivery, redirectUrl: redirectUrlOf(flow.returnPath, actor.id) },
+      begun.isBound && this.#parts.targets.isOwn(target) ? bringer.browser : null,
+    )
+    return {
+      ...back(target, { session, ...this.#proof(begun, response) }),
+      refreshFor: begun.isBound && flow.delivery === 'hybrid' ? tokens : null,
+    }
+  }
+
+  /**
+   * A state that no browser is bound to is good in any: the application compares it with the one that it was given, and
+   * so knows that the answer is to its own request.
+   */
+  #proof({ isBound }: Begun, { state }: AuthorizationResponse): Record<string, string> {
+    return isBound || state === undefined ? {} : { state }
+  }
+
+  async #handOver(session: SpaSession, browser: string | null): Promise<string> {
+    const { store, oneTime } = this.#parts
+    const bound = browser === null ? {} : { browser }
+    return store.write((tx) => oneTime.create(tx, { purpose: 'spa_session', data: session, ...bound }))
+  }
+
+  async #endInline(begun: Begun, flow: SpaFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
+    const { entry, freeText } = this.#parts
+    codeOf(response)
+    if (begun.codeVerifier === null) {
+      throw new ServiceError(
+        'bad_request',
+        'Cannot redeem the code here: its verifier is the application’s, which redeems it at /oauth/spa/token',
+      )
+    }
+    if (!begun.isBound && flow.delivery !== 'json') {
+      throw new ServiceError('bad_request', 'Cannot set cookies here: this browser did not begin the sign-in')
+    }
+    const person = await this.#personOf(begun, response)
+    const { trustType } = flow
+    const entering = await entry.enter({ ...this.#arrival(begun, person, bringer), beganWith: 'spa', trustType })
+    if (entering.kind === 'claim-needed') throw new Error('Nobody was to be asked')
+    if (entering.kind === 'address-needed') {
+      const session = await freeText.begin(this.#asking(begun, person), begun.isBound ? bringer.browser : null)
+      return { kind: 'address-needed', session }
+    }
+    const { tokens, actor } = entering
+    const redirectUrl = redirectUrlOf(flow.returnPath, actor.id)
+    return { kind: 'inline', tokens, delivery: flow.delivery, redirectUrl }
+  }
+
+  async #personOf(begun: Begun, response: AuthorizationResponse): Promise<Person> {
+    const code = codeOf(response)
+    const { codeVerifier, nonce } = begun
+    const exchange = {
+      code,
+      codeVerifier,
+      nonce,
+      ...optional('issuer', response.issuer),
+      ...optional('user', response.user),
+    }
+    return askProvider(this.#providerOf(begun).exchange(exchange))
+  }
+
+  #arrival(begun: Begun, person: Person, { device }: Bringer): Omit<Arrival, 'beganWith'> {
+    return { person, provider: this.#providerOf(begun).kind, device }
+  }
+
+  #asking(begun: Begun, person: Person): Parameters<FreeText['begin']>[0] {
+    const { kind, displayName } = this.#providerOf(begun)
+    return { person, provider: kind, displayName, flow: begun.flow }
+  }
+
+  /** An error of the provider joins the target's own query; ours takes its place. */
+  #redirectError(error: unknown, target: string, begun: Begun, response: AuthorizationResponse): Ending {
+    const state = this.#proof(begun, response)
+    if (error instanceof Cancelled) {
+      return merged(target, { error: error.errorCode, ...optional('error_description', error.description), ...state })
+    }
+    if (error instanceof SignInRefusal) {
+      this.#parts.log.info({ why: error.why, reason: error.detail.reason }, 'A sign-in was refused')
+      return back(target, { error: error.told.spa, error_description: error.message, ...state })
+    }
+    if (error instanceof ServiceError && error.status < 500) {
+      return back(target, { error: 'invalid_request', error_description: error.message, ...state })
+    }
+    this.#parts.log.error({ error }, 'A sign-in failed')
+    return back(target, { error: 'server_error', error_description: 'The service failed', ...state })
+  }
+}
+
+/** The provider says why it signed nobody in: mostly the person changed their mind. */
+class Cancelled extends ServiceError {
+  readonly errorCode: string
+  readonly description: string | undefined
+
+  constructor(code: string, description: string | undefined) {
+    super('bad_request', `Cannot sign you in: the provider says ${printable(code)}`)
+    this.errorCode = printable(code)
+    this.description = description === undefined ? undefined : printable(description)
+  }
+}
+
+function codeOf({ error, errorDescription, code }: AuthorizationResponse): string {
+  if (error !== undefined) throw new Cancelled(error, errorDescription)
+  if (code === undefined) throw new ServiceError('bad_request', 'Cannot sign you in: the provider sent no code')
+  return code
+}
+
+/** What somebody else chose is passed on as a short text of one line (RFC 6749 section 4.1.2.1). */
+function printable(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .slice(0, 300)
+}
+
+function back(target: string, query: Readonly<Record<string, string>>): Extract<Ending, { kind: 'redirect' }> {
+  const url = new URL(target)
+  url.search = new URLSearchParams(query).toString()
+  return { kind: 'redirect', location: url.href, refreshFor: null }
+}
+
+function merged(target: string, query: Readonly<Record<string, string>>): Extract<Ending, { kind: 'redirect' }> {
+  const url = new URL(target)
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  return { kind: 'redirect', location: url.href, refreshFor: null }
+}
+
+function isMobile({ name }: Provider): boolean {
+  return name.endsWith('-mobile')
+}
+
+function optional<K extends string>(key: K, value: string | undefined): { readonly [key in K]?: string } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [key in K]?: string }
+}
+
+function wrongState(reason: string): ServiceError {
+  return new ServiceError(
+    'bad_request',
+    'Cannot sign you in: this sign-in is not known here, took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
+    { reason: `The state is refused: ${reason}` },
+  )
+}

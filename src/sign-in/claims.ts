@@ -1,0 +1,131 @@
+/** A person who proved an identity that somebody has without proof decides: join that actor, or begin anew. */
+import { ServiceError } from '../errors.ts'
+import type { Actors } from '../actor/actors.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { sameSecret } from '../secret/hash.ts'
+import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
+import { open } from '../secret/sealed.ts'
+import type { Store } from '../store/store.ts'
+import type { IssuedTokens } from '../token/chain.ts'
+import type { OneTime } from '../token/one-time.ts'
+import { findUnclaimed, setAside } from './account-store.ts'
+import type { Accounts } from './accounts.ts'
+import type { Door, Entry } from './entry.ts'
+import type { Person } from './provider.ts'
+
+interface Waiting {
+  readonly person: Person
+  /** Kind of the provider. */
+  readonly provider: string
+  readonly identifier: string
+  readonly redirect: string | null
+}
+
+export interface ClaimsParts {
+  readonly store: Store
+  readonly oneTime: OneTime
+  readonly keyRing: KeyRing
+  readonly actors: Actors
+  readonly accounts: Accounts
+  readonly entry: Entry
+}
+
+/** Who answers the page. */
+export interface Claimant {
+  readonly claim: string
+  readonly browser: string | null
+  readonly device: string
+}
+
+export interface Claimed {
+  readonly tokens: IssuedTokens
+  readonly redirect: string | null
+}
+
+export class Claims {
+  readonly #parts: ClaimsParts
+
+  constructor(parts: ClaimsParts) {
+    this.#parts = parts
+  }
+
+  begin(waiting: Waiting, browser: string | null): Promise<string> {
+    const { store, oneTime } = this.#parts
+    const bound = browser === null ? {} : { browser }
+    return store.write((tx) => oneTime.create(tx, { purpose: 'claim', data: waiting, ...bound }))
+  }
+
+  /** For the page. @throws ServiceError `bad_request` for a claim that is not this browser's (any more). */
+  async look(claimant: Pick<Claimant, 'claim' | 'browser'>): Promise<{ identifier: string; canJoin: boolean }> {
+    const { identifier } = await this.#peek(claimant)
+    const unclaimed = await this.#parts.store.read((q) => findUnclaimed(q, identifier))
+    return { identifier, canJoin: unclaimed.length > 0 }
+  }
+
+  /**
+   * By the passphrase of the actor, which keeps everything that it has.
+   *
+   * @throws ServiceError `forbidden` for a wrong one, which leaves the claim as it is; SignInRefusal `rejected`.
+   */
+  async join(claimant: Claimant, passphrase: string): Promise<Claimed> {
+    const { entry, accounts, store } = this.#parts
+    const waiting = await this.#peek(claimant)
+    const { identifier, person, provider, redirect } = waiting
+    const unclaimed = await store.read((q) => findUnclaimed(q, identifier))
+    const chosen = unclaimed.filter((actor) => sameSecret(passphrase, this.#passphraseOf(actor)))[0]
+    if (chosen === undefined) throw new ServiceError('forbidden', 'Cannot join the actor: the passphrase is wrong')
+    const door: Door = {
+      actor: { id: chosen.id, creator: identifier },
+      isNew: false,
+      identifier,
+      address: identifier.includes('@') ? identifier : null,
+      isProven: true,
+      prepare: async (tx) => {
+        await this.#consume(tx, claimant)
+        await setAside(tx, identifier, chosen.id)
+        const account = { actorId: chosen.id, identifier, verified: true, subject: null }
+        if (!(await accounts.insert(tx, account))) throw over()
+      },
+    }
+    const settled = await entry.settle({ person, provider, beganWith: 'web', device: claimant.device }, door)
+    if (settled === null) throw over()
+    return { tokens: settled.issued, redirect }
+  }
+
+  /** Whoever has the identifier without proof makes room. */
+  async beginAnew(claimant: Claimant): Promise<Claimed> {
+    const { entry, store } = this.#parts
+    const { person, provider, redirect } = await store.write((tx) => this.#consume(tx, claimant))
+    const entering = await entry.enter({ person, provider, beganWith: 'web', device: claimant.device })
+    if (entering.kind !== 'entered') throw new Error('A proven identity was asked about again')
+    return { tokens: entering.tokens, redirect }
+  }
+
+  #passphraseOf({ id, passphrase }: { readonly id: string; readonly passphrase: Parameters<typeof open>[1] }): string {
+    return open(this.#parts.keyRing, passphrase, bindingOf(actorPassphrase, id))
+  }
+
+  async #peek(claimant: Pick<Claimant, 'claim' | 'browser'>): Promise<Waiting> {
+    const { store, oneTime } = this.#parts
+    const found = await store.read((q) => oneTime.peek<Waiting>(q, presented(claimant)))
+    if (found === null) throw over()
+    return found.data
+  }
+
+  async #consume(tx: Parameters<OneTime['consume']>[0], claimant: Claimant): Promise<Waiting> {
+    const found = await this.#parts.oneTime.consume<Waiting>(tx, presented(claimant))
+    if (found === null) throw over()
+    return found.data
+  }
+}
+
+function presented({ claim, browser }: Pick<Claimant, 'claim' | 'browser'>): Parameters<OneTime['peek']>[1] {
+  return { purpose: 'claim', value: claim, ...(browser === null ? {} : { browser }) }
+}
+
+function over(): ServiceError {
+  return new ServiceError(
+    'bad_request',
+    'Cannot go on with this sign-in: it took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
+  )
+}

@@ -1,0 +1,282 @@
+/** From a person whom a provider knows to an actor and a session: everything that signs somebody in ends here. */
+import type { Actor } from '../actor/actor.ts'
+import type { Actors } from '../actor/actors.ts'
+import type { ActorHandle } from '../app/actor-handle.ts'
+import { fireForConsent } from '../app/events.ts'
+import type { Registry } from '../app/registry.ts'
+import { ServiceError } from '../errors.ts'
+import type { Log } from '../observe/log.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import type { Beginning, IssuedTokens } from '../token/chain.ts'
+import type { Tokens } from '../token/tokens.ts'
+import { type Account, findAccounts, isTaken, setAside } from './account-store.ts'
+import type { Accounts } from './accounts.ts'
+import { type Identity, type IdentityMode, identityOf, userInfoOf } from './identity.ts'
+import { ensureInteractiveTrust } from './interactive-trust.ts'
+import type { Person } from './provider.ts'
+import { SignInRefusal } from './refusal.ts'
+
+export interface EntryParts {
+  readonly store: Store
+  readonly registry: Registry
+  readonly keyRing: KeyRing
+  readonly log: Log
+  readonly now: () => number
+  readonly actors: Actors
+  readonly accounts: Accounts
+  readonly tokens: Tokens
+  readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
+  readonly mode: IdentityMode
+}
+
+/** Who comes, from where, and what for. */
+export interface Arrival {
+  readonly person: Person
+  /** Kind of the provider. */
+  readonly provider: string
+  readonly beganWith: Beginning
+  /** In words. */
+  readonly device: string
+  /** The id_token that a native application showed. */
+  readonly assertion?: string
+  /** Whose sign-in it has to be. */
+  readonly expectedActorId?: string | null
+  readonly expectedIdentifier?: string | null
+  /** The kind of relationship that an AI client asks for. */
+  readonly trustType?: string | null
+  /** An actor that has the identifier without proof is asked about, where there is somebody to ask; else it makes room. */
+  readonly asksFirst?: boolean
+}
+
+export interface Entered {
+  readonly kind: 'entered'
+  readonly actor: Pick<Actor, 'id' | 'creator'>
+  readonly tokens: IssuedTokens
+}
+
+export type Entering =
+  | Entered
+  /** The provider vouches for no address: the person is asked for one. */
+  | { readonly kind: 'address-needed' }
+  /** Somebody has the identifier without proof. */
+  | { readonly kind: 'claim-needed'; readonly identifier: string }
+
+/** What is stored besides the account, in the transaction that ends a sign-in. */
+export type Besides<T> = (tx: Transaction, actorId: string) => Promise<T>
+
+/** The actor that somebody enters, and how far that is proven. */
+export interface Door {
+  readonly actor: Pick<Actor, 'id' | 'creator'>
+  readonly isNew: boolean
+  readonly identifier: string
+  readonly address: string | null
+  readonly isProven: boolean
+  /** What has to be done first, in the transaction that stores the sign-in. */
+  readonly prepare?: (tx: Transaction) => Promise<void>
+}
+
+type Proven = Extract<Identity, { readonly kind: 'proven' }>
+
+/** Another sign-in of the same person may come first, or take its actor back; each round has a winner. */
+const mostRounds = 20
+
+export class Entry {
+  readonly #parts: EntryParts
+
+  constructor(parts: EntryParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * @throws SignInRefusal and then nothing is stored, and an actor that was made for it is gone again.
+   */
+  async enter(arrival: Arrival): Promise<Entering> {
+    const { person, trustType = null } = arrival
+    const identity = identityOf(person, this.#parts.mode, trustType !== null)
+    if (identity.kind === 'unknown') throw new SignInRefusal('lookup_failed')
+    for (let round = 0; round < mostRounds; round += 1) {
+      const door = await this.#find(arrival, identity)
+      if (door === null) continue
+      if (door.kind !== 'open') return door
+      const tokens = await this.settle(arrival, door.door)
+      if (tokens !== null) return { kind: 'entered', actor: door.door.actor, tokens: tokens.issued }
+    }
+    throw new ServiceError('store_unavailable', 'Cannot sign you in now: too many others try the same', {
+      retryAfterSeconds: 1,
+    })
+  }
+
+  async #find(
+    arrival: Arrival,
+    identity: Exclude<Identity, { kind: 'unknown' }>,
+  ): Promise<Exclude<Entering, Entered> | { readonly kind: 'open'; readonly door: Door } | null> {
+    const identifier = identity.kind === 'proven' ? identity.identifier : null
+    const subject = arrival.person.stableId
+    const found = await this.#parts.store.read((q) => findAccounts(q, identifier, subject))
+    const account = accountOf(found, identifier, subject, this.#parts.mode)
+    refuseOthers(arrival, account, identifier)
+    if (account !== null) return { kind: 'open', door: doorTo(account, identity) }
+    if (identity.kind === 'missing') {
+      if (arrival.trustType !== undefined && arrival.trustType !== null) throw new SignInRefusal('no_address')
+      return { kind: 'address-needed' }
+    }
+    await this.#refuseForeignActor(arrival, identity)
+    if (arrival.asksFirst === true && (await this.#parts.store.read((q) => isTaken(q, identity.identifier)))) {
+      return { kind: 'claim-needed', identifier: identity.identifier }
+    }
+    const actor = await this.#make(identity, subject)
+    return actor === null ? null : { kind: 'open', door: { actor, isNew: true, isProven: true, ...identity } }
+  }
+
+  /** An actor that nobody proved to own yet may turn out to be this person's. */
+  async #refuseForeignActor({ expectedActorId = null }: Arrival, { identifier }: Proven): Promise<void> {
+    if (expectedActorId === null) return
+    const actor = await this.#parts.actors.find(expectedActorId)
+    if (actor?.creator !== identifier) throw new SignInRefusal('other_identity')
+  }
+
+  /** The first actor of a proven identity. Null when another sign-in made it first. */
+  async #make({ identifier, address }: Proven, subject: string): Promise<Actor | null> {
+    const { actors, accounts } = this.#parts
+    const draft = actors.draft(identifier)
+    return this.write(`sign-in ${identifier}`, async (tx) => {
+      await setAside(tx, identifier)
+      const isFirst =
+        (await actors.insertDraft(tx, draft)) &&
+        (await accounts.insert(tx, {
+          actorId: draft.id,
+          identifier,
+          verified: true,
+          subject: address === null || this.#parts.mode === 'provider' ? subject : null,
+        }))
+      if (!isFirst) throw new LostRace()
+      return draft
+    })
+  }
+
+  /** A transaction that gives up without a trace where it throws `LostRace`: null then. */
+  async write<T>(turn: string, work: (tx: Transaction) => Promise<T>): Promise<T | null> {
+    try {
+      return await this.#parts.store.write(work, turn)
+    } catch (error) {
+      if (error instanceof LostRace) return null
+      throw error
+    }
+  }
+
+  /**
+   * Asks the application, stores what sign-in stores, and begins the session. An actor that was made for this is gone
+   * again when it does not come to that.
+   *
+   * @returns null when the actor went meanwhile.
+   * @throws SignInRefusal `rejected`
+   */
+  async settle(arrival: Arrival, door: Door): Promise<{ readonly issued: IssuedTokens; readonly besides: null } | null>
+  async settle<T>(
+    arrival: Arrival,
+    door: Door,
+    besides: Besides<T>,
+  ): Promise<{ readonly issued: IssuedTokens; readonly besides: T } | null>
+  async settle<T>(
+    arrival: Arrival,
+    door: Door,
+    besides?: Besides<T>,
+  ): Promise<{ readonly issued: IssuedTokens; readonly besides: T | null } | null> {
+    const { actor, isNew } = door
+    const { actors, log } = this.#parts
+    try {
+      if (isNew) await actors.announce(actor)
+      if (!(await this.#isAccepted(arrival, door))) throw new SignInRefusal('rejected')
+      return await this.#store(arrival, door, besides)
+    } catch (error) {
+      if (!isNew) {
+        if (error instanceof ServiceError && error.code === 'actor_not_found') return null
+        throw error
+      }
+      await actors.withdraw(actor.id).catch((cause: unknown) => {
+        // The next sign-in of this person finds it and goes on from there.
+        log.error({ error: cause, actorId: actor.id }, 'An actor whose sign-in failed could not be taken back')
+      })
+      throw error
+    }
+  }
+
+  #isAccepted({ person, assertion }: Arrival, { actor, identifier, address, isProven }: Door): Promise<boolean> {
+    const { registry, log, handleOf } = this.#parts
+    return fireForConsent(registry, log, 'oauth_success', {
+      actor: handleOf(actor),
+      email: identifier,
+      access_token: person.tokens?.access_token ?? '',
+      token_data: { ...(person.tokens ?? { id_token: assertion }) },
+      user_info: userInfoOf(person, isProven ? address : null),
+    })
+  }
+
+  #store<T>(
+    { person, provider, beganWith, device, trustType = null }: Arrival,
+    { actor, identifier, address, isProven, prepare }: Door,
+    besides?: Besides<T>,
+  ): Promise<{ readonly issued: IssuedTokens; readonly besides: T | null }> {
+    const { store, accounts, tokens, keyRing, now } = this.#parts
+    return store.writeActor(actor.id, async (tx) => {
+      await prepare?.(tx)
+      await accounts.record(tx, actor.id, { provider, person, address, isProven })
+      if (trustType !== null && address !== null) {
+        const wanted = { actorId: actor.id, address, relationship: trustType, now: now() }
+        await ensureInteractiveTrust(tx, keyRing, wanted)
+      }
+      const done = besides === undefined ? null : await besides(tx, actor.id)
+      return {
+        issued: await tokens.startSession(tx, { actorId: actor.id, identifier, beganWith, device }),
+        besides: done,
+      }
+    })
+  }
+}
+
+/** Thrown to roll back: another sign-in committed first. */
+export class LostRace extends Error {}
+
+/**
+ * The account that this person may enter. One that has the identifier without proof is entered only by whoever made it
+ * at the same provider.
+ */
+function accountOf(
+  found: readonly Account[],
+  identifier: string | null,
+  subject: string,
+  mode: IdentityMode,
+): Account | null {
+  const bySubject = found.find((account) => account.subject === subject) ?? null
+  const byIdentifier =
+    found.find((account) => account.identifier === identifier && (account.verified || account.subject === subject)) ??
+    null
+  return mode === 'provider' ? (bySubject ?? byIdentifier) : (byIdentifier ?? bySubject)
+}
+
+function doorTo(account: Account, identity: Exclude<Identity, { kind: 'unknown' }>): Door {
+  const isSame = identity.kind === 'proven' && identity.identifier === account.identifier
+  return {
+    actor: { id: account.actorId, creator: account.creator },
+    isNew: false,
+    identifier: account.identifier,
+    address: identity.kind === 'proven' ? identity.address : null,
+    isProven: isSame || account.verified,
+  }
+}
+
+/** A sign-in that was begun for one identity does not end with another; judged before anything is made. */
+function refuseOthers(
+  { expectedActorId = null, expectedIdentifier = null }: Arrival,
+  account: Account | null,
+  identifier: string | null,
+): void {
+  const identifiers = [identifier, account?.identifier ?? null].filter((known) => known !== null)
+  const isOtherIdentifier =
+    expectedIdentifier !== null && identifiers.length > 0 && !identifiers.includes(expectedIdentifier)
+  // An actor without an account is judged by its creator, once it is known that nobody else is meant.
+  const isOtherActor =
+    expectedActorId !== null && (account === null ? identifier === null : account.actorId !== expectedActorId)
+  if (isOtherActor || isOtherIdentifier) throw new SignInRefusal('other_identity')
+}

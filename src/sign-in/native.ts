@@ -1,0 +1,103 @@
+/** What applications redeem for tokens: a code, a ticket, or an assertion that they got from the provider (wire, 2.14.1). */
+import { ServiceError } from '../errors.ts'
+import type { Store } from '../store/store.ts'
+import type { Beginning, IssuedTokens } from '../token/chain.ts'
+import type { OneTime } from '../token/one-time.ts'
+import type { Arrival, Entry } from './entry.ts'
+import type { Provider, Providers } from './provider.ts'
+import { askProvider, SignInRefusal } from './refusal.ts'
+import type { Tickets } from './tickets.ts'
+
+export interface NativeParts {
+  readonly store: Store
+  readonly oneTime: OneTime
+  readonly providers: Providers
+  readonly tickets: Tickets
+  readonly entry: Entry
+}
+
+export interface PresentedCode {
+  /** Name of the provider; the default one's unless given. */
+  readonly provider: string | undefined
+  readonly code: string
+  /** As it was sent when the code was asked for; the provider's own unless given. */
+  readonly redirectUri: string | undefined
+  readonly codeVerifier: string | undefined
+  readonly device: string
+}
+
+export interface PresentedAssertion {
+  readonly provider: string
+  readonly assertion: string
+  readonly nonce: string
+  readonly device: string
+}
+
+/** All of them throw ServiceError `bad_request` for what cannot be redeemed, and SignInRefusal. */
+export class Native {
+  readonly #parts: NativeParts
+
+  constructor(parts: NativeParts) {
+    this.#parts = parts
+  }
+
+  async redeemCode({ provider: name, code, redirectUri, codeVerifier, device }: PresentedCode): Promise<IssuedTokens> {
+    const provider = requireProvider(this.#parts.providers, name)
+    if (codeVerifier === undefined && needsVerifier(provider, redirectUri)) {
+      throw new ServiceError('bad_request', 'invalid_request: code_verifier is missing')
+    }
+    const person = await askProvider(
+      provider.exchange({
+        code,
+        codeVerifier: codeVerifier ?? null,
+        nonce: null,
+        ...(redirectUri === undefined ? {} : { redirectUri }),
+      }),
+    )
+    const beganWith = provider.platform === 'any' ? 'mobile' : 'spa'
+    return this.#enter({ person, provider: provider.kind, device, beganWith })
+  }
+
+  async redeemTicket(ticket: string, codeVerifier: string | undefined, device: string): Promise<IssuedTokens> {
+    const redeemed = await this.#parts.tickets.redeem(ticket, codeVerifier)
+    return this.#enter({ ...redeemed, device, beganWith: 'mobile' satisfies Beginning })
+  }
+
+  /** An assertion is good once: it is marked before anybody is signed in by it. */
+  async redeemAssertion({ provider: name, assertion, nonce, device }: PresentedAssertion): Promise<IssuedTokens> {
+    const { store, oneTime, providers } = this.#parts
+    const provider = requireProvider(providers, name)
+    if (!provider.takesAssertions) {
+      throw new ServiceError('bad_request', `invalid_request: the provider ${provider.name} takes no assertions`)
+    }
+    const { person, fingerprint, until } = await askProvider(provider.verifyAssertion(assertion, nonce))
+    const isFirst = await store.write((tx) => oneTime.markSeen(tx, { purpose: 'assertion', fingerprint, until }))
+    if (!isFirst) throw new ServiceError('bad_request', 'invalid_grant: the assertion was used before')
+    return this.#enter({ person, provider: provider.kind, device, beganWith: 'native', assertion })
+  }
+
+  async #enter(arrival: Arrival): Promise<IssuedTokens> {
+    const entering = await this.#parts.entry.enter(arrival)
+    if (entering.kind !== 'entered') throw new SignInRefusal('no_address')
+    return entering.tokens
+  }
+}
+
+/** @throws ServiceError `bad_request` */
+export function requireProvider(providers: Providers, name: string | undefined): Provider {
+  const provider = name === undefined ? (providers.all[0] ?? null) : providers.find(name)
+  if (provider === null) {
+    throw new ServiceError(
+      'bad_request',
+      name === undefined
+        ? 'Cannot sign in: no provider is configured'
+        : 'invalid_request: the provider is not known here',
+    )
+  }
+  return provider
+}
+
+/** Whoever else gets the address of an application on the same device could redeem the code as well (RFC 8252 section 6). */
+function needsVerifier({ name }: Provider, redirectUri: string | undefined): boolean {
+  return /-(mobile|native)$/.test(name) || (redirectUri !== undefined && !/^https?:/i.test(redirectUri))
+}

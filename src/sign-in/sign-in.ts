@@ -1,0 +1,170 @@
+/** Sign-in through external providers: joins its parts, and begins what a callback ends. */
+import type { Actors } from '../actor/actors.ts'
+import { parseAddress } from '../actor/address.ts'
+import { ServiceError } from '../errors.ts'
+import type { TrustTypes } from '../permission/trust-types.ts'
+import type { OneTime } from '../token/one-time.ts'
+import type { Accounts } from './accounts.ts'
+import { Callback } from './callback.ts'
+import { Claims } from './claims.ts'
+import { Entry, type EntryParts } from './entry.ts'
+import type { Delivery } from './flow.ts'
+import { FreeText } from './free-text.ts'
+import { Native, requireProvider } from './native.ts'
+import type { Provider, Providers } from './provider.ts'
+import { askProvider } from './refusal.ts'
+import { SafeTargets } from './safe-target.ts'
+import { States } from './states.ts'
+import { Tickets } from './tickets.ts'
+import { Verification } from './verification.ts'
+
+export interface SignInParts extends EntryParts {
+  readonly oneTime: OneTime
+  readonly actors: Actors
+  readonly accounts: Accounts
+  readonly providers: Providers
+  readonly trustTypes: TrustTypes
+  readonly baseUrl: string
+  /** Of single-page applications elsewhere. */
+  readonly redirectOrigins: readonly string[]
+  readonly isDevelopment: boolean
+}
+
+export interface OnWeb {
+  /** The default provider's unless given. */
+  readonly provider: string | undefined
+  /** Where to go afterwards: a path of this host. */
+  readonly redirect: string | undefined
+  /** The actor whose page was asked for. */
+  readonly actorId: string | undefined
+  /** The address that was typed. */
+  readonly hint: string | undefined
+  /** The browser's mark. */
+  readonly browser: string
+}
+
+export interface ForApplication {
+  readonly provider: string | undefined
+  readonly target: string | undefined
+  readonly returnPath: string
+  readonly delivery: Delivery
+  readonly trustType: string | undefined
+  /** The application's own; the service keeps the verifier unless given. */
+  readonly codeChallenge: string | undefined
+  /** The mark of the browser that will come back, where it is known to be this one. */
+  readonly browser: string | null
+}
+
+export interface BegunForApplication {
+  readonly authorizationUrl: string
+  readonly state: string
+  readonly provider: string
+  readonly codeChallenge: string
+}
+
+export class SignIn {
+  readonly providers: Providers
+  readonly callback: Callback
+  readonly native: Native
+  readonly freeText: FreeText
+  readonly verification: Verification
+  readonly claims: Claims
+  readonly targets: SafeTargets
+  readonly accounts: Accounts
+  readonly #trustTypes: TrustTypes
+  readonly #states: States
+
+  constructor(parts: SignInParts) {
+    const { store, oneTime, providers } = parts
+    const entry = new Entry(parts)
+    this.providers = providers
+    this.accounts = parts.accounts
+    this.targets = new SafeTargets(parts.baseUrl, parts.redirectOrigins, providers.all)
+    this.verification = new Verification(parts)
+    this.freeText = new FreeText({ ...parts, entry, verification: this.verification })
+    this.claims = new Claims({ ...parts, entry })
+    const tickets = new Tickets(parts)
+    this.native = new Native({ store, oneTime, providers, tickets, entry })
+    this.#trustTypes = parts.trustTypes
+    this.#states = new States(store, oneTime)
+    this.callback = new Callback({
+      ...parts,
+      states: this.#states,
+      targets: this.targets,
+      tickets,
+      entry,
+      freeText: this.freeText,
+      claims: this.claims,
+    })
+  }
+
+  /**
+   * @returns where the browser goes.
+   * @throws ServiceError `bad_request` for an unknown provider or an unsafe redirect, SignInRefusal.
+   */
+  async beginOnWeb({ provider: name, redirect, actorId, hint, browser }: OnWeb): Promise<string> {
+    const provider = requireProvider(this.providers, name)
+    const path = redirect === undefined ? null : this.targets.parsePath(redirect)
+    if (redirect !== undefined && path === null) {
+      throw new ServiceError('bad_request', 'Cannot begin the sign-in: redirect is not an address of this service')
+    }
+    const address = hint === undefined ? null : parseAddress(hint)
+    const state = await this.#states.begin({
+      flow: {
+        kind: 'web',
+        redirect: path,
+        expectedActorId: actorId ?? null,
+        expectedIdentifier: address,
+      },
+      provider: provider.name,
+      browser,
+    })
+    return authorizationUrl(provider, state, address)
+  }
+
+  /** @throws ServiceError `bad_request` for what may not be asked for, SignInRefusal. */
+  async beginForApplication(asked: ForApplication): Promise<BegunForApplication> {
+    const provider = requireProvider(this.providers, asked.provider)
+    const { delivery, returnPath, trustType, browser, codeChallenge } = asked
+    const target = asked.target === undefined ? null : this.targets.parse(asked.target)
+    if (asked.target !== undefined && target === null) {
+      throw new ServiceError(
+        'bad_request',
+        'Cannot begin the sign-in: redirect_uri is neither here nor at a place that is configured',
+      )
+    }
+    if (this.targets.parsePath(returnPath.replaceAll('{actor_id}', 'actor')) === null) {
+      throw new ServiceError('bad_request', 'Cannot begin the sign-in: return_path is not a path of this service')
+    }
+    if (trustType !== undefined && !this.#mayBeAskedFor(trustType)) {
+      throw new ServiceError('bad_request', 'Cannot begin the sign-in: trust_type is none that may be asked for')
+    }
+    const state = await this.#states.begin({
+      flow: { kind: 'spa', target, returnPath, delivery, trustType: trustType ?? null },
+      provider: provider.name,
+      browser,
+      ...(codeChallenge === undefined ? {} : { codeChallenge }),
+    })
+    return {
+      authorizationUrl: await authorizationUrl(provider, state, null),
+      state: state.state,
+      provider: provider.name,
+      codeChallenge: state.codeChallenge,
+    }
+  }
+
+  /** A kind of relationship that waits for the owner is not to be had by asking. */
+  #mayBeAskedFor(trustType: string): boolean {
+    const found = this.#trustTypes.find(trustType)
+    return found !== null && found !== undefined && found.neverAutoApproved !== true
+  }
+}
+
+function authorizationUrl(
+  provider: Provider,
+  { state, nonce, codeChallenge }: Awaited<ReturnType<States['begin']>>,
+  loginHint: string | null,
+): Promise<string> {
+  const hint = loginHint === null ? {} : { loginHint }
+  return askProvider(provider.authorizationUrl({ state, nonce, codeChallenge, ...hint }))
+}

@@ -1,0 +1,160 @@
+/** Links that verify an address: sent to it by the application, good once, for a day. */
+import type { Actor } from '../actor/actor.ts'
+import type { ActorHandle } from '../app/actor-handle.ts'
+import { fire } from '../app/events.ts'
+import type { Registry } from '../app/registry.ts'
+import { ServiceError } from '../errors.ts'
+import type { Log } from '../observe/log.ts'
+import { hashSecret, sameSecret } from '../secret/hash.ts'
+import type { Queries, Store, Transaction } from '../store/store.ts'
+import { lifetimes, type OneTime } from '../token/one-time.ts'
+import { type Account, findAccount, updateAccount } from './account-store.ts'
+
+export interface VerificationParts {
+  readonly store: Store
+  readonly registry: Registry
+  readonly oneTime: OneTime
+  readonly log: Log
+  readonly now: () => number
+  readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
+  readonly baseUrl: string
+  /** Shows the link in the log where the application sends none. */
+  readonly isDevelopment: boolean
+}
+
+interface Link {
+  readonly address: string
+  /** Unix milliseconds. The record is kept longer, so that a late visitor is told so. */
+  readonly validUntil: number
+  /** Hash of the mark of the browser where the address was typed; null where no browser was. */
+  readonly browser: string | null
+}
+
+/** Who follows the link. */
+export interface Follower {
+  readonly token: string
+  /** The actor that the path names, where it names one. */
+  readonly actorId?: string
+  readonly browser: string | null
+  /** The actor whose session the visitor has. */
+  readonly signedInTo: string | null
+}
+
+export interface Verified {
+  readonly actor: Pick<Actor, 'id' | 'creator'>
+  readonly address: string
+}
+
+export class Verification {
+  readonly #parts: VerificationParts
+
+  constructor(parts: VerificationParts) {
+    this.#parts = parts
+  }
+
+  /** @returns the token of the link. */
+  issue(tx: Transaction, actorId: string, address: string, browser: string | null): Promise<string> {
+    const lifetimeSeconds = lifetimes.email_verification
+    const link: Link = {
+      address,
+      validUntil: this.#parts.now() + lifetimeSeconds * 1000,
+      browser: browser === null ? null : hashSecret(browser),
+    }
+    return this.#parts.oneTime.create(tx, {
+      purpose: 'email_verification',
+      data: link,
+      actorId,
+      lifetimeSeconds: 2 * lifetimeSeconds,
+    })
+  }
+
+  /** The application sends the link; in development, where it does not, whoever reads the log goes on from there. */
+  async announce(actor: Pick<Actor, 'id' | 'creator'>, address: string, token: string): Promise<void> {
+    const { registry, log, handleOf, baseUrl, isDevelopment } = this.#parts
+    const url = `${baseUrl}/oauth/email?verify=${token}`
+    if (registry.eventHandlers('email_verification_required').length === 0) {
+      if (isDevelopment) log.info({ actorId: actor.id, url }, 'Open this address to verify the e-mail address')
+      else
+        log.warn(
+          { actorId: actor.id },
+          'Nobody sends the verification link: email_verification_required has no handler',
+        )
+      return
+    }
+    const event = { actor: handleOf(actor), email: address, verification_url: url, token }
+    await fire(registry, log, 'email_verification_required', event)
+  }
+
+  /** Another link for an address that waits. @throws ServiceError `bad_request` when none does. */
+  async resend(actor: Pick<Actor, 'id' | 'creator'>, browser: string | null): Promise<void> {
+    const { address, token } = await this.#parts.store.writeActor(actor.id, async (tx) => {
+      const account = await findAccount(tx, actor.id)
+      const waiting = account?.fields['email_verified'] === 'false' ? account.fields['email'] : undefined
+      if (waiting === undefined) {
+        throw new ServiceError('bad_request', 'Cannot send a verification link: no address waits for one')
+      }
+      return { address: waiting, token: await this.issue(tx, actor.id, waiting, browser) }
+    })
+    await this.announce(actor, address, token)
+  }
+
+  /**
+   * What following the link would verify; changes nothing.
+   *
+   * @throws ServiceError `forbidden` for a link that is unknown, used or another actor's, `gone` for one of long ago.
+   */
+  async look({ token, actorId }: Pick<Follower, 'token' | 'actorId'>): Promise<Verified> {
+    const { account, link } = await this.#parts.store.read(async (q) => this.#find(q, { token, actorId }))
+    return { actor: { id: account.actorId, creator: account.creator }, address: link.address }
+  }
+
+  /**
+   * Verifies the address. Only where the follower is known to be the one who typed it, it proves the identity as well: a
+   * stranger may have typed it, and the owner of the address follow the link in good faith.
+   *
+   * @throws ServiceError as `look` does.
+   */
+  async follow(follower: Follower): Promise<Verified> {
+    const { store, oneTime, registry, log, handleOf, now } = this.#parts
+    const { actor } = await this.look(follower)
+    const address = await store.writeActor(actor.id, async (tx) => {
+      const { account, link } = await this.#find(tx, follower)
+      const presented = { purpose: 'email_verification', value: follower.token } as const
+      if ((await oneTime.consume(tx, presented)) === null) throw unknownLink()
+      const seconds = String(Math.floor(now() / 1000))
+      await updateAccount(tx, {
+        ...account,
+        verified: account.verified || isSameAs(follower, account, link),
+        fields: { ...account.fields, email_verified: 'true', email_verified_at: seconds },
+      })
+      return link.address
+    })
+    await fire(registry, log, 'email_verified', { actor: handleOf(actor), email: address })
+    return { actor, address }
+  }
+
+  async #find(
+    q: Queries,
+    { token, actorId }: { readonly token: string; readonly actorId?: string | undefined },
+  ): Promise<{ account: Account; link: Link }> {
+    const found = await this.#parts.oneTime.peek<Link>(q, { purpose: 'email_verification', value: token })
+    if (found?.actorId === undefined || found.actorId === null) throw unknownLink()
+    if (actorId !== undefined && found.actorId !== actorId) throw unknownLink()
+    if (found.data.validUntil < this.#parts.now()) {
+      throw new ServiceError('gone', 'Cannot verify the address: the link was good for a day, and that is over')
+    }
+    const account = await findAccount(q, found.actorId)
+    // Somebody proved to own the address meanwhile, and this actor made room.
+    if (account === null || account.identifier !== found.data.address) throw unknownLink()
+    return { account, link: found.data }
+  }
+}
+
+function isSameAs({ browser, signedInTo }: Follower, account: Account, link: Link): boolean {
+  const isSameBrowser = browser !== null && link.browser !== null && sameSecret(hashSecret(browser), link.browser)
+  return isSameBrowser || signedInTo === account.actorId
+}
+
+function unknownLink(): ServiceError {
+  return new ServiceError('forbidden', 'Cannot verify the address: the link is not known, or was used before')
+}

@@ -1,0 +1,43 @@
+/** Somebody has this person's identity without proof: the person joins that actor by its passphrase, or begins anew. */
+import { html } from 'hono/html'
+import { page } from './layout.ts'
+import type { ClaimValues } from './sign-in-values.ts'
+import type { Html } from './values.ts'
+
+export function claimPage(values: ClaimValues): Html {
+  const isWrong = values.error !== null
+  return page(
+    { ...values, title: isWrong ? 'Not done: Which actor is yours?' : 'Which actor is yours?' },
+    html`
+<section class="card">
+<h1>Which actor is yours?</h1>
+<p class="lead">You showed that <strong>${values.email}</strong> is yours. Somebody made an actor under that name before, without showing it.</p>
+${isWrong ? html`<p class="error" role="alert" id="error">${values.error}</p>` : ''}
+${values.can_join ? join(values) : ''}
+<form method="post" action="${values.action}">
+<input type="hidden" name="claim" value="${values.claim}">
+<input type="hidden" name="choice" value="anew">
+<button type="submit">Begin with a new actor</button>
+</form>
+</section>
+<section class="notes">
+<h2>What happens to the other one?</h2>
+<p>${
+      values.can_join
+        ? 'If you made it, its passphrase opens it here, with everything in it. '
+        : 'If you made it by typing this address, open the link that was sent to you, in the browser where you typed it, before you sign in here again. '
+    }If you begin anew, it stays with whoever made it, under another name, and never sees what you do.</p>
+</section>`,
+  )
+}
+
+function join(values: ClaimValues): Html {
+  return html`<form method="post" action="${values.action}">
+<input type="hidden" name="claim" value="${values.claim}">
+<input type="hidden" name="choice" value="join">
+<label for="passphrase">It is mine, and this is its passphrase</label>
+<input id="passphrase" name="passphrase" type="password" autocomplete="current-password" required maxlength="512"${values.error === null ? '' : html` aria-invalid="true" aria-describedby="error" autofocus`}>
+<button type="submit">Open it</button>
+</form>
+`
+}
