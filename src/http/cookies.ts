@@ -31,6 +31,11 @@ export function sessionCookie({ accessToken, expiresIn }: Pick<IssuedTokens, 'ac
   return cookie(sessionCookieName, accessToken, expiresIn)
 }
 
+/** Takes the cookie of a session that is over away. */
+export function endedSessionCookie(): string {
+  return cookie(sessionCookieName, '', 0)
+}
+
 export function refreshCookie({
   refreshToken,
   refreshExpiresIn,

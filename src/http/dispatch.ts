@@ -32,6 +32,7 @@ import {
 } from './route.ts'
 import { type Match, RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
+import { toLogin, toSignIn, withoutDeadCookie } from './to-sign-in.ts'
 import { lazily, type Trace } from './trace.ts'
 
 export type Handle = (request: Incoming) => Promise<Answer>
@@ -178,17 +179,18 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
         parts.contacts.answered(known, connectedVia(route))
         return answer
       } catch (error) {
-        if (credential.kind === 'none' && isBrowser && isLackOfRights(error)) return toSignIn()
+        if (credential.kind === 'none' && isBrowser && isLackOfRights(error)) return toSignIn(exchange)
         throw error
       }
     }
-    if (credential.kind === 'none' && isBrowser) return toSignIn()
+    if (credential.kind === 'none' && isBrowser) return route.signsIn === true ? toLogin({ parts }) : toSignIn(exchange)
     let caller: Caller
     try {
       caller = await callerOf(credential, actor, route, exchange, context)
       refuseUnlessAllowed(route, exchange, caller)
     } catch (error) {
-      if (isBrowser && route.signsIn === true && isLackOfRights(error)) return toSignIn()
+      if (isBrowser && route.signsIn === true && isLackOfRights(error))
+        return withoutDeadCookie(toLogin({ parts }), credential, exchange)
       throw error
     }
     const answer = await route.handler({ ...exchange, actor, caller })
@@ -205,13 +207,14 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     const { actor } = exchange
     const isBrowser = acceptsPages(exchange.request)
     // The passphrase is no browser session, right or wrong.
-    if (credential.kind === 'basic' || (credential.kind === 'none' && isBrowser)) return toSignIn()
+    if (credential.kind === 'basic') return toLogin({ parts })
+    if (credential.kind === 'none' && isBrowser) return toSignIn(exchange)
     let caller: Caller
     try {
       caller = await callerOf(credential, actor, route, exchange, context)
       refuseUnlessAllowed(route, exchange, caller)
     } catch (error) {
-      if (isBrowser && isLackOfRights(error)) return toSignIn()
+      if (isBrowser && isLackOfRights(error)) return withoutDeadCookie(toSignIn(exchange), credential, exchange)
       throw error
     }
     const csrfToken = credential.kind === 'bearer' ? antiForgeryValue(credential.token) : ''
@@ -221,10 +224,6 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
   async function charge(limits: readonly LimitKey[], context: Trace, target: string | null): Promise<void> {
     const whose = { source: context.source(), target, total: '', pair: null } as const
     context.limitHeaders = await parts.limiter.charge(limits.map((limit) => ({ limit, of: whose[perOf(limit)] })))
-  }
-
-  function toSignIn(): Answer {
-    return redirect(302, `${parts.baseUrl}/login`, { Vary: 'Accept' })
   }
 
   async function callerOf(

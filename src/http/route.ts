@@ -119,7 +119,7 @@ export interface ActorRoute extends RouteBase {
   readonly access: Exclude<Category, 'www'>
   /** The peer that the path names may come here too, or it alone. */
   readonly owner?: OwnerRule
-  /** A browser whose credentials do not suffice is sent to sign-in here, as one without any is everywhere. */
+  /** A browser whose credentials do not suffice is sent to the page for signing in, as one without any. */
   readonly signsIn?: true
   readonly handler: (exchange: ActorExchange) => Promise<Answer> | Answer
 }
