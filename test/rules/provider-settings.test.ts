@@ -10,7 +10,7 @@ import { configuredProviders } from '../../src/sign-in/configured.ts'
 import { build } from '../support/providers/configured.ts'
 
 const pem = (curve = 'P-256'): string =>
-  generateKeyPairSync('ec', { namedCurve: curve }).privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+  generateKeyPairSync('ec', { namedCurve: curve }).privateKey.export({ type: 'pkcs8', format: 'pem' })
 
 const configured = (
   declared: readonly ProviderDeclaration[],

@@ -56,7 +56,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
   )
   const requests: string[] = []
   const answers = new Map<string, RequestListener>()
-  const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
+  const { privateKey } = await keyPair(algorithm)
   const key: JWK = { ...(await exportJWK(privateKey)), kid: 'test-key', alg: algorithm, use: 'sig' }
 
   const server = createServer()
@@ -111,6 +111,15 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     },
     close: () => closed(server),
   }
+}
+
+/** One for all instances: making it takes a while. */
+const keyPairs = new Map<string, ReturnType<typeof generateKeyPair>>()
+
+function keyPair(algorithm: string): ReturnType<typeof generateKeyPair> {
+  const made = keyPairs.get(algorithm) ?? generateKeyPair(algorithm, { extractable: true })
+  keyPairs.set(algorithm, made)
+  return made
 }
 
 function configurationOf(

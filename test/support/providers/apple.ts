@@ -19,6 +19,9 @@ export interface Apple extends StandIn {
   signIn(redirectUri: string, nonce: string): { readonly code: string; readonly user?: string }
 }
 
+/** Made once: it takes a while. */
+const key = createSigner('apple-key')
+
 /** Six months in seconds: Apple refuses a secret that lives longer. */
 const longestSecret = 15_777_000
 
@@ -27,7 +30,7 @@ export async function startApple(): Promise<Apple> {
   const teamId = 'TEAM123456'
   const keyId = 'KEY1234567'
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const signer = await createSigner('apple-key')
+  const signer = await key
   const codes = new Map<string, { readonly redirectUri: string; readonly nonce: string }>()
   let isFirst = true
   let made = 0

@@ -40,7 +40,7 @@ export function build(
     providers,
     one(name) {
       const found = name === undefined ? providers.all[0] : providers.find(name)
-      if (found == null) throw new Error(`There is no provider ${name}`)
+      if (found === null || found === undefined) throw new Error(`There is no provider ${name}`)
       return found
     },
   }

@@ -18,10 +18,13 @@ export interface Google extends StandIn {
   code(redirectUri: string, challenge: string, nonce: string): string
 }
 
+/** Made once: it takes a while. */
+const key = createSigner('google-key')
+
 export async function startGoogle(): Promise<Google> {
   const clientId = 'web.apps.googleusercontent.com'
   const clientSecret = 'google-secret'
-  const signer = await createSigner('google-key')
+  const signer = await key
   const codes = new Map<string, { readonly redirectUri: string; readonly challenge: string; readonly nonce: string }>()
   let made = 0
   const server: Google = {
