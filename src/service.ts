@@ -256,6 +256,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     publisher,
     log,
     now,
+    maxPeerSubscriptions: config.maxPeerSubscriptions,
     enqueue: notices.enqueue,
     afterCommit: store.afterCommit,
     wake: deliveries.wake,
@@ -323,6 +324,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     calls: new TrustCalls(peerClient, timers),
     enqueue: (tx, all) => notices.enqueueAll(tx, all),
     defaultRelationship: config.relationship,
+    maxPending: config.maxPendingTrusts,
     isAutoAccepted: (name) =>
       config.autoAcceptTrust &&
       name === config.relationship &&

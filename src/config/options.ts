@@ -433,6 +433,20 @@ export const options = {
     byDefault: false,
     text: 'Approves requests for the default relationship at once. Never the types that are marked as not for this.',
   }),
+  maxPendingTrusts: integer({
+    env: 'TROUPE_MAX_PENDING_TRUSTS',
+    min: 1,
+    max: 100_000,
+    byDefault: 100,
+    text: 'How many trust requests may wait for an owner’s approval; one more is 429. Anybody may ask.',
+  }),
+  maxPeerSubscriptions: integer({
+    env: 'TROUPE_MAX_PEER_SUBSCRIPTIONS',
+    min: 1,
+    max: 10_000,
+    byDefault: 100,
+    text: 'How many subscriptions a peer may have to an actor; one more is 403.',
+  }),
   notifyPermissions: flag({
     env: 'TROUPE_NOTIFY_PERMISSIONS',
     byDefault: true,

@@ -37,15 +37,21 @@ function toInbound(row: InboundRow): InboundSubscription {
   }
 }
 
-/** @throws ServiceError `conflict` when there is no relationship with the peer (any more). */
+/**
+ * False, and nothing is added, when the peer has `most` subscriptions already.
+ *
+ * @throws ServiceError `conflict` when there is no relationship with the peer (any more).
+ */
 export async function insertInbound(
   tx: Transaction,
   subscription: Scope &
     Pick<InboundSubscription, 'actorId' | 'peerId' | 'subscriptionId' | 'granularity' | 'createdAt'>,
-): Promise<void> {
-  await tx.run(
+  most: number,
+): Promise<boolean> {
+  const inserted = await tx.run(
     `INSERT INTO inbound_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+     SELECT $1, $2, $3, $4, $5, $6, $7, CAST($8 AS BIGINT)
+     WHERE (SELECT COUNT(*) FROM inbound_subscription s WHERE s.actor_id = $1 AND s.peer_id = $2) < $9`,
     subscription.actorId,
     subscription.peerId,
     subscription.subscriptionId,
@@ -54,8 +60,10 @@ export async function insertInbound(
     subscription.resource,
     subscription.granularity,
     subscription.createdAt,
+    most,
   )
-  await addListeners(tx, subscription.actorId, 1)
+  if (inserted === 1) await addListeners(tx, subscription.actorId, 1)
+  return inserted === 1
 }
 
 export async function findInbound(

@@ -34,6 +34,8 @@ export interface PublicationsParts {
   readonly publisher: Publisher
   readonly log: Log
   readonly now: () => number
+  /** Of one peer to one actor. */
+  readonly maxPeerSubscriptions: number
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
   /** Starts the delivery of what is due. */
@@ -83,13 +85,16 @@ export class Publications {
     return this.#parts.store.read((q) => findRecords(q, actorId, filter))
   }
 
-  /** @throws ServiceError `invalid_value`, `not_found` when the relationship ended meanwhile. */
+  /**
+   * @throws ServiceError `invalid_value`; `forbidden` when the peer has as many as it may have; `not_found` when the
+   *   relationship ended meanwhile.
+   */
   async subscribe(actorId: string, peerId: string, wanted: Wanted): Promise<InboundSubscription> {
     for (const value of [wanted.target, wanted.subtarget, wanted.resource, wanted.granularity]) {
       if (value.length > longestName)
         throw new ServiceError('invalid_value', `Cannot subscribe: a name is longer than ${longestName} characters`)
     }
-    const { store, now } = this.#parts
+    const { store, now, maxPeerSubscriptions } = this.#parts
     const subscription: InboundSubscription = {
       actorId,
       peerId,
@@ -108,7 +113,12 @@ export class Publications {
       if ((await findTrust(tx, actorId, peerId)) === null) {
         throw new ServiceError('not_found', 'Cannot subscribe: there is no relationship with this peer')
       }
-      await insertInbound(tx, subscription)
+      if (!(await insertInbound(tx, subscription, maxPeerSubscriptions))) {
+        throw new ServiceError(
+          'forbidden',
+          `Cannot subscribe: a peer has ${maxPeerSubscriptions} subscriptions at most`,
+        )
+      }
     })
     return subscription
   }

@@ -7,7 +7,7 @@ import { fireIfCompleted, fireTrust } from './events.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { judgeRequest, type RequestVerdict } from './judge-request.ts'
 import { newTrust, sealedSecret } from './new-trust.ts'
-import { findTrust, findTrustBySecret, insertTrust, updateTrust } from './trust-store.ts'
+import { countPending, findTrust, findTrustBySecret, insertTrust, updateTrust } from './trust-store.ts'
 import { isCrossed, type Trust } from './trust.ts'
 import type { Self, TrustParts } from './trust-parts.ts'
 
@@ -19,12 +19,15 @@ export interface Received {
 
 /** A peer that changes its mind while it is being asked gets this many rounds to come to rest. */
 const mostRounds = 3
+/** Owners decide in their own time. */
+const fullSeconds = 3600
 
 /**
  * The call-back comes first, outside of any transaction; what it confirmed counts only as long as nothing else changed
  * the relationship, else it is asked again. So of two requests at once, on whatever side, one is the last on both sides.
  *
- * @throws ServiceError `forbidden`, with one text for every reason; `bad_request` when the actor asks itself.
+ * @throws ServiceError `forbidden`, with one text for every reason; `too_many_requests`; `bad_request` when the actor
+ *   asks itself.
  */
 export async function receiveRequest(parts: TrustParts, actor: Self, request: IncomingRequest): Promise<Received> {
   if (request.peerId === actor.id) {
@@ -34,7 +37,7 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
   const secret = request.secret ?? mintedSecret ?? ''
   let crossed = false
   for (let round = 0; round < mostRounds; round += 1) {
-    const atFirst = await parts.store.read((q) => known(q, actor.id, request, secret))
+    const atFirst = await parts.store.read((q) => known(parts, q, actor.id, request, secret))
     crossed ||= atFirst !== null && isCrossed(atFirst, parts.now())
     const judge = (existing: Trust | null, verified: boolean): RequestVerdict =>
       judgeRequest(existing, { ...request, actorId: actor.id, crossed, verified }, parts.now())
@@ -42,7 +45,7 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
     if (hopeful.kind === 'refuse') throw refused(hopeful.because)
     const verified = await isVerified(parts, actor, request)
     const done = await parts.store.writeActor(actor.id, async (tx) => {
-      const before = await known(tx, actor.id, request, secret)
+      const before = await known(parts, tx, actor.id, request, secret)
       if (stamp(before) !== stamp(atFirst)) return null
       const verdict = judge(before, verified)
       return { before, verdict, trust: await carryOut(parts, tx, actor, before, verdict, request, secret, verified) }
@@ -58,11 +61,27 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
   throw refused('the relationship changed again and again meanwhile')
 }
 
-/** @throws ServiceError `forbidden` when another relationship of the actor has this secret. */
-async function known(q: Queries, actorId: string, request: IncomingRequest, secret: string): Promise<Trust | null> {
+/**
+ * @throws ServiceError `forbidden` when another relationship of the actor has this secret; `too_many_requests` when so
+ *   many wait for the owner already that a new one finds no room. Anybody may ask, and whoever asks causes a call.
+ */
+async function known(
+  parts: TrustParts,
+  q: Queries,
+  actorId: string,
+  request: IncomingRequest,
+  secret: string,
+): Promise<Trust | null> {
   const bySecret = await findTrustBySecret(q, actorId, hashSecret(secret))
   if (bySecret !== null && bySecret.peerId !== request.peerId) throw refused('the secret is in use')
-  return bySecret ?? findTrust(q, actorId, request.peerId)
+  const found = bySecret ?? (await findTrust(q, actorId, request.peerId))
+  const waits = found === null && !parts.isAutoAccepted(request.relationship)
+  if (waits && (await countPending(q, actorId)) >= parts.maxPending) {
+    throw new ServiceError('too_many_requests', 'Cannot take this trust request: too many wait for approval', {
+      retryAfterSeconds: fullSeconds,
+    })
+  }
+  return found
 }
 
 async function isVerified(parts: TrustParts, actor: Self, request: IncomingRequest): Promise<boolean> {

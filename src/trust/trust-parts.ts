@@ -25,6 +25,8 @@ export interface TrustParts {
   readonly enqueue: (tx: Transaction, notices: readonly Notice[]) => Promise<void>
   /** The relationship of a request that names none. */
   readonly defaultRelationship: string
+  /** Requests of peers that wait for the approval of one actor's owner. */
+  readonly maxPending: number
   /** Whether a request for this relationship is approved at once. */
   readonly isAutoAccepted: (relationship: string) => boolean
   /** What else goes with a relationship, before its row does. */

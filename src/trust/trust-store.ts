@@ -93,6 +93,15 @@ export async function findTrustsOfActors(q: Queries, actorIds: readonly string[]
   return rows.map(toTrust)
 }
 
+/** How many requests of peers wait for the owner's approval. */
+export async function countPending(q: Queries, actorId: string): Promise<number> {
+  const row = await q.get<{ pending: number }>(
+    'SELECT COUNT(*) AS pending FROM trust WHERE actor_id = $1 AND approved = 0 AND peer_approved = 1',
+    actorId,
+  )
+  return row?.pending ?? 0
+}
+
 /**
  * Adds a relationship.
  *

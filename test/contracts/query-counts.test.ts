@@ -102,7 +102,7 @@ const costs: Readonly<Record<string, Cost>> = {
   putTrustee: { statements: 3, rules: null },
   deleteTrustee: { statements: 3, rules: null },
   getTrustsNamed: { statements: 2, rules: null },
-  receiveTrust: { statements: 7, rules: 0 },
+  receiveTrust: { statements: 9, rules: 0 },
   putTrustNamed: { statements: 8, rules: null },
   deleteTrustNamed: { statements: 9, rules: null, refusal: 2 },
   getTrust: { statements: 2, rules: null },

@@ -116,7 +116,12 @@ export const trustRoutes: readonly Route[] = [
         },
       },
     },
-    responses: { 201: { ...record, text: 'Approved at once' }, 202: 'Waits for approval', ...writeErrors },
+    responses: {
+      201: { ...record, text: 'Approved at once' },
+      202: 'Waits for approval',
+      ...errorResponses(429),
+      ...writeErrors,
+    },
     handler: receive,
   },
   {

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
+import { relateTo } from '../support/recording-peer.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { dumpStore, rowsOf } from '../support/store-dump.ts'
+
+/** Peers that do not answer; what they are asked is remembered. */
+class Silence implements PeerClient {
+  readonly asked: PeerRequest[] = []
+
+  call(request: PeerRequest) {
+    this.asked.push(request)
+    return Promise.resolve({ kind: 'unreached', reason: 'Nobody is there' } as const)
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+forEachService((start) => {
+  describe('trust requests that wait for the owner', () => {
+    async function world(): Promise<{ service: TestService; actor: TestActor; peers: Silence }> {
+      const peers = new Silence()
+      const service = await start({ peerClient: peers, maxPendingTrusts: 3, relationship: 'associate' })
+      return { service, actor: await service.createActor(), peers }
+    }
+
+    const ask = (service: TestService, actor: TestActor, name: string): Promise<Response> =>
+      service.request(`/${actor.id}/trust/friend`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          baseuri: `https://peer.example.com/${name}`,
+          id: name,
+          type: 'urn:x',
+          secret: name.padEnd(40, 's'),
+          verify: 'token',
+        }),
+      })
+
+    it('RATE-04 R-LIM-01 are as many as configured: one more is 429, calls nobody and is not kept', async () => {
+      const { service, actor, peers } = await world()
+      for (const name of ['one', 'two', 'three']) assert.equal((await ask(service, actor, name)).status, 202)
+      peers.asked.length = 0
+      const { store } = await service.app.start()
+      const before = rowsOf(await dumpStore(store), actor.id)
+      const refused = await ask(service, actor, 'four')
+      assert.equal(refused.status, 429)
+      assert.equal(refused.headers.get('retry-after'), '3600')
+      assert.deepEqual(await refused.json(), {
+        error: 'too_many_requests',
+        message: 'Cannot take this trust request: too many wait for approval',
+      })
+      assert.deepEqual(peers.asked, [])
+      assert.deepEqual(rowsOf(await dumpStore(store), actor.id), before)
+      const other = await service.createActor('other@example.com')
+      assert.equal((await ask(service, other, 'four')).status, 202, 'of another actor they wait apart')
+    })
+
+    it('RATE-04 leave room again when the owner approved or ended one', async () => {
+      const { service, actor } = await world()
+      for (const name of ['one', 'two', 'three']) await ask(service, actor, name)
+      assert.equal((await actor.request('PUT', '/trust/friend/one', { approved: true })).status, 204)
+      assert.equal((await ask(service, actor, 'four')).status, 202)
+      assert.equal((await ask(service, actor, 'five')).status, 429)
+      assert.equal((await actor.request('DELETE', '/trust/friend/two')).status, 204)
+      assert.equal((await ask(service, actor, 'five')).status, 202)
+    })
+
+    it('RATE-04 that come at once get no more room than there is', async () => {
+      const { service, actor } = await world()
+      const answers = await Promise.all(
+        ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => ask(service, actor, name)),
+      )
+      const statuses = answers.map(({ status }) => status).toSorted()
+      assert.deepEqual(statuses, [202, 202, 202, 429, 429, 429, 429, 429])
+      const records = (await (await actor.request('GET', '/trust')).json()) as unknown[]
+      assert.equal(records.length, 3)
+    })
+
+    it('RATE-04 do not keep out one whose type is approved at once', async () => {
+      const service = await start({
+        peerClient: new Silence(),
+        maxPendingTrusts: 1,
+        relationship: 'friend',
+        autoAcceptTrust: true,
+      })
+      const actor = await service.createActor()
+      for (const name of ['one', 'two', 'three']) assert.equal((await ask(service, actor, name)).status, 201)
+    })
+  })
+
+  describe('subscriptions of one peer', () => {
+    it('R-LIM-01 RATE-04 are as many as configured: one more is 403 and is not kept', async () => {
+      const service = await start({ maxPeerSubscriptions: 2 })
+      const actor = await service.createActor()
+      const [peer, other] = [await relateTo(service, actor), await relateTo(service, actor)]
+      const subscribe = (as: typeof peer): Promise<Response> =>
+        as.request('POST', `/subscriptions/${as.peerId}`, { target: 'properties', granularity: 'none' })
+      assert.deepEqual([(await subscribe(peer)).status, (await subscribe(peer)).status], [201, 201])
+      const { store } = await service.app.start()
+      const before = rowsOf(await dumpStore(store), actor.id)
+      const refused = await subscribe(peer)
+      assert.equal(refused.status, 403)
+      assert.deepEqual(await refused.json(), {
+        error: 'forbidden',
+        message: 'Cannot subscribe: a peer has 2 subscriptions at most',
+      })
+      assert.deepEqual(rowsOf(await dumpStore(store), actor.id), before)
+      assert.equal((await subscribe(other)).status, 201)
+      const { data } = (await (await peer.request('GET', `/subscriptions/${peer.peerId}`)).json()) as {
+        data: { subscriptionid: string }[]
+      }
+      const path = `/subscriptions/${peer.peerId}/${data[0]?.subscriptionid}`
+      assert.equal((await peer.request('DELETE', path)).status, 204)
+      const answers = await Promise.all([subscribe(peer), subscribe(peer), subscribe(peer)])
+      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 403, 403])
+    })
+  })
+})
