@@ -22,7 +22,7 @@ const systems: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bAndroid\b/, 'Android'],
   [/\bWindows\b/, 'Windows'],
   [/\bCrOS\b/, 'ChromeOS'],
-  [/\b(?:Macintosh|Mac OS X|Darwin)\b/, 'macOS'],
+  [/\b(?:Macintosh|Mac OS X)\b/, 'macOS'],
   [/\bLinux\b/, 'Linux'],
 ]
 

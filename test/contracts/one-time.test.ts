@@ -1,0 +1,355 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'node:test'
+import { createLog } from '../../src/observe/log.ts'
+import { hashSecret } from '../../src/secret/hash.ts'
+import { parseKeyRing } from '../../src/secret/key-ring.ts'
+import { resealAll } from '../../src/secret/reseal.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type NewOneTime, OneTime, type Presented } from '../../src/token/one-time.ts'
+import { Purge } from '../../src/token/purge.ts'
+import { SpaSessions } from '../../src/token/spa-sessions.ts'
+import { Tokens } from '../../src/token/tokens.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { testKeys } from '../support/service.ts'
+import { dumpStore } from '../support/store-dump.ts'
+import { faulty, forEachStore } from '../support/stores.ts'
+
+const hour = 3_600_000
+const day = 86_400_000
+
+forEachStore((_dialect, open) => {
+  let clock: ManualClock
+  let store: Store
+  let oneTime: OneTime
+
+  beforeEach(async () => {
+    clock = new ManualClock()
+    store = await open({ now: clock.now })
+    oneTime = new OneTime(parseKeyRing(testKeys), clock.now)
+    await store.write((tx) =>
+      tx.run(
+        `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at) VALUES ('ada', 'a', 'v1.k1.x', NULL, 1)`,
+      ),
+    )
+  })
+
+  const create = (record: Partial<NewOneTime> = {}): Promise<string> =>
+    store.write((tx) => oneTime.create(tx, { purpose: 'state', data: { planted: 'planted-data' }, ...record }))
+  const consume = (value: string, presented: Partial<Presented> = {}): Promise<object | null> =>
+    store.write((tx) => oneTime.consume(tx, { purpose: 'state', value, ...presented }))
+  const kept = { data: { planted: 'planted-data' }, actorId: null, provider: '' }
+
+  describe('what is good once', () => {
+    it('IDP-02 gives back what it was made with, once', async () => {
+      const value = await create({ actorId: 'ada', provider: 'google' })
+      assert.match(value, /^[A-Za-z0-9_-]{43}$/)
+      assert.deepEqual(await consume(value), { ...kept, actorId: 'ada', provider: 'google' })
+      assert.equal(await consume(value), null)
+      assert.equal(await consume(value), null)
+      assert.match(await create({ purpose: 'code' }), /^ac_[A-Za-z0-9_-]{43}$/)
+    })
+
+    it('SEC-01 R-TOK-08 keeps neither its value nor its data in clear', async () => {
+      const value = await create({ browser: 'planted-browser' })
+      const dump = JSON.stringify(await dumpStore(store))
+      for (const secret of [value, 'planted-data', 'planted-browser']) assert.ok(!dump.includes(secret))
+      assert.ok(dump.includes(hashSecret(value)))
+    })
+
+    const lifetimes = [
+      ['state', 600],
+      ['ticket', 300],
+      ['spa_session', 600],
+      ['email_session', 600],
+      ['email_verification', 86_400],
+      ['claim', 600],
+      ['code', 60],
+      ['consent', 600],
+    ] as const
+    for (const [purpose, seconds] of lifetimes) {
+      it(`R-OC-07 IDP-01 a ${purpose} is good for ${seconds} s, its last moment included`, async () => {
+        const inTime = await create({ purpose })
+        const late = await create({ purpose })
+        const longer = await create({ purpose, lifetimeSeconds: seconds + 1 })
+        clock.pass(seconds * 1000)
+        assert.deepEqual(await consume(inTime, { purpose }), kept)
+        clock.pass(1)
+        assert.equal(await consume(late, { purpose }), null)
+        assert.deepEqual(await consume(longer, { purpose }), kept)
+      })
+    }
+
+    it('IDP-01 I6 is nothing for another purpose, and is not spent by that', async () => {
+      const value = await create({ purpose: 'ticket' })
+      for (const purpose of ['state', 'spa_session', 'email_session', 'code'] as const) {
+        assert.equal(await consume(value, { purpose }), null)
+      }
+      for (const wrong of ['', 'x', `${value}x`, value.toLowerCase().toUpperCase(), hashSecret(value)]) {
+        assert.equal(await consume(wrong, { purpose: 'ticket' }), null)
+      }
+      assert.deepEqual(await consume(value, { purpose: 'ticket' }), kept)
+    })
+
+    it('IDP-04 is nothing for another provider, and is not spent by that', async () => {
+      const value = await create({ provider: 'google' })
+      for (const provider of ['apple', 'google-mobile', 'GOOGLE', ''])
+        assert.equal(await consume(value, { provider }), null)
+      assert.deepEqual(await consume(value, { provider: 'google' }), { ...kept, provider: 'google' })
+    })
+
+    it('IDP-03 is nothing for another browser than the one that began, and is not spent by that', async () => {
+      const value = await create({ browser: 'mine' })
+      for (const presented of [{}, { browser: 'other' }, { browser: '' }])
+        assert.equal(await consume(value, presented), null)
+      assert.deepEqual(await consume(value, { browser: 'mine' }), kept)
+      const unbound = await create()
+      assert.deepEqual(await consume(unbound, { browser: 'any' }), kept)
+    })
+
+    it('R-OC-07 IDP-02 I6 fifty at once have one winner', async () => {
+      for (const purpose of ['ticket', 'state', 'code'] as const) {
+        const value = await create({ purpose })
+        const all = await Promise.all(Array.from({ length: 50 }, () => consume(value, { purpose })))
+        assert.deepEqual(
+          all.filter((one) => one !== null),
+          [kept],
+        )
+      }
+    })
+
+    it('can be looked at without being spent, and once spent is told from a guess', async () => {
+      const value = await create({ purpose: 'code', browser: 'mine' })
+      const presented = { purpose: 'code', value, browser: 'mine' } as const
+      const peek = (of: Presented): Promise<object | null> => store.read((q) => oneTime.peek(q, of))
+      const spent = (of: Presented): Promise<object | null> => store.read((q) => oneTime.spent(q, of))
+      assert.deepEqual(await peek(presented), kept)
+      assert.equal(await spent(presented), null)
+      assert.equal(await peek({ ...presented, browser: 'other' }), null)
+      assert.deepEqual(await consume(value, presented), kept)
+      assert.equal(await peek(presented), null)
+      assert.deepEqual(await spent(presented), kept)
+      assert.equal(await spent({ ...presented, value: 'guess' }), null)
+      clock.pass(60_001)
+      assert.equal(await spent(presented), null)
+    })
+
+    it('I2 that the store breaks off leaves it good', async () => {
+      const failing = faulty(store)
+      const value = await create()
+      failing.plan({ at: 1 })
+      await assert.rejects(
+        failing.write((tx) => oneTime.consume(tx, { purpose: 'state', value })),
+        { code: 'store_unavailable' },
+      )
+      await assert.rejects(
+        store.write(async (tx) => {
+          await oneTime.consume(tx, { purpose: 'state', value })
+          throw new Error('after it')
+        }),
+        { message: 'after it' },
+      )
+      assert.deepEqual(await consume(value), kept)
+    })
+
+    it('goes with its actor', async () => {
+      const value = await create({ actorId: 'ada' })
+      await store.write((tx) => tx.run(`DELETE FROM actor WHERE id = 'ada'`))
+      assert.equal(await consume(value), null)
+    })
+
+    it('SEC-03 is sealed anew with the other secrets when keys change, marks of assertions too', async () => {
+      const value = await create()
+      await store.write((tx) => oneTime.markSeen(tx, { purpose: 'assertion', fingerprint: 'f', until: 1 }))
+      const newKey = 'k2:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U'
+      await store.write((tx) => tx.run('DELETE FROM actor'))
+      assert.deepEqual(await resealAll(store, parseKeyRing(`${newKey},${testKeys}`)), { resealed: 2 })
+      oneTime = new OneTime(parseKeyRing(newKey), clock.now)
+      assert.deepEqual(await consume(value), kept)
+    })
+  })
+
+  describe('the mark of an assertion', () => {
+    const seen = (fingerprint: string, until = 0): Promise<boolean> =>
+      store.write((tx) => oneTime.markSeen(tx, { purpose: 'assertion', fingerprint, until }))
+
+    it('R-OC-06 is made once for one assertion, also by fifty at once', async () => {
+      assert.equal(await seen('one'), true)
+      assert.equal(await seen('one'), false)
+      assert.equal(await seen('other'), true)
+      const all = await Promise.all(Array.from({ length: 50 }, () => seen('many')))
+      assert.equal(all.filter(Boolean).length, 1)
+    })
+
+    it('R-OC-06 lasts as long as the assertion could be shown, and 15 minutes at least', async () => {
+      const log = createLog('silent')
+      assert.equal(await seen('short'), true)
+      assert.equal(await seen('long', Math.floor(clock.now() / 1000) + 7200), true)
+      const purged = async (): Promise<void> => {
+        const purge = new Purge(store, log, clock.now)
+        purge.occasionally()
+        await purge.settled()
+      }
+      clock.pass(900_000)
+      await purged()
+      assert.deepEqual([await seen('short'), await seen('long')], [false, false])
+      clock.pass(1)
+      await purged()
+      assert.deepEqual([await seen('short'), await seen('long')], [true, false])
+      clock.pass(7200_000 - 900_000)
+      await purged()
+      assert.equal(await seen('long'), true)
+    })
+  })
+
+  describe('the one-time session id of a single-page application', () => {
+    const session = (): object => ({ tokens: {}, redirectUrl: '/app', delivery: 'json' })
+    let sessions: SpaSessions
+    beforeEach(() => {
+      sessions = new SpaSessions(store, oneTime)
+    })
+
+    it('R-OC-16 is exchanged once; the same browser has the same answer again for 10 s', async () => {
+      const id = await create({ purpose: 'spa_session', data: session() })
+      assert.deepEqual(await sessions.find(id, 'mine'), session())
+      assert.deepEqual(await sessions.exchange(id, 'mine'), session())
+      assert.equal(await sessions.exchange(id, 'other'), null)
+      clock.pass(10_000)
+      assert.deepEqual(await sessions.exchange(id, 'mine'), session())
+      assert.equal(await sessions.exchange(id, 'other'), null)
+      clock.pass(1)
+      assert.equal(await sessions.exchange(id, 'mine'), null)
+      assert.equal(await sessions.find(id, 'mine'), null)
+    })
+
+    it('R-OC-16 is for the browser that began where it was made for one', async () => {
+      const id = await create({ purpose: 'spa_session', data: session(), browser: 'mine' })
+      assert.equal(await sessions.exchange(id, 'other'), null)
+      assert.equal(await sessions.find(id, 'other'), null)
+      assert.deepEqual(await sessions.exchange(id, 'mine'), session())
+    })
+
+    it('R-OC-16 of fifty browsers at once one gets it', async () => {
+      const id = await create({ purpose: 'spa_session', data: session() })
+      const all = await Promise.all(Array.from({ length: 50 }, (_, n) => sessions.exchange(id, `browser ${n}`)))
+      assert.equal(all.filter((one) => one !== null).length, 1)
+    })
+
+    it('R-OC-16 fifty askings of one browser at once have one answer', async () => {
+      const id = await create({ purpose: 'spa_session', data: session() })
+      const all = await Promise.all(Array.from({ length: 50 }, () => sessions.exchange(id, 'mine')))
+      for (const one of all) assert.deepEqual(one, session())
+    })
+  })
+
+  describe('the purge', () => {
+    let lines: string[]
+    let tokens: Tokens
+    let purge: Purge
+    const log = createLog('trace', { write: (line: string) => void lines.push(line) })
+    beforeEach(() => {
+      lines = []
+      tokens = new Tokens({ store, log, now: clock.now, maxSessionDays: 90 })
+      purge = new Purge(store, log, clock.now)
+    })
+    const begin = () =>
+      store.write((tx) =>
+        tokens.startSession(tx, { actorId: 'ada', identifier: 'a', beganWith: 'web', device: 'curl' }),
+      )
+    const count = async (table: string): Promise<number> =>
+      (await store.read((q) => q.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`)))?.n ?? Number.NaN
+
+    it('R-TOK-06 ORF-16 removes what expired and nothing else, and chains that are left without tokens', async () => {
+      const old = await begin()
+      clock.pass(day)
+      const used = await begin()
+      const next = await tokens.refresh(used.refreshToken, { kind: 'session' })
+      await create()
+      clock.pass(13 * day + 1)
+      const fresh = await begin()
+      const state = await create()
+      purge.occasionally()
+      await purge.settled()
+      // Of the second chain the rotated refresh token is left, whose two weeks end tomorrow.
+      assert.deepEqual([await count('token_chain'), await count('token'), await count('one_time')], [2, 3, 1])
+      assert.equal(await tokens.refresh(old.refreshToken, { kind: 'session' }), null)
+      assert.notEqual(await tokens.refresh(next?.refreshToken ?? '', { kind: 'session' }), null)
+      assert.notEqual(await tokens.validate(fresh.accessToken), null)
+      assert.deepEqual(await consume(state), kept)
+    })
+
+    it('R-TOK-06 keeps a used refresh token for its two days, so that its reuse is noticed', async () => {
+      const used = await begin()
+      const next = await tokens.refresh(used.refreshToken, { kind: 'session' })
+      clock.pass(2 * day)
+      purge.occasionally()
+      await purge.settled()
+      assert.equal(await tokens.refresh(used.refreshToken, { kind: 'session' }), null)
+      assert.equal(await tokens.refresh(next?.refreshToken ?? '', { kind: 'session' }), null)
+      assert.equal(await count('token_chain'), 0)
+    })
+
+    it('R-TOK-06 ORF-16 runs at most once an hour, also when the clock is set back', async () => {
+      const run = async (): Promise<number> => {
+        await create({ lifetimeSeconds: -1 })
+        purge.occasionally()
+        await purge.settled()
+        return count('one_time')
+      }
+      assert.equal(await run(), 0)
+      clock.pass(hour - 1)
+      assert.equal(await run(), 1)
+      clock.pass(1)
+      assert.equal(await run(), 0)
+      clock.pass(-hour)
+      assert.equal(await run(), 0)
+    })
+
+    it('R-TOK-06 removes any number, in pieces', async () => {
+      await store.write(async (tx) => {
+        for (let n = 0; n < 1001; n++) {
+          await tx.run(
+            `INSERT INTO one_time (hash, purpose, provider, data, expires_at) VALUES ($1, 'state', '', '', 1)`,
+            `h${n}`,
+          )
+        }
+      })
+      const kept = await create()
+      purge.occasionally()
+      await purge.settled()
+      assert.equal(await count('one_time'), 1)
+      assert.notEqual(await consume(kept), null)
+    })
+
+    it('ORF-16 beside refreshes of the same moment neither fails nor takes a living token', async () => {
+      for (let round = 0; round < 5; round++) {
+        const issued = await Promise.all(Array.from({ length: 10 }, begin))
+        clock.pass(14 * day)
+        const purges = Array.from({ length: 3 }, () => new Purge(store, log, clock.now))
+        const refreshing = issued.map(({ refreshToken }) => tokens.refresh(refreshToken, { kind: 'session' }))
+        for (const each of purges) each.occasionally()
+        const next = await Promise.all(refreshing)
+        for (const each of purges) await each.settled()
+        for (const one of next) assert.notEqual(await tokens.validate(one?.accessToken ?? ''), null)
+        assert.deepEqual(
+          lines.filter((line) => line.includes('"warn"')),
+          [],
+        )
+        await store.write((tx) => tx.run('DELETE FROM token_chain'))
+      }
+    })
+
+    it('R-TOK-06 is tried again an hour later when the store failed, and fails nobody', async () => {
+      const failing = faulty(store, { at: 1 })
+      const unsure = new Purge(failing, log, clock.now)
+      await create({ lifetimeSeconds: -1 })
+      unsure.occasionally()
+      await unsure.settled()
+      assert.equal(await count('one_time'), 1)
+      assert.equal(lines.length, 1)
+      clock.pass(hour)
+      unsure.occasionally()
+      await unsure.settled()
+      assert.equal(await count('one_time'), 0)
+    })
+  })
+})
