@@ -5,6 +5,7 @@ import { Registry } from '../src/app/registry.ts'
 import type { Caller } from '../src/auth/caller.ts'
 import { defaultOf, resolveConfig } from '../src/config/config.ts'
 import { type Mode, type Option, options } from '../src/config/options.ts'
+import { providerList, type ProviderOption, providerOptions } from '../src/config/provider-options.ts'
 import { rightOf, type Route } from '../src/http/route.ts'
 import { routesFor } from '../src/http/routes.ts'
 import { Permission } from '../src/permission/permission.ts'
@@ -27,7 +28,28 @@ Every setting has two names: one for the environment, one for code, as in \`trou
 
 ${Object.entries(options)
   .map(([name, option]) => described(name, option as Option<unknown>))
-  .join('\n')}`
+  .join('\n')}
+${providerSection()}`
+}
+
+/** By the list from which the environment is read. */
+function providerSection(): string {
+  const rows = Object.entries(providerOptions as Readonly<Record<string, ProviderOption>>).map(
+    ([name, { suffix, text, secret }]) =>
+      `| \`${suffix}\` | \`${name}\` | ${text}${secret === true ? ' Appears in no log and on no page.' : ''} |`,
+  )
+  return `## Identity providers
+
+Where people sign in; [Sign-in](sign-in.md) shows it for each kind of provider.
+
+\`${providerList}\` names the providers, separated by commas, in the order in which they are offered; the first is the default. \`google\`, \`github\` and \`apple\` are known, any other name is a provider of OpenID Connect. Unset, there are the providers that the application declares; set, those that it names and no others, and empty means none.
+
+Each has its settings under \`TROUPE_PROVIDER_<NAME>_…\`, the name in capitals and with \`_\` for \`-\`: \`TROUPE_PROVIDER_GOOGLE_CLIENT_ID\`. In code they are members of \`google({ … })\`, \`github({ … })\`, \`apple({ … })\` and \`openid({ name, … })\` in \`signIn\`; the environment wins.
+
+| In the environment | In code | |
+|---|---|---|
+${rows.join('\n')}
+`
 }
 
 function described(name: string, option: Option<unknown>): string {

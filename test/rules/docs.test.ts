@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -8,6 +9,7 @@ import { dirname, join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { options } from '../../src/config/options.ts'
+import { isProviderVariable } from '../../src/config/provider-options.ts'
 import { pages } from '../../tools/docs.ts'
 import { environmentWithoutSettings, type Program, Workplace } from '../support/program.ts'
 
@@ -136,6 +138,7 @@ describe('the documents', () => {
       'docs/operations.md',
       'docs/pages.md',
       'docs/scaling.md',
+      'docs/sign-in.md',
     ]) {
       assert.ok(documents.includes(path), path)
     }
@@ -163,7 +166,8 @@ describe('the documents', () => {
     const known = new Set<string>(Object.values(options).map(({ env }) => env))
     for (const path of documents) {
       for (const [name] of read(path).matchAll(/\bTROUPE_[A-Z_]+\b/g)) {
-        assert.ok(known.has(name) || name.startsWith('TROUPE_TEST_'), `${path} names ${name}`)
+        const isOfProvider = isProviderVariable(name) || name === 'TROUPE_PROVIDER_'
+        assert.ok(known.has(name) || isOfProvider || name.startsWith('TROUPE_TEST_'), `${path} names ${name}`)
       }
     }
   })
@@ -290,6 +294,62 @@ describe('the guide to writing an application', () => {
     const rows = [...table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| \S/gm)]
     const explained = rows.flatMap(([, names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
     assert.deepEqual(explained.toSorted(), exported.toSorted())
+  })
+})
+
+describe('the guide to sign-in', () => {
+  const guide = read('docs/sign-in.md')
+  const secrets = {
+    TROUPE_PROVIDER_GOOGLE_CLIENT_SECRET: 'a',
+    TROUPE_PROVIDER_GITHUB_CLIENT_SECRET: 'b',
+    TROUPE_PROVIDER_ACME_CLIENT_SECRET: 'c',
+  }
+  const privateKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({
+    type: 'pkcs8',
+    format: 'pem',
+  })
+
+  it('R-OC-15 shows an application with a provider of each kind, which compiles and starts', async () => {
+    place.write('app.ts', codeOf(guide, 'ts'))
+    place.write('AuthKey_F6G7H8J9K0.p8', privateKey.toString())
+    assert.equal(compile(), '')
+    const program = place.start(['dev', 'app.ts'], { env: { PORT: '0', ...secrets } })
+    const [, url = ''] = await program.prints(/is ready at (http:\/\/localhost:\d+)/)
+    const { oauth_providers: providers } = (await (await fetch(`${url}/oauth/config`)).json()) as {
+      oauth_providers: { display_name: string; response_mode: string; platform: string }[]
+    }
+    assert.deepEqual(
+      providers.map((provider) => [provider.display_name, provider.response_mode, provider.platform]),
+      [
+        ['Google', 'query', 'web'],
+        ['GitHub', 'query', 'web'],
+        ['Apple', 'form_post', 'web'],
+        ['Acme', 'query', 'web'],
+      ],
+    )
+  })
+
+  it('R-OC-15 shows the same in the environment', async () => {
+    place.write('app.ts', "import { troupe } from 'troupe'\nexport default troupe({ type: 'urn:x' })\n")
+    place.write('AuthKey_F6G7H8J9K0.p8', privateKey.toString())
+    const env = Object.fromEntries(
+      codeOf(guide, 'ini')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line): [string, string] => {
+          const [name = '', ...value] = line.split('=')
+          return [name, value.join('=')]
+        }),
+    )
+    const program = place.start(['dev', 'app.ts'], { env: { PORT: '0', ...env } })
+    const [, url = ''] = await program.prints(/is ready at (http:\/\/localhost:\d+)/)
+    const { oauth_providers: providers } = (await (await fetch(`${url}/oauth/config`)).json()) as {
+      oauth_providers: { display_name: string }[]
+    }
+    assert.deepEqual(
+      providers.map((provider) => provider.display_name),
+      ['Google', 'GitHub', 'Apple', 'Acme'],
+    )
   })
 })
 
