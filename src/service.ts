@@ -19,6 +19,7 @@ import { McpEndpoint } from './mcp/endpoint.ts'
 import { Guesses } from './limit/guesses.ts'
 import { Limiter } from './limit/limiter.ts'
 import { ratesOf } from './limit/rates.ts'
+import { Live } from './live/live.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { Callbacks } from './operation/callbacks.ts'
@@ -34,7 +35,7 @@ import { Relationships } from './permission/relationships.ts'
 import { TrustTypes } from './permission/trust-types.ts'
 import type { Access } from './property/access.ts'
 import { BulkWrite } from './property/bulk-write.ts'
-import { ActorWriter, type ChangeSink } from './property/change.ts'
+import { ActorWriter, type ChangeSink, namesIn } from './property/change.ts'
 import { PropertyGate } from './property/gate.ts'
 import { Indexes } from './property/indexes.ts'
 import { rebuildLookups } from './property/lookup-rebuild.ts'
@@ -180,8 +181,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         config.synchronousCallbacks ? deliveries.attempted(actorId, entries) : deliveries.wake(),
       ),
   })
+  const live = new Live({ store, afterCommit: store.afterCommit, timers, now, log })
   const writer = new ActorWriter(store, async (tx, actor, changes, by) => {
     await publisher.sink(tx, actor, changes, by)
+    if (actor.watchedUntil > 0) await live.record(tx, actor, 'properties', namesIn(changes))
     await options.changeSink?.(tx, actor, changes, by)
   })
   const gate = new PropertyGate(registry, rawHandleOf)
@@ -414,6 +417,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       redirectOrigins: config.spaRedirectOrigins,
       isDevelopment: config.mode === 'development',
     }),
+    live,
     clientAccess: (token) => clientAccess(store, tokens, token),
     mcp: new McpEndpoint({
       catalogue: catalogueOf(registry),
@@ -449,8 +453,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     handleOf,
     stopping: () => {
       isStopping = true
+      // Streams that would go on for ever end, so that their requests are done in time.
+      live.stop()
     },
     close: async () => {
+      live.stop()
       await local?.close()
       await outbound.close()
       await gaps.stop()
@@ -464,6 +471,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         sessionUses.settled(),
         purge.stop(),
         limiter.settled(),
+        live.settled(),
       ])
       await store.close()
     },

@@ -1,6 +1,7 @@
 /** What the edge may call: the domain, already joined. */
 import type { Actors } from '../actor/actors.ts'
 import type { ClientAccess } from '../authorization-server/client-access.ts'
+import type { Live } from '../live/live.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
 import type { Attributes } from '../actor/attributes.ts'
 import type { Identity } from '../app/identity.ts'
@@ -74,6 +75,7 @@ export interface Parts {
   /** Who a client's access token acts for; null for any other text. */
   readonly clientAccess: (token: string) => Promise<ClientAccess | null>
   readonly mcp: McpEndpoint
+  readonly live: Live
   readonly signIn: SignIn
   readonly pages: PageSet
   readonly log: Log

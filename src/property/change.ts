@@ -3,7 +3,7 @@
  * transaction, so a change and what follows from it are one.
  */
 import type { Caller } from '../auth/caller.ts'
-import type { JsonText } from '../json/json.ts'
+import { type JsonText, members } from '../json/json.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 
 export interface Change {
@@ -44,4 +44,13 @@ export class ActorWriter {
       return result
     })
   }
+}
+
+/** The properties that the changes name. */
+export function namesIn(changes: readonly Change[]): string[] {
+  return [
+    ...new Set(
+      changes.flatMap(({ subtarget, blob }) => (subtarget === null ? [...(members(blob)?.keys() ?? [])] : [subtarget])),
+    ),
+  ]
 }

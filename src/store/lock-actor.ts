@@ -2,7 +2,8 @@
 import { ServiceError } from '../errors.ts'
 import type { LockedActor } from './store.ts'
 
-export const LOCK_ACTOR = 'SELECT id, creator, listeners FROM actor WHERE id = $1 /*postgres: FOR UPDATE */'
+export const LOCK_ACTOR =
+  'SELECT id, creator, listeners, watched_until AS "watchedUntil" FROM actor WHERE id = $1 /*postgres: FOR UPDATE */'
 
 export function requireActor(actor: LockedActor | undefined): LockedActor {
   if (actor === undefined) throw new ServiceError('actor_not_found')

@@ -31,6 +31,8 @@ export interface LockedActor {
   readonly creator: string
   /** How many subscriptions of peers listen to the actor. */
   readonly listeners: number
+  /** Until then somebody looks on (Unix milliseconds). */
+  readonly watchedUntil: number
 }
 
 export interface Store {

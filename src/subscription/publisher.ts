@@ -1,7 +1,7 @@
 /** What a change leads to for those who listen: in its own transaction, in as many statements for one as for a thousand. */
 import type { Permission, Relation } from '../permission/permission.ts'
 import { isObject, known, members, object } from '../json/json.ts'
-import type { Change, ChangeSink } from '../property/change.ts'
+import { type Change, type ChangeSink, namesIn } from '../property/change.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { dropOldest, type Entry, findListeners, insertEntries, type Listener } from './diff-store.ts'
 import { fit } from './fitting.ts'
@@ -112,15 +112,6 @@ function entryOf(
   const isSent = isTold(granularity)
   const dueAt = isSent && !isStopped ? Math.max(now, openUntil ?? 0) : null
   return { peerId, subscriptionId, sequence, isTold: isSent, dueAt }
-}
-
-/** The properties that the changes name. */
-function namesIn(changes: readonly Change[]): string[] {
-  return [
-    ...new Set(
-      changes.flatMap(({ subtarget, blob }) => (subtarget === null ? [...(members(blob)?.keys() ?? [])] : [subtarget])),
-    ),
-  ]
 }
 
 /** A suspended target covers its subtargets; of a bulk write what is not suspended remains. */

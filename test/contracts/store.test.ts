@@ -252,7 +252,7 @@ forEachStore((dialect, open, database) => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a', 'somebody@example.com'))
       await store.writeActor('a', async (_, actor) => {
-        assert.deepEqual({ ...actor }, { id: 'a', creator: 'somebody@example.com', listeners: 0 })
+        assert.deepEqual({ ...actor }, { id: 'a', creator: 'somebody@example.com', listeners: 0, watchedUntil: 0 })
       })
     })
 

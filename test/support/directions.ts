@@ -15,6 +15,7 @@ const domain = [
   'delivery',
   'ledger',
   'limit',
+  'live',
   'operation',
   'peer',
   'permission',

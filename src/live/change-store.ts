@@ -1,0 +1,67 @@
+/** The SQL of looking on. Times are Unix milliseconds. */
+import type { Queries, Transaction } from '../store/store.ts'
+
+export interface NumberedChange {
+  readonly actorId: string
+  readonly number: number
+  readonly category: string
+  readonly name: string
+  readonly at: number
+}
+
+/** Numbers follow the order of commits: the actor's row is locked. */
+export async function insertChanges(
+  tx: Transaction,
+  actorId: string,
+  changes: readonly (readonly [category: string, name: string])[],
+  now: number,
+): Promise<void> {
+  const row = await tx.get<{ version: number }>(
+    'UPDATE actor SET version = version + $2 WHERE id = $1 RETURNING version',
+    actorId,
+    changes.length,
+  )
+  const first = (row?.version ?? 0) - changes.length + 1
+  await tx.run(
+    `INSERT INTO recent_change (actor_id, number, category, name, at)
+     SELECT $1, r.number, r.category, r.name, $2 FROM rows($3, number BIGINT, category TEXT, name TEXT) AS r`,
+    actorId,
+    now,
+    JSON.stringify(changes.map(([category, name], index) => [first + index, category, name])),
+  )
+}
+
+/** Waits for changes under way, so that each is either before the number or told. Null when there is no such actor. */
+export async function beginWatching(tx: Transaction, actorId: string, until: number): Promise<number | null> {
+  const row = await tx.get<{ version: number }>(
+    `UPDATE actor SET watched_until = CASE WHEN watched_until > $2 THEN watched_until ELSE $2 END
+     WHERE id = $1 RETURNING version`,
+    actorId,
+    until,
+  )
+  return row?.version ?? null
+}
+
+export async function keepWatching(tx: Transaction, actorIds: readonly string[], until: number): Promise<void> {
+  await tx.run(
+    `UPDATE actor SET watched_until = $2
+     WHERE watched_until < $2 AND id IN (SELECT r.id FROM rows($1, id TEXT) AS r)`,
+    JSON.stringify(actorIds.map((id) => [id])),
+    until,
+  )
+}
+
+/** Of many actors, each after the number that was seen last; in their order. */
+export async function findChanges(q: Queries, seen: ReadonlyMap<string, number>): Promise<readonly NumberedChange[]> {
+  const rows = await q.all<{ actor_id: string; number: number; category: string; name: string; at: number }>(
+    `SELECT c.actor_id, c.number, c.category, c.name, c.at
+     FROM rows($1, id TEXT, number BIGINT) AS r JOIN recent_change c ON c.actor_id = r.id AND c.number > r.number
+     ORDER BY c.actor_id, c.number`,
+    JSON.stringify([...seen]),
+  )
+  return rows.map(({ actor_id, ...rest }) => ({ actorId: actor_id, ...rest }))
+}
+
+export async function deleteChangesBefore(tx: Transaction, before: number): Promise<void> {
+  await tx.run('DELETE FROM recent_change WHERE at < $1', before)
+}

@@ -1,0 +1,154 @@
+/**
+ * Looking on while an actor changes, whichever process changes it. Changes are numbered in the order of their commits and
+ * kept for some minutes, only while somebody looks on; a process asks for all the actors it watches by one statement.
+ */
+import type { Cancel, Timers } from '../delivery/timers.ts'
+import type { Log } from '../observe/log.ts'
+import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'
+import {
+  beginWatching,
+  deleteChangesBefore,
+  findChanges,
+  insertChanges,
+  keepWatching,
+  type NumberedChange,
+} from './change-store.ts'
+
+export type LiveCategory = 'properties' | 'trust' | 'subscriptions' | 'sessions' | 'approvals'
+
+/** What changed, by name; never the value, which each reader fetches with its own rights. */
+export interface LiveChange extends Omit<NumberedChange, 'actorId' | 'category'> {
+  readonly category: LiveCategory
+}
+
+export interface LiveParts {
+  readonly store: Store
+  readonly afterCommit: AfterCommit
+  readonly timers: Timers
+  readonly now: () => number
+  readonly log: Log
+}
+
+/** How long what another process changed may stay unseen. */
+const pollMs = 1000
+const watchMs = 90_000
+const renewMs = 30_000
+const keepMs = 300_000
+
+interface Watch {
+  readonly actorId: string
+  seen: number
+  readonly waiting: LiveChange[]
+  wake: (() => void) | null
+}
+
+export class Live {
+  readonly #parts: LiveParts
+  readonly #watches = new Set<Watch>()
+  #looking: Promise<void> | null = null
+  #again = false
+  #renewedAt = 0
+  #cancelTimer: Cancel = () => {}
+  #isStopping = false
+
+  constructor(parts: LiveParts) {
+    this.#parts = parts
+  }
+
+  /** In the transaction of the change, with the actor's row locked. No statement for an actor that nobody watches. */
+  async record(
+    tx: Transaction,
+    actor: Pick<LockedActor, 'id' | 'watchedUntil'>,
+    category: LiveCategory,
+    names: readonly string[],
+  ): Promise<void> {
+    const now = this.#parts.now()
+    if (actor.watchedUntil < now || names.length === 0) return
+    const distinct = [...new Set(names)].map((name) => [category, name] as const)
+    await insertChanges(tx, actor.id, distinct, now)
+    this.#parts.afterCommit(tx, this.#look)
+  }
+
+  /** From now on, in batches, until the signal or the end of the service. Nothing at all when there is no such actor. */
+  async *watch(actorId: string, signal: AbortSignal): AsyncGenerator<readonly LiveChange[]> {
+    const { store, now } = this.#parts
+    const seen = await store.write((tx) => beginWatching(tx, actorId, now() + watchMs))
+    if (seen === null) return
+    const watch: Watch = { actorId, seen, waiting: [], wake: null }
+    const wake = (): void => watch.wake?.()
+    signal.addEventListener('abort', wake)
+    this.#watches.add(watch)
+    this.#schedule()
+    try {
+      while (!signal.aborted && !this.#isStopping) {
+        if (watch.waiting.length > 0) yield watch.waiting.splice(0)
+        else
+          await new Promise<void>((resolve) => {
+            watch.wake = resolve
+          })
+      }
+    } finally {
+      signal.removeEventListener('abort', wake)
+      this.#watches.delete(watch)
+    }
+  }
+
+  stop(): void {
+    this.#isStopping = true
+    this.#cancelTimer()
+    for (const watch of this.#watches) watch.wake?.()
+  }
+
+  async settled(): Promise<void> {
+    await this.#looking
+  }
+
+  #schedule(): void {
+    this.#cancelTimer()
+    if (this.#watches.size === 0 || this.#isStopping) return
+    this.#cancelTimer = this.#parts.timers.setTimer(pollMs, () => void this.#look())
+  }
+
+  /** One look at a time; one that is asked for meanwhile follows. */
+  readonly #look = (): void => {
+    if (this.#looking !== null) {
+      this.#again = true
+      return
+    }
+    if (this.#watches.size === 0 || this.#isStopping) return
+    this.#looking = this.#collect()
+      .catch((error: unknown) => {
+        this.#parts.log.warn({ error }, 'What changed lately cannot be read now; it is read again')
+      })
+      .finally(() => {
+        this.#looking = null
+        if (this.#again) {
+          this.#again = false
+          this.#look()
+        } else this.#schedule()
+      })
+  }
+
+  async #collect(): Promise<void> {
+    const { store, now } = this.#parts
+    const seen = new Map<string, number>()
+    for (const { actorId, seen: number } of this.#watches) {
+      seen.set(actorId, Math.min(number, seen.get(actorId) ?? Number.POSITIVE_INFINITY))
+    }
+    const found = await store.read((q) => findChanges(q, seen))
+    for (const { actorId, category, ...change } of found) {
+      for (const watch of this.#watches) {
+        if (watch.actorId !== actorId || change.number <= watch.seen) continue
+        watch.seen = change.number
+        watch.waiting.push({ ...change, category: category as LiveCategory })
+        watch.wake?.()
+      }
+    }
+    if (now() - this.#renewedAt < renewMs) return
+    this.#renewedAt = now()
+    await store.write(async (tx) => {
+      await keepWatching(tx, [...seen.keys()], now() + watchMs)
+      await deleteChangesBefore(tx, now() - keepMs)
+    })
+  }
+}
