@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { antiForgeryValue, originOf } from '../../src/http/anti-forgery.ts'
+import type { Incoming } from '../../src/http/incoming.ts'
+import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
+import { declareAll, furnish, requestOf, routes, samplePeer, sampleOf } from '../support/routes.ts'
+import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { asBrowser, OwnersBrowser, signIn } from '../support/sessions.ts'
+import { dumpStore, rowsOf } from '../support/store-dump.ts'
+
+const own = 'http://troupe.test'
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+/** What a browser sends along with a request that another site's page makes. */
+const foreign: Readonly<Record<string, Record<string, string>>> = {
+  'another site': { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+  'another site, by a link': { 'sec-fetch-site': 'cross-site' },
+  'another site that hides its origin': { 'sec-fetch-site': 'cross-site', origin: 'null' },
+  'a neighbouring host': { 'sec-fetch-site': 'same-site', origin: 'http://evil.troupe.test' },
+  'another site, in an older browser': { origin: 'https://evil.example' },
+  'a look-alike': { origin: 'http://troupe.test.evil.example' },
+  'the same host on another port': { origin: 'http://troupe.test:8080' },
+  'the same host in another scheme': { origin: 'https://troupe.test' },
+  'a page without an origin, in an older browser': { origin: 'null' },
+  'nobody knows where': {},
+  'a site that claims to be several': { 'sec-fetch-site': 'same-origin, cross-site' },
+}
+
+/** What shows that a page of the service sent it. */
+const proofs: Readonly<Record<string, (token: string) => Record<string, string>>> = {
+  'the browser says that a page of the service sent it': () => ({ 'sec-fetch-site': 'same-origin' }),
+  'the person typed the address': () => ({ 'sec-fetch-site': 'none' }),
+  'its origin is the service, in an older browser': () => ({ origin: own }),
+  'it brings the value of the session, in an older browser': (token) => ({
+    origin: 'null',
+    'x-csrf-token': antiForgeryValue(token),
+  }),
+  'it brings the value alone': (token) => ({ 'x-csrf-token': antiForgeryValue(token) }),
+}
+
+forEachService((start) => {
+  describe('a request with a session’s cookie that changes something', () => {
+    let service: TestService
+    const done: string[] = []
+    before(async () => {
+      service = await start({
+        peerClient: new FakePeers(),
+        timers: stoppedTimers,
+        peerProfileAttributes: [],
+        declare: (app) => declareAll(app, done),
+      })
+    })
+
+    async function furnished(): Promise<{ actor: TestActor; token: string; rows: () => Promise<unknown> }> {
+      const actor = await service.createActor()
+      await furnish(actor)
+      const token = await signIn(service, actor)
+      const { store } = await service.app.start()
+      const rows = async (): Promise<unknown> => {
+        const all = { ...(rowsOf(await dumpStore(store), actor.id) as Record<string, unknown>) }
+        // When the session was last used is noted beside the requests.
+        delete all['token_chain']
+        return all
+      }
+      return { actor, token, rows }
+    }
+
+    const unsafe = routes.filter(
+      (route) =>
+        route.access !== 'service' &&
+        route.access !== 'public' &&
+        route.method !== 'GET' &&
+        sampleOf(route).peer !== samplePeer &&
+        // Whoever asks for a relationship, or follows a link in a letter, brings no credential of the actor.
+        !['receiveTrust', 'followEmail'].includes(route.id),
+    )
+    for (const route of unsafe) {
+      it(`WEB-04 ${route.id} is refused to every site but this one, and changes nothing`, async () => {
+        const { actor, token, rows } = await furnished()
+        const untouched = await rows()
+        for (const [where, headers] of Object.entries(foreign)) {
+          const [path, init] = requestOf(route, actor.id, { cookie: `oauth_token=${token}`, ...headers })
+          const answer = await service.request(path, init)
+          assert.equal(answer.status, 403, where)
+          assert.equal(((await answer.json()) as { error: string }).error, 'forged_request', where)
+        }
+        assert.deepEqual(await rows(), untouched)
+        assert.deepEqual(done, [])
+      })
+
+      it(`WEB-04 ${route.id} is served to a page of this service`, async () => {
+        const { actor, token } = await furnished()
+        const shown = { cookie: `oauth_token=${token}`, 'x-csrf-token': antiForgeryValue(token) }
+        const answer = await service.request(...requestOf(route, actor.id, shown))
+        assert.equal(answer.status, sampleOf(route).status)
+        done.length = 0
+      })
+    }
+
+    for (const [how, proof] of Object.entries(proofs)) {
+      it(`WEB-04 is served when ${how}`, async () => {
+        const { actor, token } = await furnished()
+        for (const route of unsafe.filter(({ id }) =>
+          ['putProperty', 'createPropertyForm', 'callAction'].includes(id),
+        )) {
+          const headers = { cookie: `oauth_token=${token}`, ...proof(token) }
+          const answer = await service.request(...requestOf(route, actor.id, headers))
+          assert.equal(answer.status, sampleOf(route).status, route.id)
+        }
+        done.length = 0
+      })
+    }
+
+    it('WEB-04 is asked for no proof with a credential that no browser adds by itself', async () => {
+      const { actor, token } = await furnished()
+      for (const authorization of [actor.authorization, `Bearer ${token}`]) {
+        for (const headers of Object.values(foreign)) {
+          const answer = await service.request(`/${actor.id}/properties/color`, {
+            method: 'PUT',
+            headers: { authorization, ...headers },
+            body: 'red',
+          })
+          assert.equal(answer.status, 204)
+        }
+      }
+    })
+
+    it('WEB-04 is refused with a value that belongs to another session, to none, or is cut', async () => {
+      const { actor, token, rows } = await furnished()
+      const other = await signIn(service, actor)
+      const untouched = await rows()
+      const right = antiForgeryValue(token)
+      for (const value of [
+        antiForgeryValue(other),
+        token,
+        '',
+        right.slice(0, -1),
+        `${right}x`,
+        `${right},${right}`,
+        'null',
+      ]) {
+        for (const headers of [{ 'x-csrf-token': value }, { ...form }]) {
+          const answer = await service.request(`/${actor.id}/www/properties/color`, {
+            method: 'POST',
+            headers: { ...form, cookie: `oauth_token=${token}`, ...headers },
+            body: new URLSearchParams({ value: 'red', ...('x-csrf-token' in headers ? {} : { csrf_token: value }) }),
+          })
+          assert.equal(answer.status, 403, value)
+        }
+      }
+      assert.deepEqual(await rows(), untouched)
+    })
+
+    it('WEB-04 is refused as text that looks like JSON, as a fetch without CORS sends it, and as a file upload', async () => {
+      const { actor, token, rows } = await furnished()
+      const untouched = await rows()
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data; boundary=x',
+        'text/plain;charset=UTF-8',
+      ]) {
+        for (const path of ['/properties', '/properties/color', '/trust', '/actions/paint', '/www/properties']) {
+          const answer = await service.request(`/${actor.id}${path}`, {
+            method: 'POST',
+            headers: { cookie: `oauth_token=${token}`, 'content-type': type, ...foreign['another site'] },
+            body: '{"color":"red","x":"="}',
+          })
+          assert.equal(answer.status, 403, `${path} ${type}`)
+        }
+      }
+      assert.deepEqual(await rows(), untouched)
+      assert.deepEqual(done, [])
+    })
+
+    it('WEB-05 a form of another site is refused whatever method it names, and so is the value in an address', async () => {
+      const { actor, token, rows } = await furnished()
+      const untouched = await rows()
+      for (const method of ['DELETE', 'PUT', 'GET', 'POST']) {
+        for (const path of ['', '/properties', '/properties/color', '/www/properties/color', '/actions/paint']) {
+          for (const query of ['', `?csrf_token=${antiForgeryValue(token)}`]) {
+            const answer = await service.request(`/${actor.id}${path}${query}`, {
+              method: 'POST',
+              headers: { ...form, cookie: `oauth_token=${token}`, origin: 'null' },
+              body: new URLSearchParams({ _method: method, value: 'red' }),
+            })
+            assert.ok([403, 405].includes(answer.status), `${method} ${path}: ${answer.status}`)
+          }
+        }
+      }
+      assert.deepEqual(await rows(), untouched)
+      assert.deepEqual(done, [])
+    })
+
+    it('WEB-05 an override on GET does nothing for a cookie, on pages as everywhere', async () => {
+      const { actor, token, rows } = await furnished()
+      const untouched = await rows()
+      for (const method of ['DELETE', 'PUT', 'POST']) {
+        for (const path of ['/www/properties/color', '/www/properties', '/www/properties/notes', '/properties/color']) {
+          const answer = await service.request(`/${actor.id}${path}?_method=${method}`, {
+            headers: {
+              ...asBrowser,
+              cookie: `oauth_token=${token}`,
+              'sec-fetch-site': 'same-origin',
+              'x-http-method-override': method,
+            },
+          })
+          assert.equal(answer.status, 200, `${method} ${path}`)
+        }
+      }
+      assert.deepEqual(await rows(), untouched)
+    })
+
+    it('WEB-05 an override on GET counts beside a bearer, which no link carries (decision 11)', async () => {
+      const { actor, token } = await furnished()
+      const answer = await service.request(`/${actor.id}/www/properties/color?_method=DELETE`, {
+        headers: { ...asBrowser, authorization: `Bearer ${token}` },
+      })
+      assert.deepEqual([answer.status, answer.headers.get('location')], [302, `${own}/${actor.id}/www/properties`])
+      assert.equal((await actor.request('GET', '/properties/color')).status, 404)
+    })
+
+    it('WEB-04 code of the application that runs on GET is not called by a link of another site', async () => {
+      const { actor, token } = await furnished()
+      const ask = async (path: string, headers: Record<string, string>): Promise<number> =>
+        (await service.request(`/${actor.id}${path}`, { headers: { cookie: `oauth_token=${token}`, ...headers } }))
+          .status
+      for (const headers of Object.values(foreign)) assert.equal(await ask('/callbacks/ring', headers), 403)
+      assert.equal(await ask('/actions/paint', { 'sec-fetch-site': 'same-origin' }), 403)
+      assert.deepEqual(done, [])
+      assert.equal(await ask('/callbacks/ring', { 'sec-fetch-site': 'same-origin' }), 200)
+      assert.deepEqual(done.splice(0), ['ring'])
+    })
+
+    it('WEB-06 a crawler with a full session goes through every GET, and finds everything as it was', async () => {
+      const { actor, token, rows } = await furnished()
+      const untouched = await rows()
+      // The proxy of development makes what it is to look at; the last two run the application's own code.
+      const reading = routes.filter(
+        ({ method, path, id }) =>
+          method === 'GET' && !path.includes('/devtest/proxy') && !['getCallback', 'ownPage'].includes(id),
+      )
+      for (const route of reading) {
+        // What the person asks for may sign out (decision 62); what another site asks for may not.
+        for (const site of route.path.includes('logout') ? ['cross-site'] : ['none', 'cross-site']) {
+          for (const [method, headers] of [
+            ['GET', {}],
+            ['GET', asBrowser],
+            ['HEAD', asBrowser],
+          ] as const) {
+            const shown = { cookie: `oauth_token=${token}`, 'sec-fetch-site': site, ...headers }
+            const [path, init] = requestOf(route, actor.id, shown)
+            await (await service.request(path, { ...init, method })).text()
+          }
+        }
+      }
+      done.length = 0
+      assert.deepEqual(await rows(), untouched)
+    })
+  })
+})
+
+describe('a form on a page', () => {
+  const start = sqliteService()
+
+  it('WEB-04 holds the value of its session, each one the same on every page and another in every session', async () => {
+    const service = await start()
+    const actor = await service.createActor()
+    await actor.request('PUT', '/properties/color', 'blue')
+    const [one, two] = [await OwnersBrowser.open(service, actor), await OwnersBrowser.open(service, actor)]
+    for (const path of ['', '/properties', '/properties/color', '/init']) {
+      for (const session of [one, two]) {
+        const page = await (await session.get(path)).text()
+        const forms = page.match(/<form method="post"/g)?.length ?? 0
+        const values = [...page.matchAll(/name="csrf_token" value="([^"]*)"/g)].map(([, value]) => value)
+        assert.ok(forms > 0, path)
+        assert.deepEqual(
+          values,
+          Array.from({ length: forms }, () => antiForgeryValue(session.token)),
+        )
+        assert.equal(page.includes(session.token), false)
+      }
+    }
+    assert.notEqual(antiForgeryValue(one.token), antiForgeryValue(two.token))
+  })
+
+  it('WEB-04 is taken with its value where the browser says nothing about where it comes from', async () => {
+    const service = await start()
+    const actor = await service.createActor()
+    const session = await OwnersBrowser.open(service, actor)
+    const fields = { property_name: 'color', property_value: 'blue', csrf_token: antiForgeryValue(session.token) }
+    for (const headers of [{}, { origin: 'null' }]) {
+      const answer = await session.send('/properties', fields, headers)
+      assert.equal(answer.status, 302)
+    }
+    assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'blue')
+    // Where the browser does say it, the value does not outweigh that (decision 65).
+    assert.equal((await session.send('/properties', fields, foreign['another site'])).status, 403)
+  })
+
+  it('WEB-04 that was forged is answered to a person by a page with the status 403', async () => {
+    const service = await start()
+    const session = await OwnersBrowser.open(service, await service.createActor())
+    const answer = await session.send(
+      '/properties',
+      { property_name: 'a', property_value: 'b' },
+      foreign['another site'],
+    )
+    assert.deepEqual([answer.status, answer.headers.get('content-type')], [403, 'text/html; charset=utf-8'])
+    assert.match(await answer.text(), /<h1>Not allowed<\/h1>[^]*was not sent by a page of this service/)
+  })
+})
+
+describe('what a browser says about where a request comes from', () => {
+  const asked = (headers: Record<string, string>): string =>
+    originOf({ header: (name: string) => headers[name] } as unknown as Incoming, 'https://troupe.example')
+
+  it('WEB-04 counts in its newer form first', () => {
+    assert.equal(asked({ 'sec-fetch-site': 'same-origin', origin: 'null' }), 'same')
+    assert.equal(asked({ 'sec-fetch-site': 'none' }), 'same')
+    assert.equal(asked({ 'sec-fetch-site': 'same-site', origin: 'https://troupe.example' }), 'other')
+    assert.equal(asked({ 'sec-fetch-site': 'cross-site', origin: 'https://troupe.example' }), 'other')
+    assert.equal(asked({ 'sec-fetch-site': 'made-up', origin: 'https://troupe.example' }), 'same')
+    assert.equal(asked({ origin: 'https://troupe.example' }), 'same')
+    assert.equal(asked({ origin: 'https://troupe.example.evil' }), 'other')
+    assert.equal(asked({ origin: 'http://troupe.example' }), 'other')
+    assert.equal(asked({ origin: 'null' }), 'unknown')
+    assert.equal(asked({}), 'unknown')
+  })
+})

@@ -1,0 +1,56 @@
+/** Sessions of owners, as a sign-in gives them. */
+import assert from 'node:assert/strict'
+import type { TestActor, TestService } from './service.ts'
+
+/** The access token of a new session of the owner. */
+export async function signIn(service: TestService, { id, passphrase }: TestActor): Promise<string> {
+  const answer = await service.request('/oauth/spa/token', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ grant_type: 'passphrase', actor_id: id, passphrase }),
+  })
+  assert.equal(answer.status, 200)
+  return ((await answer.json()) as { access_token: string }).access_token
+}
+
+/** What a browser says of itself when a person opens an address. */
+export const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+/** A browser of the owner, as far as requests show: its cookie, and where a page of the service sent it from. */
+export class OwnersBrowser {
+  readonly #service: TestService
+  readonly actor: TestActor
+  readonly token: string
+
+  private constructor(service: TestService, actor: TestActor, token: string) {
+    this.#service = service
+    this.actor = actor
+    this.token = token
+  }
+
+  static async open(service: TestService, actor: TestActor): Promise<OwnersBrowser> {
+    return new OwnersBrowser(service, actor, await signIn(service, actor))
+  }
+
+  get headers(): Record<string, string> {
+    return { ...asBrowser, cookie: `oauth_token=${this.token}` }
+  }
+
+  /** @param path Below `/<actor>/www`. */
+  async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return this.#service.request(`/${this.actor.id}/www${path}`, { headers: { ...this.headers, ...headers } })
+  }
+
+  /** Sends a form, from a page of the service unless the headers say otherwise. */
+  async send(
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Record<string, string> = { 'sec-fetch-site': 'same-origin' },
+  ): Promise<Response> {
+    return this.#service.request(`/${this.actor.id}/www${path}`, {
+      method: 'POST',
+      headers: { ...this.headers, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams(fields),
+    })
+  }
+}
