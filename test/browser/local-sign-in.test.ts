@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+
+let database: TestDatabase
+let service: TestService
+const opened: WatchedPage[] = []
+
+before(async () => {
+  database = await createTestDatabase('sqlite')
+  service = await startService(database.url, { listen: true, host: 'localhost', name: 'Notes', localSignIn: true })
+})
+after(async () => {
+  await service.close()
+  await database.remove()
+})
+afterEach(async () => {
+  for (const page of opened.splice(0)) await closePage(page)
+})
+
+async function choose(
+  viewport = { width: 1280, height: 860 },
+  colorScheme: 'light' | 'dark' = 'light',
+): Promise<WatchedPage> {
+  const page = await openPage({ viewport, colorScheme })
+  opened.push(page)
+  await page.goto(service.url)
+  await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
+  await page.waitForURL(/^http:\/\/127\.0\.0\.1:\d+\/interaction\//)
+  return page
+}
+
+const actorOf = (page: WatchedPage): string => new URL(page.url()).pathname.split('/')[1] ?? ''
+
+describe('the local sign-in of development', () => {
+  it('says that it is for development only, and reads well on every screen', async () => {
+    for (const [viewport, colorScheme] of [
+      [{ width: 1280, height: 860 }, 'light'],
+      [{ width: 390, height: 844 }, 'dark'],
+    ] as const) {
+      const page = await choose(viewport, colorScheme)
+      assert.equal(await page.title(), 'Sign in locally · Notes')
+      assert.match(await page.locator('main').innerText(), /For development only\. Nobody is asked for a password here/)
+      assert.deepEqual(await accessibilityViolations(page), [])
+      const isTooWide = await page.evaluate(
+        'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+      )
+      assert.equal(isTooWide, false)
+      assert.deepEqual(page.complaints, [])
+    }
+  })
+
+  it('R-OC-01 signs the test person in with one click', async () => {
+    const page = await choose()
+    await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()
+    await page.waitForURL(/\/www$/)
+    assert.equal((await service.app.actors.findByCreator('ada@example.com'))?.id, actorOf(page))
+    assert.deepEqual(page.complaints, [])
+  })
+
+  it('R-OC-01 signs in whoever one says one is, whose address then counts as verified, and asks again every time', async () => {
+    const page = await choose()
+    await page.getByLabel('E-mail address').fill(' Bob@Example.com ')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.waitForURL(/\/www$/)
+    const bob = actorOf(page)
+    assert.equal((await service.app.actors.findByCreator('bob@example.com'))?.id, bob)
+    await page.goto(service.url)
+    await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
+    await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()
+    await page.waitForURL(/\/www$/)
+    assert.notEqual(actorOf(page), bob)
+  })
+
+  it('IDP-10 asks again for what is no address', async () => {
+    const page = await choose()
+    await page.getByLabel('E-mail address').fill('nobody at all')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByRole('alert').innerText(), 'This is no e-mail address.')
+    assert.equal(await page.getByLabel('E-mail address').inputValue(), 'nobody at all')
+    assert.deepEqual(await accessibilityViolations(page), [])
+  })
+
+  it('IDP-06 lets one change one’s mind', async () => {
+    const page = await choose()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.waitForURL(new RegExp(`^${service.url}/`))
+    assert.equal(await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).count(), 0)
+    assert.equal(
+      (await page.context().cookies()).some(({ name }) => name === 'oauth_token'),
+      false,
+    )
+  })
+})
