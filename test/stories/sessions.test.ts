@@ -1,0 +1,1073 @@
+import assert from 'node:assert/strict'
+import { before, beforeEach, describe, it } from 'node:test'
+import { parseKeyRing } from '../../src/secret/key-ring.ts'
+import { accountTokens, bindingOf } from '../../src/secret/sealed-columns.ts'
+import { open, seal, type Sealed } from '../../src/secret/sealed.ts'
+import type { IssuedTokens } from '../../src/token/chain.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { forEachService, testKeys, type TestActor, type TestService } from '../support/service.ts'
+import { dumpStore } from '../support/store-dump.ts'
+import { faulty, type FaultyStore } from '../support/stores.ts'
+
+const minute = 60_000
+const hour = 3_600_000
+const day = 86_400_000
+
+interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: { readonly [member: string]: unknown }
+  readonly cookies: readonly string[]
+}
+
+/** Name to the attributes that it was set with, the value left out. */
+function attributesOf(cookies: readonly string[]): Record<string, string> {
+  return Object.fromEntries(cookies.map((line) => [line.split('=')[0] ?? '', line.replace(/^[^;]*; /, '')]))
+}
+
+function valueOf(cookies: readonly string[], name: string): string {
+  return cookies.find((line) => line.startsWith(`${name}=`))?.split(/[=;]/)[1] ?? ''
+}
+
+const own = { 'sec-fetch-site': 'same-origin' }
+
+forEachService((start) => {
+  let clock: ManualClock
+  let store: FaultyStore
+  let service: TestService
+  let actor: TestActor
+
+  beforeEach(async () => {
+    clock = new ManualClock()
+    service = await start({
+      now: clock.now,
+      wrapStore: (inner) => (store = faulty(inner)),
+      spaCorsOrigins: ['https://app.example.com'],
+    })
+    actor = await service.createActor('ada@example.com')
+    await actor.request('PUT', '/properties/color', 'red')
+  })
+
+  async function ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answered> {
+    const answer = await service.request(path, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: isJson && text !== '' ? (JSON.parse(text) as Answered['body']) : { text },
+      cookies: answer.headers.getSetCookie(),
+    }
+  }
+
+  const token = (fields: object, headers?: Record<string, string>): Promise<Answered> =>
+    ask('POST', '/oauth/spa/token', fields, headers)
+
+  /** A sign-in with the passphrase. */
+  async function signIn(of: TestActor = actor, userAgent = 'curl/8'): Promise<{ access: string; refresh: string }> {
+    const { status, body } = await token(
+      { grant_type: 'passphrase', actor_id: of.id, passphrase: of.passphrase },
+      { 'user-agent': userAgent },
+    )
+    assert.equal(status, 200)
+    // It purges behind the answer, and what follows may count statements.
+    await (await service.app.start()).parts.purge.settled()
+    return { access: String(body['access_token']), refresh: String(body['refresh_token']) }
+  }
+
+  const statusWith = async (accessToken: string, of: TestActor = actor): Promise<number> =>
+    (await ask('GET', `/${of.id}/properties/color`, undefined, { authorization: `Bearer ${accessToken}` })).status
+  const refresh = (refreshToken: string): Promise<Answered> =>
+    token({ grant_type: 'refresh_token', refresh_token: refreshToken })
+  const dump = async (): Promise<unknown> => dumpStore((await service.app.start()).store)
+
+  function assertSpaError({ status, body, cookies }: Answered, expected: number, message: RegExp): void {
+    assert.deepEqual([status, body['error'], body['status_code']], [expected, true, expected])
+    assert.match(String(body['message']), message)
+    assert.deepEqual(Object.keys(body).sort(), ['error', 'message', 'status_code'])
+    assert.deepEqual(cookies, [])
+  }
+
+  describe('the passphrase grant', () => {
+    it('R-OC-08 R-TOK-01 gives the tokens of a new session in the body', async () => {
+      const { status, body, cookies, headers } = await token({
+        grant_type: 'passphrase',
+        actor_id: actor.id,
+        passphrase: actor.passphrase,
+      })
+      assert.equal(status, 200)
+      assert.match(String(body['access_token']), /^[0-9a-f]{40}$/)
+      assert.match(String(body['refresh_token']), /^[A-Za-z0-9_-]{64}$/)
+      assert.deepEqual(
+        { ...body, access_token: '', refresh_token: '' },
+        {
+          success: true,
+          actor_id: actor.id,
+          token_type: 'Bearer',
+          expires_in: 3600,
+          expires_at: Math.floor(clock.now() / 1000) + 3600,
+          access_token: '',
+          refresh_token: '',
+          refresh_token_expires_in: 1_209_600,
+        },
+      )
+      assert.deepEqual(cookies, [])
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.equal(await statusWith(String(body['access_token'])), 200)
+    })
+
+    it('R-OC-08 WEB-08 R-TOK-07 puts them into cookies that scripts cannot read', async () => {
+      const fields = { grant_type: 'passphrase', actor_id: actor.id, passphrase: actor.passphrase }
+      const inCookies = await token({ ...fields, token_delivery: 'cookie' })
+      assert.deepEqual(inCookies.body, {
+        success: true,
+        actor_id: actor.id,
+        token_type: 'Bearer',
+        expires_in: 3600,
+        expires_at: Math.floor(clock.now() / 1000) + 3600,
+        refresh_token_expires_in: 1_209_600,
+        token_delivery: 'cookie',
+      })
+      assert.deepEqual(attributesOf(inCookies.cookies), {
+        access_token: 'Max-Age=3600; Path=/; Secure; HttpOnly; SameSite=Lax',
+        oauth_token: 'Max-Age=3600; Path=/; Secure; HttpOnly; SameSite=Lax',
+        refresh_token: 'Max-Age=1209600; Path=/; Secure; HttpOnly; SameSite=Lax',
+      })
+      assert.equal(valueOf(inCookies.cookies, 'oauth_token'), valueOf(inCookies.cookies, 'access_token'))
+      assert.equal(await statusWith(valueOf(inCookies.cookies, 'oauth_token')), 200)
+
+      const hybrid = await token({ ...fields, token_delivery: 'hybrid' })
+      assert.deepEqual(Object.keys(hybrid.body).sort(), [
+        'access_token',
+        'actor_id',
+        'expires_at',
+        'expires_in',
+        'refresh_token_expires_in',
+        'success',
+        'token_delivery',
+        'token_type',
+      ])
+      assert.deepEqual(Object.keys(attributesOf(hybrid.cookies)), ['refresh_token'])
+      assert.equal((await refresh(valueOf(hybrid.cookies, 'refresh_token'))).status, 200)
+    })
+
+    it('R-OC-08 is refused in words that say what is missing or wrong, and nothing is stored', async () => {
+      const before = await dump()
+      const good = { grant_type: 'passphrase', actor_id: actor.id, passphrase: actor.passphrase }
+      assertSpaError(await token({ ...good, actor_id: undefined }), 400, /actor_id/)
+      assertSpaError(await token({ ...good, passphrase: '' }), 400, /passphrase/)
+      assertSpaError(await token({ ...good, passphrase: 12 }), 400, /passphrase/)
+      assertSpaError(await token({ ...good, passphrase: 'wrong' }), 401, /passphrase is invalid/)
+      assertSpaError(await token({ ...good, actor_id: 'nobody' }), 404, /no actor "nobody"/)
+      assertSpaError(await token({ ...good, token_delivery: 'mail' }), 400, /token_delivery/)
+      assertSpaError(await token({ ...good, grant_type: 'password' }), 400, /grant_type/)
+      assertSpaError(await token({}), 400, /grant_type/)
+      assertSpaError(await ask('POST', '/oauth/spa/token', '{'), 400, /./)
+      for (const body of ['[]', '"x"', '1', 'null', 'true'])
+        assertSpaError(await ask('POST', '/oauth/spa/token', body), 400, /must be a JSON object/)
+      assert.deepEqual(await dump(), before)
+    })
+
+    it('R-OC-08 takes the body as JSON whatever type it is sent as', async () => {
+      const body = JSON.stringify({ grant_type: 'passphrase', actor_id: actor.id, passphrase: actor.passphrase })
+      for (const type of ['application/json', 'text/plain', 'application/json; charset=utf-8']) {
+        assert.equal((await ask('POST', '/oauth/spa/token', body, { 'content-type': type })).status, 200, type)
+      }
+    })
+
+    it('R-OC-08 is 403 where it is not development, with the right passphrase and with a wrong one', async () => {
+      const strict = await start({ devtest: false })
+      const owner = await strict.createActor()
+      for (const passphrase of [owner.passphrase, 'wrong', '']) {
+        const answer = await strict.request('/oauth/spa/token', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ grant_type: 'passphrase', actor_id: owner.id, passphrase }),
+        })
+        assert.equal(answer.status, 403)
+        assert.match(((await answer.json()) as { message: string }).message, /devtest/)
+      }
+    })
+  })
+
+  describe('the refresh grant', () => {
+    it('ORF-01 R-TOK-01 gives a new pair, with the identifier, from the body', async () => {
+      const first = await signIn()
+      const { status, body } = await refresh(first.refresh)
+      assert.equal(status, 200)
+      assert.deepEqual(
+        { ...body, access_token: '', refresh_token: '' },
+        {
+          success: true,
+          actor_id: actor.id,
+          email: 'ada@example.com',
+          expires_in: 3600,
+          expires_at: Math.floor(clock.now() / 1000) + 3600,
+          access_token: '',
+          token_type: 'Bearer',
+          refresh_token: '',
+          refresh_token_expires_in: 1_209_600,
+        },
+      )
+      assert.equal(await statusWith(String(body['access_token'])), 200)
+      assert.equal((await refresh(String(body['refresh_token']))).status, 200)
+    })
+
+    it('R-TOK-01 takes it from the cookie where no header says who asks, and puts it back there', async () => {
+      const { refresh: value } = await signIn()
+      const asCookie = { cookie: `refresh_token=${value}` }
+      const fields = { grant_type: 'refresh_token', token_delivery: 'cookie' }
+      assertSpaError(await token(fields, { ...own, ...asCookie, authorization: 'Bearer x' }), 400, /refresh_token/)
+      const { status, body, cookies } = await token(fields, { ...own, ...asCookie })
+      assert.equal(status, 200)
+      assert.equal(body['access_token'], undefined)
+      assert.deepEqual(Object.keys(attributesOf(cookies)), ['access_token', 'oauth_token', 'refresh_token'])
+      assert.equal(await statusWith(valueOf(cookies, 'access_token')), 200)
+    })
+
+    it('WEB-04 refuses the cookie to a page of another site, and gives it to a site that is named', async () => {
+      const { refresh: value } = await signIn()
+      const fields = { grant_type: 'refresh_token' }
+      const cookie = `refresh_token=${value}`
+      const before = await dump()
+      for (const from of [
+        { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+        { 'sec-fetch-site': 'same-site', origin: 'https://other.troupe.test' },
+        { origin: 'https://app.example.com.evil.example' },
+        { 'sec-fetch-site': 'cross-site', origin: 'null' },
+      ]) {
+        assertSpaError(await token(fields, { cookie, ...from }), 403, /not sent by a page of this service/)
+      }
+      assert.deepEqual(await dump(), before)
+      const named = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example.com' }
+      assert.equal((await token(fields, { cookie, ...named })).status, 200)
+    })
+
+    it('ORF-04 R-TOK-03 ends the session when a token is used again after 60 s, for its access tokens too', async () => {
+      const first = await signIn()
+      const other = await signIn()
+      const { body } = await refresh(first.refresh)
+      clock.pass(minute + 1)
+      assertSpaError(await refresh(first.refresh), 401, /invalid/)
+      assert.equal(await statusWith(first.access), 401)
+      assert.equal(await statusWith(String(body['access_token'])), 401)
+      assertSpaError(await refresh(String(body['refresh_token'])), 401, /invalid/)
+      assert.equal(await statusWith(other.access), 200)
+    })
+
+    it('ORF-02 R-TOK-02 answers fifty at once with one token, all of them in one session', async () => {
+      const { refresh: value } = await signIn()
+      const all = await Promise.all(Array.from({ length: 50 }, () => refresh(value)))
+      assert.deepEqual([...new Set(all.map(({ status }) => status))], [200])
+      assert.equal(new Set(all.map(({ body }) => body['refresh_token'])).size, 50)
+      const { body } = await ask('GET', `/${actor.id}/sessions`, undefined, { authorization: actor.authorization })
+      assert.equal((body as unknown as unknown[]).length, 1)
+    })
+
+    it('ORF-15 tells that the store failed, never that the token is bad, and the token stays good', async () => {
+      const { refresh: value } = await signIn()
+      for (let at = 1; at <= 3; at++) {
+        store.plan({ at })
+        const answer = await refresh(value)
+        store.plan()
+        assertSpaError(answer, 503, /Storage cannot be used/)
+      }
+      store.plan({ at: 2, error: () => new Error('planted-cause') })
+      const broken = await refresh(value)
+      store.plan()
+      assertSpaError(broken, 500, /The service failed/)
+      assert.equal((await refresh(value)).status, 200)
+    })
+
+    it('ORF-09 refuses an access token, a peer’s secret and any other text', async () => {
+      const { access } = await signIn()
+      const before = await dump()
+      for (const text of [access, 'x', actor.passphrase, `rt_${'A'.repeat(43)}`])
+        assertSpaError(await refresh(text), 401, /invalid/)
+      assertSpaError(await token({ grant_type: 'refresh_token' }), 400, /refresh_token/)
+      assert.deepEqual(await dump(), before)
+    })
+
+    it('R-TOK-06 ORF-16 makes the endpoint remove what expired, behind the answer and whatever the answer is', async () => {
+      await signIn()
+      clock.pass(91 * day)
+      assertSpaError(await refresh('x'), 401, /invalid/)
+      const { parts, store: all } = await service.app.start()
+      await parts.purge.settled()
+      const rows = await all.read((q) => q.all('SELECT hash FROM token'))
+      assert.deepEqual(rows, [])
+      assert.deepEqual(await all.read((q) => q.all('SELECT chain_id FROM token_chain')), [])
+    })
+  })
+
+  describe('the access token of a session', () => {
+    it('R-AUTH-01 R-AUTH-02 lets its owner in as creator, in the header and in the cookie, and shows which session it is', async () => {
+      const seen: unknown[] = []
+      const watched = await start({ declare: (app) => app.method('who', ({ caller }) => (seen.push(caller), {})) })
+      const owner = await watched.createActor()
+      const { parts } = await watched.app.start()
+      const tokens = await parts.sessions.begin({
+        actorId: owner.id,
+        identifier: owner.creator,
+        beganWith: 'web',
+        device: '',
+      })
+      for (const headers of [
+        { authorization: `Bearer ${tokens.accessToken}` },
+        { cookie: `oauth_token=${tokens.accessToken}`, ...own },
+      ]) {
+        const answer = await watched.request(`/${owner.id}/methods/who`, { method: 'POST', body: '{}', headers })
+        assert.equal(answer.status, 200)
+      }
+      assert.deepEqual(seen, [
+        { kind: 'creator', via: 'bearer', session: tokens.chainId },
+        { kind: 'creator', via: 'cookie', session: tokens.chainId },
+      ])
+    })
+
+    it('R-AUTH-03 is 403 at another actor, however good it is', async () => {
+      const { access } = await signIn()
+      const other = await service.createActor('bob@example.com')
+      await other.request('PUT', '/properties/color', 'blue')
+      assert.equal(await statusWith(access, other), 403)
+      assert.equal(await statusWith(access), 200)
+    })
+
+    it('ORF-09 is told to be dead with 401 and what kind of challenge it is, once it expired or was revoked', async () => {
+      const { access, refresh: refreshToken } = await signIn()
+      clock.pass(hour)
+      assert.equal(await statusWith(access), 200)
+      clock.pass(1)
+      for (const dead of [access, refreshToken, `aw_${'A'.repeat(43)}`]) {
+        const { status, body, headers } = await ask('GET', `/${actor.id}/properties/color`, undefined, {
+          authorization: `Bearer ${dead}`,
+        })
+        assert.deepEqual([status, body['error']], [401, 'unauthorized'])
+        assert.equal(headers.get('www-authenticate'), 'Bearer error="invalid_token"')
+      }
+    })
+
+    it('R-AUTH-02 costs a request one look-up, and a peer none besides its own', async () => {
+      const { access } = await signIn()
+      service.reset()
+      assert.equal(await statusWith(access), 200)
+      assert.equal(service.statements.length, 3)
+      assert.equal(service.statements.filter((sql) => sql.includes('FROM token')).length, 1)
+      service.reset()
+      assert.equal(await statusWith('0f3c'.repeat(10)), 403)
+      assert.equal(service.statements.filter((sql) => sql.includes('FROM token')).length, 0)
+    })
+
+    it('R-AUTH-03 is 503 when its store cannot be read, never "wrong token"', async () => {
+      const { access } = await signIn()
+      store.plan({ matching: /FROM token/ })
+      assert.equal(await statusWith(access), 503)
+      store.plan()
+      assert.equal(await statusWith(access), 200)
+    })
+
+    it('notes when it was last used, at most once a minute and behind the answer', async () => {
+      const { access } = await signIn()
+      const began = clock.now()
+      const lastUsed = async (): Promise<number> => {
+        const { parts } = await service.app.start()
+        await parts.sessionUses.settled()
+        return (await parts.sessions.list(actor.id))[0]?.lastUsedAt ?? 0
+      }
+      clock.pass(minute - 1)
+      await statusWith(access)
+      assert.equal(await lastUsed(), began)
+      clock.pass(1)
+      await Promise.all([statusWith(access), statusWith(access), statusWith(access)])
+      assert.equal(await lastUsed(), began + minute)
+      clock.pass(minute - 1)
+      service.reset()
+      await statusWith(access)
+      assert.equal(await lastUsed(), began + minute)
+      assert.equal(service.statements.filter((sql) => sql.startsWith('UPDATE')).length, 0)
+      clock.pass(1)
+      store.plan({ matching: /^UPDATE token_chain/ })
+      assert.equal(await statusWith(access), 200)
+      assert.equal(await lastUsed(), began + minute)
+      store.plan()
+      await statusWith(access)
+      assert.equal(await lastUsed(), began + 2 * minute)
+    })
+  })
+
+  describe('GET /oauth/session', () => {
+    const session = async (headers: Record<string, string>, path = '/oauth/session'): Promise<Answered['body']> => {
+      const { status, body } = await ask('GET', path, undefined, headers)
+      assert.equal(status, 200)
+      return body
+    }
+
+    it('tells who is signed in by header and by cookie, at both addresses', async () => {
+      const { access } = await signIn()
+      clock.pass(minute)
+      const expected = {
+        authenticated: true,
+        actor_id: actor.id,
+        identifier: 'ada@example.com',
+        expires_at: Math.floor(clock.now() / 1000) + 3540,
+        expires_in: 3540,
+      }
+      for (const path of ['/oauth/session', '/oauth/spa/session']) {
+        assert.deepEqual(await session({ authorization: `Bearer ${access}` }, path), expected)
+        assert.deepEqual(await session({ cookie: `access_token=${access}` }, path), expected)
+        assert.deepEqual(await session({ cookie: `oauth_token=${access}` }, path), expected)
+      }
+    })
+
+    it('WEB-14 tells that nobody is, without a token and with one that is not good, whatever cookie is beside it', async () => {
+      const { access, refresh: value } = await signIn()
+      const cookie = `oauth_token=${access}`
+      for (const headers of [
+        {},
+        { authorization: `Bearer ${value}` },
+        { authorization: actor.authorization },
+        { authorization: 'Bearer x', cookie },
+        { authorization: 'nonsense', cookie },
+        { cookie: 'oauth_token=x' },
+        { cookie: `refresh_token=${value}` },
+      ]) {
+        const body = await session(headers)
+        assert.deepEqual(Object.keys(body).sort(), ['authenticated', 'message'])
+        assert.equal(body['authenticated'], false)
+      }
+      clock.pass(hour + 1)
+      assert.equal((await session({ cookie }))['authenticated'], false)
+    })
+
+    it('is 503 when nobody can tell', async () => {
+      const { access } = await signIn()
+      store.plan({ at: 1 })
+      assertSpaError(
+        await ask('GET', '/oauth/session', undefined, { authorization: `Bearer ${access}` }),
+        503,
+        /Storage cannot be used/,
+      )
+    })
+  })
+
+  const cleared = {
+    access_token: 'Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+    oauth_refresh_token: 'Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+    oauth_token: 'Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+    refresh_token: 'Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+    session_id: 'Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+  }
+
+  function assertCleared({ cookies }: Answered): void {
+    assert.deepEqual({ ...attributesOf(cookies) }, cleared)
+    for (const line of cookies) assert.match(line, /^[a-z_]+=;/)
+  }
+
+  describe('POST /oauth/revoke', () => {
+    it('ORF-16 ORF-13 ends the session of a token of either kind, whatever the hint says, and clears the cookies', async () => {
+      for (const path of ['/oauth/revoke', '/oauth/spa/revoke']) {
+        for (const [kind, hint] of [
+          ['access', undefined],
+          ['access', 'refresh_token'],
+          ['refresh', undefined],
+          ['refresh', 'access_token'],
+          ['refresh', 'nonsense'],
+        ] as const) {
+          const mine = await signIn()
+          const other = await signIn()
+          const answer = await ask('POST', path, {
+            token: mine[kind],
+            ...(hint === undefined ? {} : { token_type_hint: hint }),
+          })
+          assert.deepEqual([answer.status, answer.body['success']], [200, true])
+          assertCleared(answer)
+          assert.equal(await statusWith(mine.access), 401)
+          assertSpaError(await refresh(mine.refresh), 401, /invalid/)
+          assert.equal(await statusWith(other.access), 200)
+        }
+      }
+    })
+
+    it('takes the token of the request where none is named: header, then cookie', async () => {
+      const byHeader = await signIn()
+      const kept = await signIn()
+      const headers = { authorization: `Bearer ${byHeader.access}`, cookie: `oauth_token=${kept.access}` }
+      assert.equal((await ask('POST', '/oauth/revoke', {}, headers)).status, 200)
+      assert.deepEqual([await statusWith(byHeader.access), await statusWith(kept.access)], [401, 200])
+      for (const name of ['access_token', 'oauth_token', 'refresh_token']) {
+        const byCookie = await signIn()
+        const value = name === 'refresh_token' ? byCookie.refresh : byCookie.access
+        const answer = await ask('POST', '/oauth/revoke', undefined, { cookie: `${name}=${value}`, ...own })
+        assert.equal(answer.status, 200)
+        assert.equal(await statusWith(byCookie.access), 401)
+      }
+    })
+
+    it('ORF-16 RFC 7009 is 200 for what is no token, and leaves every session and client alone', async () => {
+      const { access } = await signIn()
+      const client = await grantClient()
+      const before = await dump()
+      for (const text of ['x', 'a'.repeat(40), access.slice(1), client.accessToken, client.refreshToken]) {
+        assert.equal((await ask('POST', '/oauth/revoke', { token: text })).status, 200)
+      }
+      assert.deepEqual(await dump(), before)
+      assertSpaError(await ask('POST', '/oauth/revoke', {}), 400, /token/)
+    })
+
+    it('ORF-15 is 503 when the store fails, and the session goes on', async () => {
+      const { access } = await signIn()
+      store.plan({ at: 2 })
+      assertSpaError(await ask('POST', '/oauth/revoke', { token: access }), 503, /Storage/)
+      store.plan()
+      assert.equal(await statusWith(access), 200)
+    })
+  })
+
+  async function grantClient(): Promise<IssuedTokens> {
+    const { parts, store: all } = await service.app.start()
+    const peerId = 'oauth2_client:mcp_a'
+    await actor.request('POST', '/trust/friend', { baseuri: `https://peer.example.com/${peerId}`, id: peerId })
+    return all.writeActor(actor.id, (tx) =>
+      parts.tokens.startClient(
+        tx,
+        { actorId: actor.id, identifier: actor.creator, beganWith: 'mcp', device: 'Assistant' },
+        { clientId: 'mcp_a', peerId, audience: '', scope: 'mcp' },
+      ),
+    )
+  }
+
+  describe('sign-out', () => {
+    const asCookie = (accessToken: string): Record<string, string> => ({ cookie: `oauth_token=${accessToken}`, ...own })
+
+    it('R-OC-10 WEB-09 of a browser ends the session on the server, clears its cookies and leads to the front page', async () => {
+      for (const method of ['GET', 'POST']) {
+        const mine = await signIn()
+        const answer = await ask(method, '/oauth/logout', undefined, asCookie(mine.access))
+        assert.deepEqual([answer.status, answer.headers.get('location')], [302, `${service.url}/`])
+        assertCleared(answer)
+        assert.equal(await statusWith(mine.access), 401)
+        assertSpaError(await refresh(mine.refresh), 401, /invalid/)
+      }
+    })
+
+    it('R-OC-10 of a script is told in JSON', async () => {
+      for (const headers of [{ 'content-type': 'application/json' }, { 'x-requested-with': 'XMLHttpRequest' }]) {
+        const { access } = await signIn()
+        const answer = await ask('POST', '/oauth/logout', undefined, { ...asCookie(access), ...headers })
+        assert.deepEqual(answer.body, { success: true, message: 'You are signed out', redirect_url: '/' })
+        assertCleared(answer)
+        assert.equal(await statusWith(access), 401)
+      }
+    })
+
+    it('R-OC-10 with a bearer token works on every way, from everywhere', async () => {
+      for (const [method, path] of [
+        ['GET', '/oauth/logout'],
+        ['POST', '/oauth/logout'],
+        ['POST', '/oauth/spa/logout'],
+      ] as const) {
+        const { access } = await signIn()
+        const answer = await ask(method, path, undefined, {
+          authorization: `Bearer ${access}`,
+          origin: 'https://evil.example',
+          'sec-fetch-site': 'cross-site',
+        })
+        assert.equal(answer.status, 200)
+        assert.deepEqual(answer.body, {
+          success: true,
+          message: 'You are signed out',
+          redirect_url: `${service.url}/`,
+          method,
+          cleared_cookies: ['oauth_token', 'access_token', 'refresh_token', 'oauth_refresh_token', 'session_id'],
+        })
+        assertCleared(answer)
+        assert.equal(await statusWith(access), 401)
+      }
+    })
+
+    it('WEB-10 is idempotent, with cookie and bearer at once, and leaves other devices and clients alone', async () => {
+      const [byCookie, byBearer, elsewhere] = [await signIn(), await signIn(), await signIn()]
+      const client = await grantClient()
+      const headers = { ...asCookie(byCookie.access), authorization: `Bearer ${byBearer.access}` }
+      for (let twice = 0; twice < 2; twice++) {
+        assert.equal((await ask('POST', '/oauth/logout', undefined, headers)).status, 302)
+        assert.deepEqual(
+          await Promise.all([byCookie, byBearer, elsewhere].map(({ access }) => statusWith(access))),
+          [401, 401, 200],
+        )
+      }
+      const { parts } = await service.app.start()
+      assert.notEqual(await parts.tokens.validate(client.accessToken), null)
+      for (const path of ['/oauth/logout', '/oauth/spa/logout']) {
+        assert.equal((await ask('POST', path)).status, 200)
+        const asClient = { authorization: `Bearer ${client.accessToken}` }
+        assert.equal((await ask('POST', path, undefined, asClient)).status, 200)
+      }
+      assert.notEqual(await parts.tokens.validate(client.accessToken), null)
+    })
+
+    it('WEB-10 R-OC-10 forgets what the provider gave for access, and keeps what it was granted', async () => {
+      const { store: all } = await service.app.start()
+      const ring = parseKeyRing(testKeys)
+      const binding = bindingOf(accountTokens, actor.id)
+      const given = {
+        oauth_token: 'planted-access',
+        oauth_token_expiry: '1900003600',
+        oauth_token_timestamp: '1900000000',
+        oauth_refresh_token: 'planted-refresh',
+      }
+      await all.write((tx) =>
+        tx.run(
+          `INSERT INTO account (actor_id, identifier, verified, fields, provider_tokens) VALUES ($1, 'ada@example.com', 1, '{}', $2)`,
+          actor.id,
+          seal(ring, JSON.stringify(given), binding),
+        ),
+      )
+      const { access } = await signIn()
+      assert.equal((await ask('POST', '/oauth/logout', undefined, asCookie(access))).status, 302)
+      const [row] = await all.read((q) => q.all<{ provider_tokens: string }>('SELECT provider_tokens FROM account'))
+      assert.deepEqual(JSON.parse(open(ring, row?.provider_tokens as Sealed, binding)), {
+        oauth_refresh_token: 'planted-refresh',
+      })
+    })
+
+    it('decision 62: a page of another site that leads here gets a page with one button, and nothing ended', async () => {
+      const { access } = await signIn()
+      const before = await dump()
+      for (const from of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, {}]) {
+        const answer = await ask('GET', '/oauth/logout', undefined, {
+          cookie: `oauth_token=${access}`,
+          accept: 'text/html',
+          ...from,
+        })
+        assert.equal(answer.status, 200)
+        assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
+        assert.deepEqual(answer.cookies, [])
+        assert.match(String(answer.body['text']), /<form method="post" action="\/oauth\/logout">/)
+        assert.ok(!String(answer.body['text']).includes(access))
+      }
+      assert.deepEqual(await dump(), before)
+      const page = await ask('GET', '/oauth/logout', undefined, {
+        cookie: `oauth_token=${access}`,
+        accept: 'text/html',
+      })
+      const field = /name="csrf_token" value="([^"]+)"/.exec(String(page.body['text']))?.[1] ?? ''
+      const pressed = await service.request('/oauth/logout', {
+        method: 'POST',
+        headers: {
+          cookie: `oauth_token=${access}`,
+          origin: 'null',
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        body: `csrf_token=${field}`,
+      })
+      assert.equal(pressed.status, 302)
+      assert.equal(await statusWith(access), 401)
+    })
+
+    it('WEB-04 a form or script of another site signs nobody out', async () => {
+      const { access } = await signIn()
+      const before = await dump()
+      for (const path of ['/oauth/logout', '/oauth/spa/logout', '/oauth/revoke']) {
+        const answer = await ask('POST', path, undefined, {
+          cookie: `oauth_token=${access}`,
+          'sec-fetch-site': 'cross-site',
+          origin: 'https://evil.example',
+        })
+        assert.equal(answer.status, 403)
+        assert.deepEqual(answer.cookies, [])
+      }
+      assert.deepEqual(await dump(), before)
+    })
+
+    it('WEB-09 a new token comes with every sign-in, and a planted or old one stays dead', async () => {
+      const planted = 'a'.repeat(40)
+      const fields = {
+        grant_type: 'passphrase',
+        actor_id: actor.id,
+        passphrase: actor.passphrase,
+        token_delivery: 'cookie',
+      }
+      const first = await token(fields, { cookie: `oauth_token=${planted}`, ...own })
+      const one = valueOf(first.cookies, 'oauth_token')
+      const second = await token(fields, { cookie: `oauth_token=${one}`, ...own })
+      const two = valueOf(second.cookies, 'oauth_token')
+      assert.equal(new Set([planted, one, two]).size, 3)
+      assert.equal(await statusWith(planted), 403)
+      await ask('POST', '/oauth/logout', undefined, asCookie(two))
+      assert.deepEqual([await statusWith(one), await statusWith(two)], [200, 401])
+    })
+  })
+
+  describe('the sessions of an actor', () => {
+    it('are listed to the owner, the last used first, with the device in words and the one that asks', async () => {
+      const first = await signIn(actor, 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0')
+      clock.pass(minute / 2)
+      await signIn(actor, 'curl/8.5')
+      const { status, body } = await ask('GET', `/${actor.id}/sessions`, undefined, {
+        authorization: `Bearer ${first.access}`,
+      })
+      assert.equal(status, 200)
+      const listed = body as unknown as { id: string }[]
+      assert.deepEqual(
+        listed.map((one) => ({ ...one, id: '' })),
+        [
+          {
+            id: '',
+            device: 'curl',
+            began_with: 'passphrase',
+            created_at: '2030-03-17T17:47:10.000Z',
+            last_used_at: '2030-03-17T17:47:10.000Z',
+            ends_at: '2030-06-15T17:47:10.000Z',
+            current: false,
+          },
+          {
+            id: '',
+            device: 'Firefox on Linux',
+            began_with: 'passphrase',
+            created_at: '2030-03-17T17:46:40.000Z',
+            last_used_at: '2030-03-17T17:46:40.000Z',
+            ends_at: '2030-06-15T17:46:40.000Z',
+            current: true,
+          },
+        ],
+      )
+      for (const one of listed) assert.match(one.id, /^[A-Za-z0-9_-]{22}$/)
+      const byPassphrase = (await (await actor.request('GET', '/sessions')).json()) as { current: boolean }[]
+      assert.deepEqual(
+        byPassphrase.map(({ current }) => current),
+        [false, false],
+      )
+    })
+
+    it('R-TOK-03 ORF-12 end one by one, with the next request', async () => {
+      const [mine, other] = [await signIn(), await signIn()]
+      const asMe = { authorization: `Bearer ${mine.access}` }
+      const listed = (await ask('GET', `/${actor.id}/sessions`, undefined, asMe)).body as unknown as {
+        id: string
+        current: boolean
+      }[]
+      const id = listed.find(({ current }) => !current)?.id ?? ''
+      assert.equal((await ask('DELETE', `/${actor.id}/sessions/${id}`, undefined, asMe)).status, 204)
+      assert.deepEqual([await statusWith(mine.access), await statusWith(other.access)], [200, 401])
+      assertSpaError(await refresh(other.refresh), 401, /invalid/)
+      assert.equal((await ask('DELETE', `/${actor.id}/sessions/${id}`, undefined, asMe)).status, 404)
+    })
+
+    it('end all others at once, the one that asks stays', async () => {
+      const [mine, other, another] = [await signIn(), await signIn(), await signIn()]
+      const { parts } = await service.app.start()
+      const chain = (await parts.tokens.validate(mine.access))?.chain.chainId ?? ''
+      assert.equal(await parts.sessions.endOthers(actor.id, chain), 2)
+      assert.deepEqual(
+        await Promise.all([mine, other, another].map(({ access }) => statusWith(access))),
+        [200, 401, 401],
+      )
+    })
+
+    it('are nobody else’s: not another owner’s, not a client’s, and the id of another actor’s session is none here', async () => {
+      const bob = await service.createActor('bob@example.com')
+      const ofBob = await signIn(bob)
+      await signIn()
+      const client = await grantClient()
+      const { parts } = await service.app.start()
+      const [bobs] = await parts.sessions.list(bob.id)
+      const before = await dump()
+      for (const id of [bobs?.chainId ?? '', client.chainId, 'none']) {
+        const answer = await ask('DELETE', `/${actor.id}/sessions/${id}`, undefined, {
+          authorization: actor.authorization,
+        })
+        assert.equal(answer.status, 404)
+      }
+      for (const [headers, status] of [
+        [{}, 401],
+        [{ authorization: bob.authorization }, 403],
+        [{ authorization: `Bearer ${ofBob.access}` }, 403],
+      ] as const) {
+        assert.equal((await ask('GET', `/${actor.id}/sessions`, undefined, headers)).status, status)
+        assert.equal((await ask('DELETE', `/${actor.id}/sessions/x`, undefined, headers)).status, status)
+      }
+      assert.deepEqual(await dump(), before)
+    })
+
+    it('ORF-14 end with the actor: its tokens open nothing and refresh nothing', async () => {
+      const { access, refresh: value } = await signIn()
+      assert.equal((await actor.request('DELETE', '')).status, 204)
+      assert.equal(await statusWith(access), 404)
+      assertSpaError(await refresh(value), 401, /invalid/)
+      const { body } = await ask('GET', '/oauth/session', undefined, { authorization: `Bearer ${access}` })
+      assert.equal(body['authenticated'], false)
+    })
+
+    it('ORF-14 a client’s end with its relationship', async () => {
+      const client = await grantClient()
+      const { parts } = await service.app.start()
+      assert.notEqual(await parts.tokens.validate(client.accessToken), null)
+      const { status } = await actor.request('DELETE', '/trust/friend/oauth2_client%3Amcp_a?peer=true')
+      assert.equal(status, 204)
+      assert.equal(await parts.tokens.validate(client.accessToken), null)
+      assert.equal(await parts.tokens.refresh(client.refreshToken, { kind: 'client', clientId: 'mcp_a' }), null)
+    })
+  })
+
+  describe('GET /oauth/spa/session/{id}', () => {
+    async function keep(delivery: 'json' | 'hybrid' = 'json'): Promise<string> {
+      const { parts, store: all } = await service.app.start()
+      const tokens = await parts.sessions.begin({
+        actorId: actor.id,
+        identifier: 'ada@example.com',
+        beganWith: 'spa',
+        device: '',
+      })
+      return all.write((tx) =>
+        parts.oneTime.create(tx, { purpose: 'spa_session', data: { tokens, delivery, redirectUrl: '/app' } }),
+      )
+    }
+    const get = (id: string, headers: Record<string, string> = {}): Promise<Answered> =>
+      ask('GET', `/oauth/spa/session/${id}`, undefined, headers)
+
+    it('R-OC-16 decision 36: gives the tokens once, refresh token included, and again to the same browser for 10 s', async () => {
+      const id = await keep()
+      const mine = { 'user-agent': 'mine', origin: 'https://app.example.com' }
+      const answer = await get(id, mine)
+      assert.equal(answer.status, 200)
+      assert.deepEqual(
+        { ...answer.body, access_token: '', refresh_token: '' },
+        {
+          success: true,
+          actor_id: actor.id,
+          email: 'ada@example.com',
+          access_token: '',
+          token_type: 'Bearer',
+          expires_in: 3600,
+          expires_at: Math.floor(clock.now() / 1000) + 3600,
+          redirect_url: '/app',
+          refresh_token: '',
+          refresh_token_expires_in: 1_209_600,
+        },
+      )
+      clock.pass(10_000)
+      assertSpaError(await get(id, { 'user-agent': 'other' }), 404, /exchanged/)
+      assert.deepEqual((await get(id, mine)).body, answer.body)
+      clock.pass(1)
+      assertSpaError(await get(id, mine), 404, /exchanged/)
+      assert.equal(await statusWith(String(answer.body['access_token'])), 200)
+      assert.equal((await refresh(String(answer.body['refresh_token']))).status, 200)
+    })
+
+    it('R-OC-16 is not spent by HEAD, and leaves out a refresh token that went into a cookie', async () => {
+      const id = await keep('hybrid')
+      assert.equal((await ask('HEAD', `/oauth/spa/session/${id}`)).status, 200)
+      const { status, body } = await get(id)
+      assert.equal(status, 200)
+      assert.equal(body['refresh_token'], undefined)
+      assert.equal((await ask('HEAD', '/oauth/spa/session/none')).status, 404)
+    })
+
+    it('R-OC-16 is 404 for a guess, for what expired, and for records of other purposes, which it does not spend', async () => {
+      const { parts, store: all } = await service.app.start()
+      const id = await keep()
+      const data = { planted: 'planted-provider-token' }
+      const ofEmail = await all.write((tx) => parts.oneTime.create(tx, { purpose: 'email_session', data }))
+      for (const wrong of ['none', id.slice(1), ofEmail]) assertSpaError(await get(wrong), 404, /unknown/)
+      clock.pass(600_001)
+      assertSpaError(await get(id), 404, /expired/)
+    })
+
+    it('R-OC-16 of fifty browsers at once one gets the tokens', async () => {
+      const id = await keep()
+      const all = await Promise.all(Array.from({ length: 50 }, (_, n) => get(id, { 'user-agent': `browser ${n}` })))
+      assert.equal(all.filter(({ status }) => status === 200).length, 1)
+    })
+  })
+
+  describe('GET /oauth/spa/callback', () => {
+    it('is 400 and names the address that providers come back to', async () => {
+      assertSpaError(await ask('GET', '/oauth/spa/callback?code=x'), 400, /\/oauth\/callback/)
+    })
+  })
+
+  describe('what is told in the log', () => {
+    it('SEC-04 R-TOK-08 holds no token, tried or right, and no passphrase', async () => {
+      service.reset()
+      const { access, refresh: value } = await signIn()
+      const { body } = await refresh(value)
+      clock.pass(minute + 1)
+      await refresh(value)
+      await refresh('planted-wrong-token')
+      await statusWith(access)
+      await ask('POST', '/oauth/logout', undefined, { cookie: `oauth_token=${access}; refresh_token=${value}`, ...own })
+      await ask('GET', '/oauth/spa/session/planted-session-id')
+      await token({ grant_type: 'passphrase', actor_id: actor.id, passphrase: 'planted-wrong-passphrase' })
+      const lines = service.log.join('\n')
+      assert.ok(lines.includes('A refresh token was used again after its grace window'))
+      const secrets = [access, value, body['access_token'], body['refresh_token'], actor.passphrase, 'planted-']
+      for (const secret of secrets) assert.ok(!lines.includes(String(secret)), String(secret))
+    })
+  })
+})
+
+describe('scripts of other sites', () => {
+  forEachService((start, dialect) => {
+    if (dialect !== 'sqlite') return
+    const spa = ['/oauth/spa/token', '/oauth/session', '/oauth/spa/session', '/oauth/revoke', '/oauth/spa/revoke']
+    const logout = ['/oauth/logout', '/oauth/spa/logout']
+    const once = '/oauth/spa/session/none'
+    let open: TestService
+    let named: TestService
+    before(async () => {
+      open = await start()
+      named = await start({
+        spaCorsOrigins: ['https://app.example.com', 'https://app.example.com:8443', 'myapp://callback'],
+      })
+    })
+    const of = (answer: Response): Record<string, string> =>
+      Object.fromEntries([...answer.headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'))
+    const preflight = (service: TestService, path: string, origin?: string): Promise<Response> =>
+      service.request(path, {
+        method: 'OPTIONS',
+        headers: {
+          ...(origin === undefined ? {} : { origin }),
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'content-type',
+        },
+      })
+
+    it('decision 61: a preflight is answered 200 at every address of sign-in, without credentials and without a statement', async () => {
+      open.reset()
+      for (const path of [...spa, ...logout, once, '/oauth/spa/callback']) {
+        const answer = await preflight(open, path, 'https://any.example')
+        assert.equal(answer.status, 200, path)
+        assert.deepEqual(await answer.json(), { status: 'ok' })
+        assert.match(answer.headers.get('allow') ?? '', /OPTIONS/)
+      }
+      assert.deepEqual(open.statements, [])
+      assert.equal((await preflight(open, '/oauth/none')).status, 404)
+    })
+
+    it('R-OC-17 any site may ask where none is named: its origin is echoed, never with credentials', async () => {
+      for (const path of [...spa, ...logout]) {
+        assert.deepEqual(of(await preflight(open, path, 'https://any.example')), {
+          'access-control-allow-origin': 'https://any.example',
+          'access-control-allow-methods': 'GET, POST, OPTIONS',
+          'access-control-allow-headers': 'Authorization, Content-Type, Accept',
+          'access-control-max-age': '86400',
+          vary: 'Origin',
+        })
+        assert.equal((await preflight(open, path)).headers.get('access-control-allow-origin'), '*')
+      }
+      assert.deepEqual(of(await preflight(open, once, 'https://any.example')), {
+        'access-control-allow-origin': 'https://any.example',
+        'access-control-allow-methods': 'GET, OPTIONS',
+        'access-control-allow-headers': 'Authorization, Content-Type, Accept',
+        vary: 'Origin',
+      })
+    })
+
+    it('R-OC-17 WEB-07 only a named site may ask where sites are named, and only it with credentials', async () => {
+      for (const path of [...spa, ...logout, once]) {
+        for (const origin of ['https://app.example.com', 'https://app.example.com:8443', 'myapp://callback']) {
+          const { 'access-control-allow-origin': allowed, 'access-control-allow-credentials': credentials } = of(
+            await preflight(named, path, origin),
+          )
+          assert.deepEqual([allowed, credentials], [origin, 'true'])
+        }
+        for (const origin of [
+          undefined,
+          'null',
+          '*',
+          'http://app.example.com',
+          'https://app.example.com:443',
+          'https://app.example.com:8444',
+          'https://app.example.com.evil.example',
+          'https://evil.example#https://app.example.com',
+          'https://sub.app.example.com',
+          'https://APP.example.com',
+          'https://app.example.com/',
+          'https://app.example.com,https://evil.example',
+        ]) {
+          const answer = await preflight(named, path, origin)
+          assert.equal(answer.status, 200)
+          const {
+            'access-control-allow-origin': allowed,
+            'access-control-allow-credentials': credentials,
+            vary,
+          } = of(answer)
+          assert.deepEqual([allowed, credentials, vary], [undefined, undefined, 'Origin'], origin ?? 'none')
+        }
+      }
+    })
+
+    it('WEB-07 what is no origin is never echoed', async () => {
+      for (const origin of [
+        'null',
+        'nonsense',
+        'https://a b',
+        'https://a,https://b',
+        `https://${'a'.repeat(300)}`,
+        'javascript:x',
+      ]) {
+        const answer = await preflight(open, '/oauth/session', origin)
+        assert.equal(answer.headers.get('access-control-allow-origin'), '*', origin)
+      }
+    })
+
+    it('R-OC-17 answers and refusals can be read by whoever may ask', async () => {
+      const asked = async (service: TestService, origin: string): Promise<(string | null)[]> => {
+        const headers = { origin, 'content-type': 'application/json' }
+        const answers = [
+          await service.request('/oauth/session', { headers }),
+          await service.request('/oauth/spa/token', { method: 'POST', headers, body: '{}' }),
+          await service.request('/oauth/spa/session/none', { headers }),
+        ]
+        assert.deepEqual(
+          answers.map(({ status }) => status),
+          [200, 400, 404],
+        )
+        for (const answer of answers) assert.equal(answer.headers.get('vary'), 'Origin')
+        return answers.map((answer) => answer.headers.get('access-control-allow-origin'))
+      }
+      assert.deepEqual(await asked(open, 'https://any.example'), [
+        'https://any.example',
+        'https://any.example',
+        'https://any.example',
+      ])
+      assert.deepEqual(await asked(named, 'https://app.example.com'), [
+        'https://app.example.com',
+        'https://app.example.com',
+        'https://app.example.com',
+      ])
+      assert.deepEqual(await asked(named, 'https://any.example'), [null, null, null])
+    })
+
+    it('a value that is no origin stops the start', async () => {
+      for (const origin of [
+        'app.example.com',
+        'https://app.example.com/',
+        'https://app.example.com/path',
+        '*',
+        'https://',
+      ]) {
+        await assert.rejects(start({ spaCorsOrigins: [origin] }), /Option spaCorsOrigins must be origins such as/)
+      }
+    })
+
+    it('the addresses of an actor answer no preflight', async () => {
+      const actor = await open.createActor()
+      for (const path of [`/${actor.id}`, `/${actor.id}/properties`, '/']) {
+        const answer = await preflight(open, path, 'https://any.example')
+        assert.equal(answer.status, 405)
+        assert.equal(answer.headers.get('access-control-allow-origin'), null)
+      }
+    })
+  })
+})
