@@ -1,6 +1,6 @@
 /**
  * The numbers of every subscription as they come into being, commit by commit, read from the tables alone (I3): 1, 2, 3 …
- * in the order of the commits, each with its change, which stays what it was.
+ * in the order of the commits, each with its change, which stays what it was; none for what is suspended.
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
@@ -14,6 +14,11 @@ export class Ledger {
   readonly #subscriptions: StatementSync
   readonly #numbers: StatementSync
   readonly #diffs: StatementSync
+  readonly #suspensions: StatementSync
+  readonly #acknowledged: StatementSync
+  readonly #due: readonly (readonly [table: string, StatementSync])[]
+  /** `<actor> <property>` of what was suspended at the last commit; without a property all of them. */
+  #suspended = new Set<string>()
   readonly #lanes = new Map<string, Lane>()
   readonly #violation: (text: string) => void
   /** How many numbers there were. */
@@ -26,13 +31,28 @@ export class Ledger {
     this.#database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
     this.#violation = violation
     this.#subscriptions = this.#database.prepare(
-      'SELECT actor_id, peer_id, subscription_id, sequence, settled FROM inbound_subscription',
+      'SELECT actor_id, peer_id, subscription_id, subtarget, sequence, settled FROM inbound_subscription',
     )
     const ofLane = 'actor_id = ? AND peer_id = ? AND subscription_id = ?'
     this.#numbers = this.#database.prepare(
       `SELECT sequence FROM delivery WHERE ${ofLane} AND sequence > ? ORDER BY sequence`,
     )
     this.#diffs = this.#database.prepare(`SELECT sequence, kind, data FROM diff WHERE ${ofLane}`)
+    this.#suspensions = this.#database.prepare("SELECT actor_id, subtarget FROM suspension WHERE target = 'properties'")
+    this.#due = [
+      ['inbound_subscription', 'peer_id', 'due_at'],
+      ['notice', 'recipient', 'due_at'],
+      ['outbound_subscription', 'peer_id', 'gap_due_at'],
+    ].map(([table = '', peer, at]) => [
+      table,
+      this.#database.prepare(`SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL LIMIT 1`),
+    ])
+    this.#acknowledged = this.#database.prepare(
+      `SELECT s.sequence >= ?1 OR s.resync_pending = 1 OR EXISTS (SELECT 1 FROM pending_callback p
+         WHERE p.actor_id = s.actor_id AND p.peer_id = s.peer_id AND p.subscription_id = s.subscription_id
+           AND p.sequence = ?1) AS isHeld
+       FROM outbound_subscription s WHERE s.actor_id = ?2 AND s.peer_id = ?3 AND s.subscription_id = ?4`,
+    )
   }
 
   /** After a commit. */
@@ -41,10 +61,12 @@ export class Ledger {
       actor_id: string
       peer_id: string
       subscription_id: string
+      subtarget: string
       sequence: number
       settled: number
     }[]
-    for (const { actor_id, peer_id, subscription_id, sequence, settled } of lanes) {
+    const suspended = this.#suspendedNow()
+    for (const { actor_id, peer_id, subscription_id, subtarget, sequence, settled } of lanes) {
       const key = [actor_id, peer_id, subscription_id] as const
       const name = `subscription ${subscription_id} of ${peer_id} to ${actor_id}`
       const known = this.#lanes.get(key.join(' ')) ?? { sequence: 0, texts: new Map<number, string>() }
@@ -67,6 +89,11 @@ export class Ledger {
       if (lost !== undefined && expected.length === 1) this.#violation(`I3: ${name} has no diff ${lost}`)
       for (const diff of diffs) {
         if (diff.sequence > sequence) this.#violation(`I3: ${name} has a diff ${diff.sequence} beyond ${sequence}`)
+        if (diff.kind === 'diff' && diff.sequence > known.sequence) {
+          const names = subtarget === '' ? Object.keys(JSON.parse(diff.data) as object) : [subtarget]
+          const mute = names.find((property) => suspended.has(actor_id) || suspended.has(`${actor_id} ${property}`))
+          if (mute !== undefined) this.#violation(`I3: ${name} has number ${diff.sequence} of "${mute}", suspended`)
+        }
         const text = known.texts.get(diff.sequence)
         if (text !== undefined && diff.kind === 'diff' && text !== diff.data) {
           this.#violation(`I3: diff ${diff.sequence} of ${name} was ${text} and became ${diff.data}`)
@@ -75,6 +102,29 @@ export class Ledger {
       }
       known.sequence = sequence
     }
+  }
+
+  /** What was suspended before the commit and is still. */
+  #suspendedNow(): ReadonlySet<string> {
+    const before = this.#suspended
+    const rows = this.#suspensions.all() as { actor_id: string; subtarget: string }[]
+    this.#suspended = new Set(rows.map(({ actor_id, subtarget }) => `${actor_id} ${subtarget}`.trimEnd()))
+    return before.intersection(this.#suspended)
+  }
+
+  /** A sentence for what is still due; null when nothing is. */
+  due(): string | null {
+    for (const [table, statement] of this.#due) {
+      const row = statement.get() as { peer: string; at: number } | undefined
+      if (row !== undefined) return `${table} to ${row.peer} is due at ${row.at}`
+    }
+    return null
+  }
+
+  /** Whether a number that its listener acknowledged is durable there: applied, kept, or made up for by the whole. */
+  holds(actorId: string, peerId: string, subscriptionId: string, sequence: number): boolean {
+    const row = this.#acknowledged.get(sequence, actorId, peerId, subscriptionId) as { isHeld: number } | undefined
+    return row === undefined || row.isHeld === 1
   }
 
   /** Whether the owner's rules keep a property from the peer now. */

@@ -12,6 +12,10 @@ export interface NetworkParts {
   readonly serverOf: (origin: string) => Program | undefined
   readonly trace: (line: string) => void
   readonly sent: (from: Program, request: PeerRequest) => void
+  /** It is there, however long ago it was sent. */
+  readonly arrives: (request: PeerRequest) => void
+  /** The caller knows what came of it. */
+  readonly ended: (from: Program, request: PeerRequest) => void
   readonly answered: (from: Program, request: PeerRequest, reply: Reply) => void
 }
 
@@ -96,6 +100,7 @@ export class Network {
         })
       })
     })
+    this.#parts.ended(from, request)
     trace(
       `${line}: ${fate === 'fair' ? '' : `${fate}, `}${outcome.kind === 'answered' ? outcome.status : outcome.kind}`,
     )
@@ -116,6 +121,7 @@ export class Network {
   async #serve(url: URL, request: PeerRequest): Promise<Reply | null | 'nobody'> {
     const server = this.#parts.serverOf(url.origin)
     if (server === undefined) return 'nobody'
+    this.#parts.arrives(request)
     const { bearer, basic, body, headers } = request
     const authorization =
       bearer !== undefined

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import type { TroupeOptions } from '../../src/troupe.ts'
 import { type Random, seeded } from '../support/random.ts'
 import { startService } from '../support/service.ts'
-import { dueIn, judgeReplicas, judgeTables } from './judge.ts'
+import { judgeReplicas, judgeTables } from './judge.ts'
 import { calm, type Weather } from './network.ts'
 import { Workload } from './workload.ts'
 import { type Host, type SimActor, World } from './world.ts'
@@ -97,7 +97,12 @@ class Run {
       hosts,
       createDatabase: (path) => copyFileSync(template, path),
       settings: settingsOf(this.#random),
-      declare: () => {},
+      declare: (app, world) => {
+        app.callback('subscription', ({ actor, data }) => {
+          world.watch.heard(actor.id, data)
+          return true
+        })
+      },
       trace,
     })
     this.#workload = new Workload(this.#world, seeded(seed * 7 + 3))
@@ -237,7 +242,7 @@ class Run {
     const limit = time.now() + restMs
     for (;;) {
       await time.runUntil(time.now() + 10_000)
-      const due = hosts.map(dueIn).find((found) => found !== null)
+      const due = hosts.map(({ ledger }) => ledger.due()).find((found) => found !== null)
       if (due === undefined) return
       if (time.now() >= limit) {
         violation(`It does not come to rest: ${due}`)

@@ -56,10 +56,9 @@ export class World {
     this.watch = new Watch({
       now: this.time.now,
       violation: this.violation,
-      excludes: (actorId, peerId, name) => {
-        const host = this.actors.find(({ id }) => id === actorId)?.host
-        return host?.ledger.excludes(actorId, peerId, name) === true
-      },
+      excludes: (actorId, peerId, name) => this.#ledgerOf(actorId)?.excludes(actorId, peerId, name) === true,
+      holds: (listenerId, publisherId, subscriptionId, sequence) =>
+        this.#ledgerOf(listenerId)?.holds(listenerId, publisherId, subscriptionId, sequence) !== false,
     })
     this.network = new Network({
       time: this.time,
@@ -67,6 +66,8 @@ export class World {
       serverOf: (origin) => this.#programOf(this.hosts.find((host) => host.origin === origin)),
       trace: this.trace,
       sent: (from, request) => this.watch.sent(from.name, request),
+      arrives: (request) => this.watch.arrives(request),
+      ended: (from, request) => this.watch.done(from.name, request),
       answered: (_from, request, reply) => this.watch.answered(request, reply.status),
     })
   }
@@ -112,10 +113,15 @@ export class World {
       violation: this.violation,
       died: (dead) => {
         host.programs.splice(host.programs.indexOf(dead), 1)
+        this.watch.died(dead.name)
         this.#buried.push(dead)
       },
     })
     host.programs.push(program)
+  }
+
+  #ledgerOf(actorId: string): Ledger | undefined {
+    return this.actors.find(({ id }) => id === actorId)?.host.ledger
   }
 
   #programOf(host: Host | undefined): Program | undefined {
