@@ -1,0 +1,724 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { html, type PropertiesValues, type PropertyValues } from '../../src/index.ts'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { asBrowser, OwnersBrowser } from '../support/sessions.ts'
+
+interface World {
+  readonly service: TestService
+  readonly actor: TestActor
+  readonly browser: OwnersBrowser
+  /** What the templates were given, last first. */
+  readonly listings: PropertiesValues[]
+  readonly properties: PropertyValues[]
+}
+
+const json = { accept: 'application/json' }
+
+forEachService((start) => {
+  async function open(options: StartOptions = {}): Promise<World> {
+    const listings: PropertiesValues[] = []
+    const properties: PropertyValues[] = []
+    const service = await start({
+      pages: {
+        properties: (values) => (listings.unshift(values), html`listing`),
+        property: (values) => (properties.unshift(values), html`property`),
+      },
+      ...options,
+    })
+    const actor = await service.createActor()
+    return { service, actor, browser: await OwnersBrowser.open(service, actor), listings, properties }
+  }
+
+  /** What is stored under the name, as a program reads it; null when there is nothing. */
+  async function stored({ actor }: World, name: string): Promise<unknown> {
+    const answer = await actor.request('GET', `/properties/${encodeURIComponent(name)}`, undefined, json)
+    if (answer.status === 404) return null
+    assert.equal(answer.status, 200)
+    return answer.json()
+  }
+
+  async function assertRefused(
+    world: World,
+    sending: Promise<Response>,
+    status: number,
+    message: RegExp,
+    shown: 'listing' | 'property' | null = null,
+  ): Promise<void> {
+    const before = await (await world.actor.request('GET', '/properties?format=full')).text()
+    world.service.changes.length = 0
+    const answer = await sending
+    assert.equal(answer.status, status)
+    assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+    const page = await answer.text()
+    if (shown === null) assert.match(page, message)
+    else {
+      assert.equal(page, shown)
+      const values = shown === 'listing' ? world.listings[0] : world.properties[0]
+      assert.match(values?.error ?? '', message)
+    }
+    assert.deepEqual(world.service.changes, [])
+    assert.equal(await (await world.actor.request('GET', '/properties?format=full')).text(), before)
+  }
+
+  describe('the page of all properties', () => {
+    it('R-WEB-01 R-WEB-02 is given every property by name, lists by their length, and who it is about', async () => {
+      const world = await open({ baseUrl: 'http://troupe.test/under' })
+      const { actor, browser, listings } = world
+      await actor.request('POST', '/properties', {
+        color: 'blue',
+        age: 36,
+        settings: { theme: 'dark', more: [1, 2] },
+        on: true,
+        notes: { _type: 'list' },
+      })
+      await actor.request('POST', '/properties/notes', '"first"')
+      assert.equal((await browser.get('/properties')).status, 200)
+      const [values] = listings
+      assert.ok(values)
+      const { csrf_token, rows, ...others } = values
+      assert.match(csrf_token, /^[\w-]{43}$/)
+      assert.deepEqual(others, {
+        base_path: '/under',
+        name: 'test',
+        id: actor.id,
+        creator: 'creator@example.com',
+        url: `http://troupe.test/under/${actor.id}/www/properties`,
+        actor_root: `/under/${actor.id}`,
+        actor_www: `/under/${actor.id}/www`,
+        notice: null,
+        error: null,
+        properties: {
+          age: 36,
+          color: 'blue',
+          notes: '[List with 1 item]',
+          on: true,
+          settings: { theme: 'dark', more: [1, 2] },
+        },
+        read_only_properties: [],
+        list_properties: ['notes'],
+        paging: { page: 1, pages: 1, total: 5 },
+        typed: null,
+      })
+      assert.deepEqual(
+        rows.map(({ name, href, kind, preview }) => [name, href, kind, preview]),
+        [
+          ['age', `/under/${actor.id}/www/properties/age`, 'Number', '36'],
+          ['color', `/under/${actor.id}/www/properties/color`, 'Text', 'blue'],
+          ['notes', `/under/${actor.id}/www/properties/notes`, 'List with 1 item', ''],
+          ['on', `/under/${actor.id}/www/properties/on`, 'True or false', 'true'],
+          [
+            'settings',
+            `/under/${actor.id}/www/properties/settings`,
+            'Object with 2 parts',
+            '{"theme":"dark","more":[1,2]}',
+          ],
+        ],
+      )
+    })
+
+    it('R-WEB-01 leaves out what the application hides from its owner, and says what it does not let be changed', async () => {
+      const world = await open({
+        declare: (app) => {
+          app.property('secret', { get: () => null })
+          app.property('secrets', { get: () => null })
+          app.property('fixed', { put: () => null })
+          app.property('broken', {
+            put: () => {
+              throw new Error('no idea')
+            },
+          })
+        },
+      })
+      const { actor, browser, listings } = world
+      const handle = await world.service.app.actors.get(actor.id)
+      for (const name of ['secret', 'fixed', 'broken', 'open']) await handle?.set(name, 'x').catch(() => {})
+      await actor.request('POST', '/properties', {
+        secret: 'x',
+        fixed: 'x',
+        broken: 'x',
+        open: 'x',
+        secrets: { _type: 'list' },
+      })
+      await browser.get('/properties')
+      assert.deepEqual(Object.keys(listings[0]?.properties ?? {}), ['broken', 'fixed', 'open'])
+      assert.deepEqual(listings[0]?.read_only_properties, ['broken', 'fixed'])
+      for (const hidden of ['secret', 'secrets', 'absent']) {
+        const answer = await browser.get(`/properties/${hidden}`)
+        assert.equal(answer.status, 404)
+        assert.doesNotMatch(await answer.text(), /x<|List with/)
+      }
+      await browser.get('/properties/fixed')
+      assert.equal(world.properties[0]?.is_read_only, true)
+      await browser.get('/properties/open')
+      assert.equal(world.properties[0]?.is_read_only, false)
+    })
+
+    it('R-WEB-01 shows many properties part by part', async () => {
+      const world = await open()
+      const { actor, browser, listings } = world
+      const many = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`p${String(n).padStart(3, '0')}`, n]))
+      await actor.request('POST', '/properties', many)
+      const shown: [string, number, string | undefined, string | undefined][] = []
+      for (const query of [
+        '',
+        '?page=1',
+        '?page=2',
+        '?page=3',
+        '?page=99',
+        '?page=0',
+        '?page=-1',
+        '?page=x',
+        '?page=1e3',
+      ]) {
+        await browser.get(`/properties${query}`)
+        const [values] = listings
+        shown.push([query, values?.paging.page ?? 0, values?.rows[0]?.name, values?.rows.at(-1)?.name])
+      }
+      assert.deepEqual(shown, [
+        ['', 1, 'p000', 'p099'],
+        ['?page=1', 1, 'p000', 'p099'],
+        ['?page=2', 2, 'p100', 'p199'],
+        ['?page=3', 3, 'p200', 'p249'],
+        ['?page=99', 3, 'p200', 'p249'],
+        ['?page=0', 1, 'p000', 'p099'],
+        ['?page=-1', 1, 'p000', 'p099'],
+        ['?page=x', 1, 'p000', 'p099'],
+        ['?page=1e3', 1, 'p000', 'p099'],
+      ])
+      assert.deepEqual(listings[0]?.paging, { page: 1, pages: 3, total: 250 })
+    })
+  })
+
+  describe('the form for something new', () => {
+    it('R-WEB-01 creates a value, goes back to the listing and says so once', async () => {
+      const world = await open()
+      const { service, actor, browser, listings } = world
+      const answer = await browser.send('/properties', {
+        property_name: 'color',
+        property_value: 'blue',
+        property_type: 'simple',
+      })
+      assert.deepEqual(
+        [answer.status, answer.headers.get('location')],
+        [302, `http://troupe.test/${actor.id}/www/properties`],
+      )
+      assert.deepEqual(answer.headers.getSetCookie(), [
+        '__Host-notice=created; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+      ])
+      assert.equal(await stored(world, 'color'), 'blue')
+      assert.deepEqual(
+        service.changes.map(({ subtarget, blob, by }) => [subtarget, blob, by.kind]),
+        [['color', '"blue"', 'creator']],
+      )
+      const page = await browser.get('/properties', { cookie: `oauth_token=${browser.token}; __Host-notice=created` })
+      assert.equal(listings[0]?.notice, 'Created.')
+      assert.deepEqual(page.headers.getSetCookie(), [
+        '__Host-notice=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
+      ])
+      await browser.get('/properties', { cookie: `oauth_token=${browser.token}; __Host-notice=<b>` })
+      assert.equal(listings[0]?.notice, null)
+    })
+
+    it('R-WEB-01 knows the fields by both of their names', async () => {
+      const world = await open()
+      await world.browser.send('/properties', { property: 'color', value: 'blue' })
+      assert.equal(await stored(world, 'color'), 'blue')
+    })
+
+    it('R-WEB-01 keeps the type that was chosen, and guesses where none was', async () => {
+      const world = await open()
+      const cases: readonly (readonly [value: string, type: string | null, expected: unknown])[] = [
+        ['12', 'text', '12'],
+        ['12', 'json', 12],
+        ['12', null, 12],
+        ['{"a":1}', 'text', '{"a":1}'],
+        ['{"a": 1}', 'json', { a: 1 }],
+        ['{"a":1}', null, { a: 1 }],
+        ['hello', null, 'hello'],
+        ['true', 'text', 'true'],
+        ['true', 'json', true],
+        ['one\r\ntwo', 'text', 'one\ntwo'],
+        ['{\r\n"a": 1\r\n}', 'json', { a: 1 }],
+        ['  spaced  ', 'text', '  spaced  '],
+      ]
+      for (const [value, type, expected] of cases) {
+        const fields = { property_name: 'x', property_value: value, ...(type === null ? {} : { value_type: type }) }
+        assert.equal((await world.browser.send('/properties', fields)).status, 302, value)
+        assert.deepEqual(await stored(world, 'x'), expected, value)
+      }
+    })
+
+    it('R-WEB-01 creates a list with what it says about itself', async () => {
+      const world = await open()
+      const fields = { property_name: 'notes', property_type: 'list', description: 'Notes', explanation: 'One each' }
+      const answer = await world.browser.send('/properties', fields)
+      assert.equal(answer.status, 302)
+      const metadata = (await (await world.actor.request('GET', '/properties/notes/metadata')).json()) as object
+      assert.deepEqual(
+        Object.entries(metadata).filter(([name]) => ['description', 'explanation', 'length'].includes(name)),
+        [
+          ['description', 'Notes'],
+          ['explanation', 'One each'],
+          ['length', 0],
+        ],
+      )
+    })
+
+    it('R-WEB-01 refuses what it cannot take, with the status, what was typed and why, and stores nothing', async () => {
+      const world = await open({ declare: (app) => app.property('fixed', { post: () => null, put: () => null }) })
+      await world.actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
+      const refused: readonly (readonly [fields: Record<string, string>, status: number, message: RegExp])[] = [
+        [{ property_value: 'x' }, 400, /a name is missing/],
+        [{ property_name: '  ', property_value: 'x' }, 400, /a name is missing/],
+        [{ property_name: 'x' }, 400, /a value is missing/],
+        [{ property_name: 'x', property_value: '' }, 400, /a value is missing/],
+        [{ property_name: 'x', property_value: 'y', property_type: 'map' }, 400, /neither simple nor list/],
+        [{ property_name: 'notes', property_type: 'list' }, 400, /there is a list of this name/],
+        [{ property_name: 'color', property_type: 'list' }, 409, /a property has this name/],
+        [{ property_name: 'notes', property_value: 'x' }, 409, /a list has this name/],
+        [{ property_name: 'color', property_value: 'red', create_only: '1' }, 409, /there is one of this name/],
+        [{ property_name: 'a/b', property_value: 'x' }, 400, /it holds a slash/],
+        [{ property_name: 'list:x', property_value: 'x' }, 400, /reserved/],
+        [{ property_name: '_x', property_type: 'list' }, 400, /does not begin with/],
+        [{ property_name: 'x', property_value: '{1', value_type: 'json' }, 400, /not valid JSON/],
+        [{ property_name: 'x', property_value: 'null', value_type: 'json' }, 400, /null is not a property value/],
+        [{ property_name: 'fixed', property_value: 'x' }, 403, /the application rejected/],
+      ]
+      for (const [fields, status, message] of refused) {
+        await assertRefused(world, world.browser.send('/properties', fields), status, message, 'listing')
+        assert.equal(world.listings[0]?.typed?.property_name, fields['property_name'] ?? '')
+        assert.equal(world.listings[0]?.typed?.property_value, fields['property_value'] ?? '')
+      }
+    })
+
+    it('R-WEB-01 answers a program with data', async () => {
+      const { browser } = await open()
+      const answer = await browser.send(
+        '/properties',
+        {},
+        { accept: 'application/json', 'sec-fetch-site': 'same-origin' },
+      )
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [400, 'application/json'])
+      assert.deepEqual(await answer.json(), {
+        error: 'bad_request',
+        message: 'Cannot take the form: a name is missing',
+      })
+    })
+
+    it('R-WEB-01 takes forms alone', async () => {
+      const world = await open()
+      for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
+        const answer = await world.service.request(`/${world.actor.id}/www/properties`, {
+          method: 'POST',
+          headers: { ...world.browser.headers, 'sec-fetch-site': 'same-origin', 'content-type': type },
+          body: '{"property_name":"x","property_value":"y"}',
+        })
+        assert.equal(answer.status, 415, type)
+      }
+      assert.equal(await stored(world, 'x'), null)
+    })
+
+    it('WEB-11 R-WEB-01 goes on to where the form says, within the service and below its prefix', async () => {
+      const world = await open({ baseUrl: 'http://troupe.test/under' })
+      const page = `http://troupe.test/under/${world.actor.id}/www/properties`
+      for (const [wanted, expected] of [
+        [`/under/${world.actor.id}/www?x=1`, `http://troupe.test/under/${world.actor.id}/www?x=1`],
+        ['https://evil.example', page],
+        ['//evil.example', page],
+        ['/\\evil.example', page],
+        ['/elsewhere', page],
+        ['javascript:alert(1)', page],
+        ['/under/..//evil.example', page],
+      ] as const) {
+        const answer = await world.browser.send('/properties', {
+          property_name: 'x',
+          property_value: 'y',
+          redirect_to: wanted,
+        })
+        assert.deepEqual([answer.status, answer.headers.get('location')], [302, expected], wanted)
+      }
+    })
+  })
+
+  describe('the page of a value', () => {
+    it('R-WEB-01 R-WEB-02 is given the value by its type, for reading and for editing', async () => {
+      const world = await open()
+      const { actor, browser, properties } = world
+      const text = '{"b":{"deep":[1,"two",null,true,{}]},"a":12345678901234567890.10}'
+      await actor.request('PUT', '/properties/big', text)
+      assert.equal((await browser.get('/properties/big')).status, 200)
+      const [values] = properties
+      assert.ok(values)
+      assert.deepEqual(
+        [
+          values.property,
+          values.qual,
+          values.kind,
+          values.is_list_property,
+          values.is_read_only,
+          values.form_action,
+          values.url,
+        ],
+        [
+          'big',
+          'a',
+          'Object with 2 parts',
+          false,
+          false,
+          `/${actor.id}/www/properties/big`,
+          `http://troupe.test/${actor.id}/www/properties/big`,
+        ],
+      )
+      const edited = `{
+  "b": {
+    "deep": [
+      1,
+      "two",
+      null,
+      true,
+      {}
+    ]
+  },
+  "a": 12345678901234567890.10
+}`
+      assert.equal(values.value, edited)
+      assert.deepEqual(values.editable, { text: edited, type: 'json' })
+      assert.deepEqual(values.tree, {
+        kind: 'object',
+        more: 0,
+        members: [
+          {
+            name: 'b',
+            value: {
+              kind: 'object',
+              more: 0,
+              members: [
+                {
+                  name: 'deep',
+                  value: {
+                    kind: 'array',
+                    more: 0,
+                    elements: [
+                      { kind: 'number', text: '1' },
+                      { kind: 'text', text: 'two' },
+                      { kind: 'word', text: 'null' },
+                      { kind: 'word', text: 'true' },
+                      { kind: 'object', members: [], more: 0 },
+                    ],
+                  },
+                },
+              ],
+            },
+          },
+          { name: 'a', value: { kind: 'number', text: '12345678901234567890.10' } },
+        ],
+      })
+      // Sent back as it was shown, it is what it was.
+      assert.equal((await browser.send('/properties/big', { value: edited, value_type: 'json' })).status, 302)
+      assert.equal(await (await actor.request('GET', '/properties/big')).text(), text)
+    })
+
+    it('R-WEB-01 gives a text bare, and keeps it a text', async () => {
+      const { actor, browser, properties } = await open()
+      for (const text of [
+        'hello',
+        '12',
+        '{"a":1}',
+        '\nwith a line before it',
+        '  blanks  ',
+        '"quoted"',
+        '<b>&amp;</b>',
+      ]) {
+        await actor.request('PUT', '/properties/t', JSON.stringify(text))
+        await browser.get('/properties/t')
+        assert.deepEqual(
+          [properties[0]?.value, properties[0]?.editable, properties[0]?.raw_value],
+          [text, { text, type: 'text' }, text],
+        )
+      }
+    })
+
+    it('R-WEB-01 shows no more of a value than a page can hold, and puts what is too long into no form', async () => {
+      const { actor, browser, properties } = await open()
+      await actor.request(
+        'PUT',
+        '/properties/wide',
+        Array.from({ length: 5000 }, (_, n) => ({ n })),
+      )
+      await browser.get('/properties/wide')
+      const tree = properties[0]?.tree
+      assert.ok(tree?.kind === 'array')
+      assert.deepEqual([tree.elements.length, tree.more], [200, 4800])
+      await actor.request('PUT', '/properties/long', JSON.stringify('x'.repeat(300_000)))
+      await browser.get('/properties/long')
+      assert.equal(properties[0]?.editable, null)
+      assert.ok(properties[0]?.tree?.kind === 'text' && properties[0].tree.text.length === 20_001)
+    })
+
+    it('R-WEB-01 changes the value, under any name', async () => {
+      const world = await open()
+      for (const name of ['color', 'with blank', 'ünïcode ☃', 'a;b=c&d?e#f', '"><b>', 'items', 'x.y', "o'brien"]) {
+        await world.actor.request('POST', '/properties', { [name]: 'blue' })
+        const answer = await world.browser.send(`/properties/${encodeURIComponent(name)}`, { value: 'red' })
+        assert.deepEqual(
+          [answer.status, answer.headers.get('location')],
+          [302, `http://troupe.test/${world.actor.id}/www/properties`],
+          name,
+        )
+        assert.deepEqual(answer.headers.getSetCookie(), [
+          '__Host-notice=saved; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax',
+        ])
+        assert.equal(await stored(world, name), 'red', name)
+        assert.equal((await world.browser.get(`/properties/${encodeURIComponent(name)}`)).status, 200)
+        assert.equal(world.properties[0]?.property, name)
+      }
+    })
+
+    it('R-WEB-01 refuses a change that cannot be, keeps what was typed, and leaves the value', async () => {
+      const world = await open({ declare: (app) => app.property('fixed', { put: () => null }) })
+      await world.actor.request('POST', '/properties', { color: 'blue', fixed: 'x', notes: { _type: 'list' } })
+      for (const [name, fields, status, message] of [
+        ['color', {}, 400, /a value is missing/],
+        ['color', { value: '' }, 400, /a value is missing/],
+        ['color', { value: '{', value_type: 'json' }, 400, /not valid JSON/],
+        ['color', { value: `${'['.repeat(100)}${']'.repeat(100)}`, value_type: 'json' }, 400, /nested/],
+        ['fixed', { value: 'y' }, 403, /the application rejected/],
+        ['notes', { value: 'y' }, 409, /a list has this name/],
+      ] as const) {
+        await assertRefused(world, world.browser.send(`/properties/${name}`, fields), status, message, 'property')
+        const value = 'value' in fields ? fields.value : ''
+        assert.deepEqual([world.properties[0]?.typed?.form, world.properties[0]?.typed?.value], ['value', value])
+      }
+    })
+
+    it('R-WEB-01 deletes it by a form, and a list with it', async () => {
+      const world = await open()
+      await world.actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' }, kept: 'x' })
+      for (const name of ['color', 'notes']) {
+        const answer = await world.browser.send(`/properties/${name}`, { _method: 'DELETE' })
+        assert.deepEqual(
+          [answer.status, answer.headers.get('location')],
+          [302, `http://troupe.test/${world.actor.id}/www/properties`],
+        )
+        assert.equal(await stored(world, name), null)
+      }
+      assert.equal(await stored(world, 'kept'), 'x')
+    })
+
+    it('R-WEB-01 deletes nothing that is not there, or that the application keeps', async () => {
+      const world = await open({ declare: (app) => app.property('kept', { delete: () => null }) })
+      await world.actor.request('POST', '/properties', { kept: 'x' })
+      await assertRefused(world, world.browser.send('/properties/kept', { _method: 'DELETE' }), 403, /<h1>Not allowed/)
+      await assertRefused(
+        world,
+        world.browser.send('/properties/absent', { _method: 'DELETE' }),
+        404,
+        /<h1>Nothing here/,
+      )
+    })
+  })
+
+  describe('the page of a list', () => {
+    async function withItems(count: number, options: StartOptions = {}): Promise<World> {
+      const world = await open(options)
+      await world.actor.request('POST', '/properties', {
+        notes: { _type: 'list', description: 'Notes', explanation: 'One each' },
+      })
+      if (count > 0) {
+        const items = Array.from({ length: count }, (_, index) => ({ index, n: index }))
+        assert.equal((await world.actor.request('POST', '/properties', { notes: { items } })).status, 201)
+      }
+      return world
+    }
+
+    it('R-WEB-01 R-WEB-02 is given its texts, its length and its items, part by part', async () => {
+      const world = await withItems(120)
+      const { browser, properties } = world
+      await browser.get('/properties/notes')
+      const [values] = properties
+      assert.ok(values)
+      assert.deepEqual(
+        [
+          values.kind,
+          values.is_list_property,
+          values.list_description,
+          values.list_explanation,
+          values.tree,
+          values.editable,
+        ],
+        ['List with 120 items', true, 'Notes', 'One each', null, null],
+      )
+      assert.deepEqual(values.list_items[49], { n: 49 })
+      const seen: unknown[] = []
+      for (const query of ['', '?page=2', '?page=3', '?page=4']) {
+        await browser.get(`/properties/notes${query}`)
+        const { items = [], paging } = properties[0] ?? {}
+        seen.push([paging?.page, paging?.pages, paging?.total, items.length, items[0]?.index, items.at(-1)?.index])
+      }
+      assert.deepEqual(seen, [
+        [1, 3, 120, 50, 0, 49],
+        [2, 3, 120, 50, 50, 99],
+        [3, 3, 120, 20, 100, 119],
+        [3, 3, 120, 20, 100, 119],
+      ])
+    })
+
+    it('R-WEB-01 runs as many statements for a long list as for a short one', async () => {
+      const costs: number[] = []
+      for (const [count, page] of [
+        [3, ''],
+        [3000, '?page=31'],
+      ] as const) {
+        const { service, browser } = await withItems(count)
+        service.reset()
+        assert.equal((await browser.get(`/properties/notes${page}`)).status, 200)
+        costs.push(service.statements.filter((sql) => !sql.includes('token_chain SET')).length)
+      }
+      assert.equal(costs[0], costs[1])
+    })
+
+    it('R-WEB-01 adds an item and goes to the part that has it', async () => {
+      const world = await withItems(50)
+      const answer = await world.browser.send('/properties/notes/items', { action: 'add', item_value: '{"n":50}' })
+      assert.deepEqual(
+        [answer.status, answer.headers.get('location')],
+        [302, `http://troupe.test/${world.actor.id}/www/properties/notes?page=2`],
+      )
+      await world.browser.send('/properties/notes/items', { action: 'add', item_value: '51', value_type: 'text' })
+      const all = (await stored(world, 'notes')) as unknown[]
+      assert.deepEqual(all.slice(49), [{ n: 49 }, { n: 50 }, '51'])
+    })
+
+    it('R-WEB-01 changes and deletes an item by its position', async () => {
+      const world = await withItems(3)
+      const page = `http://troupe.test/${world.actor.id}/www/properties/notes`
+      const changed = await world.browser.send('/properties/notes/items', {
+        action: 'update',
+        item_index: '1',
+        item_value: 'new',
+      })
+      assert.deepEqual([changed.status, changed.headers.get('location')], [302, page])
+      const deleted = await world.browser.send('/properties/notes/items', { action: 'delete', item_index: '0' })
+      assert.deepEqual([deleted.status, deleted.headers.get('location')], [302, page])
+      assert.deepEqual(await stored(world, 'notes'), ['new', { n: 2 }])
+    })
+
+    it('R-WEB-01 changes the item that was seen and no other, though others moved it meanwhile', async () => {
+      const world = await withItems(4)
+      await world.browser.get('/properties/notes')
+      const handles = world.properties[0]?.items.map(({ handle }) => handle) ?? []
+      await world.actor.request('DELETE', '/properties/notes/0')
+      const update = { action: 'update', item_index: '2', item_handle: handles[2] ?? '', item_value: 'two' }
+      assert.equal((await world.browser.send('/properties/notes/items', update)).status, 302)
+      const removal = { action: 'delete', item_index: '3', item_handle: handles[3] ?? '' }
+      assert.equal((await world.browser.send('/properties/notes/items', removal)).status, 302)
+      assert.deepEqual(await stored(world, 'notes'), [{ n: 1 }, 'two'])
+      // What was changed since it was seen is not overwritten, and what is gone is not another one.
+      for (const sent of [
+        update,
+        { ...update, item_handle: handles[0] ?? '' },
+        { ...removal, item_handle: handles[2] ?? '' },
+      ])
+        await assertRefused(
+          world,
+          world.browser.send('/properties/notes/items', sent),
+          409,
+          /changed or removed meanwhile/,
+          'property',
+        )
+      assert.deepEqual(
+        world.properties[0]?.items.map(({ index }) => index),
+        [0, 1],
+      )
+    })
+
+    it('R-WEB-01 refuses what it cannot do with an item, keeps what was typed, and leaves the list', async () => {
+      const world = await withItems(2, {
+        declare: (app) =>
+          app.property('notes', { put: ({ path, value }) => (path[1] === '1' && value === 'x' ? null : value) }),
+      })
+      const refused: readonly (readonly [fields: Record<string, string>, status: number, message: RegExp])[] = [
+        [{}, 400, /neither add, update nor delete/],
+        [{ action: 'clear' }, 400, /neither add, update nor delete/],
+        [{ action: 'add' }, 400, /a value is missing/],
+        [{ action: 'add', item_value: '{', value_type: 'json' }, 400, /not valid JSON/],
+        [{ action: 'update', item_index: '0' }, 400, /a value is missing/],
+        [{ action: 'update', item_index: '2', item_value: 'x' }, 400, /has no item 2/],
+        [{ action: 'update', item_index: '-1', item_value: 'x' }, 400, /whole number/],
+        [{ action: 'update', item_index: 'x', item_value: 'x' }, 400, /whole number/],
+        [{ action: 'update', item_value: 'x' }, 400, /whole number/],
+        [{ action: 'update', item_handle: 'x', item_value: 'x' }, 400, /not a handle/],
+        [{ action: 'update', item_index: '1', item_value: 'x' }, 403, /the application rejected/],
+        [{ action: 'delete', item_index: '9' }, 400, /has no item 9/],
+        [{ action: 'delete' }, 400, /whole number/],
+      ]
+      for (const [fields, status, message] of refused) {
+        await assertRefused(world, world.browser.send('/properties/notes/items', fields), status, message, 'property')
+        assert.equal(world.properties[0]?.typed?.value, fields['item_value'] ?? '')
+      }
+      await assertRefused(
+        world,
+        world.browser.send('/properties/absent/items', { action: 'add', item_value: 'x' }),
+        404,
+        /Nothing here/,
+      )
+      await world.actor.request('PUT', '/properties/color', 'blue')
+      await assertRefused(
+        world,
+        world.browser.send('/properties/color/items', { action: 'add', item_value: 'x' }),
+        404,
+        /Nothing here/,
+      )
+    })
+
+    it('R-WEB-01 changes what the list says about itself', async () => {
+      const world = await withItems(1)
+      const answer = await world.browser.send('/properties/notes/metadata', {
+        action: 'update',
+        description: 'New',
+        explanation: '',
+      })
+      assert.deepEqual(
+        [answer.status, answer.headers.get('location')],
+        [302, `http://troupe.test/${world.actor.id}/www/properties/notes`],
+      )
+      await world.browser.get('/properties/notes')
+      assert.deepEqual([world.properties[0]?.list_description, world.properties[0]?.list_explanation], ['New', ''])
+      await assertRefused(
+        world,
+        world.browser.send('/properties/notes/metadata', { action: 'drop' }),
+        400,
+        /not update/,
+        'property',
+      )
+      await assertRefused(
+        world,
+        world.browser.send('/properties/absent/metadata', { description: 'x' }),
+        404,
+        /Nothing here/,
+      )
+    })
+
+    it('R-WEB-01 has nothing to read at the addresses of its forms', async () => {
+      const { browser } = await withItems(1)
+      for (const path of ['/properties/notes/items', '/properties/notes/metadata']) {
+        const answer = await browser.get(path, { accept: '*/*' })
+        assert.equal(answer.status, 404)
+      }
+    })
+  })
+
+  it('R-WEB-01 the dashboard counts what the actor holds and who waits for it', async () => {
+    const service = await start()
+    const actor = await service.createActor()
+    await actor.request('POST', '/properties', { color: 'blue', age: 1, notes: { _type: 'list' } })
+    await actor.request('POST', '/trust/friend', { baseuri: 'https://peer.example.com/one', id: 'one' })
+    const page = await (await (await OwnersBrowser.open(service, actor)).get('')).text()
+    const words = page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
+    assert.match(words, /3 properties 1 list among them 1 relationship 1 for you to decide/)
+    assert.ok(words.includes(`http://troupe.test/${actor.id} `))
+    assert.ok(!page.includes(actor.passphrase))
+    assert.equal((await service.request(`/${actor.id}/www/`, { headers: asBrowser })).status, 302)
+  })
+})
