@@ -66,7 +66,11 @@ function isPlain(text: string): boolean {
   if (text === '' || text.length > 2048 || !/^[!-~]+$/.test(text)) return false
   let place = text.split(/[?#]/, 1)[0] ?? ''
   for (let round = 0; round <= mostDecodings; round += 1) {
-    if (/[\s\p{C}\\]/u.test(place) || place.startsWith('//') || place.slice(1).includes('//') !== isAbsolute(place))
+    if (
+      /[^\S ]|[\p{C}\\]/u.test(place) ||
+      place.startsWith('//') ||
+      place.slice(1).includes('//') !== isAbsolute(place)
+    )
       return false
     const decoded = decode(place)
     if (decoded === null) return false

@@ -71,6 +71,8 @@ export const signInRoutes: readonly Route[] = [
     path: '/oauth/claim',
     access: 'service',
     page: true,
+    // Only a page of this service, in the browser that proved who it is, knows the claim.
+    takesForeignPosts: true,
     summary: 'Joins the actor that somebody made under one’s identity, by its passphrase, or begins with a new one',
     request: {
       'application/x-www-form-urlencoded': { type: 'object', properties: { claim: {}, choice: {}, passphrase: {} } },
