@@ -1,14 +1,15 @@
 /** What a person reads when the service has started. */
 import type { Parts } from '../http/parts.ts'
 
-export function welcome(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl'>, listeningAt: string): string {
-  const { config, identity, baseUrl } = parts
+export function welcome(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'providers'>, listeningAt: string): string {
+  const { config, identity, baseUrl, providers } = parts
+  const names = providers.all.map(({ displayName }) => displayName).join(', ')
   if (config.mode === 'production') return `${identity.name} is ready at ${baseUrl} (listening at ${listeningAt}).\n`
   return `
   ${identity.name} is ready at ${baseUrl}   (development mode)
 
   Create an actor     curl -X POST ${baseUrl}/ -H 'Content-Type: application/json' -d '{"creator":"you@example.com"}'
-  or in a browser     ${baseUrl}/
+  or in a browser     ${baseUrl}/${names === '' ? '' : `   (${names})`}
   Read its data       curl -u 'you@example.com:<passphrase>' ${baseUrl}/<id>/properties
   What it can do      ${baseUrl}/openapi.json
 

@@ -139,7 +139,7 @@ describe('troupe dev', () => {
   plain is ready at ${url}   (development mode)
 
   Create an actor     curl -X POST ${url}/ -H 'Content-Type: application/json' -d '{"creator":"you@example.com"}'
-  or in a browser     ${url}/
+  or in a browser     ${url}/   (local sign-in)
   Read its data       curl -u 'you@example.com:<passphrase>' ${url}/<id>/properties
   What it can do      ${url}/openapi.json
 
