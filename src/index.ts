@@ -28,6 +28,8 @@ export { StoreStartError } from './store/start-error.ts'
 export { ListenError, type Listening } from './http/server.ts'
 export type { NewActor } from './actor/actors.ts'
 export type {
+  Activity,
+  ActivityPage,
   ActorHandle,
   Delivery,
   ListHandle,

@@ -17,6 +17,7 @@ import { routesFor } from './http/routes.ts'
 import { catalogueOf } from './mcp/catalogue.ts'
 import { McpEndpoint } from './mcp/endpoint.ts'
 import { Guesses } from './limit/guesses.ts'
+import { Ledger } from './ledger/ledger.ts'
 import { Limiter } from './limit/limiter.ts'
 import { ratesOf } from './limit/rates.ts'
 import { Live } from './live/live.ts'
@@ -348,8 +349,29 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     signIn.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
       ? new LocalProvider(providerParts, { pages: localPages(identity.name), log })
       : null
+  const ledger = new Ledger({
+    store,
+    timers,
+    now,
+    log,
+    metrics,
+    mostPerActor: config.activityPerActor,
+    maxAgeMs: config.activityDays * dayMs,
+  })
   const providers = local === null ? new ConfiguredProviders(signIn, providerParts) : new LocalProviders(local)
-  const handleParts = { properties, lists, trusts, companions, accounts, publications, store, subscribing, facts, baseUrl }
+  const handleParts = {
+    properties,
+    lists,
+    trusts,
+    companions,
+    accounts,
+    publications,
+    store,
+    subscribing,
+    facts,
+    ledger,
+    baseUrl,
+  }
   const limiter = new Limiter({ store, rates, now, log })
   let isStopping = false
 
@@ -373,6 +395,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       realm: new URL(baseUrl).host,
     }),
     limiter,
+    ledger,
     permission,
     permissions: new Permissions({
       store,
@@ -472,6 +495,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         purge.stop(),
         limiter.settled(),
         live.settled(),
+        ledger.stop(),
       ])
       await store.close()
     },

@@ -13,6 +13,8 @@ import { signInHandle } from '../sign-in/handle.ts'
 import { subscriptionsHandle } from '../subscription/subscriptions-handle.ts'
 import { trustHandle } from '../trust/trust-handle.ts'
 import type { Trusts } from '../trust/trusts.ts'
+import { activityHandle } from '../ledger/activity-handle.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { listHandle } from './list-handle.ts'
 
 export interface HandleParts extends SubscribingHandleParts {
@@ -22,6 +24,7 @@ export interface HandleParts extends SubscribingHandleParts {
   readonly publications: Publications
   readonly companions: Companions
   readonly accounts: Accounts
+  readonly ledger: Ledger
   readonly baseUrl: string
 }
 
@@ -53,6 +56,7 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
     trust: trustHandle(parts.trusts, parts.companions, access.actor),
     subscriptions: subscriptionsHandle(parts.publications, access.actor),
     signIn: signInHandle(parts.accounts, access.actor.id),
+    activity: activityHandle(parts.ledger, access.actor.id),
     list: (name): ListHandle => listHandle(lists, access, name),
     async lists() {
       const shown = await lists.withoutHidden(access, await properties.all(access))

@@ -44,6 +44,14 @@ export interface ActorHandle {
 
   /** How the owner signs in. */
   readonly signIn: SignInHandle
+
+  /**
+   * Who touched the actor, the newest first: peers, clients, trustees and strangers, not its owner. Entries of the last
+   * seconds may be missing.
+   *
+   * @throws ServiceError `bad_request` for a limit outside 1 to 1000 (100 unless given), or a cursor that `next` never was.
+   */
+  activity(query?: { caller?: string; limit?: number; cursor?: string }): Promise<ActivityPage>
 }
 
 export interface SignInHandle {
@@ -78,6 +86,30 @@ export interface ProviderAccess {
   readonly accessToken?: string
   readonly expiresAt?: Date
   readonly refreshToken?: string
+}
+
+export interface ActivityPage {
+  readonly entries: readonly Activity[]
+  /** The cursor of the page of older entries; null on the last one. */
+  readonly next: string | null
+}
+
+/** Never a value, a query or a credential. */
+export interface Activity {
+  /** The first time, where the same happened again within a minute. */
+  readonly at: Date
+  readonly callerKind: 'peer' | 'client' | 'trustee' | 'anonymous'
+  /** The peer's or client's id; of somebody unknown the address, as far as it is known. */
+  readonly caller: string
+  readonly through: 'http' | 'callback' | 'mcp'
+  readonly method: string
+  /** Below the actor. */
+  readonly path: string
+  readonly decision: 'allowed' | 'refused'
+  readonly reason: string
+  readonly status: number
+  readonly requestId: string
+  readonly times: number
 }
 
 export interface TrustHandle {

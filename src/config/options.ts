@@ -262,6 +262,21 @@ export const options = {
     text: 'Changes limiters of costly and guessable requests; [operations](operations.md#rate-limits) names them all. In code an object: `{ "create_actor/source": { count: 100, seconds: 3600 } }`, with `null` for off. `*` stands for all that are not named.',
     defaultText: 'the limiters as listed there; in development each lets a hundred times as much through',
   }),
+  activityPerActor: integer({
+    env: 'TROUPE_ACTIVITY_PER_ACTOR',
+    min: 0,
+    max: 1_000_000,
+    byDefault: 10_000,
+    text: 'How many entries the access ledger keeps for an actor, a tenth of them for strangers and refusals besides; 0 turns the ledger off.',
+  }),
+  activityDays: integer({
+    env: 'TROUPE_ACTIVITY_DAYS',
+    min: 1,
+    max: 3650,
+    unit: 'days',
+    byDefault: 90,
+    text: 'How long the entries are kept.',
+  }),
   logLevel: choice({
     env: 'LOG_LEVEL',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],

@@ -9,6 +9,7 @@ import { judgeOwner } from '../permission/owner.ts'
 import { refusal } from '../permission/permission.ts'
 import type { ConnectedVia } from '../trust/contacts.ts'
 import { acceptsPages } from './accepts.ts'
+import { actOf } from './act.ts'
 import { type Answer, redirect } from './answer.ts'
 import { antiForgeryValue, type ForgeryRule, refuseForgery } from './anti-forgery.ts'
 import { Cors, type CorsFamily } from './cors.ts'
@@ -54,7 +55,17 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
   return (request) => {
     const requestId = requestIdOf(request.header('x-request-id'))
     const source = lazily(() => sourceOf(request, parts.config.trustedProxies))
-    const context: Trace = { requestId, actorId: null, peerId: null, source, limitHeaders: null }
+    const context: Trace = {
+      requestId,
+      actorId: null,
+      peerId: null,
+      source,
+      limitHeaders: null,
+      route: null,
+      caller: null,
+      hasCredential: false,
+      isSentToSignIn: false,
+    }
     return runInContext(context, async () => {
       const started = performance.now()
       const tracker: Tracker = {
@@ -67,10 +78,11 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       }
       parts.metrics.requestsRunning(1)
       let answer: Answer
+      let failure: ServiceError | null = null
       try {
         answer = await answerTo(request, tracker)
       } catch (error) {
-        const failure = toServiceError(error)
+        failure = toServiceError(error)
         logError(parts.log, failure)
         answer = tracker.isPage ? await errorPage(failure, parts, requestId) : errorAnswer(failure, tracker.errors)
       }
@@ -81,6 +93,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       if (parts.log.isLevelEnabled('debug')) {
         parts.log.debug({ method: request.method, route: tracker.routeId, status: answer.status, seconds }, 'Answered')
       }
+      if (context.actorId !== null) note(request, tracker, answer, failure)
       return complete(request, answer, context)
     })
   }
@@ -107,6 +120,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     tracker.cors = route.cors
     tracker.errors = route.errors
     const { context } = tracker
+    context.route = route
     const exchange: Exchange = {
       request,
       method: effective,
@@ -163,6 +177,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       request.header('cookie'),
       request.hasRepeated('authorization'),
     )
+    context.hasCredential = credential.kind !== 'none'
     const isBrowser = acceptsPages(request)
     if (route.access === 'www') return answerPage(route, { ...exchange, actor }, credential, context)
     if (route.access === 'open') {
@@ -179,18 +194,20 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
         parts.contacts.answered(known, connectedVia(route))
         return answer
       } catch (error) {
-        if (credential.kind === 'none' && isBrowser && isLackOfRights(error)) return toSignIn(exchange)
+        if (credential.kind === 'none' && isBrowser && isLackOfRights(error))
+          return sentAway(context, toSignIn(exchange))
         throw error
       }
     }
-    if (credential.kind === 'none' && isBrowser) return route.signsIn === true ? toLogin({ parts }) : toSignIn(exchange)
+    if (credential.kind === 'none' && isBrowser)
+      return sentAway(context, route.signsIn === true ? toLogin({ parts }) : toSignIn(exchange))
     let caller: Caller
     try {
       caller = await callerOf(credential, actor, route, exchange, context)
       refuseUnlessAllowed(route, exchange, caller)
     } catch (error) {
       if (isBrowser && route.signsIn === true && isLackOfRights(error))
-        return withoutDeadCookie(toLogin({ parts }), credential, exchange)
+        return withoutDeadCookie(sentAway(context, toLogin({ parts })), credential, exchange)
       throw error
     }
     const answer = await route.handler({ ...exchange, actor, caller })
@@ -207,14 +224,15 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     const { actor } = exchange
     const isBrowser = acceptsPages(exchange.request)
     // The passphrase is no browser session, right or wrong.
-    if (credential.kind === 'basic') return toLogin({ parts })
-    if (credential.kind === 'none' && isBrowser) return toSignIn(exchange)
+    if (credential.kind === 'basic') return sentAway(context, toLogin({ parts }))
+    if (credential.kind === 'none' && isBrowser) return sentAway(context, toSignIn(exchange))
     let caller: Caller
     try {
       caller = await callerOf(credential, actor, route, exchange, context)
       refuseUnlessAllowed(route, exchange, caller)
     } catch (error) {
-      if (isBrowser && isLackOfRights(error)) return withoutDeadCookie(toSignIn(exchange), credential, exchange)
+      if (isBrowser && isLackOfRights(error))
+        return withoutDeadCookie(sentAway(context, toSignIn(exchange)), credential, exchange)
       throw error
     }
     const csrfToken = credential.kind === 'bearer' ? antiForgeryValue(credential.token) : ''
@@ -234,6 +252,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     context: Trace,
   ): Promise<Caller> {
     const caller = await parts.authentication.authenticate(credential, actor, context.source)
+    context.caller = caller
     if (caller.kind === 'anonymous') throw parts.authentication.unauthorized('Authentication required')
     await refuseForged(route, exchange)
     if (caller.kind === 'peer') context.peerId = caller.peerId
@@ -259,6 +278,20 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
         : judgeOwner(caller, params[route.owner.param] ?? '', route.owner)
     const verdict = asOwner ?? parts.permission.mayTouch(caller, wanted)
     if (!verdict.allowed) throw refusal(caller, wanted, verdict)
+    parts.permission.decided(caller, verdict)
+  }
+
+  function note(request: Incoming, tracker: Tracker, answer: Answer, failure: ServiceError | null): void {
+    const { context: trace, method } = tracker
+    const act = actOf({
+      trace,
+      method,
+      path: withoutPrefix(request.path),
+      answer,
+      failure,
+      grant: trace.caller === null ? null : parts.permission.grantOf(trace.caller),
+    })
+    if (act !== null) parts.ledger.record(act)
   }
 
   function withoutPrefix(path: string): string {
@@ -293,6 +326,11 @@ function connectedVia({ path }: Route): ConnectedVia {
 
 function isLackOfRights(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'unauthorized' || error.code === 'forbidden')
+}
+
+function sentAway(trace: Trace, answer: Answer): Answer {
+  trace.isSentToSignIn = true
+  return answer
 }
 
 interface Tracker {

@@ -8,6 +8,7 @@ import type { Identity } from '../app/identity.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Authentication } from '../auth/authenticate.ts'
 import type { Config } from '../config/options.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { Limiter } from '../limit/limiter.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -47,6 +48,7 @@ export interface Parts {
   readonly registry: Registry
   readonly authentication: Authentication
   readonly limiter: Limiter
+  readonly ledger: Ledger
   readonly permission: Permission
   readonly permissions: Permissions
   readonly relationships: Relationships

@@ -2,6 +2,7 @@
 import { openApiDocument } from './openapi.ts'
 import type { Parts } from './parts.ts'
 import type { Route } from './route.ts'
+import { activityRoutes } from './routes/activity.ts'
 import { actorRoutes } from './routes/actor.ts'
 import { botRoutes } from './routes/bot.ts'
 import { appCallbackRoutes, callbackRoutes } from './routes/callbacks.ts'
@@ -43,6 +44,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...spaTokenRoutes,
     ...actorRoutes,
     ...metaRoutes,
+    ...activityRoutes,
     ...propertyRoutes,
     ...listRoutes,
     ...operationRoutes,

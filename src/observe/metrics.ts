@@ -9,6 +9,8 @@ export interface Metrics {
   statementRun(): void
   /** An attempt to tell a peer something, by what it led to. */
   delivered(outcome: string): void
+  /** Entries of the access ledger that were lost, because too many came at once. */
+  ledgerDropped(count: number): void
   /** Asked when the metrics are. */
   backlogFrom(count: () => Promise<number>): void
 }
@@ -44,6 +46,11 @@ export function createMetrics(version: string): Metrics {
     labelNames: ['outcome'],
     registers,
   })
+  const ledgerDropped = new Counter({
+    name: 'troupe_ledger_dropped_total',
+    help: 'Entries of the access ledger that were lost under load',
+    registers,
+  })
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
@@ -51,6 +58,7 @@ export function createMetrics(version: string): Metrics {
       duration.observe({ route, method, status: String(status) }, seconds),
     requestsRunning: (change) => running.inc(change),
     statementRun: () => statements.inc(),
+    ledgerDropped: (count) => ledgerDropped.inc(count),
     delivered: (outcome) => deliveries.inc({ outcome }),
     backlogFrom(count) {
       const gauge = new Gauge({

@@ -12,6 +12,7 @@ export type Category =
   | 'callbacks'
   | 'permissions'
   | 'services'
+  | 'activity'
   | 'www'
   /** Where the owner is signed in. */
   | 'sessions'

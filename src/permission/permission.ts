@@ -35,6 +35,8 @@ const noRules: RelationshipRules = () => Promise.resolve(() => ({ allowed: false
 export class Permission {
   readonly #rules: RelationshipRules
   readonly #rulesOfMany: RulesOfMany
+  /** Callers belong to one request each: why the last thing that it asked for was allowed. */
+  readonly #granted = new WeakMap<Caller, string>()
 
   constructor(rules: RelationshipRules = noRules, rulesOfMany: RulesOfMany = oneByOne(rules)) {
     this.#rules = rules
@@ -85,6 +87,7 @@ export class Permission {
     for (const target of targets) {
       const verdict = judge(target)
       if (!verdict.allowed) throw refusal(caller, { category, right, target }, verdict)
+      this.decided(caller, verdict)
     }
   }
 
@@ -96,7 +99,24 @@ export class Permission {
     targets: readonly string[],
   ): Promise<ReadonlySet<string>> {
     const judge = await this.judge(actorId, caller, operation)
-    return new Set(targets.filter((target) => judge(target).allowed))
+    let decisive: Verdict | undefined
+    const allowed = targets.filter((target) => {
+      const verdict = judge(target)
+      if (verdict.allowed) decisive ??= verdict
+      return verdict.allowed
+    })
+    if (decisive !== undefined) this.decided(caller, decisive)
+    return new Set(allowed)
+  }
+
+  /** Keeps why the caller was let do something, for the access ledger; of the owner nobody keeps that. */
+  decided(caller: Caller, { reason }: Verdict): void {
+    if (this.isRuled(caller) || caller.kind === 'trustee') this.#granted.set(caller, reason)
+  }
+
+  /** Why the caller was let do what it did last, in the words of the verdict; null while none was given. */
+  grantOf(caller: Caller): string | null {
+    return this.#granted.get(caller) ?? null
   }
 
   /** For as many targets as there are: the rules are read once. */

@@ -27,6 +27,7 @@ const creator: RoleTable = {
   callbacks: all,
   permissions: all,
   services: all,
+  activity: ['read'],
   www: all,
   sessions: all,
   devtest: all,

@@ -71,6 +71,7 @@ const costs: Readonly<Record<string, Cost>> = {
   deleteActor: { statements: 9, rules: null },
   getMeta: { statements: 1, rules: 0 },
   getMetaValue: { statements: 1, rules: 0 },
+  listActivity: { statements: 2, rules: null },
   listProperties: { statements: 2, rules: 1 },
   postProperties: { statements: 4, rules: 1 },
   putProperties: { statements: 4, rules: 1 },

@@ -42,6 +42,9 @@ forEachService((start, dialect) => {
       const service = await start({
         ...callers.parts,
         botToken: 'planted-bot-token',
+        // The access ledger and the counts of guesses are searched with the rest.
+        activityPerActor: 10_000,
+        rateLimits: {},
         declare: (app) => declareAll(app),
       })
       const made = await service.createActor('made@example.com')
@@ -78,8 +81,10 @@ forEachService((start, dialect) => {
         'planted-bot-token',
         testKeys.slice('k1:'.length),
       ]
+      await (await service.app.start()).parts.ledger.flush()
       const dump = JSON.stringify(await dumpStore(await storeOf(service)))
       assert.ok(dump.includes(id))
+      assert.ok(dump.includes('wrong credentials'))
       for (const secret of secrets) assert.ok(!dump.includes(secret), secret)
       if (dialect === 'sqlite') {
         const folder = dirname(service.databaseUrl.slice('sqlite:'.length))

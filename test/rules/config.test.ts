@@ -171,6 +171,8 @@ const rows: Readonly<Record<string, Row>> = {
     code: { 'create_actor/source': null },
     refused: { 'create_actor/source=5': rateText, 'create_actor/source=0/60': rateText, '=1/1': rateText },
   },
+  activityPerActor: number('TROUPE_ACTIVITY_PER_ACTOR', 10_000, [0, 1_000_000]),
+  activityDays: number('TROUPE_ACTIVITY_DAYS', 90, [1, 3650], 'days'),
   logLevel: {
     env: 'LOG_LEVEL',
     byDefault: 'info',

@@ -46,6 +46,7 @@ const categories: readonly Category[] = [
   'callbacks',
   'permissions',
   'services',
+  'activity',
   'www',
   'devtest',
 ]
@@ -71,6 +72,7 @@ const all = {
   callbacks: everything,
   permissions: everything,
   services: everything,
+  activity: 'r',
   www: everything,
   devtest: everything,
 }
@@ -79,7 +81,7 @@ const administration = { ...data, actor: everything, trust: everything, services
 /** What each may touch at all: r, w and d for the three rights. A category that is missing is closed. */
 const table: Readonly<Record<keyof typeof callers, Partial<Record<Category, string>>>> = {
   anonymous: nothing,
-  application: all,
+  application: { ...all, activity: everything },
   creator: all,
   'creator by cookie': all,
   trustee: { actor: everything, trust: everything, subscriptions: everything, services: everything },
@@ -170,7 +172,7 @@ describe('an answer', () => {
   it('ACL-08 takes the table of no other name for that of a relationship', () => {
     const permission = new Permission(grantAll)
     for (const relationship of ['creator', 'trustee', 'owner', 'application', 'constructor', '__proto__', 'Admin']) {
-      for (const category of ['actor', 'trust', 'services', 'www', 'devtest'] as const) {
+      for (const category of ['actor', 'trust', 'services', 'activity', 'www', 'devtest'] as const) {
         assert.equal(permission.mayTouch(as(relationship), { category, right: 'read' }).allowed, false, relationship)
       }
     }

@@ -83,6 +83,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   deleteActor: { path: '/:actor', status: 204 },
   getMeta: { path: '/:actor/meta', status: 200 },
   getMetaValue: { path: '/:actor/meta/id', status: 200 },
+  listActivity: { path: '/:actor/activity', status: 200 },
   listProperties: { path: '/:actor/properties', status: 200 },
   postProperties: { path: '/:actor/properties', body: { color: 'red', more: 1 }, status: 201 },
   putProperties: { path: '/:actor/properties', body: { color: 'red', more: 1 }, status: 204 },

@@ -43,7 +43,7 @@ export interface TestService {
   createActor(creator?: string): Promise<TestActor>
   /** Every statement since the last call of `reset`. */
   readonly statements: string[]
-  /** Those of the worker that tells peers. */
+  /** Those of the workers behind the requests: deliveries and the access ledger. */
   readonly deliveryStatements: string[]
   readonly changes: RecordedChange[]
   /** Every line of the log: at the most verbose level, unless `logLevel` is given. */
@@ -142,13 +142,15 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       localSignIn: false,
       // They cost statements, and every story comes from one address: stories about them turn them on.
       rateLimits: { '*': null },
+      // What is noted behind the requests would stand in every comparison of the store.
+      activityPerActor: 0,
       ...(listen ? {} : { baseUrl: 'http://troupe.test' }),
       ...appOptions,
     },
     {
       log: createLog(appOptions.logLevel ?? 'trace', { write: (line: string) => void log.push(line) }),
       // What is delivered behind the requests is none of theirs.
-      onQuery: (sql) => void (sql.startsWith('/* delivery */') ? deliveryStatements : statements).push(sql),
+      onQuery: (sql) => void (/^\/\* (delivery|ledger) \*\//.test(sql) ? deliveryStatements : statements).push(sql),
       changeSink: async (tx, actor, made, by) => {
         await changeSink?.(tx, actor, made, by)
         changes.push(...made.map((change) => ({ ...change, actorId: actor.id, by })))

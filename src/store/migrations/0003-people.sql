@@ -110,17 +110,19 @@ CREATE TABLE activity (
   -- Unix milliseconds and a random rest, so that entries of several processes keep one order.
   at BIGINT NOT NULL,
   id TEXT /*postgres: COLLATE "C" */ NOT NULL,
-  -- 'peer', 'client', 'trustee', 'anonymous', 'creator' (what was refused to somebody who tried), and its name.
+  -- 'peer', 'client', 'trustee' or 'anonymous', who has no credentials or wrong ones; and its id, or the address.
   caller_kind TEXT NOT NULL,
   caller TEXT NOT NULL,
-  -- http, mcp, callback, delivery …
+  -- http, callback or mcp.
   through TEXT NOT NULL,
   method TEXT NOT NULL,
   path TEXT NOT NULL,
   decision TEXT NOT NULL,
   reason TEXT NOT NULL,
   status BIGINT NOT NULL,
+  -- Of the first time, where the same happened again within a minute.
   request_id TEXT NOT NULL,
+  times BIGINT NOT NULL,
   PRIMARY KEY (actor_id, at, id)
 ) /*sqlite: STRICT, WITHOUT ROWID */;
 

@@ -1,0 +1,48 @@
+/** A request in the terms of the access ledger, once it is answered. */
+import { catalogue, type ErrorCode, type ServiceError } from '../errors.ts'
+import type { Act } from '../ledger/entry.ts'
+import type { Answer } from './answer.ts'
+import type { Method } from './route.ts'
+import type { Trace } from './trace.ts'
+
+export interface Answered {
+  readonly trace: Trace
+  readonly method: Method | 'other'
+  /** Below the prefix of the service, still encoded. */
+  readonly path: string
+  readonly answer: Pick<Answer, 'status'>
+  /** What made it fail, where something did. */
+  readonly failure: ServiceError | null
+  /** The verdict that let the caller in. */
+  readonly grant: string | null
+}
+
+const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'too_many_requests'])
+
+/** Null for what is not noted: what the owner did, and who came without credentials and was shown the way to sign in. */
+export function actOf({ trace, method, path, answer, failure, grant }: Answered): Act | null {
+  const { actorId, caller, route, requestId, isSentToSignIn } = trace
+  if (actorId === null || route === null || caller?.kind === 'creator' || caller?.kind === 'application') return null
+  if (isSentToSignIn && !trace.hasCredential) return null
+  const isRefused = isSentToSignIn || (failure !== null && refusing.has(failure.code))
+  const known = caller !== null && caller.kind !== 'anonymous'
+  return {
+    actorId,
+    callerKind: known ? caller.kind : 'anonymous',
+    caller: !known ? (trace.source() ?? '') : caller.kind === 'peer' || caller.kind === 'client' ? caller.peerId : '',
+    through: route.path.startsWith('/:actor/callbacks') ? 'callback' : 'http',
+    method,
+    // Of what a stranger was refused only the kind of address is kept: it could think of any number of them.
+    path: (!known && isRefused ? route.path : path).replace(/^\/[^/]*/, '') || '/',
+    decision: isRefused ? 'refused' : 'allowed',
+    reason: isRefused ? reasonOf(failure) : (grant ?? 'open to everybody'),
+    status: answer.status,
+    requestId,
+  }
+}
+
+/** The words of an application's own refusal may hold anything, so they are not kept. */
+function reasonOf(failure: ServiceError | null): string {
+  if (failure === null) return 'sent to sign in'
+  return failure.detail.reason ?? catalogue[failure.code].text
+}

@@ -1,0 +1,121 @@
+/** The SQL of the access ledger. */
+import type { Queries, Transaction } from '../store/store.ts'
+import type { CallerKind, Entry, Place } from './entry.ts'
+
+/**
+ * One statement for all of them. An actor whose turn another change has is left out, so that this waits for nobody and
+ * nobody for this; one that is gone is left out for good.
+ *
+ * @returns the ids of those that were written.
+ */
+export async function putEntries(tx: Transaction, entries: readonly Entry[]): Promise<ReadonlySet<string>> {
+  const rows = entries.map((e) => [
+    e.actorId,
+    e.at,
+    e.id,
+    e.callerKind,
+    e.caller,
+    e.through,
+    e.method,
+    e.path,
+    e.decision,
+    e.reason,
+    e.status,
+    e.requestId,
+    e.times,
+  ])
+  const written = await tx.all<{ id: string }>(
+    `/* ledger */ INSERT INTO activity
+       (actor_id, at, id, caller_kind, caller, through, method, path, decision, reason, status, request_id, times)
+     SELECT actor.id, r.at, r.entry, r.caller_kind, r.caller, r.through, r.method, r.path, r.decision, r.reason, r.status,
+       r.request_id, r.times
+     FROM rows($1, owner TEXT, at BIGINT, entry TEXT, caller_kind TEXT, caller TEXT, through TEXT, method TEXT, path TEXT,
+       decision TEXT, reason TEXT, status BIGINT, request_id TEXT, times BIGINT) AS r
+     JOIN actor ON actor.id = r.owner WHERE true /*postgres: FOR KEY SHARE OF actor SKIP LOCKED */
+     ON CONFLICT (actor_id, at, id) DO UPDATE SET times = excluded.times
+     RETURNING id`,
+    JSON.stringify(rows),
+  )
+  return new Set(written.map(({ id }) => id))
+}
+
+/** Of these actors the newest are kept: `most` of those whom the actor knows, `mostOfStrangers` of the rest. */
+export async function trimEntries(
+  tx: Transaction,
+  actorIds: readonly string[],
+  most: number,
+  mostOfStrangers: number,
+): Promise<void> {
+  await tx.run(
+    `/* ledger */ DELETE FROM activity WHERE (actor_id, at, id) IN (
+       SELECT ranked.actor_id, ranked.at, ranked.id FROM (
+         SELECT a.actor_id, a.at, a.id, ${isStrange} AS strange,
+           ROW_NUMBER() OVER (PARTITION BY a.actor_id, ${isStrange} ORDER BY a.at DESC, a.id DESC) AS place
+         FROM activity AS a WHERE a.actor_id IN (SELECT r.owner FROM rows($1, owner TEXT) AS r)) AS ranked
+       WHERE ranked.place > CASE WHEN ranked.strange = 1 THEN CAST($3 AS BIGINT) ELSE CAST($2 AS BIGINT) END)`,
+    JSON.stringify(actorIds.map((id) => [id])),
+    most,
+    mostOfStrangers,
+  )
+}
+
+/** Whoever is refused, or needs no right, can make any number of these: they never push the others out. */
+const isStrange = `CASE WHEN a.decision = 'refused' OR a.caller_kind = 'anonymous' THEN 1 ELSE 0 END`
+
+export async function deleteEntriesBefore(tx: Transaction, at: number): Promise<void> {
+  await tx.run('/* ledger */ DELETE FROM activity WHERE at < $1', at)
+}
+
+export interface Wanted {
+  readonly limit: number
+  /** Only what is older. */
+  readonly before: Place | null
+  /** Only that of one caller. */
+  readonly caller: string | null
+}
+
+interface EntryRow {
+  readonly at: number
+  readonly id: string
+  readonly caller_kind: string
+  readonly caller: string
+  readonly through: string
+  readonly method: string
+  readonly path: string
+  readonly decision: string
+  readonly reason: string
+  readonly status: number
+  readonly request_id: string
+  readonly times: number
+}
+
+/** The newest first. */
+export async function findEntries(q: Queries, actorId: string, { limit, before, caller }: Wanted): Promise<Entry[]> {
+  const rows = await q.all<EntryRow>(
+    `SELECT at, id, caller_kind, caller, through, method, path, decision, reason, status, request_id, times
+     FROM activity WHERE actor_id = $1
+       AND (CAST($2 AS BIGINT) IS NULL OR at < $2 OR (at = $2 AND id < $3))
+       AND (CAST($4 AS TEXT) IS NULL OR caller = $4)
+     ORDER BY at DESC, id DESC LIMIT $5`,
+    actorId,
+    before?.at ?? null,
+    before?.id ?? null,
+    caller,
+    limit,
+  )
+  return rows.map((row) => ({
+    actorId,
+    at: row.at,
+    id: row.id,
+    callerKind: row.caller_kind as CallerKind,
+    caller: row.caller,
+    through: row.through as Entry['through'],
+    method: row.method,
+    path: row.path,
+    decision: row.decision as Entry['decision'],
+    reason: row.reason,
+    status: row.status,
+    requestId: row.request_id,
+    times: row.times,
+  }))
+}

@@ -1,0 +1,230 @@
+/**
+ * Notes behind the requests who did what: in memory first, then in batches, one statement each. Nobody waits for it, and
+ * nothing fails with it. What was noted in the last moment before a crash is lost.
+ */
+import { randomBytes } from 'node:crypto'
+import { ServiceError } from '../errors.ts'
+import type { Cancel, Timers } from '../delivery/timers.ts'
+import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { Store } from '../store/store.ts'
+import { type Act, cursorOf, type Entry, parseCursor } from './entry.ts'
+import { deleteEntriesBefore, findEntries, putEntries, trimEntries } from './ledger-store.ts'
+
+export interface LedgerParts {
+  readonly store: Store
+  readonly timers: Timers
+  readonly now: () => number
+  readonly log: Log
+  readonly metrics: Pick<Metrics, 'ledgerDropped'>
+  /** Entries kept for an actor; 0 keeps none. */
+  readonly mostPerActor: number
+  readonly maxAgeMs: number
+}
+
+export interface ActivityPage {
+  readonly entries: readonly Entry[]
+  /** For the next, older page; null on the last one. */
+  readonly next: string | null
+}
+
+export interface ActivityQuery {
+  readonly caller?: string | null
+  readonly cursor?: string | null
+  /** From 1 to 1000; 100 unless given. */
+  readonly limit?: number
+}
+
+const flushEveryMs = 1000
+/** After a failure. */
+const retryMs = 5000
+/** Written by one statement; as many make a flush begin at once. */
+const batchSize = 500
+/** In memory; what comes beyond is counted and lost. */
+const mostPending = 10_000
+/** What is the same within this time is counted. */
+const sameWithinMs = 60_000
+const mostCounted = 5000
+/** An actor whose turn is taken again and again, or that is gone. */
+const mostTries = 5
+const tidyEveryMs = 3_600_000
+const mostTouched = 10_000
+/** What strangers and the refused may fill, so that they push nothing else out. */
+const shareOfStrangers = 0.1
+const longestText = 300
+
+interface Pending extends Omit<Entry, 'times'> {
+  times: number
+  tries: number
+}
+
+export class Ledger {
+  readonly #parts: LedgerParts
+  readonly #mostOfStrangers: number
+  #pending = new Map<string, Pending>()
+  readonly #counted = new Map<string, Pending>()
+  /** How much was written for an actor since its ledger was last cut to length. */
+  readonly #touched = new Map<string, number>()
+  #sequence = 0
+  #dropped = 0
+  #flushing: Promise<void> | undefined
+  #cancelTimer: Cancel | undefined
+  #tidiedAt: number
+
+  constructor(parts: LedgerParts) {
+    this.#parts = parts
+    this.#mostOfStrangers = Math.max(1, Math.floor(parts.mostPerActor * shareOfStrangers))
+    this.#tidiedAt = parts.now()
+  }
+
+  record(act: Act): void {
+    const { mostPerActor, now } = this.#parts
+    if (mostPerActor === 0) return
+    const isCounted = act.decision === 'refused' || act.callerKind === 'anonymous'
+    const key = isCounted ? keyOf(act) : ''
+    const same = isCounted ? this.#counted.get(key) : undefined
+    if (same !== undefined && Math.abs(now() - same.at) < sameWithinMs) {
+      same.times += 1
+      this.#keep(same)
+      return
+    }
+    const entry: Pending = {
+      ...act,
+      caller: act.caller.slice(0, longestText),
+      path: act.path.slice(0, longestText),
+      reason: act.reason.slice(0, longestText),
+      at: now(),
+      id: this.#nextId(),
+      times: 1,
+      tries: 0,
+    }
+    if (!this.#keep(entry) || !isCounted) return
+    if (this.#counted.size >= mostCounted) this.#counted.clear()
+    this.#counted.set(key, entry)
+  }
+
+  /** The newest first. @throws ServiceError `bad_request` for a cursor or a limit that cannot be. */
+  async page(
+    actorId: string,
+    { caller = null, cursor = null, limit = 100 }: ActivityQuery = {},
+  ): Promise<ActivityPage> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
+      throw new ServiceError('bad_request', 'Cannot list the activity: limit must be from 1 to 1000')
+    const before = cursor === null ? null : parseCursor(cursor)
+    if (cursor !== null && before === null)
+      throw new ServiceError('bad_request', 'Cannot list the activity: the cursor is none of this list')
+    const found = await this.#parts.store.read((q) => findEntries(q, actorId, { limit: limit + 1, before, caller }))
+    const entries = found.slice(0, limit)
+    const last = entries.at(-1)
+    return { entries, next: found.length > limit && last !== undefined ? cursorOf(last) : null }
+  }
+
+  /** Writes what was noted so far. */
+  async flush(): Promise<void> {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    this.#flushing ??= this.#write().finally(() => {
+      this.#flushing = undefined
+    })
+    await this.#flushing
+  }
+
+  async stop(): Promise<void> {
+    // Again for what was noted while a batch was being written, or whose actor somebody else had.
+    for (let tries = 0; tries < mostTries && (tries === 0 || this.#pending.size > 0); tries++) await this.flush()
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+  }
+
+  /** False when there is no room. */
+  #keep(entry: Pending): boolean {
+    if (!this.#pending.has(entry.id) && this.#pending.size >= mostPending) {
+      this.#drop(1)
+      return false
+    }
+    this.#pending.set(entry.id, entry)
+    if (this.#pending.size === batchSize && this.#flushing === undefined) void this.flush()
+    else this.#flushIn(flushEveryMs)
+    return true
+  }
+
+  #flushIn(ms: number): void {
+    this.#cancelTimer ??= this.#parts.timers.setTimer(ms, () => {
+      this.#cancelTimer = undefined
+      void this.flush()
+    })
+  }
+
+  async #write(): Promise<void> {
+    const { store, log } = this.#parts
+    const later: Pending[] = []
+    while (this.#pending.size > 0) {
+      const batch = [...this.#pending.values()].slice(0, batchSize)
+      const sent = batch.map((entry) => ({ ...entry }))
+      for (const { id } of batch) this.#pending.delete(id)
+      let written: ReadonlySet<string>
+      try {
+        written = await store.write((tx) => putEntries(tx, sent))
+      } catch (error) {
+        this.#putBack([...batch, ...later])
+        log.warn({ error, entries: this.#pending.size }, 'The access ledger cannot be written now; it tries again')
+        this.#flushIn(retryMs)
+        return
+      }
+      for (const { id, actorId } of sent) if (written.has(id)) this.#touch(actorId)
+      // Another change has the turn of their actor, or it is gone.
+      later.push(...batch.filter((entry) => !written.has(entry.id) && ++entry.tries < mostTries))
+    }
+    this.#putBack(later)
+    if (later.length > 0) this.#flushIn(flushEveryMs)
+    if (this.#dropped > 0) log.warn({ entries: this.#dropped }, 'The access ledger lost entries: too many came at once')
+    this.#dropped = 0
+    await this.#tidy()
+  }
+
+  #putBack(entries: readonly Pending[]): void {
+    for (const entry of entries) {
+      if (this.#pending.has(entry.id) || this.#pending.size < mostPending) this.#pending.set(entry.id, entry)
+      else this.#drop(1)
+    }
+  }
+
+  #drop(count: number): void {
+    this.#dropped += count
+    this.#parts.metrics.ledgerDropped(count)
+  }
+
+  #touch(actorId: string): void {
+    if (this.#touched.size >= mostTouched && !this.#touched.has(actorId)) this.#touched.clear()
+    this.#touched.set(actorId, (this.#touched.get(actorId) ?? 0) + 1)
+  }
+
+  /** Actors that got a tenth of what they may keep are cut to length at once, the others with what is too old, hourly. */
+  async #tidy(): Promise<void> {
+    const { store, now, log, mostPerActor, maxAgeMs } = this.#parts
+    const isHourly = Math.abs(now() - this.#tidiedAt) >= tidyEveryMs
+    const enough = Math.max(1, this.#mostOfStrangers)
+    const due = [...this.#touched].filter(([, count]) => isHourly || count >= enough).map(([actorId]) => actorId)
+    if (!isHourly && due.length === 0) return
+    try {
+      await store.write(async (tx) => {
+        if (due.length > 0) await trimEntries(tx, due, mostPerActor, this.#mostOfStrangers)
+        if (isHourly) await deleteEntriesBefore(tx, now() - maxAgeMs)
+      })
+      for (const actorId of due) this.#touched.delete(actorId)
+      if (isHourly) this.#tidiedAt = now()
+    } catch (error) {
+      log.warn({ error }, 'The access ledger cannot be cut to length now; it tries again')
+    }
+  }
+
+  /** Those of one millisecond and one process keep their order; a random rest tells processes apart. */
+  #nextId(): string {
+    this.#sequence = (this.#sequence + 1) % 36 ** 6
+    return `${this.#sequence.toString(36).padStart(6, '0')}${randomBytes(6).toString('hex')}`
+  }
+}
+
+function keyOf({ requestId: _requestId, ...same }: Act): string {
+  return JSON.stringify(Object.values(same))
+}

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Act } from '../../src/ledger/entry.ts'
+import { Ledger } from '../../src/ledger/ledger.ts'
+import { createLog } from '../../src/observe/log.ts'
+import type { Store } from '../../src/store/store.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { counting, faulty, forEachStore } from '../support/stores.ts'
+
+const act: Act = {
+  actorId: 'a',
+  callerKind: 'peer',
+  caller: 'urn:peer:1',
+  through: 'http',
+  method: 'GET',
+  path: '/properties/color',
+  decision: 'allowed',
+  reason: 'pattern color of relationship friend',
+  status: 200,
+  requestId: 'r1',
+}
+
+interface Fixture {
+  readonly ledger: Ledger
+  readonly clock: ManualClock
+  readonly lines: string[]
+  readonly dropped: () => number
+}
+
+function ledgerOn(store: Store, mostPerActor = 100, maxAgeMs = 86_400_000): Fixture {
+  const clock = new ManualClock()
+  const lines: string[] = []
+  let dropped = 0
+  const ledger = new Ledger({
+    store,
+    timers: clock.timers,
+    now: clock.now,
+    log: createLog('warn', { write: (line: string) => void lines.push(line) }),
+    metrics: { ledgerDropped: (count) => void (dropped += count) },
+    mostPerActor,
+    maxAgeMs,
+  })
+  return { ledger, clock, lines, dropped: () => dropped }
+}
+
+async function addActors(store: Store, ...ids: string[]): Promise<void> {
+  for (const id of ids) {
+    await store.write((tx) =>
+      tx.run(
+        `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at) VALUES ($1, 'c', 'p', NULL, 1)`,
+        id,
+      ),
+    )
+  }
+}
+
+async function linesOf(ledger: Ledger, actorId = 'a'): Promise<[path: string, times: number][]> {
+  return (await ledger.page(actorId, { limit: 1000 })).entries.map(({ path, times }) => [path, times])
+}
+
+forEachStore((_dialect, open) => {
+  describe('the access ledger', () => {
+    it('writes what came together by one statement, and pays nothing before', async () => {
+      const counted = counting()
+      const store = await open({ onQuery: counted.onQuery })
+      await addActors(store, 'a', 'b')
+      const { ledger } = ledgerOn(store, 10_000)
+      counted.reset()
+      for (let index = 0; index < 300; index++)
+        ledger.record({ ...act, path: `/p${index}`, actorId: index % 2 ? 'a' : 'b' })
+      assert.equal(counted.statements.length, 0)
+      await ledger.flush()
+      assert.equal(counted.statements.filter((sql) => sql.includes('INSERT INTO activity')).length, 1)
+      const paths = (await linesOf(ledger)).map(([path]) => path)
+      assert.equal(paths.length, 150)
+      assert.deepEqual(paths.slice(0, 3), ['/p299', '/p297', '/p295'])
+    })
+
+    it('begins by itself a second after the first entry, and at once when many wait', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, clock } = ledgerOn(store, 10_000)
+      ledger.record(act)
+      clock.pass(999)
+      assert.deepEqual(await linesOf(ledger), [])
+      clock.pass(1)
+      await ledger.flush()
+      assert.equal((await linesOf(ledger)).length, 1)
+      for (let index = 0; index < 500; index++) ledger.record({ ...act, path: `/p${index}` })
+      await ledger.flush()
+      assert.equal((await linesOf(ledger)).length, 501)
+    })
+
+    it('keeps every field as it was told, and cuts what is long', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger } = ledgerOn(store)
+      ledger.record({ ...act, path: `/${'x'.repeat(1000)}` })
+      await ledger.flush()
+      const [entry] = (await ledger.page('a')).entries
+      const { id: _, path, ...rest } = entry ?? assert.fail('no entry')
+      assert.equal(path.length, 300)
+      assert.deepEqual(rest, {
+        actorId: 'a',
+        callerKind: 'peer',
+        caller: 'urn:peer:1',
+        through: 'http',
+        method: 'GET',
+        decision: 'allowed',
+        reason: 'pattern color of relationship friend',
+        status: 200,
+        requestId: 'r1',
+        at: 1_900_000_000_000,
+        times: 1,
+      })
+    })
+
+    it('SEC-09 counts what is refused again within a minute, before and after it was written, and begins anew then', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, clock } = ledgerOn(store)
+      const refused: Act = { ...act, decision: 'refused', callerKind: 'anonymous', status: 403 }
+      for (let index = 0; index < 1000; index++) ledger.record({ ...refused, requestId: `r${index}` })
+      await ledger.flush()
+      assert.deepEqual(await linesOf(ledger), [['/properties/color', 1000]])
+      clock.pass(30_000)
+      ledger.record(refused)
+      ledger.record({ ...refused, status: 401 })
+      await ledger.flush()
+      assert.deepEqual(await linesOf(ledger), [
+        ['/properties/color', 1],
+        ['/properties/color', 1001],
+      ])
+      clock.pass(30_000)
+      ledger.record(refused)
+      await ledger.flush()
+      assert.deepEqual(
+        (await ledger.page('a')).entries.map(({ times, requestId }) => [times, requestId]),
+        [
+          [1, 'r1'],
+          [1, 'r1'],
+          [1001, 'r0'],
+        ],
+      )
+    })
+
+    it('repeats what a peer was allowed: each is an access', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger } = ledgerOn(store)
+      ledger.record(act)
+      ledger.record(act)
+      await ledger.flush()
+      assert.equal((await linesOf(ledger)).length, 2)
+    })
+
+    it('is read in pages, the newest first, of one caller where that is asked', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, clock } = ledgerOn(store)
+      for (let index = 0; index < 7; index++) {
+        ledger.record({ ...act, path: `/p${index}`, caller: index % 2 ? 'odd' : 'even' })
+        if (index === 3) clock.pass(5)
+      }
+      await ledger.flush()
+      const seen: string[] = []
+      let cursor: string | null = null
+      do {
+        const page: Awaited<ReturnType<Ledger['page']>> = await ledger.page('a', { limit: 3, cursor })
+        seen.push(...page.entries.map(({ path }) => path))
+        cursor = page.next
+      } while (cursor !== null)
+      assert.deepEqual(seen, ['/p6', '/p5', '/p4', '/p3', '/p2', '/p1', '/p0'])
+      const odd = await ledger.page('a', { caller: 'odd', limit: 3 })
+      assert.deepEqual([odd.entries.map(({ path }) => path), odd.next], [['/p5', '/p3', '/p1'], null])
+    })
+
+    for (const [what, query] of Object.entries({
+      'a cursor of its own making': { cursor: 'bm9uc2Vuc2U' },
+      'an empty cursor': { cursor: '' },
+      'no entries': { limit: 0 },
+      'too many': { limit: 1001 },
+      'half of one': { limit: 0.5 },
+    })) {
+      it(`refuses a question for ${what}`, async () => {
+        const { ledger } = ledgerOn(await open())
+        await assert.rejects(ledger.page('a', query), { code: 'bad_request' })
+      })
+    }
+
+    it('keeps the newest of each actor, and strangers and the refused push nobody else out', async () => {
+      const store = await open()
+      await addActors(store, 'a', 'b')
+      const { ledger } = ledgerOn(store, 50)
+      for (let index = 0; index < 3; index++) ledger.record({ ...act, path: `/known${index}` })
+      await ledger.flush()
+      for (let index = 0; index < 200; index++) {
+        ledger.record({ ...act, callerKind: 'anonymous', decision: 'refused', path: `/strange${index}` })
+      }
+      await ledger.flush()
+      const paths = (await linesOf(ledger)).map(([path]) => path)
+      assert.deepEqual(paths, [
+        '/strange199',
+        '/strange198',
+        '/strange197',
+        '/strange196',
+        '/strange195',
+        '/known2',
+        '/known1',
+        '/known0',
+      ])
+      for (let index = 0; index < 120; index++) ledger.record({ ...act, actorId: 'b', path: `/p${index}` })
+      await ledger.flush()
+      const left = (await linesOf(ledger, 'b')).map(([path]) => path)
+      assert.deepEqual([left.length, left[0], left.at(-1)], [50, '/p119', '/p70'])
+    })
+
+    it('forgets what is too old, once an hour, with a number of statements that does not grow', async () => {
+      const counted = counting()
+      const store = await open({ onQuery: counted.onQuery })
+      await addActors(store, 'a', ...Array.from({ length: 40 }, (_, index) => `actor${index}`))
+      const { ledger, clock } = ledgerOn(store, 1000, 86_400_000)
+      ledger.record({ ...act, path: '/old' })
+      await ledger.flush()
+      clock.pass(86_400_001)
+      ledger.record({ ...act, path: '/new' })
+      for (let index = 0; index < 40; index++) ledger.record({ ...act, actorId: `actor${index}` })
+      counted.reset()
+      await ledger.flush()
+      assert.equal(counted.statements.length, 3)
+      assert.deepEqual(await linesOf(ledger), [['/new', 1]])
+    })
+
+    it('writes nothing for an actor that is gone, and the rest of the batch all the same', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, clock, lines } = ledgerOn(store)
+      ledger.record({ ...act, actorId: 'gone' })
+      ledger.record(act)
+      for (let tries = 0; tries < 6; tries++) {
+        await ledger.flush()
+        clock.pass(1000)
+      }
+      assert.equal((await linesOf(ledger)).length, 1)
+      assert.deepEqual(await linesOf(ledger, 'gone'), [])
+      assert.deepEqual(lines, [])
+    })
+
+    it('goes with the actor', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger } = ledgerOn(store)
+      ledger.record(act)
+      await ledger.flush()
+      await store.write((tx) => tx.run('DELETE FROM actor WHERE id = $1', 'a'))
+      assert.deepEqual(await store.read((q) => q.all('SELECT id FROM activity')), [])
+    })
+
+    it('writes at the stop what is left', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger } = ledgerOn(store, 100_000)
+      for (let index = 0; index < 1200; index++) ledger.record({ ...act, path: `/p${index}` })
+      await ledger.stop()
+      const count = await store.read((q) => q.get<{ n: number }>('SELECT COUNT(*) AS n FROM activity'))
+      assert.equal(count?.n, 1200)
+    })
+
+    it('loses nothing while the store fails for a while, and what is beyond its memory is counted and told', async () => {
+      const store = faulty(await open())
+      await addActors(store, 'a')
+      const { ledger, clock, lines, dropped } = ledgerOn(store, 100_000)
+      store.plan({ matching: /INSERT INTO activity/, times: Number.POSITIVE_INFINITY })
+      for (let index = 0; index < 10_007; index++) ledger.record({ ...act, path: `/p${index}` })
+      await ledger.flush()
+      assert.equal(dropped(), 7)
+      assert.match(lines[0] ?? '', /cannot be written now/)
+      store.plan()
+      clock.pass(5000)
+      await ledger.flush()
+      assert.match(lines.at(-1) ?? '', /lost entries/)
+      const count = await store.read((q) => q.get<{ n: number }>('SELECT COUNT(*) AS n FROM activity'))
+      assert.equal(count?.n, 10_000)
+    })
+
+    it('is off where nothing is kept', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger } = ledgerOn(store, 0)
+      ledger.record(act)
+      await ledger.flush()
+      assert.deepEqual(await linesOf(ledger), [])
+    })
+  })
+})

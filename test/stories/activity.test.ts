@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { everything, granting, TestCallers } from '../support/callers.ts'
+import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
+import { faulty } from '../support/stores.ts'
+import { basic, forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+
+interface Line {
+  readonly at: string
+  readonly caller_kind: string
+  readonly caller: string
+  readonly through: string
+  readonly method: string
+  readonly path: string
+  readonly decision: string
+  readonly reason: string
+  readonly status: number
+  readonly request_id: string
+  readonly times: number
+}
+
+const on: StartOptions = { activityPerActor: 1000, timers: stoppedTimers }
+
+async function activityOf(service: TestService, actor: TestActor, query = ''): Promise<Line[]> {
+  const { parts } = await service.app.start()
+  // A note of the last contact may hold the actor's turn for a moment.
+  await parts.contacts.settled()
+  await parts.ledger.flush()
+  const answer = await actor.request('GET', `/activity${query}`)
+  assert.equal(answer.status, 200)
+  return ((await answer.json()) as { activity: Line[] }).activity
+}
+
+const brief = ({ caller_kind, method, path, decision, status }: Line): unknown[] => [
+  caller_kind,
+  method,
+  path,
+  decision,
+  status,
+]
+
+forEachService((start) => {
+  describe('the activity of an actor', () => {
+    it('tells each access of a peer with the verdict that decided, and its request', async () => {
+      const callers = new TestCallers()
+      const service = await start({ ...on, ...callers.parts })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/color', 'red')
+      const token = callers.peer(actor.id, { grants: granting('properties read color') })
+      const asPeer = (method: string, path: string, body?: string): Promise<Response> =>
+        service.request(`/${actor.id}${path}`, {
+          method,
+          headers: { authorization: `Bearer ${token}`, 'x-request-id': `of-${method}-${path.slice(-5)}` },
+          ...(body === undefined ? {} : { body }),
+        })
+      assert.equal((await asPeer('GET', '/properties/color?secret=hidden')).status, 200)
+      assert.equal((await asPeer('PUT', '/properties/color', 'blue')).status, 403)
+      const lines = await activityOf(service, actor)
+      assert.deepEqual(lines.map(brief), [
+        ['peer', 'PUT', '/properties/color', 'refused', 403],
+        ['peer', 'GET', '/properties/color', 'allowed', 200],
+      ])
+      const [refused, allowed] = lines
+      assert.match(refused?.reason ?? '', /^peer urn:\S+ may not write properties\/color: no rule grants it$/)
+      assert.equal(allowed?.reason, 'granted')
+      assert.deepEqual([allowed?.request_id, allowed?.through, allowed?.times], ['of-GET-idden', 'http', 1])
+      assert.match(allowed?.caller ?? '', /^urn:actingweb:example\.com:peer:/)
+      assert.ok(!JSON.stringify(lines).includes('hidden') && !JSON.stringify(lines).includes('blue'))
+    })
+
+    it('names the rule that granted a real relationship its access', async () => {
+      const service = await start({ ...on, peerClient: new FakePeers() })
+      const actor = await service.createActor()
+      const secret = '0f3c'.repeat(10)
+      const asking = { baseuri: 'https://peer.example.com/p1', id: 'p1', secret }
+      assert.equal((await actor.request('POST', '/trust/friend', asking)).status, 202)
+      await actor.request('PUT', '/trust/friend/p1', { approved: true })
+      await actor.request('PUT', '/properties/diary', 'x')
+      const answer = await service.request(`/${actor.id}/properties/diary`, {
+        headers: { authorization: `Bearer ${secret}` },
+      })
+      assert.equal(answer.status, 200)
+      const [line] = await activityOf(service, actor, '?caller=p1')
+      assert.deepEqual(line === undefined ? [] : brief(line), ['peer', 'GET', '/properties/diary', 'allowed', 200])
+      assert.match(line?.reason ?? '', /friend/)
+    })
+
+    it('tells of clients, trustees and strangers, and never of the owner', async () => {
+      const callers = new TestCallers()
+      const service = await start({
+        ...on,
+        ...callers.parts,
+        declare: (app) => app.callback('ring', () => 'rang', { public: true }),
+      })
+      const actor = await service.createActor()
+      const send = (path: string, token?: string): Promise<Response> =>
+        service.request(
+          `/${actor.id}${path}`,
+          token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } },
+        )
+      await send('/properties', callers.client(actor.id, { grants: everything }))
+      await send('/trust', callers.trustee(actor.id))
+      await send('/callbacks/ring')
+      await send('/meta')
+      await send('/properties', callers.session(actor.id))
+      await actor.request('GET', '/properties')
+      const lines = await activityOf(service, actor)
+      assert.deepEqual(lines.map(brief), [
+        ['anonymous', 'GET', '/meta', 'allowed', 200],
+        ['anonymous', 'GET', '/callbacks/ring', 'allowed', 200],
+        ['trustee', 'GET', '/trust', 'allowed', 200],
+        ['client', 'GET', '/properties', 'allowed', 200],
+      ])
+      assert.deepEqual(
+        lines.map(({ through, reason }) => [through, reason]),
+        [
+          ['http', 'open to everybody'],
+          ['callback', 'open to everybody'],
+          ['http', 'a trustee may read trust'],
+          ['http', 'relationship mcp_client may read properties'],
+        ],
+      )
+    })
+
+    it('SEC-09 tells of wrong credentials by the address they came from, counted, and without what was tried', async () => {
+      const service = await start(on)
+      const actor = await service.createActor()
+      const tries = ['first-guess', 'second-guess', 'third-guess']
+      for (const [index, guess] of tries.entries()) {
+        const request = new Request(`http://troupe.test/${actor.id}/properties/p${index}`, {
+          headers: { authorization: basic(actor.creator, guess) },
+        })
+        assert.equal((await service.app.fetch(request, { remoteAddress: '192.0.2.66' })).status, 403)
+      }
+      await service.request(`/${actor.id}/properties`)
+      const lines = await activityOf(service, actor)
+      assert.deepEqual(
+        lines.map(({ caller, path, reason, status, times }) => [caller, path, reason, status, times]),
+        [
+          ['', '/properties', 'Authentication required', 401, 1],
+          ['192.0.2.66', '/properties/:name/*', 'wrong credentials', 403, 3],
+        ],
+      )
+      assert.ok(!JSON.stringify(lines).includes('guess'))
+    })
+
+    it('does not tell of a browser without a session that was sent to sign in', async () => {
+      const service = await start(on)
+      const actor = await service.createActor()
+      const answer = await service.request(`/${actor.id}`, { headers: { accept: 'text/html' } })
+      assert.equal(answer.status, 302)
+      assert.deepEqual(await activityOf(service, actor), [])
+    })
+
+    it('is for the owner alone', async () => {
+      const callers = new TestCallers()
+      const service = await start({ ...on, ...callers.parts })
+      const actor = await service.createActor()
+      const other = await service.createActor('other@example.com')
+      const admin = callers.peer(actor.id, { relationship: 'admin', grants: everything })
+      const tokens = {
+        peer: callers.peer(actor.id, { grants: everything }),
+        admin,
+        client: callers.client(actor.id, { grants: everything }),
+        trustee: callers.trustee(actor.id),
+      }
+      for (const [who, token] of Object.entries(tokens)) {
+        const answer = await service.request(`/${actor.id}/activity`, { headers: { authorization: `Bearer ${token}` } })
+        assert.equal(answer.status, 403, who)
+      }
+      assert.equal((await service.request(`/${actor.id}/activity`)).status, 401)
+      const stranger = { headers: { authorization: other.authorization } }
+      assert.equal((await service.request(`/${actor.id}/activity`, stranger)).status, 403)
+    })
+
+    it('comes in pages by cursor, and refuses what is none', async () => {
+      const callers = new TestCallers()
+      const service = await start({ ...on, ...callers.parts })
+      const actor = await service.createActor()
+      const token = callers.peer(actor.id, { grants: everything })
+      for (let index = 0; index < 5; index++) {
+        await service.request(`/${actor.id}/properties/p${index}`, { headers: { authorization: `Bearer ${token}` } })
+      }
+      await (await service.app.start()).parts.ledger.flush()
+      const paths: string[] = []
+      let next: string | null = ''
+      while (next !== null) {
+        const answer = await actor.request('GET', `/activity?limit=2${next === '' ? '' : `&cursor=${next}`}`)
+        const page = (await answer.json()) as { activity: Line[]; next: string | null }
+        paths.push(...page.activity.map(({ path }) => path))
+        next = page.next
+      }
+      assert.deepEqual(paths, [
+        '/properties/p4',
+        '/properties/p3',
+        '/properties/p2',
+        '/properties/p1',
+        '/properties/p0',
+      ])
+      for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?cursor=x']) {
+        assert.equal((await actor.request('GET', `/activity${query}`)).status, 400, query)
+      }
+    })
+
+    it('is at hand for the application', async () => {
+      const callers = new TestCallers()
+      const service = await start({ ...on, ...callers.parts })
+      const actor = await service.createActor()
+      const token = callers.peer(actor.id, { grants: everything })
+      await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })
+      await (await service.app.start()).parts.ledger.flush()
+      const handle = await service.app.actors.get(actor.id)
+      const page = await handle?.activity({ limit: 10 })
+      const [entry] = page?.entries ?? []
+      assert.ok(entry?.at instanceof Date)
+      assert.deepEqual(
+        [entry.callerKind, entry.method, entry.path, entry.decision, entry.status, page?.next],
+        ['peer', 'GET', '/properties', 'allowed', 200, null],
+      )
+    })
+
+    it('costs no request a statement, and is written when the service stops', async () => {
+      const callers = new TestCallers()
+      const service = await start({ ...on, ...callers.parts })
+      const actor = await service.createActor()
+      const token = callers.peer(actor.id, { grants: everything })
+      service.reset()
+      await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })
+      assert.equal(service.statements.length, 2)
+      await service.close()
+      assert.ok(service.deliveryStatements.some((sql) => sql.includes('INSERT INTO activity')))
+      const again = await start({ database: service.databaseUrl })
+      const answer = await again.request(`/${actor.id}/activity`, { headers: { authorization: actor.authorization } })
+      assert.equal(((await answer.json()) as { activity: Line[] }).activity.length, 1)
+    })
+
+    it('fails no request when it cannot be written', async () => {
+      const callers = new TestCallers()
+      const service = await start({
+        ...on,
+        ...callers.parts,
+        wrapStore: (store) => faulty(store, { matching: /INSERT INTO activity/, times: Number.POSITIVE_INFINITY }),
+      })
+      const actor = await service.createActor()
+      const token = callers.peer(actor.id, { grants: everything })
+      const answer = await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })
+      assert.equal(answer.status, 200)
+      await (await service.app.start()).parts.ledger.flush()
+      assert.ok(service.log.some((line) => line.includes('The access ledger cannot be written now')))
+    })
+  })
+})
