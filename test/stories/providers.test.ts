@@ -302,6 +302,19 @@ describe('Google', () => {
     })
   }
 
+  it('IDP-07 puts no flag of one source beside the address of the other', async () => {
+    server.userinfo = { id: '1042', email: 'a@b.example', name: 'Ada' }
+    server.claims = { email: 'c@d.example', email_verified: true, locale: 'en' }
+    assert.deepEqual((await exchange()).userInfo, {
+      id: '1042',
+      sub: '1042',
+      email: 'a@b.example',
+      name: 'Ada',
+      locale: 'en',
+      display_name: 'Ada',
+    })
+  })
+
   it('is used with what the id_token says when userinfo fails; an address that it does not vouch for is unknown', async () => {
     server.answers.set('/userinfo', (_, response) => response.writeHead(503).end())
     server.claims = { email: 'ada@gmail.example', email_verified: true, name: 'Ada' }
