@@ -68,6 +68,7 @@ import { markAllForFetch } from './subscription/outbound-store.ts'
 import { Publications } from './subscription/publications.ts'
 import { Publisher } from './subscription/publisher.ts'
 import { Receiver } from './subscription/receiver.ts'
+import { remoteForm } from './subscription/remote-data.ts'
 import { Subscribing } from './subscription/subscribing.ts'
 import { OneTime } from './token/one-time.ts'
 import { Purge } from './token/purge.ts'
@@ -409,7 +410,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     lists,
     bulkWrite: new BulkWrite({ writer, permission, gate, indexes, lists, now }),
     operations: new Operations({ registry, permission, handleOf }),
-    attributes: new Attributes(store, now, [callbackState]),
+    attributes: new Attributes(store, now, [callbackState], [remoteForm]),
     contacts,
     tokens,
     sessions: new Sessions({ store, tokens, onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId) }),

@@ -21,15 +21,28 @@ export interface AttributeView {
   read(q: Queries, actorId: string): Promise<ReadonlyMap<string, Attribute>>
 }
 
+/** Buckets that are kept in another form than the one in which they are shown. */
+export interface AttributeForm {
+  readonly prefix: string
+  shown(stored: ReadonlyMap<string, Attribute>): ReadonlyMap<string, Attribute>
+}
+
 export class Attributes {
   readonly #store: Store
   readonly #now: () => number
   readonly #views: readonly AttributeView[]
+  readonly #forms: readonly AttributeForm[]
 
-  constructor(store: Store, now: () => number, views: readonly AttributeView[] = []) {
+  constructor(
+    store: Store,
+    now: () => number,
+    views: readonly AttributeView[] = [],
+    forms: readonly AttributeForm[] = [],
+  ) {
     this.#store = store
     this.#now = now
     this.#views = views
+    this.#forms = forms
   }
 
   /** Bucket to name to attribute. */
@@ -44,6 +57,10 @@ export class Attributes {
     for (const row of rows) {
       const bucket = buckets.get(row.bucket) ?? new Map<string, Attribute>()
       buckets.set(row.bucket, bucket.set(row.name, toAttribute(row)))
+    }
+    for (const [bucket, stored] of buckets) {
+      const form = this.#formOf(bucket)
+      if (form !== undefined) buckets.set(bucket, new Map(form.shown(stored)))
     }
     for (const view of this.#views) {
       const shown = await this.#store.read((q) => view.read(q, actorId))
@@ -62,12 +79,18 @@ export class Attributes {
         bucket,
       ),
     )
-    return new Map(rows.map((row) => [row.name, toAttribute(row)]))
+    const stored = new Map(rows.map((row) => [row.name, toAttribute(row)]))
+    return this.#formOf(bucket)?.shown(stored) ?? stored
+  }
+
+  #formOf(bucket: string): AttributeForm | undefined {
+    return this.#forms.find(({ prefix }) => bucket.startsWith(prefix))
   }
 
   async find(actorId: string, bucket: string, name: string): Promise<Attribute | null> {
     const view = this.#views.find((found) => found.bucket === bucket)
     if (view !== undefined) return (await this.#store.read((q) => view.read(q, actorId))).get(name) ?? null
+    if (this.#formOf(bucket) !== undefined) return (await this.bucket(actorId, bucket)).get(name) ?? null
     const row = await this.#store.read((q) =>
       q.get<AttributeRow>(
         'SELECT bucket, name, data, timestamp FROM attribute WHERE actor_id = $1 AND bucket = $2 AND name = $3',

@@ -1,11 +1,13 @@
 /**
  * The copy of what a peer published, as diffs and whole fetches change it. A batch costs a fixed number of statements;
- * of a list only the positions whose item changes are written.
+ * of a list only the items that a change brings are written.
  */
+import type { AttributeForm } from '../actor/attributes.ts'
 import { isObject, type JsonText, known, members } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Scope } from './inbound.ts'
 import { isStorableName, listAction, type ListOperation, type ReplicaChange } from './replica-change.ts'
+import { placesOf, placesWithout, type Run } from './replica-layout.ts'
 import { ReplicaList } from './replica-list.ts'
 import { coveredValue, mergeBelow, uncoveredValue } from './replica-value.ts'
 import { listItemKey, listMetaKey, nameOfKey, remoteBucket } from './remote-keys.ts'
@@ -30,9 +32,16 @@ export type Content =
 
 interface ListHead {
   readonly length: number
+  /** The order, where the places of the items are not their positions. */
+  readonly runs?: readonly Run[]
   readonly created_at: string
   readonly description: string
   readonly explanation: string
+}
+
+/** Without runs, the places are the positions. */
+function runsOf({ length, runs }: Pick<ListHead, 'length' | 'runs'>): readonly Run[] {
+  return runs ?? (length === 0 ? [] : [[0, length]])
 }
 
 interface OpenReplicaList {
@@ -73,8 +82,8 @@ export async function applyChanges(
       return !outcome.diverged
     }
     // An item that is not where it was said to be is looked for in the whole list, so there is no fourth round.
-    const keys = [...outcome.needs].flatMap(([name, { indexes, length }]) =>
-      (round === 1 ? indexes : Array.from({ length }, (_, index) => index)).map((index) => listItemKey(name, index)),
+    const keys = [...outcome.needs].flatMap(([name, { places, stored }]) =>
+      (round === 1 ? places : stored.flatMap(placesOf)).map((place) => listItemKey(name, place)),
     )
     const found = await findKeys(tx, actorId, bucket, keys)
     for (const key of keys) items.set(key, found.get(key) ?? null)
@@ -84,7 +93,7 @@ export async function applyChanges(
 interface Replayed {
   readonly entries: ReadonlyMap<string, Entry>
   /** By list: the items that have to be read first. */
-  readonly needs: ReadonlyMap<string, { readonly indexes: readonly number[]; readonly length: number }>
+  readonly needs: ReadonlyMap<string, { readonly places: readonly number[]; readonly stored: readonly Run[] }>
   readonly diverged: boolean
 }
 
@@ -96,18 +105,18 @@ function replay(
   now: number,
 ): Replayed {
   const entries = new Map<string, Entry>()
-  const needs = new Map<string, { indexes: number[]; length: number }>()
+  const needs = new Map<string, { places: number[]; stored: readonly Run[] }>()
   let diverged = false
   for (const change of changes) {
     const { name } = change
     const entry = entries.get(name) ?? storedEntry(before, name)
-    const outcome = applyOne(change, entry, (index) => items.get(listItemKey(name, index)) ?? undefined, now)
+    const outcome = applyOne(change, entry, (place) => items.get(listItemKey(name, place)) ?? undefined, now)
     if ('needs' in outcome) {
-      const unread = outcome.needs.filter((index) => !items.has(listItemKey(name, index)))
+      const unread = outcome.needs.filter((place) => !items.has(listItemKey(name, place)))
       // Read and not there: the copy is damaged, and only fetching it mends that.
       if (unread.length === 0) diverged = true
       // What comes after is looked through for what it needs as well.
-      else needs.set(name, { indexes: [...(needs.get(name)?.indexes ?? []), ...unread], length: outcome.length })
+      else needs.set(name, { places: [...(needs.get(name)?.places ?? []), ...unread], stored: outcome.stored })
       continue
     }
     entries.set(name, outcome.entry)
@@ -118,8 +127,8 @@ function replay(
 
 type Outcome =
   | { readonly entry: Entry; readonly diverged: boolean }
-  /** Stored items that have to be read, and how many the list has. */
-  | { readonly needs: readonly number[]; readonly length: number }
+  /** The places of stored items that have to be read, and those of the whole list. */
+  | { readonly needs: readonly number[]; readonly stored: readonly Run[] }
 
 function applyOne(
   change: ReplicaChange,
@@ -168,9 +177,9 @@ function applyToList(
   const opened = openList(entry, now)
   const applied = opened.list.apply(operation, stored)
   if (applied.kind === 'needs') {
-    const length = opened.list.storedLength
+    const { stored: runs } = opened.list
     const { needs } = applied
-    return { needs: needs === 'all' ? Array.from({ length }, (_, index) => index) : needs.indexes, length }
+    return { needs: needs === 'all' ? runs.flatMap(placesOf) : needs.places, stored: runs }
   }
   const { description = opened.head.description, explanation = opened.head.explanation } = operation
   const isRight = operation.length === undefined || operation.length === opened.list.length
@@ -190,12 +199,12 @@ function storedEntry(before: ReadonlyMap<string, JsonText>, name: string): Entry
 function openList(entry: Entry, now: number): OpenReplicaList {
   if (entry.kind === 'list') return entry
   const head = { length: 0, created_at: new Date(now).toISOString(), description: '', explanation: '' }
-  return { head, list: new ReplicaList(0) }
+  return { head, list: new ReplicaList([]) }
 }
 
 function openStored(head: JsonText): OpenReplicaList {
   const given = JSON.parse(head) as ListHead
-  return { head: given, list: new ReplicaList(given.length) }
+  return { head: given, list: new ReplicaList(runsOf(given)) }
 }
 
 async function save(
@@ -210,20 +219,21 @@ async function save(
   const deletes: string[] = []
   for (const [name, entry] of entries) {
     const oldHead = before.get(listMetaKey(name))
-    const oldLength = oldHead === undefined ? 0 : openStored(oldHead).list.length
+    const oldRuns = oldHead === undefined ? [] : openStored(oldHead).list.stored
     if (entry.kind === 'list') {
       const { list } = entry
-      for (const { index, source } of list.writes()) {
-        const key = listItemKey(name, index)
+      const layout = list.layout()
+      for (const { place, source } of layout.writes) {
+        const key = listItemKey(name, place)
         writes.push(typeof source === 'number' ? [key, null, listItemKey(name, source)] : [key, source.item, null])
       }
-      writes.push([listMetaKey(name), headText(entry.head, list.length, now), null])
-      for (let index = list.length; index < oldLength; index++) deletes.push(listItemKey(name, index))
+      writes.push([listMetaKey(name), headText(entry.head, list.length, layout.runs, now), null])
+      for (const place of placesWithout(oldRuns, layout.runs)) deletes.push(listItemKey(name, place))
       if (before.has(name)) deletes.push(name)
       continue
     }
     if (oldHead !== undefined) deletes.push(listMetaKey(name))
-    for (let index = 0; index < oldLength; index++) deletes.push(listItemKey(name, index))
+    for (const place of oldRuns.flatMap(placesOf)) deletes.push(listItemKey(name, place))
     if (entry.kind === 'value') writes.push([name, coveredValue(entry.value), null])
     else if (before.has(name)) deletes.push(name)
   }
@@ -231,10 +241,13 @@ async function save(
   await deleteKeys(tx, actorId, bucket, deletes)
 }
 
-function headText(head: ListHead, length: number, now: number): JsonText {
+function headText(head: ListHead, length: number, runs: readonly Run[], now: number): JsonText {
+  const [first, ...more] = runs
+  const isInPlace = first === undefined || (first[0] === 0 && more.length === 0)
   return known(
     JSON.stringify({
       length,
+      ...(isInPlace ? {} : { runs }),
       version: '1.0',
       item_type: 'json',
       chunk_size: 1,
@@ -275,7 +288,10 @@ export async function replaceAll(
     const old = before.get(listMetaKey(name))
     const { head } = old === undefined ? openList({ kind: 'absent' }, now) : openStored(old)
     const { description = head.description, explanation = head.explanation, items } = content
-    writes.set(listMetaKey(name), headText({ ...head, description, explanation }, items.length, now))
+    writes.set(
+      listMetaKey(name),
+      headText({ ...head, description, explanation }, items.length, [[0, items.length]], now),
+    )
   }
   const changed = [...writes].filter(([key, data]) => before.get(key) !== data)
   await writeKeys(
@@ -348,9 +364,29 @@ export async function readRemote(
   for (const [key, data] of keys) {
     const { name, kind } = nameOfKey(key)
     if (kind === 'value') found.set(name, { kind: 'value', value: uncoveredValue(data) })
-    if (kind === 'meta') found.set(name, { kind: 'list', items: itemsOf(keys, name, openStored(data).list.length) })
+    if (kind === 'meta') found.set(name, { kind: 'list', items: itemsOf(keys, name, openStored(data).list.stored) })
   }
   return found
+}
+
+/** As test clients look at it: the items of a list by their positions. */
+export const remoteForm: AttributeForm = {
+  prefix: remoteBucket(''),
+  shown(stored) {
+    const shown = new Map([...stored].filter(([key]) => nameOfKey(key).kind !== 'item'))
+    for (const [key, { data, timestamp }] of stored) {
+      const { name, kind } = nameOfKey(key)
+      if (kind !== 'meta') continue
+      const { head, list } = openStored(data)
+      const { runs: _runs, ...wire } = head
+      shown.set(key, { data: known(JSON.stringify(wire)), timestamp })
+      for (const [position, place] of list.stored.flatMap(placesOf).entries()) {
+        const item = stored.get(listItemKey(name, place))
+        if (item !== undefined) shown.set(listItemKey(name, position), item)
+      }
+    }
+    return shown
+  },
 }
 
 /** One name; null when nothing is known of it. */
@@ -366,13 +402,13 @@ export async function readRemoteName(
     const value = found.get(name)
     return value === undefined ? null : { kind: 'value', value: uncoveredValue(value) }
   }
-  const { length } = openStored(head).list
-  const keys = Array.from({ length }, (_, index) => listItemKey(name, index))
-  return { kind: 'list', items: itemsOf(await findKeys(q, actorId, bucket, keys), name, length) }
+  const { stored } = openStored(head).list
+  const keys = stored.flatMap(placesOf).map((place) => listItemKey(name, place))
+  return { kind: 'list', items: itemsOf(await findKeys(q, actorId, bucket, keys), name, stored) }
 }
 
-function itemsOf(keys: ReadonlyMap<string, JsonText>, name: string, length: number): JsonText[] {
-  return Array.from({ length }, (_, index) => keys.get(listItemKey(name, index)) ?? known('null'))
+function itemsOf(keys: ReadonlyMap<string, JsonText>, name: string, stored: readonly Run[]): JsonText[] {
+  return stored.flatMap(placesOf).map((place) => keys.get(listItemKey(name, place)) ?? known('null'))
 }
 
 /** Whether a text is what a listing shows in place of a list's items. */

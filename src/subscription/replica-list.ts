@@ -1,18 +1,17 @@
 /**
  * A list of the copy while changes are applied to it: which of the stored items stay, and what comes between them. The
- * items themselves are looked at only by operations that speak of them.
+ * items themselves are looked at only by operations that speak of them. Stored items are named by their places, which
+ * say nothing of the order.
  */
 import { equal, type JsonText } from '../json/json.ts'
 import type { ListOperation } from './replica-change.ts'
+import { cut, type Layout, layoutOf, lengthOf, type Piece, type Run, sourcesIn } from './replica-layout.ts'
 
-/** A run of stored items, or new ones. */
-type Piece = { readonly from: number; readonly to: number } | { readonly items: readonly JsonText[] }
+/** The stored item at a place; undefined when it was not read. */
+export type StoredItem = (place: number) => JsonText | undefined
 
-/** The stored item at a position; undefined when it was not read. */
-export type StoredItem = (index: number) => JsonText | undefined
-
-/** Which stored items have to be read before the operation can be applied. */
-export type Needs = { readonly indexes: readonly number[] } | 'all'
+/** Which stored items, by their places, have to be read before the operation can be applied. */
+export type Needs = { readonly places: readonly number[] } | 'all'
 
 export type Applied =
   | { readonly kind: 'done' }
@@ -24,14 +23,14 @@ const done: Applied = { kind: 'done' }
 const diverged: Applied = { kind: 'diverged' }
 
 export class ReplicaList {
-  readonly storedLength: number
+  readonly stored: readonly Run[]
   #pieces: readonly Piece[]
   #length: number
 
-  constructor(storedLength: number) {
-    this.storedLength = storedLength
-    this.#length = storedLength
-    this.#pieces = storedLength === 0 ? [] : [{ from: 0, to: storedLength }]
+  constructor(stored: readonly Run[]) {
+    this.stored = stored
+    this.#pieces = stored.map(([from, to]) => ({ from, to }))
+    this.#length = this.#pieces.reduce((length, piece) => length + lengthOf(piece), 0)
   }
 
   get length(): number {
@@ -104,7 +103,7 @@ export class ReplicaList {
     if (position !== null) {
       const source = this.#sourceOf(position)
       const value = typeof source === 'number' ? stored(source) : source.item
-      if (value === undefined) return { kind: 'needs', needs: { indexes: typeof source === 'number' ? [source] : [] } }
+      if (value === undefined) return { kind: 'needs', needs: { places: typeof source === 'number' ? [source] : [] } }
       if (equal(value, wanted)) return this.#splice(position, 1, by)
     }
     const matches: number[] = []
@@ -144,44 +143,10 @@ export class ReplicaList {
     return [...sourcesIn(this.#pieces)]
   }
 
-  /** What has to be written so that the stored items are these: each position whose item is another one than before. */
-  writes(): { readonly index: number; readonly source: number | { readonly item: JsonText } }[] {
-    let index = 0
-    const writes: { index: number; source: number | { item: JsonText } }[] = []
-    for (const piece of this.#pieces) {
-      const count = lengthOf(piece)
-      if ('items' in piece || piece.from !== index) {
-        for (const source of sourcesIn([piece])) writes.push({ index: index++, source })
-      } else {
-        index += count
-      }
-    }
-    return writes
+  /** Where the items are to be kept. */
+  layout(): Layout {
+    return layoutOf(this.#pieces, this.#length)
   }
-}
-
-function lengthOf(piece: Piece): number {
-  return 'items' in piece ? piece.items.length : piece.to - piece.from
-}
-
-/** The pieces between two positions. */
-function cut(pieces: readonly Piece[], from: number, to: number): Piece[] {
-  const found: Piece[] = []
-  let start = 0
-  for (const piece of pieces) {
-    const count = lengthOf(piece)
-    const first = Math.max(from - start, 0)
-    const last = Math.min(to - start, count)
-    if (first < last) {
-      found.push(
-        'items' in piece
-          ? { items: piece.items.slice(first, last) }
-          : { from: piece.from + first, to: piece.from + last },
-      )
-    }
-    start += count
-  }
-  return found
 }
 
 /** New items that follow each other become one piece, so that a long batch of additions stays cheap. */
@@ -196,11 +161,4 @@ function joined(pieces: readonly Piece[]): Piece[] {
     }
   }
   return result
-}
-
-function* sourcesIn(pieces: readonly Piece[]): Generator<number | { readonly item: JsonText }> {
-  for (const piece of pieces) {
-    if ('items' in piece) for (const item of piece.items) yield { item }
-    else for (let index = piece.from; index < piece.to; index++) yield index
-  }
 }

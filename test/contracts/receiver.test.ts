@@ -43,6 +43,52 @@ forEachService((start) => {
       assert.deepEqual(little, [11, 11, 11, 12, 11, 11])
     })
 
+    it('SUB-11 R-SUB-09 of a change in the middle of a long list is what it brought, not what comes after it', async () => {
+      const clock = new ManualClock()
+      const service = await start({ now: clock.now, timers: clock.timers })
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      const all = items(1000)
+      await peer.diff(1, { notes: { list: 'notes', operation: 'extend', items: all } })
+      const before = clock.now()
+      const changes = [
+        { operation: 'insert', index: 1, item: 'new' },
+        { operation: 'delete', index: 500, old_item: 'item 499' },
+        { operation: 'update', index: 0, item: 'first', old_item: 'item 0' },
+        { operation: 'append', item: 'last' },
+      ]
+      clock.pass(1000)
+      for (const [index, change] of changes.entries()) {
+        await peer.diff(index + 2, { notes: { list: 'notes', ...change } })
+      }
+      all.splice(1, 0, 'new')
+      all.splice(500, 1)
+      all[0] = 'first'
+      all.push('last')
+      assert.deepEqual(await peer.copy(), { notes: all })
+      const { store } = await service.app.start()
+      const written = await store.read((q) =>
+        q.all<{ name: string }>(
+          'SELECT name FROM attribute WHERE bucket = $1 AND timestamp > $2',
+          `remote:${peer.peerId}`,
+          before,
+        ),
+      )
+      // The head, and the three items that came.
+      assert.equal(written.length, 4)
+      const shown = await actor.request('GET', `/devtest/attributes/remote:${peer.peerId}`)
+      const attributes = (await shown.json()) as Record<string, { data: unknown }>
+      assert.deepEqual(
+        all.map((_, index) => attributes[`list:notes:${index}`]?.data),
+        all,
+      )
+      assert.equal(Object.keys(attributes).length, all.length + 1)
+      const { length, runs } = attributes['list:notes:meta']?.data as { length: number; runs?: unknown }
+      assert.deepEqual([length, runs], [1001, undefined])
+      const one = await actor.request('GET', `/devtest/attributes/remote:${peer.peerId}/list:notes:1`)
+      assert.equal(((await one.json()) as { data: unknown }).data, 'new')
+    })
+
     it('R-SUB-09 does not grow with the callbacks that waited', async () => {
       const counts: number[] = []
       for (const waited of [1, 40]) {

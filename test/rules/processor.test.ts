@@ -11,6 +11,7 @@ import {
   type ReceiverState,
 } from '../../src/subscription/processor.ts'
 import { changesOf, type ListOperation } from '../../src/subscription/replica-change.ts'
+import { placesOf, placesWithout, type Run } from '../../src/subscription/replica-layout.ts'
 import { ReplicaList } from '../../src/subscription/replica-list.ts'
 import { coveredValue, mergeBelow, mergePart, uncoveredValue } from '../../src/subscription/replica-value.ts'
 
@@ -19,6 +20,48 @@ const now = 100_000
 
 function stateOf(sequence: number, pending: readonly number[] = [], rest: Partial<ReceiverState> = {}): ReceiverState {
   return { sequence, pending, gapDueAt: pending.length === 0 ? null : now + 1000, awaitsResync: false, ...rest }
+}
+
+/** What is read from a list that held `before` in its first places, once it was written. */
+function keptBy<I>(list: ReplicaList, before: readonly I[]): (I | null | undefined)[] {
+  const { runs, writes } = list.layout()
+  const stored = new Map<number, I | null>(before.entries())
+  for (const { place, source } of writes) {
+    stored.set(place, typeof source === 'number' ? (before[source] ?? null) : (JSON.parse(source.item) as I))
+  }
+  return runs.flatMap(placesOf).map((place) => stored.get(place))
+}
+
+const none = (): undefined => undefined
+
+/** A list as it is stored. */
+class Copy {
+  runs: readonly Run[]
+  places: Map<number, number>
+
+  constructor(items: readonly number[]) {
+    this.runs = items.length === 0 ? [] : [[0, items.length]]
+    this.places = new Map(items.entries())
+  }
+
+  get items(): (number | undefined)[] {
+    return this.runs.flatMap(placesOf).map((place) => this.places.get(place))
+  }
+
+  /** How many items were written. */
+  change(work: (list: ReplicaList) => void): number {
+    const list = new ReplicaList(this.runs)
+    work(list)
+    const { runs, writes } = list.layout()
+    const after = new Map(this.places)
+    for (const place of placesWithout(this.runs, runs)) after.delete(place)
+    for (const { place, source } of writes) {
+      after.set(place, typeof source === 'number' ? (this.places.get(source) ?? Number.NaN) : Number(source.item))
+    }
+    this.runs = runs
+    this.places = after
+    return writes.length
+  }
 }
 
 describe('a callback of a peer', () => {
@@ -298,7 +341,7 @@ describe('a list of the copy', () => {
       fc.property(fc.array(itemOf, { maxLength: 6 }), fc.array(operationOf, { maxLength: 8 }), (first, steps) => {
         const text = (item: Item): JsonText => known(JSON.stringify(item))
         const source = [...first]
-        const list = new ReplicaList(first.length)
+        const list = new ReplicaList(first.length === 0 ? [] : [[0, first.length]])
         const apply = (operation: ListOperation): void =>
           assert.deepEqual(
             list.apply(operation, (index) => text(first[index] ?? null)),
@@ -332,31 +375,90 @@ describe('a list of the copy', () => {
             }
           }
         }
-        const stored = first.slice(0, source.length)
-        for (const { index, source: from } of list.writes()) {
-          stored[index] = typeof from === 'number' ? (first[from] ?? null) : (JSON.parse(from.item) as Item)
-        }
-        assert.deepEqual(stored, source)
+        assert.deepEqual(keptBy(list, first), source)
         assert.equal(list.length, source.length)
       }),
     )
   })
 
   it('SUB-11 is written only where it changed', () => {
-    const list = new ReplicaList(1000)
+    const list = new ReplicaList([[0, 1000]])
     const nothing = (): undefined => undefined
     list.apply({ operation: 'append', item: known('1') }, nothing)
     list.apply({ operation: 'update', index: 3, item: known('2') }, nothing)
-    assert.deepEqual(list.writes(), [
-      { index: 3, source: { item: '2' } },
-      { index: 1000, source: { item: '1' } },
-    ])
+    assert.deepEqual(list.layout(), {
+      runs: [[0, 1001]],
+      writes: [
+        { place: 3, source: { item: '2' } },
+        { place: 1000, source: { item: '1' } },
+      ],
+    })
     list.apply({ operation: 'delete', index: 998 }, nothing)
-    assert.deepEqual(list.writes(), [
-      { index: 3, source: { item: '2' } },
-      { index: 998, source: 999 },
-      { index: 999, source: { item: '1' } },
-    ])
+    list.apply({ operation: 'insert', index: 1, item: known('3') }, nothing)
+    assert.deepEqual(list.layout(), {
+      runs: [
+        [0, 1],
+        [1000, 1001],
+        [1, 998],
+        [999, 1000],
+        [1001, 1002],
+      ],
+      writes: [
+        { place: 1000, source: { item: '3' } },
+        { place: 3, source: { item: '2' } },
+        { place: 1001, source: { item: '1' } },
+      ],
+    })
+  })
+
+  it('SUB-11 writes what each of many changes in the middle brought, and all of it only now and then', () => {
+    const source = Array.from({ length: 1000 }, (_, index) => -index)
+    const copy = new Copy(source)
+    const counts: number[] = []
+    for (let change = 0; change < 300; change++) {
+      const index = (change * 37) % 1000
+      source.splice(index, 0, change)
+      counts.push(copy.change((list) => list.apply({ operation: 'insert', index, item: known(String(change)) }, none)))
+      assert.deepEqual(copy.items, source)
+    }
+    assert.ok(counts.filter((count) => count === 1).length >= 290, String(counts))
+    assert.ok(
+      counts.some((count) => count > 500),
+      'the runs have become too many once',
+    )
+    assert.ok(copy.runs.length <= 64 + 1300 / 32)
+  })
+
+  it('SUB-11 has each item in one place, and gives up the others, whatever was done to it before', () => {
+    const step = fc.record({
+      operation: fc.constantFrom('insert', 'delete', 'update', 'append', 'clear'),
+      at: fc.nat(40),
+    })
+    fc.assert(
+      fc.property(fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 60 }), (batches) => {
+        const copy = new Copy([])
+        let source: number[] = []
+        let next = 0
+        for (const steps of batches) {
+          copy.change((list) => {
+            for (const { operation, at } of steps) {
+              const index = at % (source.length + 1)
+              const item = next++
+              if (operation === 'clear' && at > 0) continue
+              if ((operation === 'update' || operation === 'delete') && index === source.length) continue
+              assert.equal(list.apply({ operation, index, item: known(String(item)) }, none).kind, 'done')
+              if (operation === 'insert') source.splice(index, 0, item)
+              if (operation === 'append') source.push(item)
+              if (operation === 'update') source[index] = item
+              if (operation === 'delete') source.splice(index, 1)
+              if (operation === 'clear') source = []
+            }
+          })
+          assert.deepEqual(copy.items, source)
+          assert.equal(copy.places.size, source.length)
+        }
+      }),
+    )
   })
 
   const refusals: readonly [what: string, operation: ListOperation][] = [
@@ -371,20 +473,20 @@ describe('a list of the copy', () => {
   ]
   for (const [what, operation] of refusals) {
     it(`SUB-11 knows by ${what} that it differs from its source, and stays as it is`, () => {
-      const list = new ReplicaList(3)
+      const list = new ReplicaList([[0, 3]])
       assert.deepEqual(
         list.apply(operation, (index) => known(['"a"', '"b"', '"a"'][index] ?? 'null')),
         { kind: 'diverged' },
       )
-      assert.deepEqual([list.length, list.writes()], [3, []])
+      assert.deepEqual([list.length, list.layout().writes], [3, []])
     })
   }
 
   it('SUB-11 asks for no more items than an operation speaks of', () => {
-    const list = new ReplicaList(1000)
+    const list = new ReplicaList([[0, 1000]])
     const nothing = (): undefined => undefined
     const update = { operation: 'update', index: 500, item: known('1'), oldItem: known('2') } as const
-    assert.deepEqual(list.apply(update, nothing), { kind: 'needs', needs: { indexes: [500] } })
+    assert.deepEqual(list.apply(update, nothing), { kind: 'needs', needs: { places: [500] } })
     assert.deepEqual(list.apply({ operation: 'remove', item: known('2') }, nothing), { kind: 'needs', needs: 'all' })
     assert.deepEqual(list.apply({ operation: 'pop', index: 7 }, nothing), { kind: 'done' })
   })

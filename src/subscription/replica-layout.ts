@@ -1,0 +1,120 @@
+/**
+ * Where the items of a copied list are kept. Each has a place, a number that it keeps while others come and go around it;
+ * the order is a row of runs of places. So a change in the middle writes what it brought, and not what comes after it.
+ */
+import type { JsonText } from '../json/json.ts'
+
+/** Items whose places follow each other: from the first, and before the last. */
+export type Run = readonly [from: number, to: number]
+
+/** A run of stored items, or new ones. */
+export type Piece = { readonly from: number; readonly to: number } | { readonly items: readonly JsonText[] }
+
+export interface Layout {
+  readonly runs: readonly Run[]
+  /** What has to be written: a new item, or the one that was stored at another place. */
+  readonly writes: readonly { readonly place: number; readonly source: number | { readonly item: JsonText } }[]
+}
+
+/** A list in more runs than this is written anew in one, which the changes that made them pay for together. */
+function mostRuns(length: number): number {
+  return 64 + Math.floor(length / 32)
+}
+
+export function layoutOf(pieces: readonly Piece[], length: number): Layout {
+  const kept = pieces.flatMap((piece): Run[] => ('items' in piece ? [] : [[piece.from, piece.to]]))
+  const taken = [...kept]
+  const runs: Run[] = []
+  const writes: { place: number; source: number | { item: JsonText } }[] = []
+  for (const [index, piece] of pieces.entries()) {
+    let run: Run
+    if ('items' in piece) {
+      const next = pieces[index + 1]
+      run = roomFor(
+        piece.items.length,
+        taken,
+        runs.at(-1)?.[1],
+        next === undefined || 'items' in next ? null : next.from,
+      )
+      taken.push(run)
+      for (const [offset, item] of piece.items.entries()) writes.push({ place: run[0] + offset, source: { item } })
+    } else {
+      run = [piece.from, piece.to]
+    }
+    const last = runs.at(-1)
+    if (last !== undefined && last[1] === run[0]) runs[runs.length - 1] = [last[0], run[1]]
+    else runs.push(run)
+  }
+  return runs.length > mostRuns(length) ? inOneRun(pieces, length) : { runs, writes }
+}
+
+/** Beside what comes before or after where there is room, as for an item that takes another's place; else behind all. */
+function roomFor(count: number, taken: readonly Run[], after: number | undefined, before: number | null): Run {
+  const isFree = (from: number): boolean =>
+    from >= 0 && taken.every(([start, end]) => end <= from || start >= from + count)
+  const beside = [after ?? null, before === null ? null : before - count].find((from) => from !== null && isFree(from))
+  const from = beside ?? taken.reduce((end, run) => Math.max(end, run[1]), 0)
+  return [from, from + count]
+}
+
+function inOneRun(pieces: readonly Piece[], length: number): Layout {
+  const sources = [...sourcesIn(pieces)]
+  return {
+    runs: [[0, length]],
+    writes: sources.flatMap((source, place) => (source === place ? [] : [{ place, source }])),
+  }
+}
+
+/** The places of the first that are not among those of the second. */
+export function placesWithout(runs: readonly Run[], others: readonly Run[]): number[] {
+  const byPlace = (one: Run, other: Run): number => one[0] - other[0]
+  const kept = others.toSorted(byPlace)
+  const without: number[] = []
+  let first = 0
+  for (const [from, to] of runs.toSorted(byPlace)) {
+    while ((kept[first]?.[1] ?? to) <= from) first += 1
+    let at = from
+    for (let index = first; at < to; index += 1) {
+      const [start, end] = kept[index] ?? [to, to]
+      without.push(...placesOf([at, Math.max(at, Math.min(start, to))]))
+      at = Math.max(at, end)
+      if (start >= to) break
+    }
+  }
+  return without
+}
+
+export function placesOf([from, to]: Run): number[] {
+  return Array.from({ length: to - from }, (_, offset) => from + offset)
+}
+
+export function lengthOf(piece: Piece): number {
+  return 'items' in piece ? piece.items.length : piece.to - piece.from
+}
+
+/** The pieces between two positions. */
+export function cut(pieces: readonly Piece[], from: number, to: number): Piece[] {
+  const found: Piece[] = []
+  let start = 0
+  for (const piece of pieces) {
+    const count = lengthOf(piece)
+    const first = Math.max(from - start, 0)
+    const last = Math.min(to - start, count)
+    if (first < last) {
+      found.push(
+        'items' in piece
+          ? { items: piece.items.slice(first, last) }
+          : { from: piece.from + first, to: piece.from + last },
+      )
+    }
+    start += count
+  }
+  return found
+}
+
+export function* sourcesIn(pieces: readonly Piece[]): Generator<number | { readonly item: JsonText }> {
+  for (const piece of pieces) {
+    if ('items' in piece) for (const item of piece.items) yield { item }
+    else for (let index = piece.from; index < piece.to; index++) yield index
+  }
+}
