@@ -32,8 +32,7 @@ export class Templates {
         engine.analyzeSync(template)
         parsed.set(name, template)
       } catch (error) {
-        const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
-        throw new ConfigError(`Template ${name} cannot be used: ${why.replaceAll(`${root}${sep}`, '')}.`)
+        throw new ConfigError(`Template ${name} cannot be used: ${complaintOf(error, root)}.`, { cause: error })
       }
     }
     return new Templates(engine, parsed)
@@ -49,6 +48,13 @@ export class Templates {
     const page: unknown = await this.#engine.render(template, values)
     return String(page)
   }
+}
+
+/** One line, without where the folder is. */
+function complaintOf(error: unknown, root: string): string {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+  const [, missing] = /Failed to lookup ("[^"]*")/.exec(line) ?? []
+  return missing === undefined ? line.replaceAll(`${root}${sep}`, '') : `it needs ${missing}, which is not there`
 }
 
 function namesIn(root: string): string[] {
