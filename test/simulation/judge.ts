@@ -6,7 +6,8 @@ import type { SimActor, World } from './world.ts'
 /** I8 and what else the tables alone must show. */
 export async function judgeTables(world: World): Promise<void> {
   for (const host of world.hosts) {
-    for (const found of await violationsIn(`sqlite:${host.path}`)) world.violation(`${host.origin}: ${found}`)
+    const found = [...(await violationsIn(`sqlite:${host.path}`)), ...host.ledger.leftovers()]
+    for (const text of found) world.violation(`${host.origin}: ${text}`)
   }
 }
 

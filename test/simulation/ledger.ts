@@ -121,6 +121,24 @@ export class Ledger {
     return null
   }
 
+  /** What stayed although what it belonged to ended: rows that no reference in the tables removes. */
+  leftovers(): readonly string[] {
+    const told = (sql: string): string[] =>
+      (this.#database.prepare(sql).all() as { actor: string; what: string }[]).map(
+        ({ actor, what }) => `I8: ${actor} has ${what}`,
+      )
+    return [
+      ...told(`SELECT DISTINCT actor_id AS actor, bucket || ' without a subscription' AS what FROM attribute a
+        WHERE bucket LIKE 'remote:%' AND NOT EXISTS (SELECT 1 FROM outbound_subscription s
+          WHERE s.actor_id = a.actor_id AND 'remote:' || s.peer_id = a.bucket)`),
+      ...told(`SELECT actor_id AS actor, bucket || ' of ' || name || ' without a relationship' AS what FROM attribute a
+        WHERE bucket LIKE '\\_peer\\_%' ESCAPE '\\' AND NOT EXISTS (SELECT 1 FROM trust t
+          WHERE t.actor_id = a.actor_id AND t.actor_id || ':' || t.peer_id = a.name)`),
+      ...told(`SELECT id AS actor, listeners || ' listeners, counted wrong' AS what FROM actor
+        WHERE listeners <> (SELECT COUNT(*) FROM inbound_subscription s WHERE s.actor_id = actor.id)`),
+    ]
+  }
+
   /** Whether a number that its listener acknowledged is durable there: applied, kept, or made up for by the whole. */
   holds(actorId: string, peerId: string, subscriptionId: string, sequence: number): boolean {
     const row = this.#acknowledged.get(sequence, actorId, peerId, subscriptionId) as { isHeld: number } | undefined
