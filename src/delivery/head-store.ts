@@ -120,20 +120,22 @@ export async function findWaiting(
 ): Promise<ReadonlyMap<LaneKey, readonly Waiting[]>> {
   if (lanes.length === 0) return new Map()
   const rows = await q.all<WaitingRow>(
-    `/* delivery */ SELECT place, sequence, kind, data, replaces, created_at FROM (
+    `/* delivery */ WITH lane AS MATERIALIZED (
+       SELECT asked.place, asked.actor, asked.peer, asked.subscription, (
+         SELECT w.sequence FROM delivery w
+         JOIN diff u ON u.actor_id = w.actor_id AND u.peer_id = w.peer_id AND u.subscription_id = w.subscription_id
+           AND u.sequence = w.sequence AND u.cleared_at IS NULL
+         WHERE w.actor_id = asked.actor AND w.peer_id = asked.peer AND w.subscription_id = asked.subscription
+           AND w.sequence > s.settled AND w.outcome = 'waiting'
+         ORDER BY w.sequence LIMIT 1) AS first
+       FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS asked
+       JOIN inbound_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
+         AND s.subscription_id = asked.subscription
+     )
+     SELECT place, sequence, kind, data, replaces, created_at FROM (
        SELECT lane.place, d.sequence, d.kind, d.data, d.replaces, d.created_at,
          SUM(LENGTH(d.data)) OVER (PARTITION BY lane.place ORDER BY d.sequence) - LENGTH(d.data) AS before
-       FROM (
-         SELECT asked.place, asked.actor, asked.peer, asked.subscription, (
-           SELECT w.sequence FROM delivery w
-           JOIN diff u ON u.actor_id = w.actor_id AND u.peer_id = w.peer_id AND u.subscription_id = w.subscription_id
-             AND u.sequence = w.sequence AND u.cleared_at IS NULL
-           WHERE w.actor_id = asked.actor AND w.peer_id = asked.peer AND w.subscription_id = asked.subscription
-             AND w.sequence > s.settled AND w.outcome = 'waiting'
-           ORDER BY w.sequence LIMIT 1) AS first
-         FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS asked
-         JOIN inbound_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
-           AND s.subscription_id = asked.subscription) AS lane
+       FROM lane
        JOIN diff d ON d.actor_id = lane.actor AND d.peer_id = lane.peer AND d.subscription_id = lane.subscription
          AND d.sequence >= lane.first AND d.sequence < lane.first + $2 AND d.cleared_at IS NULL
        JOIN delivery w ON w.actor_id = d.actor_id AND w.peer_id = d.peer_id

@@ -84,6 +84,12 @@ interface Begun {
   readonly at: number
 }
 
+/** The peer, as a turn has to do with it. */
+interface PeerOfTurn {
+  readonly bearer: { readonly secret: string; readonly baseuri: string }
+  readonly mayRead: MayRead
+}
+
 /** What one number came to. */
 interface Sent {
   readonly attempt: Attempt
@@ -163,14 +169,17 @@ export class LaneTurns {
   }
 
   async #send(holder: HeldLane, { head, waiting, mayRead, at }: Begun): Promise<Turn> {
-    const { now, isStopping } = this.#parts
+    const { now, isStopping, keyRing } = this.#parts
+    const { lane } = holder
+    const secret = open(keyRing, head.secret, bindingOf(trustSecret, lane.actorId, lane.peerId))
+    const peer = { bearer: { secret, baseuri: head.baseuri }, mayRead }
     const sent: Sent[] = []
     const mayGoOn = (): boolean => !isStopping() && now() - at < longestTurnMs && holder.held - now() >= leastHoldMs
     for (const next of waiting) {
       // A resync speaks of all that waits, so it has a turn of its own.
       if (sent.length > 0 && (next.kind === 'resync' || !mayGoOn())) break
       const before = sent.length === 0 ? head : { ...head, tries: 0, uncertain: 0, failingSince: null }
-      const one = await this.#attempt(holder.lane, before, next, mayRead)
+      const one = await this.#attempt(lane, before, next, peer)
       if (one === null) break
       sent.push(one)
       // What one attempt did to the circuit counts before the next.
@@ -180,16 +189,16 @@ export class LaneTurns {
   }
 
   /** Null when the service stopped and nobody knows what became of it. */
-  async #attempt(lane: LaneKey, head: Head, waiting: Waiting, mayRead: MayRead): Promise<Sent | null> {
+  async #attempt(lane: LaneKey, head: Head, waiting: Waiting, peer: PeerOfTurn): Promise<Sent | null> {
     const { now, isCut, policy, random, metrics } = this.#parts
     // A resync stands for everything up to the moment it is sent.
     const covers = waiting.kind === 'resync' ? Math.max(head.sequence, waiting.sequence) : waiting.sequence
     const callback =
       waiting.kind === 'resync'
         ? resyncCallback(lane, head, covers, now(), this.#parts)
-        : diffCallback(lane, head, visible(waiting, head, mayRead), this.#parts)
+        : diffCallback(lane, head, visible(waiting, head, peer.mayRead), this.#parts)
     const sentAt = now()
-    const outcome = await this.#call(lane, head, callback)
+    const outcome = await this.#call(head, peer, callback)
     if (isCut() && outcome.kind !== 'answered') return null
     const endedAt = now()
     const { tries, uncertain, failingSince } = head
@@ -223,15 +232,14 @@ export class LaneTurns {
     return this.#rest(holder, head, 'now', isPut ? { settled: head.sequence - 1 } : {})
   }
 
-  async #call(lane: LaneKey, head: Head, { url, body, headers }: Callback): Promise<PeerOutcome> {
-    const { keyRing, peerClient, now } = this.#parts
-    const secret = open(keyRing, head.secret, bindingOf(trustSecret, lane.actorId, lane.peerId))
+  async #call(head: Head, { bearer }: PeerOfTurn, { url, body, headers }: Callback): Promise<PeerOutcome> {
+    const { peerClient, now } = this.#parts
     const isCompressed =
       Buffer.byteLength(body) > leastCompressedBytes && supports(head.facts, 'callbackcompression', now()) === true
     return peerClient.call({
       method: 'POST',
       url,
-      bearer: { secret, baseuri: head.baseuri },
+      bearer,
       body: isCompressed ? await compressed(body) : body,
       headers: isCompressed ? { ...headers, 'Content-Encoding': 'gzip' } : headers,
       timeouts: callTimeouts,

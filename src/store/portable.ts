@@ -46,5 +46,5 @@ function table(parameter: string, declarations: string, dialect: Dialect): strin
   })
   return dialect === 'sqlite'
     ? `(SELECT ${columns.join(', ')} FROM json_each(${parameter}))`
-    : `(SELECT ${columns.join(', ')} FROM json_array_elements(${parameter}::json) AS elements (item))`
+    : `(SELECT ${columns.join(', ')} FROM jsonb_array_elements(${parameter}::jsonb) AS elements (item))`
 }

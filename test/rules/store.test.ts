@@ -17,7 +17,7 @@ describe('one text of SQL for two databases', () => {
       sqlite:
         "SELECT r.item FROM (SELECT value->>'$[0]' AS item, value->>'$[1]' AS value FROM json_each(?3)) AS r WHERE ?1 = ?2",
       postgres:
-        'SELECT r.item FROM (SELECT (item->>0)::BIGINT AS item, (item->>1) COLLATE "C" AS value FROM json_array_elements($3::json) AS elements (item)) AS r WHERE $1 = $2',
+        'SELECT r.item FROM (SELECT (item->>0)::BIGINT AS item, (item->>1) COLLATE "C" AS value FROM jsonb_array_elements($3::jsonb) AS elements (item)) AS r WHERE $1 = $2',
       parameters: 3,
     },
     {

@@ -42,6 +42,12 @@ const WAITING_PER_WORKER = 100
 /** The server has this long to say itself that a statement took too long, before the connection is given up. */
 const GRACE_MS = 1_000
 
+/**
+ * Statements find their rows by key, and many at once by `rows(…)`, whose length the planner does not know: it takes a
+ * hundred for granted, and would rather read a whole table of ten thousand once than look for a hundred rows in it.
+ */
+const PLANNER = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off'
+
 const BEGIN_WRITE = 'BEGIN'
 const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
@@ -86,6 +92,7 @@ class PostgresStore implements Store {
       pipeline: true,
       keepAlive: true,
       fallback_application_name: 'troupe',
+      options: PLANNER,
       connectionTimeoutMillis: options.connectTimeoutMs,
       statement_timeout: options.statementTimeoutMs,
       lock_timeout: options.lockTimeoutMs,
