@@ -26,7 +26,11 @@ const body = JSON.stringify({
 })
 
 process.on('message', (calls: BareCalls) => {
-  void run(calls).then(() => process.send?.('done'))
+  const before = process.cpuUsage()
+  void run(calls).then(() => {
+    const { user, system } = process.cpuUsage(before)
+    process.send?.({ cpu: user + system })
+  })
 })
 
 async function run({ peers, count, atOnce }: BareCalls): Promise<void> {

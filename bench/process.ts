@@ -73,11 +73,12 @@ export async function startPeers(): Promise<Peers> {
   }
 }
 
-/** Makes calls with the outbound client alone. */
-export async function callBarely(calls: BareCalls): Promise<void> {
+/** Makes calls with the outbound client alone. Microseconds of processor time. */
+export async function callBarely(calls: BareCalls): Promise<number> {
   const child = start('./bare-caller.ts')
-  await ask(child, calls)
+  const { cpu } = await ask<{ cpu: number }>(child, calls)
   child.kill()
+  return cpu
 }
 
 export interface Loader {
