@@ -37,7 +37,7 @@ export function configuredProviders(
   rules: { readonly allowHttp: boolean },
 ): readonly ProviderPlan[] {
   for (const { name } of declared) {
-    if (!isProviderName(name)) {
+    if (!isProviderName(name) || isForPlatform(kindOf(name))) {
       throw new ConfigError(
         `Option signIn: a provider is called by a name such as google or acme-mobile; ${name} is none.`,
       )
@@ -48,6 +48,9 @@ export function configuredProviders(
   }
   const fromEnv = providerSettings(env)
   const names = listedProviders(env) ?? declared.map(({ name }) => name)
+  const twoSuffixes = names.find((name) => isForPlatform(kindOf(name)))
+  if (twoSuffixes !== undefined)
+    throw new ConfigError(`TROUPE_PROVIDERS must be names with one suffix at most; ${twoSuffixes} has two.`)
   refuseStrays(fromEnv.keys(), [...names, ...declared.map(({ name }) => name)], env)
   return names.map((name) => {
     const own = declared.find((declaration) => declaration.name === name)
@@ -157,9 +160,10 @@ export class ConfiguredProviders implements Providers {
   }
 
   find(name: string): Provider | null {
-    const exact = this.all.find((provider) => provider.name === name)
-    if (exact !== undefined || !isForPlatform(name)) return exact ?? null
-    return this.all.find((provider) => provider.name === kindOf(name))?.variant(name) ?? null
+    const named = (asked: string): OAuthProvider | undefined => this.all.find((provider) => provider.name === asked)
+    const kind = kindOf(name)
+    // One suffix, and not that of a platform's own client.
+    return named(name) ?? (isForPlatform(kind) ? undefined : named(kind)?.variant(name)) ?? null
   }
 
   /** Asks those that publish their addresses; what cannot be had now is asked for again when it is needed. */

@@ -56,9 +56,11 @@ const fails = async (work: Promise<unknown>, failure: string): Promise<ProviderE
   return error
 }
 
-/** More than anything that is read, in one piece or in many. */
+/** Ten million bytes that would do, if they were read. */
 const huge: RequestListener = (_, response) => {
   response.setHeader('content-type', 'application/json')
+  response.write('{"access_token": "ya29.test", "token_type": "Bearer", "id": "1042", "email": "a@b.example", ')
+  response.write('"verified_email": true, "keys": [], "pad": "')
   const piece = Buffer.alloc(65_536, 'x')
   let sent = 0
   const send = (): void => {
@@ -66,7 +68,7 @@ const huge: RequestListener = (_, response) => {
       sent += 1
       if (!response.write(piece)) return void response.once('drain', send)
     }
-    response.end()
+    response.end('"}')
   }
   send()
 }

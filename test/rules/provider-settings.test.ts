@@ -139,6 +139,11 @@ describe('providers declared in code', () => {
       /; GOOGLE is none\.$/,
     ],
     [
+      'a name with two suffixes',
+      [google({ ...both, name: 'google-mobile-native' })],
+      /^Option signIn: .*; google-mobile-native is none\.$/,
+    ],
+    [
       'no client id',
       [google({ clientSecret: 'x' })],
       /^The provider google needs clientId: give it in code, or as TROUPE_PROVIDER_GOOGLE_CLIENT_ID\.$/,
@@ -329,6 +334,11 @@ describe('providers in the environment', () => {
       { TROUPE_PROVIDERS: 'Google' },
       /^TROUPE_PROVIDERS must be names such as .*; Google is none\.$/,
     ],
+    [
+      'a name with two suffixes',
+      { TROUPE_PROVIDERS: 'google-mobile-native' },
+      /^TROUPE_PROVIDERS must be names with one suffix at most; google-mobile-native has two\.$/,
+    ],
     ['a name twice', { TROUPE_PROVIDERS: 'google,google' }, /^TROUPE_PROVIDERS names google twice\.$/],
     [
       'a missing variable',
@@ -411,6 +421,8 @@ describe('a provider by its name', () => {
     'google-tablet',
     'google-',
     'google-mobile-native',
+    'github-mobile-native',
+    'github-mobile-mobile',
     'GOOGLE',
     'Google',
     'google ',
