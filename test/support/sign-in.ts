@@ -1,18 +1,20 @@
 /** A browser at a service whose people sign in at a real OpenID provider. */
+import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { openid } from '../../src/index.ts'
 import { type IdentityProvider, startIdentityProvider, type PersonClaims } from './identity-provider.ts'
 import type { StartOptions, TestService } from './service.ts'
+import { type Dump, dumpStore } from './store-dump.ts'
 
 /** Keeps the cookies of one service, and follows nothing. */
 export class TestBrowser {
-  readonly #service: TestService
+  readonly service: TestService
   readonly cookies = new Map<string, string>()
   /** The lines of Set-Cookie of the last answer. */
   lastCookies: readonly string[] = []
 
   constructor(service: TestService) {
-    this.#service = service
+    this.service = service
   }
 
   /** As somebody who follows a link from `from`; an address of the service may be absolute. */
@@ -46,8 +48,8 @@ export class TestBrowser {
   }
 
   async #send(address: string, init: RequestInit): Promise<Response> {
-    const path = address.startsWith(this.#service.url) ? address.slice(this.#service.url.length) : address
-    const answer = await this.#service.request(path, init)
+    const path = address.startsWith(this.service.url) ? address.slice(this.service.url.length) : address
+    const answer = await this.service.request(path, init)
     this.lastCookies = answer.headers.getSetCookie()
     for (const line of this.lastCookies) {
       const [name = '', value = ''] = (line.split(';', 1)[0] ?? '').split('=')
@@ -106,4 +108,25 @@ export async function wayBack(
 /** The id of the actor whose page an answer leads to. */
 export function actorIn(answer: Response): string {
   return /^[^/]+:\/\/[^/]+\/([0-9a-f]{32})\//.exec(answer.headers.get('location') ?? '')?.[1] ?? ''
+}
+
+/** Everything that is stored but what is good once, which a refusal may use up. */
+export async function peopleStored(service: TestService): Promise<Dump> {
+  const { store } = await service.app.start()
+  const { one_time: _states, rate_limit: _counters, ...rest } = await dumpStore(store)
+  return rest
+}
+
+/** Runs `work` and holds it to having made, linked and given out nothing. */
+export async function signsNobodyIn<T>(
+  service: TestService,
+  work: () => Promise<T>,
+  except: readonly string[] = [],
+): Promise<T> {
+  const stored = async (): Promise<object> =>
+    Object.fromEntries(Object.entries(await peopleStored(service)).filter(([table]) => !except.includes(table)))
+  const before = await stored()
+  const result = await work()
+  assert.deepEqual(await stored(), before, 'something was stored')
+  return result
 }

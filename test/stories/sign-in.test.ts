@@ -1,0 +1,608 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Events } from '../../src/app/declarations.ts'
+import type { App } from '../../src/troupe.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
+import { actorIn, sharedProvider, signIn, signInAt, signsNobodyIn, TestBrowser, wayBack } from '../support/sign-in.ts'
+
+const provider = sharedProvider()
+
+/** The events of signing in, in order. */
+class HeardSignIns {
+  readonly names: string[] = []
+  readonly successes: Events['oauth_success'][] = []
+  /** What was stored when `oauth_success` fired. */
+  readonly storedThen: unknown[] = []
+  answer: unknown = undefined
+
+  readonly declare = (app: App): void => {
+    app.on('actor_created', async ({ actor }) => {
+      this.names.push('actor_created')
+      this.storedThen.push((await actor.signIn.get())?.fields)
+      await actor.set('welcome', 'hello')
+    })
+    app.on('oauth_success', async (event) => {
+      this.names.push('oauth_success')
+      this.successes.push(event)
+      this.storedThen.push(await event.actor.signIn.providerTokens())
+      return this.answer
+    })
+  }
+}
+
+forEachService((start) => {
+  async function startWith(options: StartOptions = {}): Promise<{ service: TestService; browser: TestBrowser }> {
+    const service = await start({ ...signInAt(await provider()), ...options })
+    return { service, browser: new TestBrowser(service) }
+  }
+
+  describe('a sign-in on the web', () => {
+    it('R-OC-01 R-TOK-07 makes the actor of the address that the provider vouches for, and begins its session', async () => {
+      const { service, browser } = await startWith()
+      const answer = await signIn(browser, await provider(), 'ada')
+      const id = actorIn(answer)
+      assert.equal(answer.status, 302)
+      assert.equal(answer.headers.get('location'), `http://troupe.test/${id}/www`)
+      assert.equal(browser.lastCookies.length, 1)
+      assert.match(
+        browser.lastCookies[0] ?? '',
+        /^oauth_token=[0-9a-f]{40}; Max-Age=3600; Path=\/; Secure; HttpOnly; SameSite=Lax$/,
+      )
+      assert.equal((await service.app.actors.get(id))?.creator, 'ada@example.com')
+      const shown = await browser.get(`/${id}/properties`, { accept: 'application/json' })
+      assert.equal(shown.status, 200)
+    })
+
+    it('R-OC-01 leads to the same actor the next time, from any browser', async () => {
+      const { service, browser } = await startWith()
+      const id = actorIn(await signIn(browser, await provider(), 'ada'))
+      assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), 'ada')), id)
+      assert.notEqual(actorIn(await signIn(new TestBrowser(service), await provider(), 'bob')), id)
+    })
+
+    it('R-OC-01 IDP-19 gives the browser no token of the provider, in no header, page or address', async () => {
+      const { service, browser } = await startWith()
+      const answer = await signIn(browser, await provider(), 'ada')
+      const actor = await service.app.actors.get(actorIn(answer))
+      const { accessToken = '' } = (await actor?.signIn.providerTokens()) ?? {}
+      assert.ok(accessToken.length > 20)
+      const said = JSON.stringify([[...answer.headers], await answer.text(), browser.lastCookies, service.log])
+      assert.ok(!said.includes(accessToken))
+      const page = await browser.get(`/${actor?.id}`, { accept: 'application/json' })
+      assert.ok(!(await page.text()).includes(accessToken))
+    })
+
+    it('R-OC-01 asks the provider once for the code and once for the person', async () => {
+      const { browser } = await startWith()
+      const idp = await provider()
+      const back = await wayBack(browser, idp, 'ada')
+      idp.requests.length = 0
+      await browser.get(back.href)
+      const asked = idp.requests.filter((request) => !request.includes('jwks'))
+      assert.deepEqual(asked, ['POST /token', 'GET /me'])
+    })
+
+    it('R-OC-19 stores the provider, its tokens sealed, the address and the time, and the provider again every time', async () => {
+      const clock = new ManualClock(Date.now())
+      const { service, browser } = await startWith({
+        now: clock.now,
+        ...signInAt(await provider(), { name: 'other' }),
+      })
+      const id = actorIn(await signIn(browser, await provider(), 'ada'))
+      const actor = await service.app.actors.get(id)
+      const seconds = String(Math.floor(clock.now() / 1000))
+      assert.deepEqual((await actor?.signIn.get())?.fields, {
+        auth_method: 'acme_oauth2',
+        created_at: seconds,
+        email: 'ada@example.com',
+        oauth_provider: 'acme',
+      })
+      const first = await actor?.signIn.providerTokens()
+      assert.equal(typeof first?.accessToken, 'string')
+      assert.equal(first?.expiresAt?.getTime(), (Number(seconds) + 3600) * 1000)
+      clock.pass(5000)
+      await signIn(browser, await provider(), 'ada', '/oauth/login/other')
+      assert.deepEqual((await actor?.signIn.get())?.fields, {
+        auth_method: 'acme_oauth2',
+        created_at: seconds,
+        email: 'ada@example.com',
+        oauth_provider: 'other',
+      })
+      assert.notEqual((await actor?.signIn.providerTokens())?.accessToken, first?.accessToken)
+    })
+
+    it('R-OC-19 says that the address is verified, without storing a mark of doubt', async () => {
+      const { service, browser } = await startWith()
+      const actor = await service.app.actors.get(actorIn(await signIn(browser, await provider(), 'ada')))
+      const known = await actor?.signIn.get()
+      assert.equal(known?.emailVerified, true)
+      assert.equal(known?.isProven, true)
+      assert.equal(known?.provider, 'acme')
+      assert.equal('email_verified' in (known?.fields ?? {}), false)
+    })
+
+    it('R-OC-10 a sign-out forgets the access token of the provider, and does not tell the provider', async () => {
+      const { service, browser } = await startWith()
+      const idp = await provider()
+      const actor = await service.app.actors.get(actorIn(await signIn(browser, idp, 'ada')))
+      idp.requests.length = 0
+      assert.equal((await browser.post('/oauth/logout', {})).status, 302)
+      const left = await actor?.signIn.providerTokens()
+      assert.equal(left?.accessToken, undefined)
+      assert.equal(left?.expiresAt, undefined)
+      assert.deepEqual(idp.requests, [])
+      assert.equal((await actor?.signIn.get())?.provider, 'acme')
+    })
+
+    it('R-OC-18 goes on to the page that was asked for', async () => {
+      const { browser } = await startWith()
+      const answer = await signIn(browser, await provider(), 'ada', '/oauth/login/acme?redirect=%2Fsome%2Fpage%3Fx%3D1')
+      assert.equal(answer.headers.get('location'), 'http://troupe.test/some/page?x=1')
+    })
+
+    for (const redirect of [
+      '//evil.example',
+      '/\\evil.example',
+      'https://evil.example',
+      'https:evil.example',
+      '/%252F/evil',
+      '\t//evil.example',
+      'javascript:alert(1)',
+    ]) {
+      it(`WEB-11 R-OC-18 does not begin with the redirect ${JSON.stringify(redirect)}`, async () => {
+        const { service, browser } = await startWith()
+        const answer = await signsNobodyIn(service, () =>
+          browser.get(`/oauth/login/acme?redirect=${encodeURIComponent(redirect)}`),
+        )
+        assert.equal(answer.status, 400)
+        assert.equal(answer.headers.get('location'), null)
+      })
+    }
+
+    it('WEB-09 begins a new session, and ends the one that the browser had, planted or old', async () => {
+      const { service, browser } = await startWith()
+      const idp = await provider()
+      const attacker = new TestBrowser(service)
+      const theirs = actorIn(await signIn(attacker, idp, 'bob'))
+      const planted = attacker.cookies.get('oauth_token') ?? ''
+      browser.cookies.set('oauth_token', planted)
+      const own = actorIn(await signIn(browser, idp, 'ada'))
+      const first = browser.cookies.get('oauth_token') ?? ''
+      assert.notEqual(first, planted)
+      await signIn(browser, idp, 'ada')
+      const second = browser.cookies.get('oauth_token') ?? ''
+      const status = async (id: string, token: string): Promise<number> =>
+        (await service.request(`/${id}/properties`, { headers: { authorization: `Bearer ${token}` } })).status
+      assert.deepEqual(
+        [await status(theirs, planted), await status(own, first), await status(own, second)],
+        [401, 401, 200],
+      )
+      await browser.post('/oauth/logout', {})
+      assert.equal(await status(own, second), 401)
+    })
+
+    it('R-ACT-06 R-OC-01 goes to the application where there are no pages', async () => {
+      const { browser } = await startWith({ webUi: false })
+      const answer = await signIn(browser, await provider(), 'ada')
+      assert.equal(answer.headers.get('location'), `http://troupe.test/${actorIn(answer)}/app`)
+    })
+
+    it('R-OC-01 keeps the path prefix of the service', async () => {
+      const { browser } = await startWith({ baseUrl: 'http://troupe.test/pre' })
+      const answer = await signIn(browser, await provider(), 'ada')
+      assert.match(answer.headers.get('location') ?? '', /^http:\/\/troupe\.test\/pre\/[0-9a-f]{32}\/www$/)
+    })
+  })
+
+  describe('the state of a sign-in', () => {
+    const refusals: Readonly<Record<string, (back: URL) => void>> = {
+      'is missing': (back) => back.searchParams.delete('state'),
+      'is empty': (back) => back.searchParams.set('state', ''),
+      'is made up': (back) => back.searchParams.set('state', 'x'.repeat(43)),
+      'was altered': (back) => back.searchParams.set('state', `${back.searchParams.get('state')?.slice(0, -1)}~`),
+      'is JSON that asks for much': (back) => back.searchParams.set('state', '{"spa_mode":true,"provider":"acme"}'),
+    }
+    for (const [what, change] of Object.entries(refusals)) {
+      it(`IDP-01 that ${what} signs nobody in, and no code is shown to the provider`, async () => {
+        const { service, browser } = await startWith()
+        const idp = await provider()
+        const back = await wayBack(browser, idp, 'ada')
+        change(back)
+        idp.requests.length = 0
+        const answer = await signsNobodyIn(service, () => browser.get(back.href))
+        assert.equal(answer.status, 400)
+        assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
+        assert.deepEqual([browser.lastCookies, idp.requests], [[], []])
+      })
+    }
+
+    it('IDP-01 is good for ten minutes, and not a moment longer', async () => {
+      const clock = new ManualClock(Date.now())
+      const { service, browser } = await startWith({ now: clock.now })
+      const [late, inTime] = [
+        await wayBack(browser, await provider(), 'ada'),
+        await wayBack(browser, await provider(), 'ada'),
+      ]
+      clock.pass(600_000)
+      // The provider's code has its own, shorter time; what counts here is whether it is asked.
+      const idp = await provider()
+      idp.requests.length = 0
+      await browser.get(inTime.href)
+      assert.ok(idp.requests.includes('POST /token'))
+      clock.pass(1)
+      idp.requests.length = 0
+      assert.equal((await signsNobodyIn(service, () => browser.get(late.href))).status, 400)
+      assert.deepEqual(idp.requests, [])
+    })
+
+    it('IDP-02 R-OC-18 is good once: the second use is refused', async () => {
+      const { service, browser } = await startWith()
+      const back = await wayBack(browser, await provider(), 'ada')
+      assert.equal((await browser.get(back.href)).status, 302)
+      assert.equal((await signsNobodyIn(service, () => browser.get(back.href))).status, 400)
+    })
+
+    it('IDP-02 has one winner among ten that come at once', async () => {
+      const { service, browser } = await startWith()
+      const back = await wayBack(browser, await provider(), 'ada')
+      const cookie = `__Host-browser=${browser.cookies.get('__Host-browser')}`
+      const path = back.href.slice(service.url.length)
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => service.request(path, { headers: { accept: 'text/html', cookie } })),
+      )
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [302, ...Array.from({ length: 9 }, () => 400)])
+    })
+
+    it('IDP-03 of another browser is refused, and stays good for the one that began', async () => {
+      const { service, browser } = await startWith()
+      const idp = await provider()
+      const attacker = await wayBack(browser, idp, 'bob')
+      const victim = new TestBrowser(service)
+      assert.equal((await signsNobodyIn(service, () => victim.get(attacker.href))).status, 400)
+      await victim.get('/oauth/login/acme')
+      assert.equal((await signsNobodyIn(service, () => victim.get(attacker.href))).status, 400)
+      assert.deepEqual([...victim.cookies.keys()], ['__Host-browser'])
+      assert.equal((await browser.get(attacker.href)).status, 302)
+    })
+
+    it('IDP-03 is bound by a cookie that no sub-domain can plant and no script reads', async () => {
+      const { browser } = await startWith()
+      await browser.get('/oauth/login/acme')
+      assert.match(browser.lastCookies[0] ?? '', /^__Host-browser=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax$/)
+    })
+
+    it('IDP-04 of one provider is not shown to another: the code goes to the one that was asked', async () => {
+      const { service, browser } = await startWith({
+        ...signInAt(await provider(), { name: 'form', responseMode: 'form_post' }),
+      })
+      const begun = await browser.get('/oauth/login/form')
+      const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? ''
+      const idp = await provider()
+      idp.requests.length = 0
+      for (const [path, form] of [
+        ['/oauth/callback/acme', 404],
+        ['/oauth/callback/unknown', 404],
+        ['/oauth/callback/../callback', 404],
+      ] as const) {
+        const answer = await browser.post(path, { state, code: 'stolen' })
+        assert.ok([form, 405].includes(answer.status), `${path} ${answer.status}`)
+      }
+      const answer = await signsNobodyIn(service, () => browser.get(`/oauth/callback?state=${state}&code=stolen`))
+      assert.equal(answer.status, 400)
+      assert.deepEqual(idp.requests, [])
+    })
+
+    it('IDP-04 does not help a response of another issuer (RFC 9207)', async () => {
+      const { service, browser } = await startWith()
+      const back = await wayBack(browser, await provider(), 'ada')
+      back.searchParams.set('iss', 'https://evil.example')
+      assert.equal((await signsNobodyIn(service, () => browser.get(back.href))).status, 502)
+    })
+
+    it('R-OC-18 a HEAD of the callback uses nothing up', async () => {
+      const { service, browser } = await startWith()
+      const back = await wayBack(browser, await provider(), 'ada')
+      const path = back.href.slice(service.url.length)
+      const cookie = `__Host-browser=${browser.cookies.get('__Host-browser')}`
+      await signsNobodyIn(service, () => service.request(path, { method: 'HEAD', headers: { cookie } }))
+      assert.equal((await browser.get(back.href)).status, 302)
+    })
+  })
+
+  describe('a provider that signs nobody in', () => {
+    it('R-OC-01 gets a page with 400 when the person changed their mind, and its words are text', async () => {
+      const { service, browser } = await startWith()
+      const idp = await provider()
+      const begun = await browser.get('/oauth/login/acme')
+      const back = (await idp.cancel(begun.headers.get('location') ?? '')).url
+      back.searchParams.set('error', '<script>alert(1)</script>')
+      const answer = await signsNobodyIn(service, () => browser.get(back.href))
+      assert.equal(answer.status, 400)
+      const page = await answer.text()
+      assert.ok(!page.includes('<script>alert'))
+      assert.ok(page.includes('&lt;script&gt;'))
+    })
+
+    it('R-OC-01 gets 400 without a code', async () => {
+      const { service, browser } = await startWith()
+      const back = await wayBack(browser, await provider(), 'ada')
+      back.searchParams.delete('code')
+      assert.equal((await signsNobodyIn(service, () => browser.get(back.href))).status, 400)
+    })
+
+    for (const [what, path] of [
+      ['token', '/token'],
+      ['person', '/me'],
+    ] as const) {
+      it(`IDP-19 gets 502 when it answers the question for the ${what} with a fault`, async () => {
+        const { service, browser } = await startWith()
+        const idp = await provider()
+        const back = await wayBack(browser, idp, 'ada')
+        idp.answers.set(path, (_request, response) =>
+          response.writeHead(500, { 'content-type': 'text/html' }).end('<p>secret-of-provider'),
+        )
+        try {
+          const answer = await signsNobodyIn(service, () => browser.get(back.href))
+          assert.equal(answer.status, 502)
+          assert.ok(!(await answer.text()).includes('secret-of-provider'))
+        } finally {
+          idp.answers.delete(path)
+        }
+      })
+    }
+
+    it('R-OC-01 speaks JSON to whoever asks for JSON', async () => {
+      const { service } = await startWith()
+      const answer = await service.request('/oauth/callback?code=x', { headers: { accept: 'application/json' } })
+      assert.equal(answer.status, 400)
+      assert.equal(((await answer.json()) as { error: string }).error, 'bad_request')
+    })
+  })
+
+  describe('the events of a sign-in', () => {
+    it('R-EVT-01 R-OC-19 are actor_created once, before anything is stored, and oauth_success before the tokens are', async () => {
+      const heard = new HeardSignIns()
+      const { service, browser } = await startWith({ declare: heard.declare })
+      const id = actorIn(await signIn(browser, await provider(), 'ada'))
+      assert.deepEqual(heard.names, ['actor_created', 'oauth_success'])
+      assert.deepEqual(heard.storedThen, [{}, {}])
+      assert.equal(await (await service.app.actors.get(id))?.get('welcome'), 'hello')
+      await signIn(browser, await provider(), 'ada')
+      assert.deepEqual(heard.names, ['actor_created', 'oauth_success', 'oauth_success'])
+    })
+
+    it('R-EVT-02 oauth_success tells the address, the tokens and the person, normalised', async () => {
+      const heard = new HeardSignIns()
+      const { browser } = await startWith({ declare: heard.declare })
+      await signIn(browser, await provider(), 'bob')
+      const [{ actor, email, access_token, token_data, user_info } = assert.fail()] = heard.successes
+      assert.equal(actor.creator, 'bob@example.com')
+      assert.equal(email, 'bob@example.com')
+      assert.equal(token_data['access_token'], access_token)
+      assert.ok(access_token.length > 20)
+      assert.deepEqual(
+        [
+          user_info['display_name'],
+          user_info['given_name'],
+          user_info['family_name'],
+          user_info['email'],
+          user_info['sub'],
+        ],
+        ['Bob Example', 'Bob', 'Example', 'bob@example.com', 'bob'],
+      )
+    })
+
+    for (const answer of [true, undefined, null, 1, 'yes', {}]) {
+      it(`R-EVT-02 oauth_success answered with ${JSON.stringify(answer) ?? 'nothing'} accepts`, async () => {
+        const heard = new HeardSignIns()
+        heard.answer = answer
+        const { browser } = await startWith({ declare: heard.declare })
+        assert.equal((await signIn(browser, await provider(), 'ada')).status, 302)
+      })
+    }
+
+    for (const answer of [false, 0, '']) {
+      it(`R-EVT-02 oauth_success answered with ${JSON.stringify(answer)} refuses: 403, no actor, no session, nothing`, async () => {
+        const heard = new HeardSignIns()
+        heard.answer = answer
+        const { service, browser } = await startWith({ declare: heard.declare })
+        const idp = await provider()
+        const result = await signsNobodyInBut(service, () => signIn(browser, idp, 'ada'))
+        assert.equal(result.status, 403)
+        assert.deepEqual(browser.lastCookies, [])
+      })
+    }
+
+    it('R-EVT-02 a refusal leaves the actor of somebody who was here before as it was', async () => {
+      const heard = new HeardSignIns()
+      const { service, browser } = await startWith({ declare: heard.declare })
+      const idp = await provider()
+      await signIn(browser, idp, 'ada')
+      heard.answer = false
+      const answer = await signsNobodyIn(service, () => signIn(new TestBrowser(service), idp, 'ada'))
+      assert.equal(answer.status, 403)
+    })
+
+    it('R-EVT-02 any handler may refuse, whatever the others say, and one that throws refuses', async () => {
+      for (const refuse of [() => false, () => assert.fail('broken')]) {
+        const { service, browser } = await startWith({
+          declare: (app) => app.on('oauth_success', refuse).on('oauth_success', () => true),
+        })
+        const answer = await signsNobodyInBut(service, async () => signIn(browser, await provider(), 'ada'))
+        assert.equal(answer.status, 403)
+      }
+    })
+
+    it('R-EVT-03 handlers may take their time', async () => {
+      const { service, browser } = await startWith({
+        declare: (app) => app.on('oauth_success', () => new Promise((resolve) => setImmediate(() => resolve(false)))),
+      })
+      const answer = await signsNobodyInBut(service, async () => signIn(browser, await provider(), 'ada'))
+      assert.equal(answer.status, 403)
+    })
+  })
+
+  describe('a sign-in that was begun for somebody', () => {
+    it('IDP-11 and ends with another identity is refused, and nothing is made or linked', async () => {
+      const { service, browser } = await startWith()
+      const idp = await provider()
+      const ada = actorIn(await signIn(new TestBrowser(service), idp, 'ada'))
+      for (const sub of ['bob', 'silent']) {
+        const answer = await signsNobodyIn(service, () => signIn(browser, idp, sub, `/oauth/login/acme?actor=${ada}`))
+        assert.equal(answer.status, 403, sub)
+        assert.ok(!(await answer.text()).includes('ada@example.com'))
+      }
+      assert.equal(actorIn(await signIn(browser, idp, 'ada', `/oauth/login/acme?actor=${ada}`)), ada)
+    })
+
+    it('IDP-11 by an address that was typed is refused for another one', async () => {
+      const { service, browser } = await startWith()
+      const idp = await provider()
+      const form = await browser.post('/', { creator: 'Ada@Example.com' })
+      assert.equal(form.status, 302)
+      const begin = (form.headers.get('location') ?? '').slice(service.url.length)
+      assert.equal(begin, '/oauth/login/acme?login_hint=Ada%40Example.com')
+      assert.equal((await signsNobodyIn(service, () => signIn(browser, idp, 'bob', begin))).status, 403)
+      assert.equal((await signIn(browser, idp, 'ada', begin)).status, 302)
+    })
+
+    it('IDP-11 by the actor of an unknown id ends nowhere', async () => {
+      const { service, browser } = await startWith()
+      const idp = await provider()
+      const answer = await signsNobodyIn(service, () =>
+        signIn(browser, idp, 'ada', `/oauth/login/acme?actor=${'0'.repeat(32)}`),
+      )
+      assert.equal(answer.status, 403)
+    })
+  })
+
+  describe('the front page and the sign-in page', () => {
+    for (const path of ['/', '/login']) {
+      it(`R-ACT-01 ${path} has a working link for each provider, and none for the variants of devices`, async () => {
+        const { browser } = await startWith({
+          ...signInAt(await provider(), { name: 'other', displayName: 'Other & Co' }, { name: 'acme-mobile' }),
+        })
+        const page = await (await browser.get(path)).text()
+        const links = [...page.matchAll(/<a class="button" href="([^"]*)">Continue with ([^<]*)<\/a>/g)].map(
+          ([, href, name]) => [href, name],
+        )
+        assert.deepEqual(links, [
+          ['http://troupe.test/oauth/login/acme', 'Acme'],
+          ['http://troupe.test/oauth/login/other', 'Other &amp; Co'],
+        ])
+        for (const [href = ''] of links) {
+          assert.equal((await signIn(new TestBrowser(browser.service), await provider(), 'ada', href)).status, 302)
+        }
+      })
+    }
+
+    it('R-ACT-01 hands oauth_urls, oauth_providers and oauth_enabled to a page of the application', async () => {
+      const seen: unknown[] = []
+      const { browser } = await startWith({
+        pages: {
+          factory: ({ oauth_urls, oauth_providers, oauth_enabled, base_path }) => {
+            seen.push({ oauth_urls, oauth_providers, oauth_enabled, base_path })
+            return Promise.resolve('') as never
+          },
+        },
+      })
+      await browser.get('/')
+      assert.deepEqual(seen, [
+        {
+          oauth_urls: { acme: 'http://troupe.test/oauth/login/acme' },
+          oauth_providers: [{ name: 'acme', display_name: 'Acme', url: 'http://troupe.test/oauth/login/acme' }],
+          oauth_enabled: true,
+          base_path: '',
+        },
+      ])
+    })
+
+    it('R-OC-18 R-ACT-01 carries on the page that was asked for', async () => {
+      const { browser } = await startWith()
+      const page = await (await browser.get('/login?redirect=%2Fabc%2Fwww')).text()
+      assert.ok(page.includes('href="http://troupe.test/oauth/login/acme?redirect=%2Fabc%2Fwww"'))
+    })
+
+    it('WEB-06 R-ACT-01 is shown without storing anything', async () => {
+      const { service, browser } = await startWith()
+      service.reset()
+      await browser.get('/')
+      await browser.get('/login')
+      assert.deepEqual(service.statements, [])
+    })
+
+    it('IDP-15 R-OC-11 begins with nobody under a name that is not configured', async () => {
+      const { service, browser } = await startWith()
+      for (const name of [
+        'google',
+        'ACME',
+        'acme-mobilex',
+        'acme-',
+        '..%2Facme',
+        'acme%00',
+        'constructor',
+        '__proto__',
+      ]) {
+        const answer = await signsNobodyIn(service, () => browser.get(`/oauth/login/${name}`))
+        assert.equal(answer.status, 400, name)
+      }
+    })
+  })
+
+  describe('people in provider-id mode', () => {
+    it('R-OC-21 are known by the provider’s name for them where it vouches for no address', async () => {
+      const { service, browser } = await startWith({ signInIdentity: 'provider' })
+      const idp = await provider()
+      const id = actorIn(await signIn(browser, idp, 'silent'))
+      const actor = await service.app.actors.get(id)
+      assert.equal(actor?.creator, 'acme:silent')
+      const known = await actor?.signIn.get()
+      assert.deepEqual(
+        [known?.identifier, known?.fields['oauth_sub'], known?.email],
+        ['acme:silent', 'silent', undefined],
+      )
+      assert.equal(actorIn(await signIn(new TestBrowser(service), idp, 'silent')), id)
+    })
+
+    it('R-OC-21 are known by their address where it vouches for one, and stay who they are when it stops', async () => {
+      const { service, browser } = await startWith({ signInIdentity: 'provider' })
+      const idp = await provider()
+      const sub = `moving-${service.databaseUrl.length}-${Math.random()}`
+      idp.people.set(sub, { email: `${sub}@example.com`, email_verified: true })
+      const id = actorIn(await signIn(browser, idp, sub))
+      assert.equal((await service.app.actors.get(id))?.creator, `${sub}@example.com`)
+      idp.people.set(sub, {})
+      assert.equal(actorIn(await signIn(new TestBrowser(service), idp, sub)), id)
+    })
+
+    it('R-OC-21 R-OC-12 are not known by an address that nobody vouches for', async () => {
+      const { service, browser } = await startWith({ signInIdentity: 'provider' })
+      const id = actorIn(await signIn(browser, await provider(), 'unverified'))
+      const actor = await service.app.actors.get(id)
+      assert.equal(actor?.creator, 'acme:unverified')
+      assert.equal(await service.app.actors.findByCreator('victim@example.com'), undefined)
+    })
+  })
+
+  describe('a session and the provider’s tokens', () => {
+    it('R-AUTH-02 WEB-12 a token of the provider opens nothing here, and is sent nowhere', async () => {
+      const { service, browser } = await startWith()
+      const idp = await provider()
+      const id = actorIn(await signIn(browser, idp, 'ada'))
+      const { accessToken = '' } = (await (await service.app.actors.get(id))?.signIn.providerTokens()) ?? {}
+      idp.requests.length = 0
+      const idToken = await idp.assertion({ sub: 'ada', email: 'ada@example.com', email_verified: true })
+      for (const token of [accessToken, idToken, 'gho_0123456789012345678901234567890123456789', 'ya29.a0AfH6SMBx']) {
+        const answer = await service.request(`/${id}/properties`, { headers: { authorization: `Bearer ${token}` } })
+        assert.equal(answer.status, 403)
+      }
+      assert.deepEqual(idp.requests, [])
+    })
+  })
+})
+
+/** As `signsNobodyIn`; an actor that was made meanwhile leaves the mark of its deletion. */
+async function signsNobodyInBut<T>(service: TestService, work: () => Promise<T>): Promise<T> {
+  return signsNobodyIn(service, work, ['deleted_actor'])
+}
