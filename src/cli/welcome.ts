@@ -1,7 +1,10 @@
 /** What a person reads when the service has started. */
 import type { Parts } from '../http/parts.ts'
 
-export function welcome(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'providers'>, listeningAt: string): string {
+export function welcome(
+  parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'providers'>,
+  listeningAt: string,
+): string {
   const { config, identity, baseUrl, providers } = parts
   const names = providers.all.map(({ displayName }) => displayName).join(', ')
   if (config.mode === 'production') return `${identity.name} is ready at ${baseUrl} (listening at ${listeningAt}).\n`

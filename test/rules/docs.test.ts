@@ -311,7 +311,7 @@ describe('the guide to sign-in', () => {
 
   it('R-OC-15 shows an application with a provider of each kind, which compiles and starts', async () => {
     place.write('app.ts', codeOf(guide, 'ts'))
-    place.write('AuthKey_F6G7H8J9K0.p8', privateKey.toString())
+    place.write('AuthKey_F6G7H8J9K0.p8', privateKey)
     assert.equal(compile(), '')
     const program = place.start(['dev', 'app.ts'], { env: { PORT: '0', ...secrets } })
     const [, url = ''] = await program.prints(/is ready at (http:\/\/localhost:\d+)/)
@@ -331,7 +331,7 @@ describe('the guide to sign-in', () => {
 
   it('R-OC-15 shows the same in the environment', async () => {
     place.write('app.ts', "import { troupe } from 'troupe'\nexport default troupe({ type: 'urn:x' })\n")
-    place.write('AuthKey_F6G7H8J9K0.p8', privateKey.toString())
+    place.write('AuthKey_F6G7H8J9K0.p8', privateKey)
     const env = Object.fromEntries(
       codeOf(guide, 'ini')
         .split('\n')

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { github } from '../../src/index.ts'
-import { sqliteService } from '../support/service.ts'
+import { sqliteService, type TestService } from '../support/service.ts'
 import { Workplace } from '../support/program.ts'
 
 const start = sqliteService()
 
 /** Where the browser is sent to sign in. */
-async function providerOf(request: (path: string) => Promise<Response>): Promise<URL> {
-  const answer = await request('/oauth/login/local')
+async function providerOf(service: TestService): Promise<URL> {
+  const answer = await service.request('/oauth/login/local')
   assert.equal(answer.status, 302, await answer.text())
   return new URL(answer.headers.get('location') ?? '')
 }
@@ -41,7 +41,7 @@ describe('the local provider', () => {
     const service = await start({ localSignIn: true })
     const { parts } = await service.app.start()
     assert.equal(parts.providers.all[0]?.authorizationEndpoint, '')
-    const [first, second] = await Promise.all([providerOf(service.request), providerOf(service.request)])
+    const [first, second] = await Promise.all([providerOf(service), providerOf(service)])
     assert.equal(first.hostname, '127.0.0.1')
     assert.equal(first.origin, second.origin)
     assert.equal(await isUp(first), true)
@@ -51,7 +51,7 @@ describe('the local provider', () => {
 
   it('has a port of its own in every service', async () => {
     const services = await Promise.all([start({ localSignIn: true }), start({ localSignIn: true })])
-    const [one, other] = await Promise.all(services.map((service) => providerOf(service.request)))
+    const [one, other] = await Promise.all(services.map(providerOf))
     assert.notEqual(one?.port, other?.port)
   })
 
@@ -66,7 +66,7 @@ describe('the local provider', () => {
   })
 
   it('answers to its own name only, whatever else points at its port', async () => {
-    const { origin } = await providerOf((await start({ localSignIn: true })).request)
+    const { origin } = await providerOf(await start({ localSignIn: true }))
     const { statusCode } = await (await import('undici')).request(`${origin}/.well-known/openid-configuration`, {
       headers: { host: 'evil.example' },
     })
@@ -74,7 +74,7 @@ describe('the local provider', () => {
   })
 
   it('sends a browser back to the service alone', async () => {
-    const url = await providerOf((await start({ localSignIn: true })).request)
+    const url = await providerOf(await start({ localSignIn: true }))
     url.searchParams.set('redirect_uri', 'https://evil.example/')
     const answer = await fetch(url, { redirect: 'manual' })
     assert.equal(answer.status, 400)
@@ -82,7 +82,7 @@ describe('the local provider', () => {
   })
 
   it('says so when a choice is over', async () => {
-    const { origin } = await providerOf((await start({ localSignIn: true })).request)
+    const { origin } = await providerOf(await start({ localSignIn: true }))
     for (const method of ['GET', 'POST']) {
       const answer = await fetch(`${origin}/interaction/gone`, { method })
       assert.equal(answer.status, 400)
