@@ -33,6 +33,21 @@ interface Row {
 const rateText =
   'must be `<limiter>=<count>/<seconds>` or `<limiter>=off`, separated by commas, with a count up to 1000000 and at most 31 days'
 
+function origins(env: string): Row {
+  const refusal = (text: string): string =>
+    `must be origins such as https://app.example.com, which ${JSON.stringify(text)} is not`
+  return {
+    env,
+    byDefault: [],
+    text: 'https://a.example, myapp://callback',
+    value: ['https://a.example', 'myapp://callback'],
+    code: ['https://b.example:8443'],
+    refused: Object.fromEntries(
+      ['a.example', 'https://a.example/', 'https://A.example', '*'].map((text) => [text, refusal(text)]),
+    ),
+  }
+}
+
 const flags = { yes: 'must be 1 or 0 (also true, false, on, off, yes, no)' }.yes
 
 function flag(env: string, byDefault: boolean, inDevelopment = byDefault): Row {
@@ -185,6 +200,8 @@ const rows: Readonly<Record<string, Row>> = {
   uniqueCreator: flag('TROUPE_UNIQUE_CREATOR', false),
   forceEmailAsCreator: flag('TROUPE_FORCE_EMAIL_AS_CREATOR', false),
   indexedProperties: names('TROUPE_INDEXED_PROPERTIES', ['oauthId', 'email', 'externalUserId']),
+  maxSessionDays: number('TROUPE_MAX_SESSION_DAYS', 90, [1, 3650], 'days'),
+  spaCorsOrigins: origins('TROUPE_SPA_CORS_ORIGINS'),
   webUi: flag('TROUPE_WEB_UI', true),
   devtest: {
     ...flag('TROUPE_DEVTEST', false, true),
