@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { payloads } from '../support/payloads.ts'
+import { startService, type TestActor, type TestService } from '../support/service.ts'
+import { signIn } from '../support/sessions.ts'
+import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+
+let database: TestDatabase
+let service: TestService
+let actor: TestActor
+const opened: WatchedPage[] = []
+
+/** As a name of a property: a slash cannot stand in one. */
+const names = payloads.map((payload, index) => `${index}${payload.replaceAll('/', '∕')}`)
+
+before(async () => {
+  assert.equal(new Set(payloads).size, 100)
+  database = await createTestDatabase('sqlite')
+  service = await startService(database.url, {
+    listen: true,
+    name: payloads[10] ?? '',
+    description: payloads[11] ?? '',
+  })
+  actor = await service.createActor(payloads[1] ?? '')
+  const entries = (of: (payload: string) => unknown): Record<string, unknown> =>
+    Object.fromEntries(names.map((name, index) => [name, of(payloads[index] ?? '')]))
+  const write = async (body: unknown): Promise<void> => {
+    const answer = await actor.request('POST', '/properties', body)
+    assert.equal(answer.status, 201, await answer.text())
+  }
+  await write(entries((payload) => payload))
+  await write({ tree: Object.fromEntries(payloads.map((payload) => [payload, [payload, { [payload]: payload }]])) })
+  await write({ notes: { _type: 'list', description: payloads[20], explanation: payloads[21] } })
+  await write({ notes: { items: payloads.map((payload, index) => ({ index, [payload]: payload })) } })
+  await write({ texts: { _type: 'list' } })
+  for (const payload of payloads.slice(0, 10)) await actor.request('POST', '/properties/texts', JSON.stringify(payload))
+})
+after(async () => {
+  await service.close()
+  await database.remove()
+})
+afterEach(async () => {
+  for (const page of opened.splice(0)) await closePage(page)
+})
+
+interface Scanner {
+  readonly page: WatchedPage
+  /** What ran that should not have. */
+  readonly intrusions: string[]
+}
+
+/** A browser without the second net: whatever stands on a page as script, runs. */
+async function scanner(of: TestService, owner: TestActor): Promise<Scanner> {
+  const page = await openPage({ viewport: { width: 1280, height: 860 }, bypassCSP: true })
+  opened.push(page)
+  const intrusions: string[] = []
+  page.on('dialog', (dialog) => {
+    intrusions.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  await page.exposeFunction('intrude', () => void intrusions.push(page.url()))
+  await page.context().addCookies([{ name: 'oauth_token', value: await signIn(of, owner), url: of.url }])
+  return { page, intrusions }
+}
+
+/** What stands on the page that no page of the service has: elements, handlers, addresses that run. */
+const strange = `[...document.querySelectorAll('*')].flatMap((one) => {
+  const name = one.tagName.toLowerCase()
+  const known = /^(html|head|meta|title|link|body|header|a|img|div|span|form|input|button|nav|ul|ol|li|main|p|h1|h2|section|dl|dt|dd|code|pre|strong|small|b|details|summary|label|textarea|fieldset|legend)$/
+  const found = known.test(name) ? [] : [name]
+  if (name === 'img' && !/\\/assets\\/troupe\\.svg$/.test(one.getAttribute('src'))) found.push('img ' + one.getAttribute('src'))
+  for (const { name: attribute, value } of one.attributes) {
+    if (/^on|^style$|^srcdoc$/.test(attribute)) found.push(name + ' ' + attribute)
+    if (/^(href|src|action|formaction)$/.test(attribute) && !/^(https?:\\/\\/|\\/|#)/.test(value)) found.push(name + ' ' + attribute + '=' + value)
+  }
+  return found
+})`
+
+async function assertHarmless({ page, intrusions }: Scanner, what: string): Promise<void> {
+  await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
+  assert.deepEqual(await page.evaluate(strange), [], what)
+  assert.deepEqual(intrusions, [], what)
+  assert.deepEqual(
+    page.complaints.filter((complaint) => !/the server responded with a status of 4/.test(complaint)),
+    [],
+    what,
+  )
+}
+
+describe('a page that is fed with a hundred texts that look like markup', () => {
+  it('WEB-01 the scanner itself sees what runs', async () => {
+    const { page, intrusions } = await scanner(service, actor)
+    await page.setContent(`<body>${payloads[1]}${payloads[2]}<p onclick="x">`)
+    await page.waitForFunction('document.readyState === "complete"')
+    await page.evaluate('new Promise((done) => setTimeout(done, 50))')
+    assert.ok(intrusions.length > 0)
+    assert.deepEqual(await page.evaluate(strange), [
+      'img x',
+      'img src=x',
+      'img onerror',
+      'svg',
+      'svg onload',
+      'p onclick',
+    ])
+  })
+
+  it('WEB-01 names, values, nested keys, list items, descriptions, the creator and the name of the service are text', async () => {
+    const eye = await scanner(service, actor)
+    for (const path of [
+      '',
+      '/init',
+      '/properties',
+      '/properties?page=2',
+      '/properties/tree',
+      '/properties/notes',
+      '/properties/notes?page=2',
+      '/properties/texts',
+    ]) {
+      await eye.page.goto(`${service.url}/${actor.id}/www${path}`)
+      await assertHarmless(eye, path)
+    }
+    await eye.page.goto(`${service.url}/${actor.id}/www/properties`)
+    const shown = await eye.page.locator('.row-head a').allTextContents()
+    const sorted = [...names, 'tree', 'notes', 'texts'].sort().slice(0, 100)
+    assert.deepEqual(
+      shown.map((name) => name.replaceAll('\r\n', '\n')),
+      sorted.map((name) => name.replaceAll('\r\n', '\n')),
+    )
+    assert.equal(await eye.page.locator('.who').textContent(), payloads[1])
+  })
+
+  it('WEB-01 the page of each is about it, and its link leads there', async () => {
+    const eye = await scanner(service, actor)
+    for (const [index, name] of names.entries()) {
+      if (index % 3 !== 0) continue
+      await eye.page.goto(`${service.url}/${actor.id}/www/properties/${encodeURIComponent(name)}`)
+      await assertHarmless(eye, name)
+      const line = (text: string | null): string => (text ?? '').replaceAll(/\r\n?/g, '\n')
+      assert.equal(line(await eye.page.getByRole('heading', { level: 1 }).textContent()), line(name))
+      assert.equal(line(await eye.page.locator('.value').textContent()), line(payloads[index] ?? ''))
+      assert.equal(line(await eye.page.locator('textarea').inputValue()), line(payloads[index] ?? ''))
+    }
+  })
+
+  it('WEB-01 what was typed, the error that quotes it, and what an address holds are text', async () => {
+    const eye = await scanner(service, actor)
+    for (const [index, payload] of payloads.entries()) {
+      if (index % 10 !== Math.floor(index / 10)) continue
+      await eye.page.goto(`${service.url}/${actor.id}/www/properties`)
+      await eye.page.locator('summary').first().click()
+      const form = eye.page.locator('form', { has: eye.page.getByRole('button', { name: 'Create the value' }) })
+      await form.getByLabel('Name').fill(`${payload}/`)
+      await form.getByRole('textbox', { name: 'Value' }).fill(payload)
+      await form.getByLabel(index % 2 === 0 ? 'a text' : 'JSON', { exact: false }).check()
+      await form.getByRole('button').click()
+      await eye.page.getByRole('alert').waitFor()
+      await assertHarmless(eye, payload)
+      for (const address of [
+        `/${actor.id}/www/properties?page=${encodeURIComponent(payload)}`,
+        `/${actor.id}/www/${encodeURIComponent(payload.replaceAll('/', '∕'))}`,
+        `/${actor.id}/www/properties/${encodeURIComponent(payload.replaceAll('/', '∕'))}`,
+        `/login?error=${encodeURIComponent(payload)}`,
+        `/${encodeURIComponent(payload.replaceAll('/', '∕'))}`,
+      ]) {
+        await eye.page.goto(service.url + address)
+        await assertHarmless(eye, address)
+      }
+    }
+  })
+
+  it('WEB-01 templates of the application’s own show them as text too', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'troupe-pages-'))
+    const text =
+      '<body><p title="{{ value }}" lang=\'{{ value }}\'>{{ value }}</p><textarea>{{ value }}</textarea>{{ property }}'
+    writeFileSync(join(folder, 'aw-actor-www-property.html'), text)
+    const other = await createTestDatabase('sqlite')
+    const templated = await startService(other.url, { listen: true, templates: folder })
+    try {
+      const owner = await templated.createActor()
+      const eye = await scanner(templated, owner)
+      for (const [index, payload] of payloads.entries()) {
+        if (index % 4 !== 0) continue
+        await owner.request('POST', '/properties', { [names[index] ?? '']: payload })
+        await eye.page.goto(`${templated.url}/${owner.id}/www/properties/${encodeURIComponent(names[index] ?? '')}`)
+        await assertHarmless(eye, payload)
+        const line = (shown: string | null): string => (shown ?? '').replaceAll(/\r\n?/g, '\n')
+        assert.equal(line(await eye.page.locator('p').getAttribute('title')), line(payload))
+      }
+    } finally {
+      await templated.close()
+      await other.remove()
+      rmSync(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { startService, type TestActor, type TestService } from '../support/service.ts'
+import { signIn } from '../support/sessions.ts'
+import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+
+const phone = { width: 390, height: 844 }
+const desktop = { width: 1280, height: 860 }
+
+let database: TestDatabase
+let service: TestService
+const opened: WatchedPage[] = []
+
+before(async () => {
+  database = await createTestDatabase('sqlite')
+  service = await startService(database.url, {
+    listen: true,
+    name: 'Notes',
+    declare: (app) => app.property('fixed', { put: () => null }),
+  })
+})
+after(async () => {
+  await service.close()
+  await database.remove()
+})
+afterEach(async () => {
+  for (const page of opened.splice(0)) await closePage(page)
+})
+
+async function furnished(): Promise<TestActor> {
+  const actor = await service.createActor('ada@example.com')
+  const properties = {
+    color: 'blue',
+    age: 36,
+    fixed: 'cannot be changed',
+    settings: { theme: 'dark', font: { size: 14, sizes: [1, 2, { deep: true }] }, empty: {}, none: null },
+    notes: { _type: 'list', description: 'The notebook', explanation: 'One note each' },
+    empty: { _type: 'list' },
+  }
+  assert.equal((await actor.request('POST', '/properties', properties)).status, 201)
+  const items = Array.from({ length: 60 }, (_, index) => ({ index, text: `Note ${index + 1}` }))
+  assert.equal((await actor.request('POST', '/properties', { notes: { items } })).status, 201)
+  return actor
+}
+
+/** A browser in which the owner signed in, at a page of the actor. */
+async function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const page = await openPage({ viewport: desktop, ...options })
+  opened.push(page)
+  const token = await signIn(service, actor)
+  const cookie = { name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' as const }
+  await page.context().addCookies([cookie])
+  await page.goto(`${service.url}/${actor.id}/www${path}`)
+  return page
+}
+
+async function isTooWide(page: Page): Promise<boolean> {
+  return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true
+}
+
+const heading = (page: Page): Promise<string | null> => page.getByRole('heading', { level: 1 }).textContent()
+const value = (page: Page) => page.getByRole('textbox', { name: 'Value' })
+
+describe('the pages of an actor', () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [device, viewport] of Object.entries({ phone, desktop })) {
+      it(`R-WEB-01 are in order for everybody on a ${device} in ${colorScheme} colours, with every form open`, async () => {
+        const actor = await furnished()
+        const page = await visit(actor, '', { viewport, colorScheme, bypassCSP: true })
+        for (const path of [
+          '',
+          '/init',
+          '/properties',
+          '/properties/color',
+          '/properties/fixed',
+          '/properties/settings',
+          '/properties/notes?page=2',
+          '/properties/empty',
+          '/properties/absent',
+        ]) {
+          await page.goto(`${service.url}/${actor.id}/www${path}`)
+          await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+          assert.deepEqual(await accessibilityViolations(page), [], path)
+          assert.equal(await isTooWide(page), false, path)
+        }
+        await page.goto(`${service.url}/${actor.id}/www/properties/age`)
+        await page.getByText('Change it').click()
+        await value(page).fill('{')
+        await page.getByRole('button', { name: 'Save' }).click()
+        await page.getByRole('alert').waitFor()
+        assert.deepEqual(await accessibilityViolations(page), [])
+        await value(page).fill('37')
+        await page.getByRole('button', { name: 'Save' }).click()
+        await page.getByRole('status').waitFor()
+        assert.deepEqual(await accessibilityViolations(page), [])
+      })
+    }
+  }
+
+  it('R-WEB-01 have landmarks, one main heading each, and a way around the navigation', async () => {
+    const actor = await furnished()
+    const page = await visit(actor)
+    for (const [path, title] of [
+      ['', 'Overview · Notes'],
+      ['/properties', 'Properties · Notes'],
+      ['/properties/color', 'color · Notes'],
+      ['/init', 'First steps · Notes'],
+    ] as const) {
+      await page.goto(`${service.url}/${actor.id}/www${path}`)
+      assert.equal(await page.title(), title)
+      assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1)
+      for (const role of ['banner', 'main'] as const) assert.equal(await page.getByRole(role).count(), 1)
+      assert.equal(await page.getByRole('navigation', { name: 'Your actor' }).count(), 1)
+      await page.keyboard.press('Tab')
+      assert.equal(await page.evaluate('document.activeElement.textContent'), 'To the content')
+      await page.keyboard.press('Enter')
+      assert.equal(await page.evaluate('document.activeElement.tagName'), 'MAIN')
+    }
+    const links = page.getByRole('navigation', { name: 'Your actor' }).getByRole('link')
+    const names = ['Overview', 'Properties', 'Relationships', 'Subscriptions', 'Connected apps', 'Activity']
+    assert.deepEqual(await links.allTextContents(), names)
+    await links.nth(1).click()
+    assert.equal(await heading(page), 'Properties')
+    assert.equal(await page.locator('[aria-current=page]').textContent(), 'Properties')
+  })
+
+  it('R-WEB-01 change a value in place, say that it was done, and say so once', async () => {
+    const actor = await furnished()
+    const page = await visit(actor, '/properties')
+    await page.getByRole('link', { name: 'color' }).click()
+    await page.getByText('Change it').click()
+    assert.equal(await value(page).inputValue(), 'blue')
+    await value(page).fill('red\nand "green"')
+    await page.getByRole('button', { name: 'Save' }).click()
+    assert.equal(await page.getByRole('status').textContent(), 'Saved.')
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Saved.')
+    assert.equal(await page.locator('.value').innerText(), 'red\nand "green"')
+    assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'red\nand "green"')
+    await page.reload()
+    assert.equal(await page.getByRole('status').count(), 0)
+    assert.deepEqual(page.complaints, [])
+  })
+
+  it('R-WEB-01 keep what was typed when it cannot be taken, and put the reader where it is said', async () => {
+    const actor = await furnished()
+    const page = await visit(actor, '/properties/age')
+    await page.getByText('Change it').click()
+    await value(page).fill('{"years":')
+    await page.getByRole('button', { name: 'Save' }).click()
+    assert.match((await page.getByRole('alert').textContent()) ?? '', /not valid JSON/)
+    assert.match(await page.title(), /^Not done: age/)
+    assert.equal(await page.evaluate('document.activeElement.getAttribute("role")'), 'alert')
+    assert.equal(await value(page).inputValue(), '{"years":')
+    assert.equal(await (await actor.request('GET', '/properties/age')).text(), '36')
+  })
+
+  for (const javaScriptEnabled of [true, false]) {
+    const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
+    it(`R-WEB-01 create, fill and delete a list ${how}`, async () => {
+      const actor = await furnished()
+      const page = await visit(actor, '/properties', { javaScriptEnabled })
+      await page.getByText('A list', { exact: true }).click()
+      const form = page.locator('form', { has: page.getByRole('button', { name: 'Create the list' }) })
+      await form.getByLabel('Name').fill('to do')
+      await form.getByLabel('What it is').fill('What waits')
+      await page.getByRole('button', { name: 'Create the list' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Created.')
+      await page.getByRole('link', { name: 'to do' }).click()
+      for (const item of ['first', '{"second": 2}', 'third']) {
+        await page.getByText('Add an item').click()
+        await page.getByLabel('New item').fill(item)
+        if (item.startsWith('{')) await page.getByLabel('JSON', { exact: false }).last().check()
+        await page.getByRole('button', { name: 'Add', exact: true }).click()
+        assert.equal(await page.getByRole('status').textContent(), 'Added.')
+      }
+      await page.getByText('Change item 3').click()
+      await page.getByRole('textbox', { name: 'Item 3' }).fill('last')
+      await page.locator('#item-2').getByRole('button', { name: 'Save' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Saved.')
+      await page.locator('#item-0').getByText('Delete…').click()
+      await page.getByRole('button', { name: 'Delete item 1' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Deleted.')
+      assert.deepEqual(await (await actor.request('GET', '/properties/to%20do')).json(), [{ second: 2 }, 'last'])
+      await page.getByText('Delete…').last().click()
+      await page.getByRole('button', { name: 'Delete the list' }).click()
+      assert.equal(await heading(page), 'Properties')
+      assert.equal(await page.getByRole('link', { name: 'to do' }).count(), 0)
+      assert.deepEqual(page.complaints, [])
+    })
+  }
+
+  it('R-WEB-01 are all within reach of the keyboard, with the focus always in sight', async () => {
+    const actor = await furnished()
+    const page = await visit(actor, '/properties/color')
+    const places: string[] = []
+    for (let step = 0; step < 13; step += 1) {
+      await page.keyboard.press('Tab')
+      const [text, outline] = (await page.evaluate(
+        '[document.activeElement.textContent.trim(), getComputedStyle(document.activeElement).outlineStyle]',
+      )) as [string, string]
+      places.push(text)
+      assert.equal(outline, 'solid', text)
+    }
+    assert.deepEqual(
+      places.map((text) => text.replace(/^\/[0-9a-f]{32}/, '/…')),
+      [
+        'To the content',
+        'Notes',
+        'Sign out',
+        'Overview',
+        'Properties',
+        'Relationships',
+        'Subscriptions',
+        'Connected apps',
+        'Activity',
+        'Properties',
+        '/…/properties/color',
+        'Change it',
+        'Delete…',
+      ],
+    )
+    // Back to the form.
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('green')
+    for (let step = 0; step < 2; step += 1) await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').waitFor()
+    assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'green')
+  })
+
+  it('R-WEB-01 go through a long list part by part', async () => {
+    const actor = await furnished()
+    const page = await visit(actor, '/properties/notes')
+    const pager = page.getByRole('navigation', { name: 'Parts of the list' })
+    assert.match((await pager.textContent()) ?? '', /Page 1 of 2/)
+    assert.equal(await page.locator('.item').count(), 50)
+    await pager.getByRole('link', { name: 'Later' }).click()
+    assert.equal(await page.locator('.item').count(), 10)
+    assert.match((await page.locator('.item').first().innerText()) ?? '', /^Item 51\s+text: Note 51/)
+    await page.locator('#item-55').getByText('Delete…').click()
+    await page.getByRole('button', { name: 'Delete item 56' }).click()
+    assert.match(page.url(), /\?page=2$/)
+    assert.equal(await page.locator('.item').count(), 9)
+    await page.getByRole('navigation', { name: 'Parts of the list' }).getByRole('link', { name: 'Earlier' }).click()
+    assert.equal(await page.locator('.item').count(), 50)
+  })
+
+  it('R-WEB-01 show a nested value as a tree that follows its shape', async () => {
+    const actor = await furnished()
+    const page = await visit(actor, '/properties/settings')
+    assert.equal(
+      await page.locator('.value').innerText(),
+      [
+        'theme: dark',
+        'font:',
+        'size: 14',
+        'sizes:',
+        '1',
+        '2',
+        'deep: true',
+        'empty: an object without parts',
+        'none: null',
+      ].join('\n'),
+    )
+    assert.equal(await page.locator('.value .tree ul').count(), 3)
+  })
+
+  it('R-WEB-01 offer no form for what the application does not let be changed', async () => {
+    const actor = await furnished()
+    const page = await visit(actor, '/properties/fixed')
+    assert.equal(await page.getByText('Change it').count(), 0)
+    assert.equal(await page.getByText('Notes does not let this be changed here.').count(), 1)
+    await page.goto(`${service.url}/${actor.id}/www/properties`)
+    assert.equal(await page.getByText('Text, cannot be changed').count(), 1)
+  })
+
+  it('R-WEB-01 say what is not there, with a way on', async () => {
+    const actor = await furnished()
+    const page = await visit(actor, '/nothing')
+    assert.equal(await heading(page), 'Nothing here')
+    await page.getByRole('link', { name: 'To the front page' }).click()
+    assert.equal(new URL(page.url()).pathname, '/')
+  })
+
+  it('R-WEB-01 WEB-02 load nothing from anywhere else and give the browser nothing to complain about', async () => {
+    const actor = await furnished()
+    const page = await visit(actor)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    for (const path of ['', '/init', '/properties', '/properties/notes', '/properties/settings'])
+      await page.goto(`${service.url}/${actor.id}/www${path}`, { waitUntil: 'networkidle' })
+    assert.deepEqual(
+      asked.filter((url) => !url.startsWith(`${service.url}/`)),
+      [],
+    )
+    assert.deepEqual(page.complaints, [])
+  })
+
+  it('WEB-04 a page of another site that posts a form to them changes nothing', async () => {
+    const actor = await furnished()
+    const page = await visit(actor)
+    // Another site, though of the same machine: the browser sends the cookie of this one along.
+    const target = `${service.url}/${actor.id}/www/properties/color`
+    const foreign = `<form method="post" action="${target}"><input name="value" value="stolen"><button>Win</button></form>`
+    await page.route('http://localhost:1/**', (route) => route.fulfill({ contentType: 'text/html', body: foreign }))
+    await page.goto('http://localhost:1/trap')
+    const answer = page.waitForResponse((response) => response.request().method() === 'POST')
+    await page.locator('button').click()
+    // Without the cookie it is a stranger’s form, with it a forged one.
+    assert.ok([302, 403].includes((await answer).status()))
+    assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'blue')
+  })
+})
