@@ -8,14 +8,17 @@ import type { Identity } from './app/identity.ts'
 import type { Registry } from './app/registry.ts'
 import { Authentication, type BearerKind } from './auth/authenticate.ts'
 import { application } from './auth/caller.ts'
-import { clientAccess } from './authorization-server/client-access.ts'
+import { clientAccess, rememberClient } from './authorization-server/client-access.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
 import { createHandle, type Handle } from './http/dispatch.ts'
 import type { Parts } from './http/parts.ts'
 import { routesFor } from './http/routes.ts'
 import { catalogueOf } from './mcp/catalogue.ts'
+import { Approvals } from './mcp/approvals.ts'
 import { McpEndpoint } from './mcp/endpoint.ts'
+import { McpSessions } from './mcp/sessions.ts'
+import { McpTasks } from './mcp/tasks.ts'
 import { Guesses } from './limit/guesses.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { Limiter } from './limit/limiter.ts'
@@ -371,11 +374,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     subscribing,
     facts,
     ledger,
+    live,
     baseUrl,
   }
   const limiter = new Limiter({ store, rates, now, log })
   let isStopping = false
 
+  const approvals = new Approvals({ store, live, keyRing, baseUrl, now })
   const parts: Parts = {
     config,
     identity,
@@ -442,6 +447,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       isDevelopment: config.mode === 'development',
     }),
     live,
+    approvals,
     clientAccess: (token) => clientAccess(store, tokens, token),
     mcp: new McpEndpoint({
       catalogue: catalogueOf(registry),
@@ -452,6 +458,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       keyRing,
       server: { name: identity.name, version: identity.version },
       instructions: config.mcpInstructions,
+      live,
+      sessions: new McpSessions({ store, timers, now }),
+      tasks: new McpTasks({ store, live, keyRing, timers, now }),
+      approvals,
+      remember: rememberClient(store),
       log,
       now,
     }),

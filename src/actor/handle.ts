@@ -15,6 +15,7 @@ import { trustHandle } from '../trust/trust-handle.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import { activityHandle } from '../ledger/activity-handle.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Live } from '../live/live.ts'
 import { listHandle } from './list-handle.ts'
 
 export interface HandleParts extends SubscribingHandleParts {
@@ -25,6 +26,7 @@ export interface HandleParts extends SubscribingHandleParts {
   readonly companions: Companions
   readonly accounts: Accounts
   readonly ledger: Ledger
+  readonly live: Live
   readonly baseUrl: string
 }
 
@@ -55,6 +57,10 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
     ...subscribingHandle(parts, access.actor),
     trust: trustHandle(parts.trusts, parts.companions, access.actor),
     subscriptions: subscriptionsHandle(parts.publications, access.actor),
+    announce: (changed) =>
+      typeof changed === 'string'
+        ? parts.live.announce(access.actor.id, changed, '')
+        : parts.live.announce(access.actor.id, 'resource', changed.resource),
     signIn: signInHandle(parts.accounts, access.actor.id),
     activity: activityHandle(parts.ledger, access.actor.id),
     list: (name): ListHandle => listHandle(lists, access, name),

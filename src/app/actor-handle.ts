@@ -42,6 +42,12 @@ export interface ActorHandle {
   /** Who listens to the actor. */
   readonly subscriptions: SubscriptionsHandle
 
+  /**
+   * Tells the AI clients that listen: what they are offered is another (a list that a predicate or a right decides), or one
+   * resource of the application, by its address. Properties and lists tell by themselves.
+   */
+  announce(changed: 'tools' | 'prompts' | 'resources' | { readonly resource: string }): Promise<void>
+
   /** How the owner signs in. */
   readonly signIn: SignInHandle
 

@@ -53,6 +53,8 @@ export interface ToolDeclaration {
   readonly describe?: (audience: ToolAudience) => Awaitable<string | null>
   /** `owner`: each call waits until the owner said yes to exactly this call. */
   readonly confirm?: 'owner'
+  /** `required`: only for clients that take tasks. A tool that goes on behind its answer calls `mcp.background()`. */
+  readonly task?: 'required'
 }
 
 /** Proposes values for an argument that begins with `value`. At most 100 are sent. */
@@ -133,6 +135,8 @@ export type FormAnswer =
 /** What the client may be asked for; keys are the handler's own. */
 export type ClientQuestion =
   | { readonly elicit: FormQuestion }
+  /** An address for the person to open, where something is asked that must not pass through the client. */
+  | { readonly open: { readonly message: string; readonly url: string } }
   /** Parameters of `sampling/createMessage`; deprecated by the protocol, but some clients offer nothing else. */
   | { readonly sample: Readonly<Record<string, unknown>> }
   | { readonly roots: true }

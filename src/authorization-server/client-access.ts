@@ -5,7 +5,7 @@ import type { Caller } from '../auth/caller.ts'
 import type { Store } from '../store/store.ts'
 import type { Tokens } from '../token/tokens.ts'
 import type { Trust, TrustFacts } from '../trust/trust.ts'
-import { findTrust } from '../trust/trust-store.ts'
+import { findTrust, updateTrust } from '../trust/trust-store.ts'
 
 export interface ClientAccess {
   readonly actor: Actor
@@ -48,5 +48,25 @@ export async function clientAccess(store: Store, tokens: Tokens, token: string):
     expiresAt: found.expiresAt,
     facts: trust?.facts ?? null,
     trust,
+  }
+}
+
+/** What a client says of itself, noted in its relationship when it is new; coming is its side's approval. */
+export function rememberClient(store: Store) {
+  return async (
+    { actor, caller }: Pick<ClientAccess, 'actor' | 'caller'>,
+    info: { readonly name: string; readonly version?: string },
+  ): Promise<void> => {
+    await store.writeActor(actor.id, async (tx) => {
+      const trust = await findTrust(tx, actor.id, caller.peerId)
+      if (trust === null) return
+      const facts = {
+        ...trust.facts,
+        client_name: info.name,
+        ...(info.version === undefined ? {} : { client_version: info.version }),
+      }
+      const isNew = JSON.stringify(facts) !== JSON.stringify(trust.facts)
+      if (isNew || !trust.peerApproved) await updateTrust(tx, { ...trust, facts, peerApproved: true })
+    })
   }
 }

@@ -8,8 +8,10 @@ export interface Answer {
   readonly body: string | Uint8Array<ArrayBuffer> | null
   /** Values of Set-Cookie, each a line of its own. */
   readonly cookies?: readonly string[]
-  /** In place of a body: pieces of text sent as they come, until it ends or the receiver goes (`return` is called then). */
+  /** In place of a body: pieces of text sent as they come, until it ends or the receiver goes. */
   readonly stream?: AsyncIterable<string>
+  /** The receiver of the stream went away: a piece that is waited for may never come. */
+  readonly onClose?: () => void
 }
 
 const jsonType = { 'Content-Type': 'application/json' }

@@ -14,13 +14,13 @@ export function toFetch(handle: Handle): (request: Request, connection?: Connect
     const answer = await handle(new FetchIncoming(request, connection?.remoteAddress))
     const headers = new Headers(answer.headers)
     for (const cookie of answer.cookies ?? []) headers.append('Set-Cookie', cookie)
-    const body = answer.stream === undefined ? answer.body : readable(answer.stream)
+    const body = answer.stream === undefined ? answer.body : readable(answer.stream, answer.onClose)
     return new Response(body, { status: answer.status, headers })
   }
 }
 
 /** Asks for the next piece when the receiver took the one before. */
-function readable(stream: AsyncIterable<string>): ReadableStream<Uint8Array> {
+function readable(stream: AsyncIterable<string>, onClose?: () => void): ReadableStream<Uint8Array> {
   const pieces = stream[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   return new ReadableStream({
@@ -29,8 +29,9 @@ function readable(stream: AsyncIterable<string>): ReadableStream<Uint8Array> {
       if (done === true) controller.close()
       else controller.enqueue(encoder.encode(value))
     },
-    async cancel() {
-      await pieces.return?.()
+    cancel() {
+      onClose?.()
+      void pieces.return?.()
     },
   })
 }

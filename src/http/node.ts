@@ -151,6 +151,7 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
   if (answer.cookies !== undefined) response.setHeader('Set-Cookie', answer.cookies)
   response.writeHead(answer.status, answer.headers)
   if (answer.stream !== undefined) {
+    if (answer.onClose !== undefined) response.once('close', answer.onClose)
     void sendStream(response, answer.stream)
     return
   }

@@ -2,6 +2,7 @@
 import type { Actors } from '../actor/actors.ts'
 import type { ClientAccess } from '../authorization-server/client-access.ts'
 import type { Live } from '../live/live.ts'
+import type { Approvals } from '../mcp/approvals.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
 import type { Attributes } from '../actor/attributes.ts'
 import type { Identity } from '../app/identity.ts'
@@ -78,6 +79,7 @@ export interface Parts {
   readonly clientAccess: (token: string) => Promise<ClientAccess | null>
   readonly mcp: McpEndpoint
   readonly live: Live
+  readonly approvals: Approvals
   readonly signIn: SignIn
   readonly pages: PageSet
   readonly log: Log

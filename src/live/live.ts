@@ -14,7 +14,19 @@ import {
   type NumberedChange,
 } from './change-store.ts'
 
-export type LiveCategory = 'properties' | 'trust' | 'subscriptions' | 'sessions' | 'approvals'
+export type LiveCategory =
+  | 'properties'
+  | 'trust'
+  | 'subscriptions'
+  | 'sessions'
+  | 'approvals'
+  | 'tasks'
+  /** Said by the application: what AI clients are offered is another. */
+  | 'tools'
+  | 'prompts'
+  | 'resources'
+  /** One resource of the application, by its address. */
+  | 'resource'
 
 /** What changed, by name; never the value, which each reader fetches with its own rights. */
 export interface LiveChange extends Omit<NumberedChange, 'actorId' | 'category'> {
@@ -69,6 +81,11 @@ export class Live {
     this.#parts.afterCommit(tx, this.#look)
   }
 
+  /** A change that no transaction of ours makes. @throws ServiceError `actor_not_found` */
+  announce(actorId: string, category: LiveCategory, name: string): Promise<void> {
+    return this.#parts.store.writeActor(actorId, (tx, actor) => this.record(tx, actor, category, [name]))
+  }
+
   /** From now on, in batches, until the signal or the end of the service. Nothing at all when there is no such actor. */
   async *watch(actorId: string, signal: AbortSignal): AsyncGenerator<readonly LiveChange[]> {
     const { store, now } = this.#parts
@@ -106,7 +123,7 @@ export class Live {
   #schedule(): void {
     this.#cancelTimer()
     if (this.#watches.size === 0 || this.#isStopping) return
-    this.#cancelTimer = this.#parts.timers.setTimer(pollMs, () => void this.#look())
+    this.#cancelTimer = this.#parts.timers.setTimer(pollMs, this.#look)
   }
 
   /** One look at a time; one that is asked for meanwhile follows. */

@@ -1,19 +1,21 @@
 /** One address, two eras: from the text of a body to a reply. */
-import type { ClientInfo, ClientQuestion, LogLevel } from '../app/mcp-declarations.ts'
-import { type Channel, type McpAccess, type McpCallIn, readClientInfo } from './call.ts'
+import type { ClientInfo, LogLevel } from '../app/mcp-declarations.ts'
+import { type McpAccess, type McpCallIn, readClientInfo } from './call.ts'
+import { channelOf, isLogLevel } from './channel.ts'
 import type { Codec } from './codecs/codec.ts'
 import { legacyCodec } from './codecs/legacy.ts'
 import { modernCodec } from './codecs/modern.ts'
 import { eraOf, judgeModern, legacyRevisionOf, metaKeys, metaOf, type ProtocolHeaders } from './era.ts'
 import { McpFailure } from './failure.ts'
+import { listen, legacyEvents } from './listening.ts'
 import type { McpParts } from './mcp-parts.ts'
-import { isId, isRecord, type Id, type Malformed, type Message, type Params, readBody } from './message.ts'
+import { isRecord, type Id, type Malformed, type Message, type Params, readBody } from './message.ts'
 import { Outgoing } from './outgoing.ts'
 import { json, type Reply, rpcError, rpcResult } from './reply.ts'
-import { asLegacy, latestLegacy, legacyRevisions, type LegacyRevision, type Revision, since } from './revisions.ts'
 import type { Result } from './result.ts'
-import { requireCapabilities } from './round-trip.ts'
+import { asLegacy, latestLegacy, legacyRevisions, type LegacyRevision, since } from './revisions.ts'
 import { answer, capabilities } from './server.ts'
+import { McpSessions, type Session } from './sessions.ts'
 
 export interface McpHeaders extends ProtocolHeaders {
   /** `Mcp-Session-Id`. */
@@ -21,17 +23,21 @@ export interface McpHeaders extends ProtocolHeaders {
   readonly field: (name: string) => string | undefined
 }
 
-/** What only some legacy clients need, and is kept for them: the agreement of `initialize`. */
-export interface LegacySession {
-  readonly revision: LegacyRevision
+/** A request's access, and whether it is still good when a stream goes on for long. */
+export interface Asking {
+  readonly access: McpAccess
+  readonly isGood: () => Promise<boolean>
+}
+
+type Request = Message & { kind: 'request' }
+
+interface Client {
   readonly info: ClientInfo | null
   readonly capabilities: Params
   readonly logLevel: LogLevel | null
 }
 
-type Request = Message & { kind: 'request' }
-
-const levels: readonly LogLevel[] = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+const mostInBatch = 50
 
 export class McpEndpoint {
   readonly #parts: McpParts
@@ -45,31 +51,91 @@ export class McpEndpoint {
   }
 
   /** @throws ServiceError for faults that are answered by status (503, 429). */
-  async post(text: string, headers: McpHeaders, access: McpAccess): Promise<Reply> {
+  async post(text: string, headers: McpHeaders, asking: Asking): Promise<Reply> {
     const body = readBody(text)
     switch (body.kind) {
       case 'malformed':
         return malformed(body)
       case 'batch':
-        return this.#batch(body.entries, headers, access)
+        return this.#batch(body.entries, headers, asking)
       default:
-        return this.#message(body, headers, access)
+        return this.#message(body, headers, asking)
     }
   }
 
-  async #message(message: Message, headers: McpHeaders, access: McpAccess): Promise<Reply> {
+  /** The stream of a session, where lists and resources are told of; null without a session. */
+  async events(headers: McpHeaders, asking: Asking): Promise<Reply | null> {
+    const session = await this.#sessionOf(headers, asking.access)
+    if (session === null) return null
+    if (session === 'gone') return sessionGone(undefined)
+    const controller = new AbortController()
+    const call = this.#callFor(asking.access, session.revision, session)
+    return {
+      kind: 'stream',
+      messages: legacyEvents(this.#parts, session, call, asking, controller.signal),
+      close: () => controller.abort(),
+    }
+  }
+
+  /** True when there was such a session. */
+  async endSession(headers: McpHeaders, access: McpAccess): Promise<boolean> {
+    const session = await this.#sessionOf(headers, access)
+    if (session === null || session === 'gone') return false
+    await this.#parts.sessions.end(session)
+    return true
+  }
+
+  async #message(message: Message, headers: McpHeaders, asking: Asking): Promise<Reply> {
     const era = eraOf(message, headers)
     const id = message.kind === 'notification' ? undefined : message.id
     if (era.era === 'refused') return json(era.refusal.status, rpcError(id, era.refusal))
-    if (message.kind === 'response') {
-      return era.era === 'modern'
-        ? json(400, rpcError(id, { code: -32600, message: 'The server sends no requests in this revision' }))
-        : { kind: 'empty', status: 202 }
+    if (era.era === 'modern') return this.#modernMessage(message, headers, asking)
+    if (message.kind !== 'response' && message.method === 'initialize') {
+      return message.kind === 'request' ? this.#initialize(message, asking.access) : { kind: 'empty', status: 202 }
     }
+    const session = await this.#sessionOf(headers, asking.access)
+    if (session === 'gone') return sessionGone(id)
     if (message.kind === 'notification') return this.#notification(headers)
-    return era.era === 'modern'
-      ? this.#modernRequest(message, headers, access)
-      : this.#legacyRequest(message, headers, access, legacyRevisionOf(era.revision, null))
+    if (message.kind === 'response') {
+      if (session !== null) await this.#parts.sessions.answered(session, message.id, message.body)
+      return { kind: 'empty', status: 202 }
+    }
+    const revision = legacyRevisionOf(era.revision, session?.revision ?? null)
+    return this.#legacyRequest(message, headers, asking.access, revision, session)
+  }
+
+  async #modernMessage(message: Message, headers: McpHeaders, asking: Asking): Promise<Reply> {
+    if (message.kind === 'notification') return { kind: 'empty', status: 202 }
+    if (message.kind === 'response') {
+      return json(400, rpcError(message.id, { code: -32600, message: 'The server sends no requests in this revision' }))
+    }
+    const refusal = judgeModern(message, headers)
+    if (refusal !== null) return json(refusal.status, rpcError(message.id, refusal))
+    const meta = metaOf(message.params)
+    const { [metaKeys.logLevel]: level, [metaKeys.capabilities]: declared } = meta
+    if (level !== undefined && !isLogLevel(level)) {
+      return json(400, rpcError(message.id, { code: -32602, message: 'The log level is not known' }))
+    }
+    const client: Client = {
+      info: readClientInfo(meta[metaKeys.clientInfo]),
+      capabilities: isRecord(declared) ? declared : {},
+      logLevel: level ?? null,
+    }
+    if (message.method === 'subscriptions/listen') return this.#listen(message, asking, client)
+    return this.#run(message, headers, asking.access, this.#modern, client, null)
+  }
+
+  #listen(message: Request, asking: Asking, client: Client): Reply {
+    const call = { ...this.#callFor(asking.access, this.#modern.revision, client), params: message.params }
+    try {
+      const controller = new AbortController()
+      const messages = listen(this.#parts, this.#modern, message.id, call, asking, controller.signal)
+      return { kind: 'stream', messages, close: () => controller.abort() }
+    } catch (error) {
+      if (!(error instanceof McpFailure)) throw error
+      const failure = this.#modern.failure(message.method, error)
+      return 'result' in failure ? json(200, failure.result) : json(failure.status, rpcError(message.id, failure))
+    }
   }
 
   /** Clients of the reference expect an empty result where they name no version (decision 30). */
@@ -77,19 +143,22 @@ export class McpEndpoint {
     return version === undefined ? json(200, { jsonrpc: '2.0', id: null, result: {} }) : { kind: 'empty', status: 202 }
   }
 
-  async #modernRequest(message: Request, headers: McpHeaders, access: McpAccess): Promise<Reply> {
-    const refusal = judgeModern(message, headers)
-    if (refusal !== null) return json(refusal.status, rpcError(message.id, refusal))
-    const meta = metaOf(message.params)
-    const { [metaKeys.logLevel]: level, [metaKeys.capabilities]: declared } = meta
-    if (level !== undefined && !levels.includes(level as LogLevel)) {
-      return json(400, rpcError(message.id, { code: -32602, message: 'The log level is not known' }))
-    }
-    return this.#run(message, headers, access, this.#modern, {
-      info: readClientInfo(meta[metaKeys.clientInfo]),
-      capabilities: isRecord(declared) ? declared : {},
-      logLevel: level === undefined ? null : (level as LogLevel),
+  async #initialize({ id, params }: Request, access: McpAccess): Promise<Reply> {
+    const revision = asLegacy(params['protocolVersion']) ?? latestLegacy
+    const { server, instructions, sessions } = this.#parts
+    const info = readClientInfo(params['clientInfo'])
+    const declared = params['capabilities']
+    if (info !== null) await this.#parts.remember(access, info)
+    const body = rpcResult(id, {
+      protocolVersion: revision,
+      capabilities: capabilitiesFor(this.#parts, revision),
+      serverInfo: server,
+      ...(instructions === '' ? {} : { instructions }),
     })
+    // The oldest revision has another transport, and no sessions in this one.
+    if (!since(revision, '2025-03-26')) return json(200, body)
+    const session = await sessions.begin(access, revision, info, isRecord(declared) ? declared : {})
+    return { ...json(200, body), headers: { 'Mcp-Session-Id': session } }
   }
 
   async #legacyRequest(
@@ -97,37 +166,45 @@ export class McpEndpoint {
     headers: McpHeaders,
     access: McpAccess,
     revision: LegacyRevision,
+    session: Session | null,
   ): Promise<Reply> {
-    const codec = this.#legacy.get(revision) ?? this.#modern
-    const client = { info: access.remembered, capabilities: {}, logLevel: null }
-    switch (message.method) {
-      case 'initialize':
-        return json(200, rpcResult(message.id, this.#initialize(message.params)))
+    const { id, method, params } = message
+    const done = (): Reply => json(200, rpcResult(id, {}))
+    switch (method) {
       case 'ping':
-        return json(200, rpcResult(message.id, {}))
-      case 'logging/setLevel':
-        return levels.includes(message.params['level'] as LogLevel)
-          ? json(200, rpcResult(message.id, {}))
-          : json(200, rpcError(message.id, { code: -32602, message: 'The log level is not known' }))
+        return done()
+      case 'logging/setLevel': {
+        const { level } = params
+        if (!isLogLevel(level)) return json(200, rpcError(id, { code: -32602, message: 'The log level is not known' }))
+        if (session !== null) await this.#parts.sessions.setLogLevel(session, level)
+        return done()
+      }
       case 'resources/subscribe':
-      case 'resources/unsubscribe':
-        return json(200, rpcResult(message.id, {}))
-      case 'server/discover':
-        return json(200, rpcError(message.id, { code: -32601, message: 'The method is not known' }))
-      default:
-        return this.#run(message, headers, access, codec, client)
+      case 'resources/unsubscribe': {
+        const { uri } = params
+        if (typeof uri !== 'string' || uri.length > 2048) {
+          return json(200, rpcError(id, { code: -32602, message: 'The call names no resource' }))
+        }
+        if (session !== null && method === 'resources/subscribe') await this.#parts.sessions.subscribe(session, uri)
+        if (session !== null && method === 'resources/unsubscribe') await this.#parts.sessions.unsubscribe(session, uri)
+        return done()
+      }
+      default: {
+        const codec = this.#legacy.get(revision) ?? this.#modern
+        const client = {
+          info: session?.info ?? access.remembered,
+          capabilities: session?.capabilities ?? {},
+          logLevel: session?.logLevel ?? null,
+        }
+        return this.#run(message, headers, access, codec, client, session)
+      }
     }
   }
 
-  #initialize(params: Params): Params {
-    const wanted = asLegacy(params['protocolVersion'])
-    const { server, instructions } = this.#parts
-    return {
-      protocolVersion: wanted ?? latestLegacy,
-      capabilities: capabilitiesFor(this.#parts, wanted ?? latestLegacy),
-      serverInfo: server,
-      ...(instructions === '' ? {} : { instructions }),
-    }
+  /** Null where the client names none that could be ours; `gone` for one that is not (any more), or another client's. */
+  async #sessionOf({ session: id }: McpHeaders, access: McpAccess): Promise<Session | null | 'gone'> {
+    if (!McpSessions.isOurs(id)) return null
+    return (await this.#parts.sessions.find(id, access)) ?? 'gone'
   }
 
   async #run(
@@ -135,7 +212,8 @@ export class McpEndpoint {
     headers: McpHeaders,
     access: McpAccess,
     codec: Codec,
-    client: { info: ClientInfo | null; capabilities: Params; logLevel: LogLevel | null },
+    client: Client,
+    session: Session | null,
   ): Promise<Reply> {
     const outgoing = new Outgoing()
     const call: McpCallIn = {
@@ -146,20 +224,16 @@ export class McpEndpoint {
       client,
       sessionId: headers.session ?? null,
       header: headers.field,
-      channel: channelOf(message, codec.revision, client, outgoing),
+      channel: channelOf(message.params, codec.revision, client, outgoing, session, this.#parts.sessions),
     }
     const answered = this.#encoded(call, message.id, codec)
     const first = await outgoing.firstOf(answered)
     if (first !== 'message') return json(first.answer.status, first.answer.body)
-    return {
-      kind: 'stream',
-      messages: outgoing.messages(
-        answered.then(
-          ({ body }) => body,
-          () => rpcError(message.id, { code: -32603, message: 'Internal error' }),
-        ),
-      ),
-    }
+    const last = answered.then(
+      ({ body }) => body,
+      () => rpcError(message.id, { code: -32603, message: 'Internal error' }),
+    )
+    return { kind: 'stream', messages: outgoing.messages(last), close: () => outgoing.abort() }
   }
 
   /** @throws ServiceError as `answer`. */
@@ -177,10 +251,25 @@ export class McpEndpoint {
     return { status: 200, body: rpcResult(id, codec.result(call.method, result)) }
   }
 
+  /** A call in whose name lists are read for a stream. */
+  #callFor(access: McpAccess, revision: McpCallIn['revision'], client: Omit<Client, 'logLevel'>): McpCallIn {
+    const none = { info: client.info, capabilities: client.capabilities, logLevel: null }
+    return {
+      access,
+      revision,
+      method: '',
+      params: {},
+      client: none,
+      sessionId: null,
+      header: () => undefined,
+      channel: channelOf({}, revision, none, new Outgoing(), null, this.#parts.sessions),
+    }
+  }
+
   /** 2025-03-26 has to take them, later revisions know none; each entry is judged by itself. */
-  async #batch(entries: readonly (Message | Malformed)[], headers: McpHeaders, access: McpAccess): Promise<Reply> {
-    const revision = legacyRevisionOf(asLegacy(headers.version), null)
+  async #batch(entries: readonly (Message | Malformed)[], headers: McpHeaders, asking: Asking): Promise<Reply> {
     const isOld = headers.version === undefined || asLegacy(headers.version) !== null
+    const revision = legacyRevisionOf(asLegacy(headers.version), null)
     if (entries.length === 0 || entries.length > mostInBatch || !isOld || since(revision, '2025-06-18')) {
       return json(400, rpcError(undefined, { code: -32600, message: 'A body holds one message' }))
     }
@@ -193,7 +282,7 @@ export class McpEndpoint {
     if (isMixed) return json(400, rpcError(undefined, { code: -32600, message: 'A batch may not hold this message' }))
     const bodies: object[] = []
     for (const entry of entries) {
-      const reply = entry.kind === 'malformed' ? malformed(entry) : await this.#message(entry, headers, access)
+      const reply = entry.kind === 'malformed' ? malformed(entry) : await this.#message(entry, headers, asking)
       if (entry.kind === 'notification' || reply.kind === 'empty') continue
       if (reply.kind === 'json') bodies.push(reply.body)
       else for await (const message of reply.messages) bodies.push(message)
@@ -201,8 +290,6 @@ export class McpEndpoint {
     return bodies.length === 0 ? { kind: 'empty', status: 202 } : json(200, bodies)
   }
 }
-
-const mostInBatch = 50
 
 export function notJson(): Reply {
   return malformed({ kind: 'malformed', code: -32700, why: 'the body is not JSON' })
@@ -212,41 +299,12 @@ function malformed({ code, why, id }: Malformed): Reply {
   return json(400, rpcError(id, { code, message: `Invalid request: ${why}` }))
 }
 
+/** The client begins again with `initialize` (2025-11-25, "Session Management"). */
+function sessionGone(id: Id | undefined): Reply {
+  return json(404, rpcError(id, { code: -32600, message: 'The session has ended' }))
+}
+
 function capabilitiesFor(parts: McpParts, revision: LegacyRevision): object {
   const { completions, ...rest } = capabilities(parts)
   return since(revision, '2025-03-26') ? { ...rest, completions } : rest
-}
-
-function channelOf(
-  { params }: Request,
-  revision: Revision,
-  client: { readonly capabilities: Params; readonly logLevel: LogLevel | null },
-  outgoing: Outgoing,
-): Channel {
-  const token = metaOf(params)['progressToken']
-  let reached = Number.NEGATIVE_INFINITY
-  return {
-    signal: outgoing.signal,
-    progress(progress, total, message) {
-      // It has to grow; what does not is not told.
-      if (!isId(token) || progress <= reached) return
-      reached = progress
-      const said = message !== undefined && since(revision, '2025-03-26') ? { message } : {}
-      const of = total === undefined ? {} : { total }
-      outgoing.send(notification('notifications/progress', { progressToken: token, progress, ...of, ...said }))
-    },
-    log(level, data, logger) {
-      if (client.logLevel === null || levels.indexOf(level) < levels.indexOf(client.logLevel)) return
-      outgoing.send(notification('notifications/message', { level, data, ...(logger === undefined ? {} : { logger }) }))
-    },
-    async ask(questions: Readonly<Record<string, ClientQuestion>>) {
-      requireCapabilities(questions, client.capabilities)
-      throw new McpFailure('missing_capability', 'The client cannot be asked in this call')
-    },
-    background() {},
-  }
-}
-
-function notification(method: string, params: object): object {
-  return { jsonrpc: '2.0', method, params }
 }

@@ -1,12 +1,18 @@
 /** What the methods of the protocol are made with. */
+import type { ClientInfo } from '../app/mcp-declarations.ts'
+import type { McpAccess } from './call.ts'
 import type { Access } from '../operation/operations.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
+import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
+import type { Approvals } from './approvals.ts'
 import type { Catalogue } from './catalogue.ts'
+import type { McpSessions } from './sessions.ts'
+import type { McpTasks } from './tasks.ts'
 
 export interface McpParts {
   readonly catalogue: Catalogue
@@ -17,6 +23,12 @@ export interface McpParts {
   readonly keyRing: KeyRing
   readonly server: { readonly name: string; readonly version: string }
   readonly instructions: string
+  readonly live: Live
+  readonly sessions: McpSessions
+  readonly tasks: McpTasks
+  readonly approvals: Approvals
+  /** Notes in the relationship what the client says of itself. */
+  readonly remember: (access: McpAccess, info: ClientInfo) => Promise<void>
   readonly log: Log
   readonly now: () => number
 }

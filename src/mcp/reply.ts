@@ -1,10 +1,15 @@
 /** What goes back over HTTP, before it is text. */
 export type Reply =
-  | { readonly kind: 'json'; readonly status: number; readonly body: object }
+  | {
+      readonly kind: 'json'
+      readonly status: number
+      readonly body: object
+      readonly headers?: Readonly<Record<string, string>>
+    }
   /** Accepted, and nothing to say. */
   | { readonly kind: 'empty'; readonly status: 202 }
   /** Each message one event of a text/event-stream. */
-  | { readonly kind: 'stream'; readonly messages: AsyncGenerator<object> }
+  | { readonly kind: 'stream'; readonly messages: AsyncGenerator<object>; readonly close: () => void }
 
 export function rpcResult(id: string | number, result: object): object {
   return { jsonrpc: '2.0', id, result }
@@ -21,6 +26,6 @@ export function rpcError(
   }
 }
 
-export function json(status: number, body: object): Reply {
+export function json(status: number, body: object): Reply & { kind: 'json' } {
   return { kind: 'json', status, body }
 }

@@ -13,7 +13,7 @@ import type { McpParts } from './mcp-parts.ts'
 import { isRecord } from './message.ts'
 import { complete, type Result } from './result.ts'
 import { withoutSecrets } from './tool-result.ts'
-import { handsOf } from './tools.ts'
+import { handsOf } from './hands.ts'
 
 const listTtlMs = 5_000
 const propertiesUri = 'actingweb://properties/'

@@ -3,11 +3,11 @@
  * and the client sends it again with the answers. What was answered before travels in `requestState`, sealed for this
  * caller, this method and these parameters, so that nobody else and no other call can use it.
  */
-import { createHash } from 'node:crypto'
 import type { ClientQuestion } from '../app/mcp-declarations.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { McpCallIn } from './call.ts'
+import { digestOf } from './canonical.ts'
 import { McpFailure } from './failure.ts'
 import { isRecord, type Params } from './message.ts'
 import type { InputRequired } from './result.ts'
@@ -85,8 +85,8 @@ export class RoundTrip {
   #binding(): readonly string[] {
     const { access, method, params } = this.#call
     const { inputResponses: _answers, requestState: _state, _meta, ...rest } = params
-    const digest = createHash('sha256').update(canonical(rest)).digest('base64url')
-    return [access.actor.id, 'mcp.request_state', access.caller.peerId, access.caller.clientId, method, digest]
+    const { peerId, clientId } = access.caller
+    return [access.actor.id, 'mcp.request_state', peerId, clientId, method, digestOf(rest)]
   }
 }
 
@@ -94,6 +94,9 @@ export function requestOf(question: ClientQuestion): { method: string; params: o
   if ('elicit' in question) {
     const { message, schema } = question.elicit
     return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } }
+  }
+  if ('open' in question) {
+    return { method: 'elicitation/create', params: { mode: 'url', ...question.open } }
   }
   if ('sample' in question) return { method: 'sampling/createMessage', params: question.sample }
   return { method: 'roots/list', params: {} }
@@ -108,6 +111,8 @@ export function requireCapabilities(questions: Readonly<Record<string, ClientQue
       // An empty object means forms.
       const takesForms = isRecord(elicitation) && (Object.keys(elicitation).length === 0 || 'form' in elicitation)
       if (!takesForms) missing['elicitation'] = { form: {} }
+    } else if ('open' in question) {
+      if (!opensAddresses(declared)) missing['elicitation'] = { url: {} }
     } else if ('sample' in question) {
       if (!isRecord(declared['sampling'])) missing['sampling'] = {}
     } else if (!isRecord(declared['roots'])) {
@@ -120,12 +125,18 @@ export function requireCapabilities(questions: Readonly<Record<string, ClientQue
   })
 }
 
+export function opensAddresses(declared: Params): boolean {
+  const elicitation = declared['elicitation']
+  return isRecord(elicitation) && isRecord(elicitation['url'])
+}
+
 function isAnswer(question: ClientQuestion, answer: unknown): boolean {
   if (!isRecord(answer)) return false
   if ('elicit' in question) {
     if (answer['action'] === 'decline' || answer['action'] === 'cancel') return true
     return answer['action'] === 'accept' && fits(question.elicit.schema, answer['content'])
   }
+  if ('open' in question) return typeof answer['action'] === 'string'
   if ('sample' in question) return isRecord(answer['content']) || Array.isArray(answer['content'])
   return Array.isArray(answer['roots'])
 }
@@ -174,12 +185,4 @@ function choicesOf(property: Params): readonly unknown[] | null {
 
 function within(value: number, least: unknown, most: unknown): boolean {
   return (typeof least !== 'number' || value >= least) && (typeof most !== 'number' || value <= most)
-}
-
-/** One text for equal values, whatever the order of their members. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
-  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`
 }

@@ -7,7 +7,10 @@ import { completion } from './completion.ts'
 import { getPrompt, listPrompts } from './prompts.ts'
 import { listResources, listTemplates, readResource } from './resources.ts'
 import type { McpParts } from './mcp-parts.ts'
-import { callTool, listTools } from './tools.ts'
+import { requireTasks } from './background.ts'
+import { tasksExtension } from './tasks.ts'
+import { callTool, takeUp } from './tool-call.ts'
+import { listTools } from './tools.ts'
 import { modernRevision, supportedRevisions } from './revisions.ts'
 import { toServiceError } from './service-error.ts'
 
@@ -16,17 +19,8 @@ type Method = (parts: McpParts, call: McpCallIn) => Promise<Result> | Result
 /** Lists may change with the application's rules at any moment, so they are kept briefly and for one caller. */
 const discoverTtlMs = 60_000
 
-/** Those that every revision has, but for `server/discover`. */
+/** Those that every revision has. */
 const methods: Readonly<Record<string, Method>> = {
-  'server/discover': (parts) =>
-    complete(
-      {
-        supportedVersions: supportedRevisions,
-        capabilities: capabilities(parts),
-        ...(parts.instructions === '' ? {} : { instructions: parts.instructions }),
-      },
-      discoverTtlMs,
-    ),
   'tools/list': listTools,
   'tools/call': callTool,
   'prompts/list': listPrompts,
@@ -35,6 +29,37 @@ const methods: Readonly<Record<string, Method>> = {
   'resources/templates/list': listTemplates,
   'resources/read': readResource,
   'completion/complete': completion,
+}
+
+/** Those of the modern revision alone. */
+const modernMethods: Readonly<Record<string, Method>> = {
+  'server/discover': (parts) =>
+    complete(
+      {
+        supportedVersions: supportedRevisions,
+        capabilities: { ...capabilities(parts), extensions: { [tasksExtension]: {} } },
+        ...(parts.instructions === '' ? {} : { instructions: parts.instructions }),
+      },
+      discoverTtlMs,
+    ),
+  'tasks/get': async (parts, call) => {
+    requireTasks(call)
+    return complete(
+      await parts.tasks.get(call.access, call.params['taskId'], (tool, args, running) =>
+        takeUp(parts, call, tool, args, running),
+      ),
+    )
+  },
+  'tasks/update': async (parts, call) => {
+    requireTasks(call)
+    await parts.tasks.update(call.access, call.params['taskId'], call.params['inputResponses'])
+    return complete({})
+  },
+  'tasks/cancel': async (parts, call) => {
+    requireTasks(call)
+    await parts.tasks.cancel(call.access, call.params['taskId'])
+    return complete({})
+  },
 }
 
 /** Those whose answer may be a question. */
@@ -55,7 +80,7 @@ export function capabilities({ catalogue }: McpParts): Record<string, object> {
  * @throws McpFailure; ServiceError `store_unavailable`, `shutting_down`, `too_many_requests`, which are answered by status.
  */
 export async function answer(parts: McpParts, call: McpCallIn): Promise<Result> {
-  const method = Object.hasOwn(methods, call.method) ? methods[call.method] : undefined
+  const method = methodOf(call)
   if (method === undefined) throw new McpFailure('unknown_method', 'The method is not known')
   const asks = call.revision === modernRevision && mayAsk.has(call.method)
   try {
@@ -63,6 +88,11 @@ export async function answer(parts: McpParts, call: McpCallIn): Promise<Result> 
   } catch (error) {
     throw error instanceof McpFailure ? error : toServiceError(error)
   }
+}
+
+function methodOf({ method, revision }: McpCallIn): Method | undefined {
+  if (revision === modernRevision && Object.hasOwn(modernMethods, method)) return modernMethods[method]
+  return Object.hasOwn(methods, method) ? methods[method] : undefined
 }
 
 async function inRounds(parts: McpParts, call: McpCallIn, method: Method): Promise<Result> {

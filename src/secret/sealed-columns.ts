@@ -36,6 +36,21 @@ export const serviceTokens = {
   key: ['actor_id', 'service'],
   column: 'tokens',
 } as const satisfies SealedColumn
+export const taskCall = {
+  table: 'mcp_task',
+  key: ['actor_id', 'task_id'],
+  column: 'call',
+} as const satisfies SealedColumn
+export const taskOutcome = {
+  table: 'mcp_task',
+  key: ['actor_id', 'task_id'],
+  column: 'outcome',
+} as const satisfies SealedColumn
+export const approvalArguments = {
+  table: 'approval',
+  key: ['actor_id', 'approval_id'],
+  column: 'arguments',
+} as const satisfies SealedColumn
 
 /** What a change of keys seals anew. A column that is missing here becomes unreadable when its old key is removed. */
 export const sealedColumns: readonly SealedColumn[] = [
@@ -47,6 +62,9 @@ export const sealedColumns: readonly SealedColumn[] = [
   accountTokens,
   oneTimeData,
   serviceTokens,
+  taskCall,
+  taskOutcome,
+  approvalArguments,
 ]
 
 /** The binding of one value: its actor, its field, then the rest of its key. */

@@ -1,6 +1,7 @@
 /** What the official conformance suite expects to find: its tools, prompts and resources, declared as any application would. */
 import type { App } from '../../src/troupe.ts'
 import type { FormQuestion, McpCall } from '../../src/app/mcp-declarations.ts'
+import { McpFailure } from '../../src/mcp/failure.ts'
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
@@ -35,6 +36,7 @@ export function declareFixtures(app: App): void {
   })
   declareTools(app)
   declareQuestions(app)
+  declareTasks(app)
   declarePrompts(app)
   declareResources(app)
 }
@@ -282,6 +284,83 @@ function declareQuestions(app: App): void {
     const content = answer.action === 'accept' ? answer.content : {}
     return `Elicitation completed: action=${answer.action}, content=${JSON.stringify(content)}`
   })
+}
+
+function declareTasks(app: App): void {
+  const named = { type: 'object', properties: { name: { type: 'string' } } }
+  app.action('greet', { description: 'Greets', inputSchema: named, mcp: true }, async ({ input }) => {
+    const { name } = input as { name: string }
+    return { content: [text(`Hello, ${name}!`)] }
+  })
+  app.action(
+    'slow_compute',
+    {
+      description: 'Takes its time',
+      inputSchema: { type: 'object', properties: { seconds: { type: 'number' }, label: { type: 'string' } } },
+      mcp: true,
+    },
+    async ({ input, mcp }) => {
+      const { seconds = 1, label = '' } = input as { seconds?: number; label?: string }
+      const { background, signal } = handsOf(mcp)
+      background()
+      const until = Date.now() + seconds * 1000
+      while (Date.now() < until && !signal.aborted) await pause(50)
+      return { content: [text(`Computed ${label} in ${seconds} s`)] }
+    },
+  )
+  app.action('failing_job', { description: 'Fails after a while', mcp: { task: 'required' } }, async ({ mcp }) => {
+    handsOf(mcp).background()
+    await pause(1000)
+    return { content: [text('The job failed')], isError: true }
+  })
+  app.action('protocol_error_job', { description: 'Breaks', mcp: true }, async ({ mcp }) => {
+    handsOf(mcp).background()
+    await pause(300)
+    throw new McpFailure('internal', 'The job broke')
+  })
+  app.action(
+    'confirm_delete',
+    {
+      description: 'Asks before it deletes',
+      inputSchema: { type: 'object', properties: { filename: { type: 'string' } } },
+      mcp: true,
+    },
+    async ({ input, mcp }) => {
+      const { filename } = input as { filename: string }
+      const hands = handsOf(mcp)
+      hands.background()
+      const answer = await hands.elicit('confirm', form(`Delete ${filename}?`, { confirm: { type: 'boolean' } }))
+      return { content: [text(answer.action === 'accept' ? `Deleted ${filename}` : `Kept ${filename}`)] }
+    },
+  )
+  app.action('multi_input', { description: 'Asks two things at once', mcp: true }, async ({ mcp }) => {
+    const hands = handsOf(mcp)
+    hands.background()
+    const answers = await hands.ask({
+      name: { elicit: form('Your name?', { name: { type: 'string' } }) },
+      confirm: { elicit: form('Sure?', { confirm: { type: 'boolean' } }) },
+    })
+    return { content: [text(JSON.stringify(answers))] }
+  })
+  app.action('test_tool_with_task', { description: 'Asks, and then takes its time', mcp: true }, async ({ mcp }) => {
+    const hands = handsOf(mcp)
+    const answer = await hands.elicit('user_name', form('Your name?', { name: { type: 'string' } }))
+    hands.background()
+    await pause(300)
+    return { content: [text(`Done, ${answer.action === 'accept' ? String(answer.content['name']) : 'nobody'}`)] }
+  })
+  app.action('test_trigger_tool_change', { description: 'Says that tools changed', mcp: true }, async ({ actor }) => {
+    await actor.announce('tools')
+    return 'done'
+  })
+  app.action(
+    'test_trigger_prompt_change',
+    { description: 'Says that prompts changed', mcp: true },
+    async ({ actor }) => {
+      await actor.announce('prompts')
+      return 'done'
+    },
+  )
 }
 
 function declarePrompts(app: App): void {

@@ -45,6 +45,7 @@ const costs: Readonly<Record<string, Cost>> = {
   bot: { statements: 0, rules: 0 },
   mcpMessage: { statements: 0, rules: 0 },
   mcpInfo: { statements: 0, rules: 0 },
+  endMcpSession: { statements: 0, rules: 0 },
   mcpInfoPage: { statements: 0, rules: 0 },
   getSession: { statements: 0, rules: 0 },
   getSpaSession: { statements: 0, rules: 0 },

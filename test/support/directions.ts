@@ -42,7 +42,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(domain.map((room) => [room, domainMay])),
   ui: [...foundation, ...domain],
   http: [...foundation, ...domain, 'ui', 'mcp'],
-  mcp: [...foundation, ...domain],
+  // Sessions and tasks of the protocol are kept; nobody else has a use for them.
+  mcp: [...foundation, ...domain, 'store port'],
   // The release's number, read from the package.
   release: [],
   service: [...domainMay, 'release', 'store', 'store/sqlite', 'store/postgres', 'http', 'ui', 'mcp'],

@@ -57,6 +57,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   bot: { path: '/bot', body: { text: 'hello' }, status: 404 },
   mcpMessage: { path: '/mcp', body: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, status: 401 },
   mcpInfo: { path: '/mcp', status: 200 },
+  endMcpSession: { path: '/mcp', status: 401 },
   mcpInfoPage: { path: '/mcp/info', status: 200 },
   getSession: { path: '/oauth/session', status: 200 },
   getSpaSession: { path: '/oauth/spa/session', status: 200 },

@@ -1,11 +1,10 @@
 /** `/mcp`: the address of AI clients, for both eras of the protocol. */
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { ServiceError } from '../../errors.ts'
-import type { McpAccess } from '../../mcp/call.ts'
-import { type McpHeaders, notJson } from '../../mcp/endpoint.ts'
+import { type Asking, type McpHeaders, notJson } from '../../mcp/endpoint.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import { supportedRevisions } from '../../mcp/revisions.ts'
-import { type Answer, json } from '../answer.ts'
+import { type Answer, json, noContent } from '../answer.ts'
 import { readJson } from '../body.ts'
 import type { Exchange, Route } from '../route.ts'
 import { anyValue, errorResponses } from '../schemas.ts'
@@ -40,9 +39,19 @@ export const mcpRoutes: readonly Route[] = [
     method: 'GET',
     path: '/mcp',
     access: 'service',
-    summary: 'Name, versions and where to authorize',
-    responses: { 200: { text: 'The information', schema: anyValue }, ...errorResponses(405) },
+    summary: 'Name, versions and where to authorize; for a session that asks for text/event-stream, what changes',
+    responses: { 200: { text: 'The information', schema: anyValue }, ...errorResponses(404, 405), ...refusals },
     handler: get,
+  },
+  {
+    id: 'endMcpSession',
+    method: 'DELETE',
+    path: '/mcp',
+    access: 'service',
+    takesForeignPosts: true,
+    summary: 'Ends the session of an AI client (revisions with a handshake)',
+    responses: { 204: { text: 'It ended' }, ...errorResponses(404), ...refusals },
+    handler: end,
   },
   {
     id: 'mcpInfoPage',
@@ -58,13 +67,13 @@ export const mcpRoutes: readonly Route[] = [
 async function post(exchange: Exchange): Promise<Answer> {
   const { request, parts } = exchange
   refuseForeignOrigin(exchange)
-  const access = await accessOf(exchange)
-  if (access === null) return challenge(parts)
+  const asking = await askingOf(exchange)
+  if (asking === null) return challenge(parts)
   const text = await readJson(request, parts.config).catch((error: unknown) => {
     if (error instanceof ServiceError && error.code === 'invalid_json') return null
     throw error
   })
-  return toAnswer(text === null ? notJson() : await parts.mcp.post(text, headersOf(exchange), access))
+  return toAnswer(text === null ? notJson() : await parts.mcp.post(text, headersOf(exchange), asking))
 }
 
 /** DNS rebinding: a page of another site, or one that pretends to be ours, never gets to the protocol. */
@@ -75,18 +84,19 @@ function refuseForeignOrigin({ request, parts }: Exchange): void {
   throw new ServiceError('forbidden', 'Cannot take a message from a page of this origin')
 }
 
-async function accessOf({ request, parts }: Exchange): Promise<McpAccess | null> {
+async function askingOf({ request, parts }: Exchange): Promise<Asking | null> {
   const [, token] = /^bearer +([^ ]+) *$/i.exec(request.header('authorization') ?? '') ?? []
   if (token === undefined || request.hasRepeated('authorization')) return null
-  const access = await parts.clientAccess(token)
-  if (access === null || !isForUs(access, parts)) return null
-  const { client_name: name, client_version: version } = access.facts ?? {}
-  return {
-    actor: access.actor,
-    caller: access.caller,
-    token: { scope: access.scope, audience: access.audience, expiresAt: access.expiresAt },
+  const found = await parts.clientAccess(token)
+  if (found === null || !isForUs(found, parts)) return null
+  const { client_name: name, client_version: version } = found.facts ?? {}
+  const access = {
+    actor: found.actor,
+    caller: found.caller,
+    token: { scope: found.scope, audience: found.audience, expiresAt: found.expiresAt },
     remembered: name === undefined ? null : { name, ...(version === undefined ? {} : { version }) },
   }
+  return { access, isGood: async () => (await parts.clientAccess(token)) !== null }
 }
 
 /** RFC 8707: a token that was asked for with a resource is good there alone. */
@@ -126,7 +136,7 @@ function headersOf({ request }: Exchange): McpHeaders {
 function toAnswer(reply: Reply): Answer {
   switch (reply.kind) {
     case 'json':
-      return json(reply.status, reply.body)
+      return json(reply.status, reply.body, reply.headers)
     case 'empty':
       return { status: 202, headers: {}, body: null }
     case 'stream':
@@ -135,6 +145,7 @@ function toAnswer(reply: Reply): Answer {
         headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' },
         body: null,
         stream: events(reply.messages),
+        onClose: reply.close,
       }
     default:
       return reply satisfies never
@@ -146,15 +157,30 @@ async function* events(messages: AsyncGenerator<object>): AsyncGenerator<string>
   for await (const each of messages) yield `data: ${JSON.stringify(each)}\n\n`
 }
 
-/** A client that only listens belongs to revisions with a stream of their own; everybody else is told where things are. */
-function get({ request, parts }: Exchange): Answer {
-  const accept = request.header('accept') ?? ''
-  if (accept.split(',').every((type) => type.trim().split(';')[0] === 'text/event-stream')) {
-    throw new ServiceError('method_not_allowed', 'There is no stream to listen to here', {
-      headers: { Allow: 'GET, HEAD, POST' },
-    })
-  }
-  return json(200, information(parts))
+/** A client that only listens has to have a session; everybody else is told where things are. */
+async function get(exchange: Exchange): Promise<Answer> {
+  const { request, parts } = exchange
+  if (!listensOnly(request.header('accept'))) return json(200, information(parts))
+  refuseForeignOrigin(exchange)
+  const asking = await askingOf(exchange)
+  if (asking === null) return challenge(parts)
+  const reply = await parts.mcp.events(headersOf(exchange), asking)
+  if (reply !== null) return toAnswer(reply)
+  throw new ServiceError('method_not_allowed', 'There is no stream to listen to without a session', {
+    headers: { Allow: 'DELETE, GET, HEAD, POST' },
+  })
+}
+
+function listensOnly(accept: string | undefined): boolean {
+  return accept?.split(',').every((type) => type.trim().split(';')[0] === 'text/event-stream') === true
+}
+
+async function end(exchange: Exchange): Promise<Answer> {
+  refuseForeignOrigin(exchange)
+  const asking = await askingOf(exchange)
+  if (asking === null) return challenge(exchange.parts)
+  if (await exchange.parts.mcp.endSession(headersOf(exchange), asking.access)) return noContent()
+  throw new ServiceError('not_found', 'There is no such session')
 }
 
 function information({ baseUrl, identity }: Exchange['parts']): object {

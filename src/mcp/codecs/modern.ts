@@ -1,5 +1,5 @@
 /** 2026-07-28. */
-import type { FailureKind } from '../failure.ts'
+import type { FailureKind, McpFailure } from '../failure.ts'
 import { metaKeys } from '../era.ts'
 import { isRecord, type Params } from '../message.ts'
 import type { Result } from '../result.ts'
@@ -21,6 +21,11 @@ const failures: Readonly<Record<FailureKind, readonly [status: number, code: num
   url_elicitation: [200, -32603],
   headers_differ: [400, -32020],
   internal: [200, -32603],
+}
+
+/** Of a task that failed. */
+export function modernError({ kind, message }: McpFailure): { code: number; message: string } {
+  return { code: failures[kind][1], message }
 }
 
 export function modernCodec(server: { readonly name: string; readonly version: string }): Codec {

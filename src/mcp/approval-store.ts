@@ -1,0 +1,114 @@
+/** The SQL of calls that wait for the owner. Times are Unix milliseconds. */
+import type { Sealed } from '../secret/sealed.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+
+export type ApprovalState = 'waiting' | 'approved' | 'denied' | 'used'
+
+export interface ApprovalRow {
+  readonly actorId: string
+  readonly approvalId: string
+  readonly peerId: string
+  readonly clientId: string
+  readonly tool: string
+  readonly digest: string
+  readonly arguments: Sealed
+  readonly state: ApprovalState
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+const columns = `actor_id AS "actorId", approval_id AS "approvalId", peer_id AS "peerId", client_id AS "clientId", tool,
+  digest, arguments, state, created_at AS "createdAt", expires_at AS "expiresAt"`
+
+export async function insertApproval(tx: Transaction, row: ApprovalRow): Promise<void> {
+  await tx.run(
+    `INSERT INTO approval (actor_id, approval_id, peer_id, client_id, tool, digest, arguments, state, created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    row.actorId,
+    row.approvalId,
+    row.peerId,
+    row.clientId,
+    row.tool,
+    row.digest,
+    row.arguments,
+    row.state,
+    row.createdAt,
+    row.expiresAt,
+  )
+}
+
+/** The last one for this very call, used ones left out. */
+export async function findApprovalFor(
+  q: Queries,
+  key: Pick<ApprovalRow, 'actorId' | 'peerId' | 'clientId' | 'digest'>,
+  now: number,
+): Promise<ApprovalRow | null> {
+  const row = await q.get<ApprovalRow>(
+    `SELECT ${columns} FROM approval
+     WHERE actor_id = $1 AND peer_id = $2 AND client_id = $3 AND digest = $4 AND state <> 'used' AND expires_at > $5
+     ORDER BY created_at DESC, approval_id LIMIT 1`,
+    key.actorId,
+    key.peerId,
+    key.clientId,
+    key.digest,
+    now,
+  )
+  return row ?? null
+}
+
+export async function findApproval(q: Queries, actorId: string, approvalId: string): Promise<ApprovalRow | null> {
+  const row = await q.get<ApprovalRow>(
+    `SELECT ${columns} FROM approval WHERE actor_id = $1 AND approval_id = $2`,
+    actorId,
+    approvalId,
+  )
+  return row ?? null
+}
+
+/** Those that wait, the newest first. */
+export async function findWaiting(q: Queries, actorId: string, now: number, limit: number): Promise<ApprovalRow[]> {
+  return q.all<ApprovalRow>(
+    `SELECT ${columns} FROM approval WHERE actor_id = $1 AND state = 'waiting' AND expires_at > $2
+     ORDER BY created_at DESC, approval_id LIMIT $3`,
+    actorId,
+    now,
+    limit,
+  )
+}
+
+/** The one statement that moves an approval on; false when it stood elsewhere. */
+export async function moveApproval(
+  tx: Transaction,
+  actorId: string,
+  approvalId: string,
+  from: ApprovalState,
+  to: ApprovalState,
+  now: number,
+  until: number,
+): Promise<boolean> {
+  const moved = await tx.run(
+    `UPDATE approval SET state = $4, expires_at = $6
+     WHERE actor_id = $1 AND approval_id = $2 AND state = $3 AND expires_at > $5`,
+    actorId,
+    approvalId,
+    from,
+    to,
+    now,
+    until,
+  )
+  return moved === 1
+}
+
+export async function countWaiting(q: Queries, actorId: string, peerId: string, now: number): Promise<number> {
+  const row = await q.get<{ waiting: number }>(
+    `SELECT COUNT(*) AS waiting FROM approval WHERE actor_id = $1 AND peer_id = $2 AND state = 'waiting' AND expires_at > $3`,
+    actorId,
+    peerId,
+    now,
+  )
+  return row?.waiting ?? 0
+}
+
+export async function deleteExpiredApprovals(tx: Transaction, now: number): Promise<void> {
+  await tx.run('DELETE FROM approval WHERE expires_at < $1', now)
+}

@@ -1,0 +1,92 @@
+/** Calls whose work goes on behind their answer: from `mcp.background()` on, the client follows a task. */
+import { ServiceError } from '../errors.ts'
+import type { Channel, McpCallIn } from './call.ts'
+import type { Tool } from './catalogue.ts'
+import { modernError } from './codecs/modern.ts'
+import { McpFailure } from './failure.ts'
+import type { McpParts } from './mcp-parts.ts'
+import { isRecord, type Params } from './message.ts'
+import { complete, type Result } from './result.ts'
+import { modernRevision } from './revisions.ts'
+import { type RunningTask, tasksExtension } from './tasks.ts'
+import type { CallResult } from './tool-result.ts'
+
+type Work = (channel: Channel) => Promise<CallResult>
+
+export async function behind(parts: McpParts, call: McpCallIn, tool: Tool, args: Params, work: Work): Promise<Result> {
+  if (!takesTasks(call)) {
+    if (tool.declaration.task === 'required' && call.revision === modernRevision) requireTasks(call)
+    return complete({ ...(await work(call.channel)) })
+  }
+  const begun = Promise.withResolvers<RunningTask>()
+  let task: Promise<RunningTask> | null = null
+  // Until the work goes behind, the client ends it by going away; after that, only by cancelling the task.
+  const controller = new AbortController()
+  call.channel.signal.addEventListener('abort', () => {
+    if (task === null) controller.abort()
+  })
+  const done = work({
+    signal: controller.signal,
+    progress: (...told) => {
+      if (task === null) call.channel.progress(...told)
+    },
+    log: (...told) => {
+      if (task === null) call.channel.log(...told)
+    },
+    ask: async (questions) => (task === null ? call.channel.ask(questions) : (await task).ask(questions)),
+    background: () => {
+      if (task !== null) return
+      task = parts.tasks.begin(call.access, tool.name, args)
+      task.then((running) => {
+        running.signal.addEventListener('abort', () => controller.abort())
+        begun.resolve(running)
+      }, begun.reject)
+    },
+  })
+  const ended = done.then((result) => ({ result }))
+  const first = await Promise.race([ended, begun.promise.then((running) => ({ running }))])
+  if ('running' in first) {
+    void settle(parts, tool, first.running, done)
+    return { kind: 'task', body: first.running.view }
+  }
+  if (task === null) return complete({ ...first.result })
+  const running = await begun.promise
+  await settle(parts, tool, running, done)
+  return { kind: 'task', body: running.view }
+}
+
+/** What became of the work is kept; a failure to keep it leaves the task to whoever finds it dead. */
+export async function settle(
+  parts: McpParts,
+  tool: Tool,
+  running: RunningTask,
+  done: Promise<CallResult>,
+): Promise<void> {
+  const outcome = await done.then(
+    (result) => ({ result }),
+    (error: unknown) => {
+      if (error instanceof McpFailure) return { error: modernError(error) }
+      const message = error instanceof ServiceError && error.status < 500 ? error.message : 'Internal error'
+      if (!running.signal.aborted) parts.log.error({ error, tool: tool.name }, 'A task failed')
+      return { error: { code: -32603, message } }
+    },
+  )
+  try {
+    await running.finish(outcome)
+  } catch (error) {
+    parts.log.error({ error, tool: tool.name }, 'What became of a task could not be kept')
+  }
+}
+
+export function takesTasks({ revision, client }: McpCallIn): boolean {
+  const { extensions } = client.capabilities
+  return revision === modernRevision && isRecord(extensions) && isRecord(extensions[tasksExtension])
+}
+
+/** @throws McpFailure `missing_capability` */
+export function requireTasks(call: McpCallIn): void {
+  if (takesTasks(call)) return
+  throw new McpFailure('missing_capability', 'The client has to take tasks for this', {
+    requiredCapabilities: { extensions: { [tasksExtension]: {} } },
+  })
+}
