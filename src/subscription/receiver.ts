@@ -55,8 +55,8 @@ export interface ReceiverParts {
 /** One number with what it brought. */
 type Item = Kept & { readonly sequence: number }
 
-/** What was known when a whole was asked for. */
-type Seen = Pick<OutboundSubscription, 'gapDueAt'> & { readonly sequence: number | null }
+/** What was known when a whole was asked for, and the secret it was asked with. */
+type Seen = Pick<OutboundSubscription, 'gapDueAt'> & Pick<Trust, 'secretHash'> & { readonly sequence: number | null }
 
 /** A subscription in its actor's turn. */
 interface Locked {
@@ -203,7 +203,8 @@ export class Receiver {
       await this.#fetchSoon(key, true)
       throw unavailable(whole.reason)
     }
-    if (await this.replace(key, whole, { ...subscription, sequence: null })) return
+    const { gapDueAt } = subscription
+    if (await this.replace(key, whole, { sequence: null, gapDueAt, secretHash: trust.secretHash })) return
     throw unavailable('everything was to be fetched anew meanwhile')
   }
 
@@ -211,8 +212,7 @@ export class Receiver {
    * Puts a whole into the place of what there is, and what waited for it after that.
    *
    * @param seen the subscription when the whole was asked for; without a number whatever was applied since gives way.
-   * @returns false when something was applied since, or a newer whole was asked for: that of a relationship made anew, or
-   *   of rights that changed.
+   * @returns false when something was applied since, or the relationship was made anew, or a newer whole was asked for.
    */
   async replace(key: OutboundKey, whole: Extract<Whole, { kind: 'whole' }>, seen: Seen): Promise<boolean> {
     const { store, now, policy } = this.#parts
@@ -222,6 +222,8 @@ export class Receiver {
       if (locked === null) throw noSubscription()
       if (seen.sequence !== null && locked.state.sequence !== seen.sequence) return null
       if (locked.subscription.resyncPending && locked.subscription.gapDueAt !== seen.gapDueAt) return null
+      // With an older secret everything is refused, which looks as if there were nothing.
+      if ((await findTrust(tx, key.actorId, key.peerId))?.secretHash !== seen.secretHash) return null
       const verdict = judgeResync(locked.state, sequence, now(), policy)
       const { subscription, state, isStored } = locked
       const own = new Map([...fetched, ...[...locked.keptByOthers].map((name) => [name, { kind: 'kept' }] as const)])

@@ -543,6 +543,28 @@ forEachService((start) => {
       await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}', 1000)
     })
 
+    it('PEER-05 I4 takes nothing away when it was refused with the secret before the last', async () => {
+      const { service, actor, peer, peers, clock } = await world({}, { peerId: 'b1' })
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
+      peers.answers.set(`GET /trust/friend/${actor.id}`, { body: { verification_token: 'shown' } })
+      const isThere = async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}'
+      peers.answers.set('GET /properties', async () => {
+        peers.answers.set('GET /properties', { body: { mood: 'seen' } })
+        const renewed = await service.request(`/${actor.id}/trust/friend`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ baseuri: peers.baseuri, id: 'b1', secret: 'a'.repeat(40), verify: 'shown' }),
+        })
+        assert.ok(renewed.ok, String(renewed.status))
+        // Another one fetches with the new secret, and is done first.
+        await until(clock, isThere)
+        return { status: 403 }
+      })
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.sync('b1', 'sub1')
+      assert.ok(await isThere())
+    })
+
     it('SUB-11 I4 fetches the whole when what was polled shows that the copy differs', async () => {
       const { service, actor, peer, peers, clock } = await world()
       const append = { list: 'todo', operation: 'append', index: 2, item: 'c', length: 3 }
