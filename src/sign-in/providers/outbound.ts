@@ -133,7 +133,7 @@ async function createAgent(): Promise<Agent> {
   // The time of an exchange is limited as a whole. Idle connections are short-lived: what is sent while the other side
   // closes one is lost, and a code can be sent only once.
   return new Agent({
-    connections: 8,
+    connections: 64,
     keepAliveTimeout: 1500,
     keepAliveMaxTimeout: 10_000,
     headersTimeout: 0,
