@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { Workplace } from '../support/program.ts'
+
+const example = join(dirname(dirname(import.meta.dirname)), 'examples', 'spa', 'app.ts')
+
+const place = new Workplace()
+let url = ''
+const opened: WatchedPage[] = []
+
+before(async () => {
+  const program = place.start(['dev', example], { env: { PORT: '0' } })
+  url = (await program.prints(/is ready at (http:\/\/localhost:\d+)/))[1] ?? ''
+})
+after(() => place.remove())
+afterEach(async () => {
+  for (const page of opened.splice(0)) await closePage(page)
+})
+
+async function open(path: string): Promise<WatchedPage> {
+  const page = await openPage({ bypassCSP: false })
+  opened.push(page)
+  await page.goto(url + path)
+  return page
+}
+
+/** Signed in as the person with this address, at the application. */
+async function signedIn(email: string): Promise<WatchedPage> {
+  const page = await open('/login')
+  await page.getByRole('button', { name: 'Continue with local sign-in' }).click()
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.waitForURL(/\/app$/)
+  return page
+}
+
+const add = async (page: WatchedPage, text: string): Promise<void> => {
+  await page.getByLabel('What is to be done?').fill(text)
+  await page.getByRole('button', { name: 'Add' }).click()
+  await page.getByRole('status').getByText('Added.').waitFor()
+}
+const tasks = (page: WatchedPage): Promise<string[]> => page.locator('#tasks span').allTextContents()
+
+describe('the example of a single-page application', () => {
+  it('R-WEB-04 R-OC-16 signs a person in at the provider, comes back to /<actor>/app and works with the actor', async () => {
+    const page = await signedIn('ada@example.com')
+    assert.match(new URL(page.url()).pathname, /^\/[0-9a-f]{32}\/app$/)
+    assert.equal(new URL(page.url()).search, '')
+    await add(page, 'Write the first program')
+    await add(page, '<b>Tea</b>')
+    await page.getByText('<b>Tea</b>').waitFor()
+    assert.deepEqual(await tasks(page), ['Write the first program', '<b>Tea</b>'])
+    await page.getByRole('button', { name: 'Done: Write the first program' }).click()
+    await page.getByText('Well done.').waitFor()
+    assert.deepEqual(await tasks(page), ['<b>Tea</b>'])
+    // Before the sign-in there was no session to restore.
+    assert.deepEqual(
+      page.complaints.filter((text) => !/\/oauth\/spa\/token|status of 40[01]/.test(text)),
+      [],
+    )
+  })
+
+  it('R-WEB-04 keeps no token where a script of tomorrow finds it, and restores the session by the cookie alone', async () => {
+    const page = await signedIn('grace@example.com')
+    await add(page, 'Find the moth')
+    assert.deepEqual(await page.evaluate('[document.cookie, {...localStorage}, {...sessionStorage}]'), ['', {}, {}])
+    const cookies = await page.context().cookies()
+    const refresh = cookies.find(({ name }) => name === 'refresh_token')
+    assert.deepEqual([refresh?.httpOnly, refresh?.secure, refresh?.sameSite, refresh?.path], [true, true, 'Lax', '/'])
+    assert.equal(
+      cookies.some(({ name }) => ['access_token', 'oauth_token'].includes(name)),
+      false,
+    )
+    await page.reload()
+    await page.getByText('Find the moth').waitFor()
+    assert.match(page.url(), /\/app$/)
+  })
+
+  it('R-WEB-04 signs out, and nothing is left that opens the actor', async () => {
+    const page = await signedIn('alan@example.com')
+    await add(page, 'Break the code')
+    const address = page.url()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You are signed out.').waitFor()
+    assert.equal(new URL(page.url()).pathname, '/login')
+    await page.goto(address)
+    await page.getByRole('button', { name: 'Continue with local sign-in' }).waitFor()
+    assert.equal(new URL(page.url()).pathname, '/login')
+  })
+
+  it('R-WEB-04 says that the sign-in was cancelled', async () => {
+    const page = await open('/login')
+    await page.getByRole('button', { name: 'Continue with local sign-in' }).click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.waitForURL(/\/login/)
+    await page.locator('#message:not(:empty)').waitFor()
+    assert.notEqual(await page.getByRole('status').textContent(), '')
+    assert.equal(await page.getByRole('button', { name: 'Continue with local sign-in' }).count(), 1)
+  })
+
+  it('R-WEB-04 is in order for everybody, and served under the content policy of the service', async () => {
+    const page = await openPage({ bypassCSP: true })
+    opened.push(page)
+    const answer = await page.goto(`${url}/login`)
+    assert.match(answer?.headers()['content-security-policy'] ?? '', /script-src 'self'/)
+    await page.getByRole('button', { name: 'Continue with local sign-in' }).waitFor()
+    assert.deepEqual(await accessibilityViolations(page), [])
+  })
+})
