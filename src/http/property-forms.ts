@@ -1,0 +1,214 @@
+/** The forms on the pages of properties (wire, 5.3). */
+import { ServiceError } from '../errors.ts'
+import { type JsonText, normalise, stringText } from '../json/json.ts'
+import { indexFromJson } from '../property/list.ts'
+import type { TypedItem, TypedProperty } from '../ui/property-values.ts'
+import { acceptsPages } from './accepts.ts'
+import type { Answer } from './answer.ts'
+import { goOn, readForm } from './page.ts'
+import type { Params } from './params.ts'
+import { itemsOnAPage, showProperties, showProperty } from './property-pages.ts'
+import type { PageExchange } from './route.ts'
+import { nothingAt } from './routes/properties.ts'
+
+export async function createProperty(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller } = exchange
+  const access = { actor, caller }
+  const sent = await readForm(exchange)
+  const field = (name: string): string => sent.get(name) ?? ''
+  const typed: TypedProperty = {
+    property_name: sent.get('property_name') ?? field('property'),
+    property_value: sent.get('property_value') ?? field('value'),
+    property_type: sent.get('property_type') ?? 'simple',
+    value_type: field('value_type'),
+    description: field('description'),
+    explanation: field('explanation'),
+  }
+  const name = typed.property_name.trim()
+  return refusedOnPage(
+    exchange,
+    async () => {
+      if (name === '') throw refusal('a name is missing')
+      if (typed.property_type === 'list') {
+        if ((await parts.properties.kindOf(access, 'write', [name])) === 'list')
+          throw refusal('there is a list of this name')
+        await parts.lists.create(access, name, texts(typed))
+      } else if (typed.property_type === 'simple') {
+        const value = valueOf(exchange, typed.property_value, typed.value_type)
+        if (sent.has('create_only') && (await parts.properties.kindOf(access, 'write', [name])) !== null)
+          throw new ServiceError('conflict', 'Cannot create the property: there is one of this name')
+        await parts.properties.put(access, [name], value, 'post')
+      } else throw refusal('the type is neither simple nor list')
+      return goOn(exchange, sent, '/properties', 'created')
+    },
+    (error) => showProperties(exchange, { error, typed }),
+  )
+}
+
+export async function changeProperty(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller, params } = exchange
+  const sent = await readForm(exchange)
+  const name = params['name'] ?? ''
+  const typed: TypedItem = {
+    ...nothingTyped,
+    form: 'value',
+    ...typedValue(sent.get('value') ?? sent.get('property_value'), sent),
+  }
+  return refusedOnPage(
+    exchange,
+    async () => {
+      await parts.properties.put({ actor, caller }, [name], valueOf(exchange, typed.value, typed.value_type))
+      return goOn(exchange, sent, '/properties', 'saved')
+    },
+    (error) => showProperty(exchange, { error, typed }),
+  )
+}
+
+/** A value or a list. */
+export async function deleteProperty(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller, params, request } = exchange
+  const access = { actor, caller }
+  const name = params['name'] ?? ''
+  const sent = request.method === 'POST' ? await readForm(exchange) : exchange.query
+  const kind = await parts.properties.kindOf(access, 'delete', [name])
+  if (kind === null) throw nothingAt([name])
+  if (kind === 'list') await parts.lists.remove(access, name)
+  else await parts.properties.delete(access, [name])
+  return goOn(exchange, sent, '/properties', 'deleted')
+}
+
+export async function changeItem(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller, params } = exchange
+  const access = { actor, caller }
+  const name = params['name'] ?? ''
+  const path = `/properties/${encodeURIComponent(name)}`
+  const sent = await readForm(exchange)
+  const action = sent.get('action') ?? ''
+  const typed: TypedItem = {
+    ...nothingTyped,
+    form: action === 'update' || action === 'delete' ? action : 'add',
+    item_index: sent.get('item_index') ?? '',
+    ...typedValue(sent.get('item_value'), sent),
+  }
+  return refusedOnPage(
+    exchange,
+    async () => {
+      switch (action) {
+        case 'add': {
+          const { index } = await parts.lists.append(access, name, valueOf(exchange, typed.value, typed.value_type))
+          return goOn(exchange, sent, `${path}?page=${Math.floor(index / itemsOnAPage) + 1}`, 'added')
+        }
+        case 'update': {
+          const value = valueOf(exchange, typed.value, typed.value_type)
+          await changePlace(sent, {
+            byHandle: (handle) => parts.lists.updateByHandle(access, name, handle, value),
+            byIndex: (index) => parts.lists.update(access, name, index, value),
+          })
+          return goOn(exchange, sent, path, 'saved')
+        }
+        case 'delete':
+          await changePlace(sent, {
+            byHandle: (handle) => parts.lists.deleteByHandle(access, name, handle),
+            byIndex: (index) => parts.lists.deleteItem(access, name, index),
+          })
+          return goOn(exchange, sent, path, 'deleted')
+        default:
+          throw refusal('the action is neither add, update nor delete')
+      }
+    },
+    (error) => showProperty(exchange, { error, typed }),
+  )
+}
+
+/** Our own forms name the item itself; others name its position. */
+async function changePlace(
+  sent: Params,
+  change: { byHandle: (handle: string) => Promise<boolean>; byIndex: (index: number) => Promise<boolean> },
+): Promise<void> {
+  const handle = sent.get('item_handle')
+  if (handle !== undefined) {
+    if (!(await change.byHandle(handle)))
+      throw new ServiceError(
+        'conflict',
+        'Cannot change the item: it was changed or removed meanwhile. Here it is as it is now.',
+      )
+    return
+  }
+  const index = indexFromJson(stringText(sent.get('item_index') ?? ''))
+  if (!(await change.byIndex(index)))
+    throw new ServiceError('invalid_index', `Cannot change the item: the list has no item ${index}`)
+}
+
+/** What a list says about itself. */
+export async function changeTexts(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller, params } = exchange
+  const name = params['name'] ?? ''
+  const sent = await readForm(exchange)
+  const typed: TypedItem = {
+    ...nothingTyped,
+    form: 'metadata',
+    description: sent.get('description') ?? '',
+    explanation: sent.get('explanation') ?? '',
+  }
+  return refusedOnPage(
+    exchange,
+    async () => {
+      if ((sent.get('action') ?? 'update') !== 'update') throw refusal('the action is not update')
+      await parts.lists.setTexts({ actor, caller }, name, texts(typed))
+      return goOn(exchange, sent, `/properties/${encodeURIComponent(name)}`, 'saved')
+    },
+    (error) => showProperty(exchange, { error, typed }),
+  )
+}
+
+/** A person gets the page again with what was typed and why it was not taken; a program gets the error. */
+async function refusedOnPage(
+  exchange: PageExchange,
+  work: () => Promise<Answer>,
+  show: (error: ServiceError) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status >= 500) throw error
+    // What a hook does not take from a page is not allowed (wire, 5.3), whichever way it was sent.
+    const told = error.code === 'rejected' ? new ServiceError('forbidden', error.message, error.detail) : error
+    if (!acceptsPages(exchange.request) || told.code === 'not_found') throw told
+    return show(told)
+  }
+}
+
+/**
+ * What a field stands for. Where the form does not say what it is: JSON when it can be read so, else a text.
+ *
+ * @throws ServiceError `bad_request` when nothing was typed, `invalid_json` for what is to be JSON and is not.
+ */
+function valueOf({ parts }: PageExchange, typed: string, type: string): JsonText {
+  if (typed === '') throw refusal('a value is missing')
+  // Browsers send the line breaks of a form in their own way.
+  const text = typed.replaceAll('\r\n', '\n')
+  if (type === 'text') return stringText(text)
+  try {
+    return normalise(text, parts.config.maxJsonDepth)
+  } catch (error) {
+    if (type === 'json' || !(error instanceof ServiceError) || error.code !== 'invalid_json') throw error
+    return stringText(text)
+  }
+}
+
+const nothingTyped = { item_index: '', value: '', value_type: '', description: '', explanation: '' }
+
+function typedValue(value: string | undefined, sent: Params): Pick<TypedItem, 'value' | 'value_type'> {
+  return { value: value ?? '', value_type: sent.get('value_type') ?? '' }
+}
+
+function texts({ description, explanation }: Pick<TypedItem, 'description' | 'explanation'>): {
+  description: string
+  explanation: string
+} {
+  return { description, explanation }
+}
+
+function refusal(why: string): ServiceError {
+  return new ServiceError('bad_request', `Cannot take the form: ${why}`)
+}

@@ -1,0 +1,159 @@
+/** The pages of properties: what they show, and in which parts. */
+import { ServiceError } from '../errors.ts'
+import { isString, type Json, type JsonText, pretty, stringValue, toPlain } from '../json/json.ts'
+import type { Access } from '../property/access.ts'
+import { listMetadata } from '../property/list.ts'
+import type { StoredProperty } from '../property/property-store.ts'
+import type { Editable, Paging, PropertyRow, PropertyValues, TypedItem, TypedProperty } from '../ui/property-values.ts'
+import { kindInWords, previewOf, treeOf } from '../ui/value-tree.ts'
+import { count } from '../ui/words.ts'
+import type { Answer } from './answer.ts'
+import { pageValues, showPage } from './page.ts'
+import type { Params } from './params.ts'
+import type { PageExchange } from './route.ts'
+import { nothingAt } from './routes/properties.ts'
+
+/** Of a page: properties, and items of a list. */
+const rowsOnAPage = 100
+export const itemsOnAPage = 50
+
+/** In characters; what is longer is not put into a form. */
+const longestEditable = 200_000
+
+/** @param refused The form that was sent to it, and why it was not taken. */
+export async function showProperties(
+  exchange: PageExchange,
+  refused: { readonly error: ServiceError; readonly typed: TypedProperty } | null = null,
+): Promise<Answer> {
+  const { parts, actor, caller, query } = exchange
+  const access = { actor, caller }
+  const all = await parts.lists.withoutHidden(access, await parts.properties.all(access))
+  const paging = pagingOf(query, all.length, rowsOnAPage)
+  const onPage = all.slice((paging.page - 1) * rowsOnAPage, paging.page * rowsOnAPage)
+  const values = pageValues(exchange, '/properties', refused?.error.message ?? null)
+  const rows = await Promise.all(onPage.map((property) => rowOf(exchange, property, values.actor_www)))
+  const page = parts.pages.properties({
+    ...values,
+    properties: Object.fromEntries(
+      onPage.map((property, at) => [property.name, plainOf(property, rows[at]?.kind ?? '')]),
+    ),
+    read_only_properties: rows.filter((row) => row.is_read_only).map(({ name }) => name),
+    list_properties: rows.filter((row) => row.is_list_property).map(({ name }) => name),
+    rows,
+    paging,
+    typed: refused?.typed ?? null,
+  })
+  return showPage(exchange, page, refused?.error.status)
+}
+
+async function rowOf(
+  { parts, actor, caller }: PageExchange,
+  property: StoredProperty,
+  www: string,
+): Promise<PropertyRow> {
+  const { name } = property
+  const row = { name, href: `${www}/properties/${encodeURIComponent(name)}` }
+  if (property.kind === 'list')
+    return { ...row, kind: lengthInWords(property), preview: '', is_list_property: true, is_read_only: false }
+  return {
+    ...row,
+    kind: kindInWords(property.value),
+    preview: previewOf(property.value),
+    is_list_property: false,
+    is_read_only: !(await parts.properties.isWritable({ actor, caller }, name, property.value)),
+  }
+}
+
+/** A damaged list says so, and leaves the rest of the listing readable. */
+function lengthInWords({ name, head }: Extract<StoredProperty, { kind: 'list' }>): string {
+  try {
+    return `List with ${count(listMetadata(name, head).length, 'item')}`
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'list_corrupted') return 'List, damaged'
+    throw error
+  }
+}
+
+function plainOf(property: StoredProperty, kind: string): Json {
+  return property.kind === 'list' ? `[${kind}]` : toPlain(property.value)
+}
+
+/** @param refused As for `showProperties`. */
+export async function showProperty(
+  exchange: PageExchange,
+  refused: { readonly error: ServiceError; readonly typed: TypedItem } | null = null,
+): Promise<Answer> {
+  const { parts, actor, caller } = exchange
+  const access = { actor, caller }
+  const name = exchange.params['name'] ?? ''
+  const found = await parts.properties.get(access, [name])
+  if (found === null) throw nothingAt([name])
+  const path = `/properties/${encodeURIComponent(name)}`
+  const common = pageValues(exchange, path, refused?.error.message ?? null)
+  const values = {
+    ...common,
+    property: name,
+    qual: 'a' as const,
+    form_action: `${common.actor_www}${path}`,
+    typed: refused?.typed ?? null,
+  }
+  const page =
+    found.kind === 'list'
+      ? parts.pages.property({ ...values, ...(await listValues(exchange, access, name)) })
+      : parts.pages.property({ ...values, ...(await simpleValues(exchange, access, name, found.value)) })
+  return showPage(exchange, page, refused?.error.status)
+}
+
+type Shown = Omit<PropertyValues, keyof ReturnType<typeof pageValues> | 'property' | 'qual' | 'form_action' | 'typed'>
+
+async function simpleValues({ parts }: PageExchange, access: Access, name: string, value: JsonText): Promise<Shown> {
+  const editable = editableOf(value)
+  return {
+    value: editable.text,
+    raw_value: toPlain(value),
+    kind: kindInWords(value),
+    is_read_only: !(await parts.properties.isWritable(access, name, value)),
+    is_list_property: false,
+    list_description: '',
+    list_explanation: '',
+    list_items: [],
+    items: [],
+    paging: { page: 1, pages: 1, total: 1 },
+    tree: treeOf(value),
+    editable: editable.text.length > longestEditable ? null : editable,
+  }
+}
+
+async function listValues({ parts, query }: PageExchange, access: Access, name: string): Promise<Shown> {
+  const metadata = await parts.lists.metadata(access, name)
+  if (metadata === null) throw nothingAt([name])
+  const paging = pagingOf(query, metadata.length, itemsOnAPage)
+  const from = (paging.page - 1) * itemsOnAPage
+  const items = await parts.lists.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })
+  const kind = `List with ${count(metadata.length, 'item')}`
+  return {
+    value: `[${kind}]`,
+    raw_value: null,
+    kind,
+    is_read_only: false,
+    is_list_property: true,
+    list_description: metadata.description,
+    list_explanation: metadata.explanation,
+    list_items: items.map(({ item }) => toPlain(item)),
+    items: items.map(({ index, handle, item }) => ({ index, handle, tree: treeOf(item), editable: editableOf(item) })),
+    paging,
+    tree: null,
+    editable: null,
+  }
+}
+
+function editableOf(value: JsonText): Editable {
+  return isString(value) ? { text: stringValue(value) ?? '', type: 'text' } : { text: pretty(value), type: 'json' }
+}
+
+/** The part that is asked for; the last one for what lies behind it. */
+function pagingOf(query: Params, total: number, size: number): Paging {
+  const pages = Math.max(1, Math.ceil(total / size))
+  const wanted = /^[0-9]{1,9}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1
+  return { page: Math.min(Math.max(wanted, 1), pages), pages, total }
+}
