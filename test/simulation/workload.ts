@@ -336,12 +336,17 @@ export class Workload {
     }
   }
 
-  /** One more change of everything that anybody may listen to. */
+  /** One more change of everything that anybody may listen to; of lists each kind, which no whole covers up any more. */
   async touchEverything(actor: SimActor): Promise<void> {
     await this.#inside(actor, 'touch everything', async (handle) => {
       for (const name of lists) {
+        const list = handle.list(name)
         try {
-          await handle.list(name).append(this.#token())
+          await list.extend([this.#token(), this.#token()])
+          await list.insert(1, this.#token())
+          await list.update(2, this.#token())
+          await list.delete(0)
+          await list.append(this.#token())
         } catch {
           // A value of that name.
         }
