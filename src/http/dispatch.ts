@@ -73,6 +73,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
         routeId: 'none',
         method: 'other',
         isPage: false,
+        isOfActor: false,
         cors: undefined,
         errors: undefined,
       }
@@ -84,7 +85,10 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       } catch (error) {
         failure = toServiceError(error)
         logError(parts.log, failure)
-        answer = tracker.isPage ? await errorPage(failure, parts, requestId) : errorAnswer(failure, tracker.errors)
+        const actorId = tracker.isOfActor ? context.actorId : null
+        answer = tracker.isPage
+          ? await errorPage(failure, parts, { requestId, actorId })
+          : errorAnswer(failure, tracker.errors)
       }
       if (tracker.cors !== undefined) answer = cors.shared(request, tracker.cors, answer)
       parts.metrics.requestsRunning(-1)
@@ -114,6 +118,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     tracker.isPage = acceptsPages(request)
     const { match, effective } = await matchFor(request, method, slashless, query)
     const { route, params, rest } = match
+    tracker.isOfActor = route.access === 'www'
     if (route.access !== 'www' && route.page !== true) tracker.isPage = false
     tracker.routeId = route.id
     tracker.method = effective
@@ -342,6 +347,8 @@ interface Tracker {
   errors: ErrorFamily | undefined
   /** Whether a refusal is shown as a page. */
   isPage: boolean
+  /** Whether a page of an actor was asked for. */
+  isOfActor: boolean
 }
 
 /** `/<actor>/` has one spelling, without the slash; `/<actor>/properties/` is taken as `/<actor>/properties`. */

@@ -26,11 +26,15 @@ export function errorAnswer(error: ServiceError, family?: ErrorFamily): Answer {
   )
 }
 
-/** The same for a person in a browser: with the status it has, as a page. */
+/**
+ * The same for a person in a browser: with the status it has, as a page.
+ *
+ * @param about `actorId` where a page of that actor was asked for.
+ */
 export async function errorPage(
   error: ServiceError,
   parts: Pick<Parts, 'pages' | 'basePath' | 'identity' | 'log'>,
-  requestId: string,
+  about: { readonly requestId: string; readonly actorId: string | null },
 ): Promise<Answer> {
   const asData = errorAnswer(error)
   const { 'Content-Type': _type, ...headers } = asData.headers
@@ -40,7 +44,9 @@ export async function errorPage(
       name: parts.identity.name,
       error: error.message,
       status_code: error.status,
-      request_id: requestId,
+      request_id: about.requestId,
+      back: about.actorId === null ? `${parts.basePath}/` : `${parts.basePath}/${about.actorId}/www`,
+      is_actor_page: about.actorId !== null,
     })
     return html(error.status, page, headers)
   } catch (cause) {

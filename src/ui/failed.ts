@@ -11,7 +11,7 @@ export function failedPage(values: FailedValues): Html {
 <section class="card">
 <h1>${title}</h1>
 <p class="lead">${values.error}</p>
-<p><a class="button" href="${values.base_path}/">To the front page</a></p>
+<p><a class="button" href="${values.back}">${values.is_actor_page ? 'Back to your actor' : 'To the front page'}</a></p>
 </section>
 <p class="fine">Status ${values.status_code} · request <code>${values.request_id}</code></p>`,
   )

@@ -47,6 +47,9 @@ export interface FailedValues extends SiteValues {
   readonly status_code: number
   /** For whoever asks the operator about it. */
   readonly request_id: string
+  /** A way on: the pages of the actor where one of them was asked for, else the front page. */
+  readonly back: string
+  readonly is_actor_page: boolean
 }
 
 /** Before a sign-out that another site asks for. */
