@@ -1,0 +1,526 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Events } from '../../src/app/declarations.ts'
+import { randomUUID } from 'node:crypto'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import {
+  actorIn,
+  peopleStored,
+  sharedProvider,
+  signIn,
+  signInAt,
+  signsNobodyIn,
+  TestBrowser,
+  wayBack,
+} from '../support/sign-in.ts'
+import { dumpStore } from '../support/store-dump.ts'
+import { type FaultyStore, faulty } from '../support/stores.ts'
+
+const provider = sharedProvider()
+
+/** A person of their own for a test: nobody else of this file has the address. */
+async function newPerson(): Promise<{ sub: string; email: string }> {
+  const sub = randomUUID()
+  const email = `${sub}@example.com`
+  ;(await provider()).people.set(sub, { email, email_verified: true })
+  return { sub, email }
+}
+
+forEachService((start) => {
+  async function startWith(options: StartOptions = {}): Promise<TestService> {
+    return start({ ...signInAt(await provider()), spaRedirectOrigins: ['https://app.example.com'], ...options })
+  }
+
+  /** Somebody who made an actor by the API under an address that nobody asked them to prove. */
+  async function squat(service: TestService, email: string): Promise<TestActor> {
+    const actor = await service.createActor(email)
+    assert.equal((await actor.request('PUT', '/properties/trap', 'set')).status, 204)
+    return actor
+  }
+
+  async function claimOn(browser: TestBrowser, sub: string): Promise<{ claim: string; page: string }> {
+    const answer = await signIn(browser, await provider(), sub)
+    const page = await answer.text()
+    assert.equal(answer.status, 200, page)
+    return { claim: /name="claim" value="([\w-]{43})"/.exec(page)?.[1] ?? '', page }
+  }
+
+  const bearerStatus = async (service: TestService, id: string, token: string): Promise<number> =>
+    (await service.request(`/${id}/properties`, { headers: { authorization: `Bearer ${token}` } })).status
+
+  async function sessionByPassphrase(service: TestService, { id, passphrase }: TestActor): Promise<string> {
+    const answer = await service.request('/oauth/spa/token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'passphrase', actor_id: id, passphrase }),
+    })
+    return ((await answer.json()) as { access_token: string }).access_token
+  }
+
+  describe('somebody who made an actor under another’s address', () => {
+    it('IDP-08 is never joined silently: the person who proves the address is asked, and nothing changes before', async () => {
+      const service = await startWith()
+      const { sub, email } = await newPerson()
+      const squatted = await squat(service, email)
+      const browser = new TestBrowser(service)
+      const { page } = await signsNobodyIn(service, () => claimOn(browser, sub))
+      assert.ok(page.includes(email))
+      assert.ok(!page.includes(squatted.id))
+      assert.deepEqual([...browser.cookies.keys()], ['__Host-browser'])
+    })
+
+    it('IDP-08 keeps what they made, under another name, and sees nothing of what the person does', async () => {
+      const service = await startWith()
+      const { sub, email } = await newPerson()
+      const squatted = await squat(service, email)
+      const theirs = await sessionByPassphrase(service, squatted)
+      const browser = new TestBrowser(service)
+      const { claim } = await claimOn(browser, sub)
+      const answer = await browser.post('/oauth/claim', { claim, choice: 'anew' })
+      const id = actorIn(answer)
+      assert.equal(answer.status, 302)
+      assert.notEqual(id, squatted.id)
+      const own = await service.app.actors.get(id)
+      assert.equal(own?.creator, email)
+      assert.deepEqual(await own?.all(), {})
+      await own?.set('diary', 'secret')
+      // Neither the passphrase nor a session of before opens the person's actor.
+      for (const authorization of [squatted.authorization, `Bearer ${theirs}`]) {
+        assert.equal(
+          (await service.request(`/${id}/properties`, { headers: { authorization } })).status,
+          403 - 2 * Number(authorization.startsWith('Bearer')),
+        )
+      }
+      assert.equal(await bearerStatus(service, squatted.id, theirs), 401)
+      const old = await service.app.actors.get(squatted.id)
+      assert.equal(old?.creator, `unproven:${email}:${squatted.id}`)
+      const name = `unproven:${email}:${squatted.id}:${squatted.passphrase}`
+      const kept = await service.request(`/${squatted.id}/properties`, {
+        headers: { authorization: `Basic ${btoa(name)}` },
+      })
+      assert.deepEqual(await kept.json(), { trap: 'set' })
+      assert.equal((await service.app.actors.findByCreator(email))?.id, id)
+      assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), id)
+    })
+
+    it('IDP-08 was the person, who joins by the passphrase and finds everything', async () => {
+      const service = await startWith()
+      const { sub, email } = await newPerson()
+      const other = await squat(service, email)
+      const mine = await squat(service, email)
+      const browser = new TestBrowser(service)
+      const { claim } = await claimOn(browser, sub)
+      const answer = await browser.post('/oauth/claim', { claim, choice: 'join', passphrase: mine.passphrase })
+      assert.equal(answer.status, 302)
+      assert.equal(actorIn(answer), mine.id)
+      const actor = await service.app.actors.get(mine.id)
+      assert.equal(await actor?.get('trap'), 'set')
+      assert.equal((await actor?.signIn.get())?.isProven, true)
+      assert.equal((await mine.request('GET', '/properties')).status, 200)
+      assert.equal((await service.app.actors.get(other.id))?.creator, `unproven:${email}:${other.id}`)
+      assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), mine.id)
+    })
+
+    it('IDP-08 WEB-12 is not joined by a wrong passphrase, which tells nothing and may be tried again', async () => {
+      const service = await startWith()
+      const { sub, email } = await newPerson()
+      const mine = await squat(service, email)
+      const stranger = await squat(service, 'stranger@example.com')
+      const browser = new TestBrowser(service)
+      const { claim } = await claimOn(browser, sub)
+      for (const passphrase of ['wrong', '', stranger.passphrase]) {
+        const answer = await signsNobodyIn(service, () =>
+          browser.post('/oauth/claim', { claim, choice: 'join', passphrase }),
+        )
+        assert.equal(answer.status, 403)
+        assert.match(await answer.text(), /role="alert"[^]*the passphrase is wrong/)
+      }
+      assert.equal(
+        actorIn(await browser.post('/oauth/claim', { claim, choice: 'join', passphrase: mine.passphrase })),
+        mine.id,
+      )
+    })
+
+    it('IDP-08 IDP-03 the page is one browser’s, for one answer', async () => {
+      const service = await startWith()
+      const { sub, email } = await newPerson()
+      const squatted = await squat(service, email)
+      const browser = new TestBrowser(service)
+      const { claim } = await claimOn(browser, sub)
+      const thief = new TestBrowser(service)
+      await thief.get('/oauth/login/acme')
+      for (const form of [
+        { claim, choice: 'anew' },
+        { claim, choice: 'join', passphrase: squatted.passphrase },
+        { choice: 'anew' },
+      ]) {
+        assert.equal((await signsNobodyIn(service, () => thief.post('/oauth/claim', form))).status, 400)
+      }
+      const answers = await Promise.all(
+        [1, 2, 3].map(() => new Sibling(browser).post('/oauth/claim', { claim, choice: 'anew' })),
+      )
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [302, 400, 400])
+    })
+
+    it('IDP-08 makes room without a question where nobody can be asked', async () => {
+      const service = await startWith()
+      const { sub, email } = await newPerson()
+      const squatted = await squat(service, email)
+      const answer = await service.request('/oauth/spa/authorize', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uri: 'https://app.example.com/' }),
+      })
+      const { authorization_url } = (await answer.json()) as { authorization_url: string }
+      const { url } = await (await provider()).signIn(authorization_url, sub)
+      const back = await service.request(url.href.slice(service.url.length))
+      const session = new URL(back.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      const { actor_id } = (await (await service.request(`/oauth/spa/session/${session}`)).json()) as {
+        actor_id: string
+      }
+      assert.notEqual(actor_id, squatted.id)
+      assert.equal((await service.app.actors.get(actor_id))?.creator, email)
+    })
+
+    it('IDP-08 makes room where creators are unique, too', async () => {
+      const service = await startWith({ uniqueCreator: true })
+      const { sub, email } = await newPerson()
+      await squat(service, email)
+      const browser = new TestBrowser(service)
+      const { claim } = await claimOn(browser, sub)
+      const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'anew' }))
+      assert.equal((await service.app.actors.findByCreator(email))?.id, id)
+      await assert.rejects(service.app.actors.create({ creator: email }), /already/)
+    })
+
+    it('IDP-08 by the API after the person signed in takes nothing over', async () => {
+      const service = await startWith()
+      const { sub, email } = await newPerson()
+      const id = actorIn(await signIn(new TestBrowser(service), await provider(), sub))
+      const squatted = await squat(service, email)
+      assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), id)
+      assert.equal(
+        (await service.request(`/${id}`, { headers: { authorization: squatted.authorization } })).status,
+        403,
+      )
+    })
+
+    it('IDP-08 by the property that names the creator takes nothing over', async () => {
+      const service = await startWith({ forceEmailAsCreator: true })
+      const idp = await provider()
+      const { sub, email } = await newPerson()
+      const attacker = await newPerson()
+      const theirs = actorIn(await signIn(new TestBrowser(service), idp, attacker.sub))
+      await (await service.app.actors.get(theirs))?.set('email', email)
+      const browser = new TestBrowser(service)
+      const { claim, page } = await claimOn(browser, sub)
+      // It has an owner who proved to be somebody else: no passphrase joins it.
+      assert.ok(!page.includes('name="passphrase"'))
+      const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'anew' }))
+      assert.notEqual(id, theirs)
+      assert.equal(actorIn(await signIn(new TestBrowser(service), idp, attacker.sub)), theirs)
+    })
+  })
+
+  describe('somebody who typed another’s address', () => {
+    interface Typed {
+      readonly attacker: TestBrowser
+      readonly theirs: string
+      readonly link: Events['email_verification_required']
+    }
+
+    async function type(
+      service: TestService,
+      sent: Events['email_verification_required'][],
+      email: string,
+    ): Promise<Typed> {
+      const idp = await provider()
+      const sub = randomUUID()
+      idp.people.set(sub, {})
+      const attacker = new TestBrowser(service)
+      const asked = await signIn(attacker, idp, sub)
+      const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      const theirs = actorIn(await attacker.post('/oauth/email', { session, email }))
+      return { attacker, theirs, link: sent.at(-1) ?? assert.fail() }
+    }
+
+    async function startListening(): Promise<{ service: TestService; sent: Events['email_verification_required'][] }> {
+      const sent: Events['email_verification_required'][] = []
+      const service = await startWith({
+        declare: (app) => app.on('email_verification_required', (event) => void sent.push(event)),
+      })
+      return { service, sent }
+    }
+
+    it('IDP-08 is never joined: the person who proves the address begins anew, and the link is dead', async () => {
+      const { service, sent } = await startListening()
+      const { sub, email } = await newPerson()
+      const { attacker, theirs, link } = await type(service, sent, email)
+      const token = attacker.cookies.get('oauth_token') ?? ''
+      const browser = new TestBrowser(service)
+      const { claim, page } = await claimOn(browser, sub)
+      assert.ok(!page.includes('name="passphrase"'))
+      const id = actorIn(await browser.post('/oauth/claim', { claim, choice: 'anew' }))
+      assert.notEqual(id, theirs)
+      assert.equal(await bearerStatus(service, theirs, token), 401)
+      assert.equal((await attacker.post('/oauth/email', { verify: link.token })).status, 403)
+      assert.equal((await service.app.actors.get(theirs))?.creator, `unproven:${email}:${theirs}`)
+    })
+
+    it('IDP-08 IDP-18 a link that the owner of the address follows elsewhere confirms the address, and joins nobody', async () => {
+      const { service, sent } = await startListening()
+      const { sub, email } = await newPerson()
+      const { theirs, link } = await type(service, sent, email)
+      const victim = new TestBrowser(service)
+      assert.equal((await victim.post('/oauth/email', { verify: link.token })).status, 200)
+      const known = await (await service.app.actors.get(theirs))?.signIn.get()
+      assert.deepEqual([known?.emailVerified, known?.isProven], [true, false])
+      const { claim } = await claimOn(victim, sub)
+      assert.notEqual(actorIn(await victim.post('/oauth/claim', { claim, choice: 'anew' })), theirs)
+    })
+
+    it('IDP-08 was the person: the link, followed where the address was typed, proves it', async () => {
+      const { service, sent } = await startListening()
+      const { sub, email } = await newPerson()
+      const { attacker: browser, theirs, link } = await type(service, sent, email)
+      assert.equal((await browser.post('/oauth/email', { verify: link.token })).status, 200)
+      assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), theirs)
+    })
+
+    it('IDP-08 was the person: a session of the actor proves it in another browser', async () => {
+      const { service, sent } = await startListening()
+      const { sub, email } = await newPerson()
+      const { attacker: first, theirs, link } = await type(service, sent, email)
+      const second = new TestBrowser(service)
+      second.cookies.set('oauth_token', first.cookies.get('oauth_token') ?? '')
+      assert.equal((await second.post('/oauth/email', { verify: link.token })).status, 200)
+      assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), theirs)
+    })
+
+    it('IDP-08 was the person: the same provider vouches for the address later', async () => {
+      const { service, sent } = await startListening()
+      const idp = await provider()
+      const sub = randomUUID()
+      idp.people.set(sub, {})
+      const browser = new TestBrowser(service)
+      const asked = await signIn(browser, idp, sub)
+      const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      const email = `${sub}@example.com`
+      const id = actorIn(await browser.post('/oauth/email', { session, email }))
+      assert.equal(sent.length, 1)
+      idp.people.set(sub, { email, email_verified: true })
+      assert.equal(actorIn(await signIn(new TestBrowser(service), idp, sub)), id)
+      const known = await (await service.app.actors.get(id))?.signIn.get()
+      assert.deepEqual(
+        [known?.isProven, known?.emailVerified, known?.fields['email_verified']],
+        [true, true, undefined],
+      )
+    })
+
+    it('IDP-08 an application’s form is shown in no browser: an attacker’s form is nobody’s', async () => {
+      const { service } = await startListening()
+      const idp = await provider()
+      const sub = randomUUID()
+      idp.people.set(sub, {})
+      const answer = await service.request('/oauth/spa/authorize', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uri: 'https://app.example.com/', token_delivery: 'cookie' }),
+      })
+      const { authorization_url } = (await answer.json()) as { authorization_url: string }
+      const { url } = await idp.signIn(authorization_url, sub)
+      const back = await service.request(url.href.slice(service.url.length))
+      const session = new URL(back.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      const victim = new TestBrowser(service)
+      assert.equal((await victim.get(`/oauth/email?session=${session}`)).status, 400)
+      assert.equal(
+        (await signsNobodyIn(service, () => victim.post('/oauth/email', { session, email: 'v@example.com' }))).status,
+        400,
+      )
+      const entered = await victim.fetchJson('/oauth/email', { session, email: `${sub}@example.com` })
+      assert.equal(entered.status, 200)
+      assert.deepEqual(victim.lastCookies, [])
+    })
+  })
+
+  describe('actors that the application vouches for', () => {
+    it('IDP-08 are entered by whoever proves the address', async () => {
+      const service = await startWith()
+      const { sub, email } = await newPerson()
+      const squatted = await squat(service, email)
+      const { actor } = await service.app.actors.create({ creator: email, verified: true })
+      assert.equal((await service.app.actors.get(squatted.id))?.creator, `unproven:${email}:${squatted.id}`)
+      assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), actor.id)
+      await assert.rejects(service.app.actors.create({ creator: email, verified: true }), /proved to own another/)
+    })
+  })
+
+  describe('first sign-ins of one person at once', () => {
+    it('CON-01 R-OC-01 R-EVT-01 make one actor, fire actor_created once, and sign everybody in', async () => {
+      const created: string[] = []
+      const service = await startWith({
+        declare: (app) => app.on('actor_created', ({ actor }) => void created.push(actor.id)),
+      })
+      const idp = await provider()
+      const { sub } = await newPerson()
+      const waiting = await Promise.all(
+        Array.from({ length: 8 }, async () => {
+          const browser = new TestBrowser(service)
+          return { browser, back: await wayBack(browser, idp, sub) }
+        }),
+      )
+      const answers = await Promise.all(waiting.map(({ browser, back }) => browser.get(back.href)))
+      const ids = new Set(answers.map(actorIn))
+      assert.equal(ids.size, 1)
+      assert.deepEqual(created, [...ids])
+      for (const { browser } of waiting) {
+        assert.equal(await bearerStatus(service, created[0] ?? '', browser.cookies.get('oauth_token') ?? ''), 200)
+      }
+      const stored = await peopleStored(service)
+      assert.deepEqual([stored['actor']?.length, stored['account']?.length, stored['token_chain']?.length], [1, 1, 8])
+    })
+
+    it('CON-01 while creators are unique make one, too', async () => {
+      const service = await startWith({ uniqueCreator: true })
+      const idp = await provider()
+      const { sub } = await newPerson()
+      const waiting = await Promise.all(
+        Array.from({ length: 4 }, async () => {
+          const browser = new TestBrowser(service)
+          return { browser, back: await wayBack(browser, idp, sub) }
+        }),
+      )
+      const answers = await Promise.all(waiting.map(({ browser, back }) => browser.get(back.href)))
+      assert.equal(new Set(answers.map(actorIn)).size, 1)
+    })
+  })
+
+  describe('a store that fails in the middle', () => {
+    async function everyStatement(
+      sign: (browser: TestBrowser) => Promise<{ begin: () => Promise<Response>; retry: () => Promise<Response> }>,
+      browserOf: () => Promise<{ browser: TestBrowser; store: FaultyStore; service: TestService }>,
+    ): Promise<void> {
+      let failed = 0
+      for (let at = 1; at < 60; at += 1) {
+        const { browser, store, service } = await browserOf()
+        const { begin, retry } = await sign(browser)
+        const before = await peopleStored(service)
+        store.plan({ at })
+        const answer = await begin()
+        const isPlanned = store.failed > 0
+        store.plan()
+        if (!isPlanned) {
+          assert.equal(answer.status, 302)
+          break
+        }
+        failed += 1
+        if (answer.status === 302) continue
+        assert.equal(answer.status, 503, `statement ${at}`)
+        const { deleted_actor: _mark, ...rest } = await peopleStored(service)
+        const { deleted_actor: _none, ...was } = before
+        assert.deepEqual(rest, was, `after a fault of statement ${at}`)
+        assert.equal((await retry()).status, 302)
+      }
+      assert.ok(failed > 8, `only ${failed} statements`)
+    }
+
+    it('IDP-19 DUR-04 leaves no half-made actor, whichever statement of a first sign-in fails, and the next one succeeds', async () => {
+      let store: FaultyStore | undefined
+      const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
+      const idp = await provider()
+      await everyStatement(
+        async (browser) => {
+          const { sub } = await newPerson()
+          const back = await wayBack(browser, idp, sub)
+          return { begin: () => browser.get(back.href), retry: () => signIn(new TestBrowser(service), idp, sub) }
+        },
+        async () => ({ browser: new TestBrowser(service), store: store ?? assert.fail(), service }),
+      )
+    })
+
+    it('IDP-09 DUR-04 leaves no half-made actor of a typed address', async () => {
+      let store: FaultyStore | undefined
+      const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
+      const idp = await provider()
+      await everyStatement(
+        async (browser) => {
+          const sub = randomUUID()
+          idp.people.set(sub, {})
+          const enter = async (other: TestBrowser): Promise<() => Promise<Response>> => {
+            const asked = await signIn(other, idp, sub)
+            const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
+            return () => other.post('/oauth/email', { session, email: `${sub}@example.com` })
+          }
+          const begin = await enter(browser)
+          return { begin, retry: async () => (await enter(new TestBrowser(service)))() }
+        },
+        async () => ({ browser: new TestBrowser(service), store: store ?? assert.fail(), service }),
+      )
+    })
+
+    it('IDP-08 DUR-04 joins an actor whole or not at all', async () => {
+      let store: FaultyStore | undefined
+      const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
+      await everyStatement(
+        async (browser) => {
+          const { sub, email } = await newPerson()
+          const mine = await squat(service, email)
+          const { claim } = await claimOn(browser, sub)
+          const join = (): Promise<Response> =>
+            browser.post('/oauth/claim', { claim, choice: 'join', passphrase: mine.passphrase })
+          return { begin: join, retry: join }
+        },
+        async () => ({ browser: new TestBrowser(service), store: store ?? assert.fail(), service }),
+      )
+    })
+  })
+
+  describe('what is kept of a sign-in', () => {
+    it('SEC-01 SEC-02 SEC-04 is no token, state, ticket, link or handle in clear, in no table and no line of the log', async () => {
+      const sent: string[] = []
+      const service = await startWith({
+        declare: (app) => app.on('email_verification_required', ({ token }) => void sent.push(token)),
+      })
+      const idp = await provider()
+      const { sub } = await newPerson()
+      const browser = new TestBrowser(service)
+      const back = await wayBack(browser, idp, sub)
+      const id = actorIn(await browser.get(back.href))
+      const tokens = (await (await service.app.actors.get(id))?.signIn.providerTokens()) ?? {}
+      const mute = randomUUID()
+      idp.people.set(mute, {})
+      const typing = new TestBrowser(service)
+      const asked = await signIn(typing, idp, mute)
+      const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      await typing.post('/oauth/email', { session, email: `${mute}@example.com` })
+      const open = await wayBack(browser, idp, sub)
+      const secrets = [
+        back.searchParams.get('state'),
+        back.searchParams.get('code'),
+        open.searchParams.get('state'),
+        open.searchParams.get('code'),
+        tokens.accessToken,
+        session,
+        ...sent,
+        ...browser.cookies.values(),
+        ...typing.cookies.values(),
+        idp.clientSecret,
+      ]
+      const { store } = await service.app.start()
+      const kept = JSON.stringify([await dumpStore(store), service.log])
+      assert.ok(kept.includes(id))
+      for (const secret of secrets) {
+        assert.ok(typeof secret === 'string' && secret.length > 10)
+        assert.ok(!kept.includes(secret), secret)
+      }
+    })
+  })
+})
+
+/** Another tab of the same browser. */
+class Sibling extends TestBrowser {
+  constructor(other: TestBrowser) {
+    super(other.service)
+    for (const [name, value] of other.cookies) this.cookies.set(name, value)
+  }
+}
