@@ -9,7 +9,7 @@ export interface Frame extends SiteValues {
 export function page(frame: Frame, content: Html): Html {
   return shell(
     frame,
-    html`${bar(frame, '')}
+    html`${bar(frame, `${frame.base_path}/`)}
 <main id="content" class="narrow" tabindex="-1">
 ${content}
 </main>`,
@@ -46,7 +46,7 @@ export interface Step {
 export function actorPage(values: ActorPageValues, frame: ActorFrame, content: Html): Html {
   return shell(
     { ...values, title: `${values.error === null ? '' : 'Not done: '}${frame.title}` },
-    html`${bar(values, owner(values))}
+    html`${bar(values, values.actor_www, owner(values))}
 <div class="columns">
 <nav class="sections" aria-label="Your actor"><ul>
 ${sections.map(
@@ -86,8 +86,8 @@ export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>
   return html`<input type="hidden" name="csrf_token" value="${csrf_token}">`
 }
 
-function bar(frame: SiteValues, right: Html | string): Html {
-  return html`<header class="bar"><a class="brand" href="${frame.base_path}/"><img src="${frame.base_path}/assets/troupe.svg" alt="" width="28" height="28">${frame.name}</a>${right}</header>`
+function bar(frame: SiteValues, home: string, right: Html | string = ''): Html {
+  return html`<header class="bar"><a class="brand" href="${home}"><img src="${frame.base_path}/assets/troupe.svg" alt="" width="28" height="28">${frame.name}</a>${right}</header>`
 }
 
 function shell(frame: Frame, body: Html): Html {
