@@ -130,3 +130,8 @@ export async function signsNobodyIn<T>(
   assert.deepEqual(await stored(), before, 'something was stored')
   return result
 }
+
+/** In order of their number: who came first is nobody's concern. */
+export function statusesOf(answers: readonly Response[]): number[] {
+  return answers.map(({ status }) => status).sort((one, other) => one - other)
+}
