@@ -623,6 +623,28 @@ forEachService((start) => {
       assert.equal(answer.status, 200)
     })
 
+    it('IDP-03 WEB-04 sets no cookies for a page of another site, which could sign its visitors in as somebody else', async () => {
+      const service = await startWith({ spaCorsOrigins: ['https://app.example.com'] })
+      const redeem = async (
+        ticket: string,
+        token_delivery: string,
+        headers: Record<string, string>,
+      ): Promise<Response> =>
+        post(service, '/oauth/spa/token', { grant_type: 'mobile_ticket', ticket, token_delivery }, headers)
+      const { ticket } = await ticketOf(service, await provider())
+      for (const delivery of ['cookie', 'hybrid']) {
+        for (const headers of [
+          { origin: 'https://evil.example' },
+          { 'sec-fetch-site': 'cross-site', 'content-type': 'text/plain' },
+        ]) {
+          const answer = await signsNobodyIn(service, () => redeem(ticket, delivery, headers))
+          assert.deepEqual([answer.status, answer.headers.getSetCookie()], [403, []])
+        }
+      }
+      const named = { origin: 'https://app.example.com', 'sec-fetch-site': 'same-site' }
+      assert.equal((await redeem(ticket, 'cookie', named)).status, 200)
+    })
+
     it('IDP-06 is told by its deep link that the person changed their mind', async () => {
       const service = await startWith()
       const begun = await begin(service, { provider: 'acme-mobile' })

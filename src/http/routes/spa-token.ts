@@ -1,6 +1,7 @@
 /** `/oauth/spa/token`: tokens for single-page and mobile applications. */
 import { ServiceError } from '../../errors.ts'
 import type { Answer } from '../answer.ts'
+import { originOf } from '../anti-forgery.ts'
 import { grants } from '../grants/grants.ts'
 import type { Exchange, Route } from '../route.ts'
 import { spaErrors, tokenSchema } from '../schemas.ts'
@@ -35,6 +36,7 @@ async function issue(exchange: Exchange): Promise<Answer> {
   const { parts, request } = exchange
   const fields = await readSpaFields(request, parts.config)
   const delivery = deliveryOf(fields)
+  if (delivery !== 'json') refuseCookiesForOthers(exchange)
   const grant = grants.get(fields.get('grant_type') ?? '')
   if (grant === undefined) {
     throw new ServiceError('bad_request', `Cannot issue tokens: grant_type is one of ${[...grants.keys()].join(', ')}`)
@@ -45,4 +47,14 @@ async function issue(exchange: Exchange): Promise<Answer> {
   } finally {
     parts.purge.occasionally()
   }
+}
+
+/** Another site could otherwise sign its visitors in as somebody else: the cookies would be theirs from then on. */
+function refuseCookiesForOthers({ parts, request }: Exchange): void {
+  if (originOf(request, new URL(parts.baseUrl).origin) !== 'other') return
+  if (parts.config.spaCorsOrigins.includes(request.header('origin') ?? '')) return
+  throw new ServiceError(
+    'forged_request',
+    'Cannot set cookies: neither a page of this service nor one of a site that is configured asks for them',
+  )
 }
