@@ -4,6 +4,11 @@ export interface BenchActor {
   readonly authorization: string
 }
 
+export interface BenchTokens {
+  readonly access: string
+  readonly refresh: string
+}
+
 export async function createActor(port: number, creator: string): Promise<BenchActor> {
   const answer = await fetch(`http://127.0.0.1:${port}/`, {
     method: 'POST',
@@ -36,6 +41,25 @@ export function requestText(actor: BenchActor | null, method: string, path: stri
   const content =
     body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
   return `${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${authorization}${content}\r\n${body ?? ''}`
+}
+
+/** Signs in with the passphrase, so many times. */
+export async function signIn(port: number, actor: BenchActor, times: number): Promise<BenchTokens[]> {
+  const passphrase = Buffer.from(actor.authorization.slice(6), 'base64').toString().split(':')[1]
+  const body = JSON.stringify({ grant_type: 'passphrase', actor_id: actor.id, passphrase })
+  const one = async (): Promise<BenchTokens> => {
+    const answer = await fetch(`http://127.0.0.1:${port}/oauth/spa/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+    if (!answer.ok) throw new Error(`Sign-in: ${answer.status} ${await answer.text()}`)
+    const tokens = (await answer.json()) as { access_token: string; refresh_token: string }
+    return { access: tokens.access_token, refresh: tokens.refresh_token }
+  }
+  const tokens: BenchTokens[] = []
+  while (tokens.length < times) tokens.push(...(await Promise.all(Array.from({ length: 20 }, one))))
+  return tokens.slice(0, times)
 }
 
 /** About 200 bytes, like a small setting or a note. */

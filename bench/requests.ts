@@ -1,5 +1,5 @@
 /** Single requests beside the bare server on the same store. */
-import { createActor, requestText, send, value } from './client.ts'
+import { type BenchActor, createActor, requestText, send, signIn, value } from './client.ts'
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
 import { type Line, micros, rate } from './report.ts'
@@ -16,14 +16,26 @@ export async function measureRequests(
   try {
     const actor = await createActor(troupe.port, 'bench@example.com')
     for (let index = 0; index < 20; index += 1) await send(troupe.port, actor, 'PUT', `/properties/p${index}`, value)
-    const cases = [
-      { what: 'GET a property, Basic', aim: 0.7, request: requestText(actor, 'GET', '/properties/p1') },
-      { what: 'PUT a property, Basic, durable', aim: 0.6, request: requestText(actor, 'PUT', '/properties/p1', value) },
-      { what: 'GET all properties (20)', aim: null, request: requestText(actor, 'GET', '/properties') },
+    const [session] = await signIn(troupe.port, actor, 1)
+    const asOwner = { id: actor.id, authorization: `Bearer ${session?.access}` }
+    const asPeer = await befriend(troupe.port, actor)
+    const get = '/properties/p1'
+    const cases: readonly Case[] = [
+      { what: 'GET a property, Basic', aim: 0.7, requests: always(requestText(actor, 'GET', get)) },
+      { what: 'GET a property, session token', aim: 0.7, requests: always(requestText(asOwner, 'GET', get)) },
+      {
+        what: 'GET a property, peer (bare: without rules)',
+        aim: null,
+        requests: always(requestText(asPeer, 'GET', get)),
+      },
+      { what: 'PUT a property, Basic, durable', aim: 0.6, requests: always(requestText(actor, 'PUT', get, value)) },
+      { what: 'GET all properties (20)', aim: null, requests: always(requestText(actor, 'GET', '/properties')) },
+      { what: 'refresh a session, durable', aim: null, requests: () => rotations(troupe.port, actor) },
     ]
     const lines: Line[] = []
-    for (const { what, aim, request } of cases) {
-      const [own, bound] = await compare(loader, [troupe, bare], () => [request], slices)
+    for (const { what, aim, requests } of cases) {
+      const sets = [await requests(), await requests()]
+      const [own, bound] = await compare(loader, [troupe, bare], (server) => sets[server] ?? [], slices)
       if (own === undefined || bound === undefined) continue
       const ratio = own.rate / bound.rate
       lines.push({
@@ -58,4 +70,42 @@ export async function measureRequests(
     await troupe.stop()
     await bare.stop()
   }
+}
+
+interface Case {
+  readonly what: string
+  readonly aim: number | null
+  /** Asked once for each server. */
+  readonly requests: () => Promise<readonly string[]>
+}
+
+function always(request: string): () => Promise<readonly string[]> {
+  return () => Promise.resolve([request])
+}
+
+/** Each token is shown up to a hundred times within its grace window, every time for a rotation in full. */
+async function rotations(port: number, actor: BenchActor): Promise<string[]> {
+  const tokens = await signIn(port, actor, 2000)
+  return tokens.map(({ refresh }) =>
+    requestText(
+      null,
+      'POST',
+      '/oauth/spa/token',
+      JSON.stringify({ grant_type: 'refresh_token', refresh_token: refresh }),
+    ),
+  )
+}
+
+/** A peer that may read what friends may. */
+async function befriend(port: number, actor: BenchActor): Promise<BenchActor> {
+  const [id, secret] = ['bench-peer', 'bench-secret-of-a-peer']
+  await send(
+    port,
+    actor,
+    'POST',
+    '/trust/friend',
+    JSON.stringify({ baseuri: `https://peer.example.com/${id}`, id, secret }),
+  )
+  await send(port, actor, 'PUT', `/trust/friend/${id}`, JSON.stringify({ approved: true }))
+  return { id: actor.id, authorization: `Bearer ${secret}` }
 }

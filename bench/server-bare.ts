@@ -1,17 +1,28 @@
 /**
  * The bound: a bare node:http server that does by hand what one request needs and nothing else: read the actor, check
- * Basic, make the same store call, answer.
+ * the credential by its one look-up, make the same store call, answer.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Actor } from '../src/actor/actor.ts'
 import { findActor } from '../src/actor/actor-store.ts'
 import { known } from '../src/json/json.ts'
 import { findProperties, findProperty, putValue } from '../src/property/property-store.ts'
-import { sameSecret } from '../src/secret/hash.ts'
+import { hashSecret, sameSecret } from '../src/secret/hash.ts'
 import { parseKeyRing } from '../src/secret/key-ring.ts'
 import { actorPassphrase, bindingOf } from '../src/secret/sealed-columns.ts'
 import { open } from '../src/secret/sealed.ts'
 import { openStore } from '../src/store/open.ts'
+import { tokenLifetimes } from '../src/token/chain.ts'
+import { makeToken } from '../src/token/token-text.ts'
+import {
+  countGraceAnswer,
+  findAccessToken,
+  insertTokens,
+  lockRefreshToken,
+  markUsed,
+} from '../src/token/token-store.ts'
+import { findTrustBySecret } from '../src/trust/trust-store.ts'
 import { serveMeasurements, type Subject } from './subject.ts'
 
 const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
@@ -24,16 +35,10 @@ const server = createServer((request, response) => {
   request.on('end', () => void answer(Buffer.concat(chunks).toString()))
 
   async function answer(body: string): Promise<void> {
+    if (request.url === '/oauth/spa/token') return rotate(JSON.parse(body) as { refresh_token: string })
     const [, id = '', , name] = (request.url ?? '').split('/')
     const actor = await store.read((q) => findActor(q, id))
-    const [user = '', password = ''] = Buffer.from((request.headers.authorization ?? '').slice(6), 'base64')
-      .toString()
-      .split(':')
-    const allowed =
-      actor !== null &&
-      sameSecret(user, actor.creator) &&
-      sameSecret(password, open(ring, actor.passphrase, bindingOf(actorPassphrase, id)))
-    if (!allowed) return void response.writeHead(403).end()
+    if (actor === null || !(await isAllowed(actor))) return void response.writeHead(403).end()
     if (request.method === 'PUT') {
       const value = known(JSON.stringify(JSON.parse(body)))
       await store.writeActor(id, async (tx) => putValue(tx, id, name ?? '', value))
@@ -50,6 +55,49 @@ const server = createServer((request, response) => {
             ),
           )
         : propertyText(await store.read((q) => findProperty(q, id, name)))
+    answered(text)
+  }
+
+  async function isAllowed(actor: Actor): Promise<boolean> {
+    const [scheme = '', value = ''] = (request.headers.authorization ?? '').split(' ')
+    if (scheme === 'Basic') {
+      const [user = '', password = ''] = Buffer.from(value, 'base64').toString().split(':')
+      const passphrase = open(ring, actor.passphrase, bindingOf(actorPassphrase, actor.id))
+      return sameSecret(user, actor.creator) && sameSecret(password, passphrase)
+    }
+    // Told apart by length, as the two kinds have it in these measurements.
+    if (value.length === 40) {
+      const token = await store.read((q) => findAccessToken(q, hashSecret(value)))
+      return token !== null && token.chain.actorId === actor.id && Date.now() <= token.expiresAt
+    }
+    return (await store.read((q) => findTrustBySecret(q, actor.id, hashSecret(value))))?.approved === true
+  }
+
+  async function rotate({ refresh_token: presented }: { refresh_token: string }): Promise<void> {
+    const hash = hashSecret(presented)
+    const access = makeToken('session', 'access')
+    const refresh = makeToken('session', 'refresh')
+    const done = await store.write(async (tx) => {
+      const found = await lockRefreshToken(tx, hash)
+      if (found === null) return null
+      const now = Date.now()
+      const { usedAt, graceAnswers } = found.state
+      if (usedAt === null) await markUsed(tx, hash, now, now + 172_800_000)
+      else await countGraceAnswer(tx, hash, graceAnswers)
+      const lifetimes = tokenLifetimes.session
+      await insertTokens(
+        tx,
+        found.chain,
+        { hash: hashSecret(access), kind: 'access', expiresAt: now + lifetimes.access },
+        { hash: hashSecret(refresh), kind: 'refresh', expiresAt: now + lifetimes.refresh },
+      )
+      return found.chain.actorId
+    })
+    if (done === null) return void response.writeHead(401).end()
+    answered(JSON.stringify({ success: true, actor_id: done, access_token: access, refresh_token: refresh }))
+  }
+
+  function answered(text: string): void {
     response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }).end(text)
   }
 })

@@ -375,7 +375,7 @@ forEachStore((_dialect, open) => {
       assert.deepEqual([usedAt, graceAnswers], [clock.now(), 49])
       const chains = await store.read((q) => q.all<{ n: number }>('SELECT COUNT(*) AS n FROM token_chain'))
       assert.equal(chains[0]?.n, 1)
-      assert.ok((await Promise.all(all.map((one) => one !== null && lives(one)))).every(Boolean))
+      assert.ok((await Promise.all(all.map(async (one) => one !== null && lives(one)))).every(Boolean))
     })
 
     it('ORF-04 fifty at once with a reused token are all refused and end the chain once', async () => {
