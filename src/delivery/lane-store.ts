@@ -119,10 +119,8 @@ export interface Settlement {
   readonly uncertain: number
   readonly failingSince: number | null
   readonly state: 'live' | 'stopped'
-  /** When to go on: at a time; `now` when anything waits; `asleep` not before the next change. */
+  /** When to go on: at a time; `now`, keeping the lane, when anything waits; `asleep` not before the next change. */
   readonly next: number | 'now' | 'asleep'
-  /** Whether to keep the lane where there is more to do now. */
-  readonly keep: boolean
   /** In their order. */
   readonly attempts: readonly Attempt[]
   /** After the attempts; null when it is as it was. */
@@ -137,19 +135,29 @@ export async function settle(
   settlements: readonly Settlement[],
   now: number,
 ): Promise<readonly boolean[]> {
-  const kept = await tx.all<{ actor_id: string; peer_id: string; subscription_id: string; claimed_until: number }>(
+  // On their way together; what comes later finds what the ones before have done.
+  const [kept] = await Promise.all([
+    settleLanes(tx, settlements),
+    noteAttempts(tx, settlements),
+    supersede(tx, settlements),
+    settleCircuits(tx, settlements, now),
+  ])
+  return settlements.map(({ lane }) => kept.has(keyOf(lane.actorId, lane.peerId, lane.subscriptionId)))
+}
+
+/** The keys of those that are still held. */
+async function settleLanes(tx: Transaction, settlements: readonly Settlement[]): Promise<ReadonlySet<string>> {
+  const rows = await tx.all<{ actor_id: string; peer_id: string; subscription_id: string; claimed_until: number }>(
     `/* delivery */ UPDATE inbound_subscription SET
        settled = CASE WHEN settled < r.done THEN r.done ELSE settled END,
        attempts = r.tries, uncertain = r.doubts, failing_since = r.failing, state = r.standing,
-       claimed_until = CASE
-         WHEN r.keep = 1 AND r.due = 0 AND sequence > r.done AND sequence > settled THEN r.held ELSE 0 END,
+       claimed_until = CASE WHEN r.due = 0 AND sequence > r.done AND sequence > settled THEN r.held ELSE 0 END,
        due_at = CASE
          WHEN r.due = -1 OR sequence <= r.done OR sequence <= settled THEN NULL
          WHEN r.due > 0 THEN r.due
-         WHEN r.keep = 1 THEN r.held
-         ELSE CAST($2 AS BIGINT) END
+         ELSE r.held END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, held BIGINT, done BIGINT, tries BIGINT, doubts BIGINT,
-       failing BIGINT, standing TEXT, due BIGINT, keep BIGINT) AS r
+       failing BIGINT, standing TEXT, due BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND claimed_until = r.held
      RETURNING actor_id, peer_id, subscription_id, claimed_until`,
     JSON.stringify(
@@ -164,39 +172,35 @@ export async function settle(
         made.failingSince,
         made.state,
         next === 'asleep' ? -1 : next === 'now' ? 0 : next,
-        Number(made.keep),
       ]),
     ),
-    now,
   )
-  const attempts = settlements.flatMap(({ lane, attempts: made }) => made.map((attempt) => ({ lane, attempt })))
-  if (attempts.length > 0) {
-    await tx.run(
-      `/* delivery */ UPDATE delivery SET attempts = attempts + 1, sent_at = r.sent, answered_at = r.answered,
-         outcome = CASE WHEN outcome = 'waiting' OR r.ending = 'delivered' THEN r.ending ELSE outcome END,
-         reason = r.why
-       FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, number BIGINT, ending TEXT, why TEXT, sent BIGINT,
-         answered BIGINT) AS r
-       WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND sequence = r.number`,
-      JSON.stringify(
-        attempts.map(({ lane, attempt }) => [
-          lane.actorId,
-          lane.peerId,
-          lane.subscriptionId,
-          attempt.sequence,
-          attempt.outcome,
-          attempt.reason,
-          attempt.sentAt,
-          attempt.answeredAt,
-        ]),
-      ),
-    )
-  }
-  await supersede(tx, settlements)
-  await settleCircuits(tx, settlements, now)
-  const heldKeys = new Set(kept.filter((row) => row.claimed_until > 0).map((row) => keyOf(row)))
-  return settlements.map(({ lane: { actorId, peerId, subscriptionId } }) =>
-    heldKeys.has(keyOf({ actor_id: actorId, peer_id: peerId, subscription_id: subscriptionId })),
+  const held = rows.filter((row) => row.claimed_until > 0)
+  return new Set(held.map((row) => keyOf(row.actor_id, row.peer_id, row.subscription_id)))
+}
+
+async function noteAttempts(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
+  const rows = settlements.flatMap(({ lane, attempts }) =>
+    attempts.map(({ sequence, outcome, reason, sentAt, answeredAt }) => [
+      lane.actorId,
+      lane.peerId,
+      lane.subscriptionId,
+      sequence,
+      outcome,
+      reason,
+      sentAt,
+      answeredAt,
+    ]),
+  )
+  if (rows.length === 0) return
+  await tx.run(
+    `/* delivery */ UPDATE delivery SET attempts = attempts + 1, sent_at = r.sent, answered_at = r.answered,
+       outcome = CASE WHEN outcome = 'waiting' OR r.ending = 'delivered' THEN r.ending ELSE outcome END,
+       reason = r.why
+     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, number BIGINT, ending TEXT, why TEXT, sent BIGINT,
+       answered BIGINT) AS r
+     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND sequence = r.number`,
+    JSON.stringify(rows),
   )
 }
 
@@ -247,8 +251,8 @@ async function settleCircuits(tx: Transaction, settlements: readonly Settlement[
   )
 }
 
-function keyOf(row: { actor_id: string; peer_id: string; subscription_id: string }): string {
-  return JSON.stringify([row.actor_id, row.peer_id, row.subscription_id])
+function keyOf(...key: readonly [actorId: string, peerId: string, subscriptionId: string]): string {
+  return JSON.stringify(key)
 }
 
 /** Gives lanes back that were not begun. */

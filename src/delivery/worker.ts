@@ -161,10 +161,9 @@ export class DeliveryWorker {
     const now = this.#parts.now()
     const until = now + holdMs
     const claim = { now, until, limit, without }
-    const { lanes, notices } = await this.#parts.store.write(async (tx) => ({
-      lanes: await claimLanes(tx, claim),
-      notices: await claimNotices(tx, claim),
-    }))
+    const [lanes, notices] = await this.#parts.store.write((tx) =>
+      Promise.all([claimLanes(tx, claim), claimNotices(tx, claim)]),
+    )
     for (const lane of lanes) {
       this.#queue.add({ kind: 'lane', actorId: lane.actorId, peerId: lane.peerId, holder: { lane, held: until } })
     }

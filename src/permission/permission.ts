@@ -21,10 +21,7 @@ export interface Relation {
   readonly caller: Related
 }
 
-/**
- * As `RelationshipRules`, of many at once and as a transaction sees them: a fixed number of statements. Whoever has the
- * same rules is given the same function.
- */
+/** As `RelationshipRules`, of many at once and as a transaction sees them: a fixed number of statements. */
 export type RulesOfMany = (
   q: Queries,
   relations: readonly Relation[],

@@ -82,7 +82,10 @@ export interface Entry {
   readonly dueAt: number | null
 }
 
-/** Three statements, however many entries there are. Those of one subscription come in the order of their numbers. */
+/**
+ * Three statements on their way together, however many entries there are. Those of one subscription come in the order of
+ * their numbers.
+ */
 export async function insertEntries(
   tx: Transaction,
   actorId: string,
@@ -90,7 +93,7 @@ export async function insertEntries(
   now: number,
 ): Promise<void> {
   const last = new Map(entries.map((entry) => [JSON.stringify([entry.peerId, entry.subscriptionId]), entry]))
-  await tx.run(
+  const moved = tx.run(
     `UPDATE inbound_subscription SET sequence = made.sequence,
        due_at = CASE WHEN state = 'live' THEN COALESCE(due_at, made.due) ELSE due_at END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
@@ -122,7 +125,7 @@ export async function insertEntries(
     textOf(entry.data),
     Number(entry.replaces),
   ])
-  await tx.run(
+  const kept = tx.run(
     `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at)
      SELECT $1, made.peer, made.subscription, made.sequence, made.kind, content.data, made.replaces, CAST($4 AS BIGINT)
      FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, text BIGINT, replaces BIGINT) AS made
@@ -132,7 +135,7 @@ export async function insertEntries(
     JSON.stringify([...texts].map(([data, text]) => [text, data])),
     now,
   )
-  await tx.run(
+  const noted = tx.run(
     `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome)
      SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome
      FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT) AS made`,
@@ -142,6 +145,7 @@ export async function insertEntries(
     ),
     now,
   )
+  await Promise.all([moved, kept, noted])
 }
 
 /** Everything up to a number of one subscription. */

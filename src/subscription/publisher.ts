@@ -31,9 +31,12 @@ export class Publisher {
     if (actor.listeners === 0) return
     const listeners = await findListeners(tx, actor.id, 'properties', namesIn(changes))
     if (listeners.length === 0) return
-    const live = withoutSuspended(changes, await findSuspensions(tx, actor.id))
+    const [suspensions, mayRead] = await Promise.all([
+      findSuspensions(tx, actor.id),
+      this.#readers(tx, actor.id, listeners),
+    ])
+    const live = withoutSuspended(changes, suspensions)
     if (live.length === 0) return
-    const mayRead = await this.#readers(tx, actor.id, listeners)
     const now = this.#parts.now()
     const entries = listeners.flatMap((listener) => entriesFor(listener, live, mayRead(listener), now))
     await this.#write(tx, actor.id, entries, now)
