@@ -38,6 +38,9 @@ export type {
   ListMetadata,
   ProviderAccess,
   RemoteHandle,
+  ServiceConnection,
+  ServiceHandle,
+  ServicesHandle,
   SignIn,
   SignInHandle,
   Subscription,
@@ -45,6 +48,8 @@ export type {
   SyncSummary,
   TrustHandle,
 } from './app/actor-handle.ts'
+export type { ServiceDeclaration } from './service-connection/configured.ts'
+export type { ServiceRequest } from './service-connection/connections.ts'
 export type { TrustRecord } from './trust/record.ts'
 export type {
   Annotations,

@@ -51,6 +51,8 @@ import { Notices } from './delivery/notices.ts'
 import { systemTimers, type Timers } from './delivery/timers.ts'
 import { DeliveryWorker } from './delivery/worker.ts'
 import { Accounts } from './sign-in/accounts.ts'
+import type { ThirdPartyService } from './service-connection/configured.ts'
+import { Connections } from './service-connection/connections.ts'
 import { ConfiguredProviders } from './sign-in/configured.ts'
 import { hasLocalProvider, LocalProvider, LocalProviders } from './sign-in/local/local-provider.ts'
 import { KeySets } from './sign-in/providers/key-sets.ts'
@@ -103,6 +105,8 @@ export interface ServiceOptions {
   readonly pages?: OwnPages
   /** Where people sign in. Without any, the local provider in development. */
   readonly signIn?: readonly ProviderPlan[]
+  /** Third-party services at which actors may have an account. */
+  readonly services?: ReadonlyMap<string, ThirdPartyService>
   readonly log?: Log
   /** Unix milliseconds; the one clock of the service, in place of the store's. */
   readonly now?: () => number
@@ -353,6 +357,16 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     signIn.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
       ? new LocalProvider(providerParts, { pages: localPages(identity.name), log })
       : null
+  const connections = new Connections({
+    services: options.services ?? new Map(),
+    store,
+    keyRing,
+    oneTime,
+    client: peerClient,
+    now,
+    timers,
+    baseUrl,
+  })
   const ledger = new Ledger({
     store,
     timers,
@@ -375,6 +389,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     facts,
     ledger,
     live,
+    connections,
     baseUrl,
   }
   const limiter = new Limiter({ store, rates, now, log })
@@ -402,6 +417,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     }),
     limiter,
     ledger,
+    connections,
     permission,
     permissions: new Permissions({
       store,

@@ -30,6 +30,7 @@ import { type Connection, toFetch } from './http/fetch.ts'
 import { type Listening, listen } from './http/server.ts'
 import type { TrustType } from './permission/trust-types.ts'
 import { release } from './release.ts'
+import { configuredServices, type ServiceDeclaration } from './service-connection/configured.ts'
 import { configuredProviders } from './sign-in/configured.ts'
 import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'
@@ -177,6 +178,15 @@ export class App {
     return this
   }
 
+  /**
+   * A third-party service at which actors may have an account: `app.service('dropbox', { authorizationUrl, tokenUrl,
+   * clientId, clientSecret, scopes })`. The environment may add to it (`TROUPE_SERVICE_DROPBOX_CLIENT_SECRET`).
+   */
+  service(name: string, declaration: ServiceDeclaration): this {
+    this.#registry.services.set(name, declaration)
+    return this
+  }
+
   /** Messages to `POST /bot`, where `TROUPE_BOT_TOKEN` is set. */
   bot(handler: BotHandler): this {
     this.#registry.bots.push(handler)
@@ -284,6 +294,7 @@ export class App {
       identity: { type, name, version, description, info, specification },
       registry: this.#registry,
       signIn: configuredProviders(signIn, env, config),
+      services: configuredServices(this.#registry.services, env, config),
       baseUrl: (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
       ...(pages === undefined ? {} : { pages }),
       ...this.#replaced,

@@ -6,6 +6,7 @@ import type { Caller } from '../src/auth/caller.ts'
 import { defaultOf, resolveConfig } from '../src/config/config.ts'
 import { type Mode, type Option, options } from '../src/config/options.ts'
 import { providerList, type ProviderOption, providerOptions } from '../src/config/provider-options.ts'
+import { serviceList, type ServiceOption, serviceOptions } from '../src/config/service-options.ts'
 import { rightOf, type Route } from '../src/http/route.ts'
 import { routesFor } from '../src/http/routes.ts'
 import { Permission } from '../src/permission/permission.ts'
@@ -29,10 +30,28 @@ Every setting has two names: one for the environment, one for code, as in \`trou
 ${Object.entries(options)
   .map(([name, option]) => described(name, option as Option<unknown>))
   .join('\n')}
-${providerSection()}`
+${providerSection()}
+${serviceSection()}`
 }
 
 /** By the list from which the environment is read. */
+function serviceSection(): string {
+  const rows = Object.entries(serviceOptions as Readonly<Record<string, ServiceOption>>).map(
+    ([name, { suffix, text, secret }]) =>
+      `| \`${suffix}\` | \`${name}\` | ${text}${secret === true ? ' Appears in no log and on no page.' : ''} |`,
+  )
+  return `## Third-party services
+
+Where actors may have an account; [Writing an application](application.md#third-party-services) shows it.
+
+An application declares them with \`app.service(name, { … })\`; \`${serviceList}\` names further ones, separated by commas. Each has its settings under \`TROUPE_SERVICE_<NAME>_…\`, the name in capitals and with \`_\` for \`-\`: \`TROUPE_SERVICE_DROPBOX_CLIENT_SECRET\`. The environment wins over code.
+
+| In the environment | In code | |
+|---|---|---|
+${rows.join('\n')}
+`
+}
+
 function providerSection(): string {
   const rows = Object.entries(providerOptions as Readonly<Record<string, ProviderOption>>).map(
     ([name, { suffix, text, secret }]) =>

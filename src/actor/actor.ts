@@ -30,6 +30,7 @@ const routeWords = new Set([
   'docs',
   'redoc',
   'events',
+  'services',
   'app',
   'www',
 ])

@@ -5,6 +5,8 @@ import type { Access } from '../property/access.ts'
 import type { Lists } from '../property/lists.ts'
 import { listMetadata } from '../property/list.ts'
 import type { Properties } from '../property/properties.ts'
+import type { Connections } from '../service-connection/connections.ts'
+import { servicesHandle } from '../service-connection/services-handle.ts'
 import type { Companions } from '../trust/companions.ts'
 import type { Publications } from '../subscription/publications.ts'
 import { type SubscribingHandleParts, subscribingHandle } from '../subscription/subscribing-handle.ts'
@@ -27,6 +29,7 @@ export interface HandleParts extends SubscribingHandleParts {
   readonly accounts: Accounts
   readonly ledger: Ledger
   readonly live: Live
+  readonly connections: Connections
   readonly baseUrl: string
 }
 
@@ -62,6 +65,7 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
         ? parts.live.announce(access.actor.id, changed, '')
         : parts.live.announce(access.actor.id, 'resource', changed.resource),
     signIn: signInHandle(parts.accounts, access.actor.id),
+    services: servicesHandle(parts.connections, access.actor.id, `${parts.baseUrl}/${access.actor.id}`),
     activity: activityHandle(parts.ledger, access.actor.id),
     list: (name): ListHandle => listHandle(lists, access, name),
     async lists() {

@@ -1,5 +1,6 @@
 /** The actor as an application's handlers hold it. */
 import type { Json } from '../json/json.ts'
+import type { ServiceRequest } from '../service-connection/connections.ts'
 import type { TrustRecord } from '../trust/record.ts'
 
 export interface ActorHandle {
@@ -51,6 +52,9 @@ export interface ActorHandle {
   /** How the owner signs in. */
   readonly signIn: SignInHandle
 
+  /** What the actor has at third-party services. */
+  readonly services: ServicesHandle
+
   /**
    * Who touched the actor, the newest first: peers, clients, trustees and strangers, not its owner. Entries of the last
    * seconds may be missing.
@@ -92,6 +96,52 @@ export interface ProviderAccess {
   readonly accessToken?: string
   readonly expiresAt?: Date
   readonly refreshToken?: string
+}
+
+export interface ServicesHandle {
+  /** @throws ServiceError `not_found` for a service that the application does not know. */
+  get(name: string): ServiceHandle
+  /** Every service that the application knows. */
+  list(): Promise<{ readonly name: string; readonly connected: boolean }[]>
+}
+
+export interface ServiceHandle {
+  readonly name: string
+  /**
+   * Where the owner's browser begins to connect; for the signed-in owner alone.
+   *
+   * @param redirect Path on this service to go on to afterwards.
+   */
+  connectUrl(redirect?: string): string
+  /** Undefined while the actor is not connected. */
+  connection(): Promise<ServiceConnection | undefined>
+  /**
+   * A token that is good now, refreshed when it has to be.
+   *
+   * @throws ServiceError `not_connected` when the owner has to connect (again), `service_failed`.
+   */
+  accessToken(): Promise<string>
+  /**
+   * Asks the service as the actor. The token goes only to addresses below the service's `apiUrls`; one that is not taken
+   * is refreshed, once. The answer is text of at most 16 MiB; redirects are not followed.
+   *
+   * @throws ServiceError `bad_request` for another address, `not_connected`, `service_failed`.
+   */
+  fetch(url: string, request?: ServiceRequest): Promise<Response>
+  /**
+   * Ends it here, then gives the token back where the service takes it. False when there was none.
+   *
+   * @throws ServiceError `service_failed` when the service could not be told; here it is ended all the same.
+   */
+  disconnect(): Promise<boolean>
+}
+
+export interface ServiceConnection {
+  readonly connectedAt: Date
+  /** Of the access token; null when the service does not say. */
+  readonly expiresAt: Date | null
+  /** What was granted, separated by blanks. */
+  readonly scope: string
 }
 
 export interface ActivityPage {

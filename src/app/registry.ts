@@ -1,4 +1,5 @@
 /** Everything one application declared, by name; filled before the first request and read by every room. */
+import type { ServiceDeclaration } from '../service-connection/configured.ts'
 import type { TrustType } from '../permission/trust-types.ts'
 import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from './schema.ts'
 import type {
@@ -60,6 +61,7 @@ export class Registry {
   readonly pageHandlers: PageHandler[] = []
   readonly trustTypes: TrustType[] = []
   readonly companions = new Map<string, CompanionKind>()
+  readonly services = new Map<string, ServiceDeclaration>()
 
   addCallback(name: string, handler: CallbackHandler, { public: isPublic = false }: CallbackOptions): void {
     append(this.#callbacks, name, { handler, isPublic })

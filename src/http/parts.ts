@@ -17,6 +17,7 @@ import type { Callbacks } from '../operation/callbacks.ts'
 import type { Operations } from '../operation/operations.ts'
 import type { PeerFacts } from '../peer/peer-facts.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
+import type { Connections } from '../service-connection/connections.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Permissions } from '../permission/permissions.ts'
 import type { Relationships } from '../permission/relationships.ts'
@@ -50,6 +51,7 @@ export interface Parts {
   readonly authentication: Authentication
   readonly limiter: Limiter
   readonly ledger: Ledger
+  readonly connections: Connections
   readonly permission: Permission
   readonly permissions: Permissions
   readonly relationships: Relationships

@@ -23,6 +23,7 @@ import { signInRoutes } from './routes/sign-in.ts'
 import { spaRoutes } from './routes/spa.ts'
 import { spaTokenRoutes } from './routes/spa-token.ts'
 import { singlePageRoutes } from './routes/single-page.ts'
+import { serviceRoutes } from './routes/services.ts'
 import { subscriptionRoutes } from './routes/subscriptions.ts'
 import { systemRoutes } from './routes/system.ts'
 import { trustRoutes } from './routes/trust.ts'
@@ -50,6 +51,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...operationRoutes,
     ...resourceRoutes,
     ...trustRoutes,
+    ...serviceRoutes,
     ...permissionRoutes,
     ...ownSessionsRoutes,
     ...subscriptionRoutes,

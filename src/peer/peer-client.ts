@@ -1,7 +1,7 @@
 /** Calls to other actors: what is asked for, and everything that can come of it. */
 
 export interface PeerRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Absolute. Checked before every connection, whatever it came from. */
   readonly url: string
   /** The clear secret of the relationship; sent only when `url` lies below `baseuri`. */

@@ -28,6 +28,8 @@ export type Purpose =
   | 'code'
   /** A consent that waits for the owner. */
   | 'consent'
+  /** `state` of a connection with a third-party service. */
+  | 'service'
   /** Mark of an assertion that was shown (recorded as used from the start). */
   | 'assertion'
 
@@ -42,6 +44,7 @@ export const lifetimes: Readonly<Record<Purpose, number>> = {
   claim: 600,
   code: 60,
   consent: 600,
+  service: 600,
   assertion: 900,
 }
 

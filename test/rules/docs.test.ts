@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { options } from '../../src/config/options.ts'
 import { isProviderVariable } from '../../src/config/provider-options.ts'
+import { isServiceVariable } from '../../src/config/service-options.ts'
 import { pages } from '../../tools/docs.ts'
 import { environmentWithoutSettings, type Program, Workplace } from '../support/program.ts'
 
@@ -167,7 +168,11 @@ describe('the documents', () => {
     for (const path of documents) {
       for (const [name] of read(path).matchAll(/\bTROUPE_[A-Z_]+\b/g)) {
         const isOfProvider = isProviderVariable(name) || name === 'TROUPE_PROVIDER_'
-        assert.ok(known.has(name) || isOfProvider || name.startsWith('TROUPE_TEST_'), `${path} names ${name}`)
+        const isOfService = isServiceVariable(name) || name === 'TROUPE_SERVICE_'
+        assert.ok(
+          known.has(name) || isOfProvider || isOfService || name.startsWith('TROUPE_TEST_'),
+          `${path} names ${name}`,
+        )
       }
     }
   })

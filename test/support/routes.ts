@@ -115,6 +115,11 @@ export const samples: Readonly<Record<string, Sample>> = {
   requestTrust: { path: '/:actor/trust', body: { url: 'https://peer.example.com/asked' }, status: 201 },
   putTrustee: { path: '/:actor/trust/trustee', body: { trustee_root: 'https://trustee.example.com/1' }, status: 204 },
   deleteTrustee: { path: '/:actor/trust/trustee', status: 204 },
+  listServices: { path: '/:actor/services', status: 200 },
+  connectService: { path: '/:actor/services/drive/connect', status: 302 },
+  serviceCallback: { path: '/:actor/services/drive/callback', status: 400 },
+  disconnectService: { path: '/:actor/services/drive', status: 404 },
+  sharedServiceCallback: { path: '/services/drive/callback', status: 400 },
   getTrustsNamed: { path: `/:actor/trust/${samplePeer}`, status: 200, peer: samplePeer },
   receiveTrust: {
     path: '/:actor/trust/friend',
@@ -216,6 +221,12 @@ export function declareAll(app: App, done: string[] = []): void {
   })
   app.resource('picture', () => answer('picture'))
   app.callback('ring', () => answer('ring'))
+  app.service('drive', {
+    authorizationUrl: 'https://drive.example.com/authorize',
+    tokenUrl: 'https://drive.example.com/token',
+    clientId: 'troupe-test',
+    clientSecret: 'planted-client-secret',
+  })
   app.www(({ path }) => (path === 'report' ? answer('report') : null))
 }
 

@@ -135,5 +135,7 @@ CREATE TABLE service_connection (
   -- Sealed JSON: access_token, refresh_token, expires_at, scope.
   tokens TEXT NOT NULL,
   connected_at BIGINT NOT NULL,
+  -- Unix milliseconds: until then one process is about to get new tokens, and the others wait for them.
+  refreshing_until BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (actor_id, service)
 ) /*sqlite: STRICT, WITHOUT ROWID */;

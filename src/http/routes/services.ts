@@ -1,0 +1,136 @@
+/** `/<actor>/services`: what the actor has at third-party services. */
+import { ServiceError } from '../../errors.ts'
+import type { Connection } from '../../service-connection/connections.ts'
+import { type Answer, json, redirect } from '../answer.ts'
+import { browserCookie, browserOf } from '../cookies.ts'
+import type { ActorExchange, Exchange, Route } from '../route.ts'
+import { parseRedirectTarget } from '../redirect-target.ts'
+import { actorErrors, errorResponses } from '../schemas.ts'
+
+const path = '/:actor/services'
+const doneSchema = {
+  type: 'object',
+  properties: { success: { const: true }, message: { type: 'string' }, service: { type: 'string' } },
+}
+const connectionSchema = {
+  type: 'object',
+  properties: {
+    service: { type: 'string' },
+    connected: { type: 'boolean' },
+    connected_at: { type: ['string', 'null'], format: 'date-time' },
+    expires_at: { type: ['string', 'null'], format: 'date-time' },
+    scope: { type: ['string', 'null'] },
+  },
+}
+const callbackQuery = { code: 'Authorization code', state: 'As it was sent', error: 'Why it was not allowed' }
+
+export const serviceRoutes: readonly Route[] = [
+  {
+    id: 'listServices',
+    method: 'GET',
+    path,
+    access: 'services',
+    summary: 'The services that actors can connect with, and with which this one is',
+    responses: { 200: { text: 'The services', schema: { type: 'array', items: connectionSchema } }, ...actorErrors },
+    handler: async ({ parts, actor }) => json(200, (await parts.connections.list(actor.id)).map(shown)),
+  },
+  {
+    id: 'connectService',
+    method: 'GET',
+    path: `${path}/:service/connect`,
+    access: 'services',
+    summary: 'Sends the browser to the service, to allow the connection there',
+    query: { redirect: 'Path on this service to go on to afterwards' },
+    responses: { 302: 'To the service', ...errorResponses(400), ...actorErrors },
+    handler: connect,
+  },
+  {
+    id: 'serviceCallback',
+    method: 'GET',
+    path: `${path}/:service/callback`,
+    access: 'services',
+    summary: 'Where the service sends the browser back to',
+    query: callbackQuery,
+    responses: {
+      200: { text: 'Connected', schema: doneSchema },
+      302: 'Connected, and on to where `redirect` said',
+      ...errorResponses(400, 502),
+      ...actorErrors,
+    },
+    handler: finish,
+  },
+  {
+    id: 'disconnectService',
+    method: 'DELETE',
+    path: `${path}/:service`,
+    access: 'services',
+    summary: 'Ends the connection, and gives the token back',
+    responses: { 200: { text: 'Disconnected', schema: doneSchema }, ...errorResponses(502), ...actorErrors },
+    handler: disconnect,
+  },
+  {
+    id: 'sharedServiceCallback',
+    method: 'GET',
+    path: '/services/:service/callback',
+    access: 'service',
+    page: true,
+    limit: ['sign_in/source', 'sign_in/total'],
+    summary: 'The same for all actors, for services where every address has to be registered',
+    query: callbackQuery,
+    responses: { 302: 'To the actor’s own', ...errorResponses(400, 403, 404) },
+    handler: passOn,
+  },
+]
+
+async function connect({ parts, request, actor, params, query }: ActorExchange): Promise<Answer> {
+  const wanted = query.get('redirect')
+  const target = wanted === undefined ? null : parseRedirectTarget(wanted, parts)
+  if (wanted !== undefined && target === null)
+    throw new ServiceError('bad_request', 'Cannot connect: redirect must be a path of this service')
+  // A look at the address begins nothing.
+  if (request.method === 'HEAD') throw new ServiceError('bad_request', 'Cannot connect: send a GET')
+  const mark = browserCookie(request)
+  const by = { browser: mark.value, redirect: target }
+  const location = await parts.connections.begin(actor.id, params['service'] ?? '', by)
+  return { ...redirect(302, location), cookies: [mark.cookie] }
+}
+
+async function finish({ parts, request, actor, params, query }: ActorExchange): Promise<Answer> {
+  const service = params['service'] ?? ''
+  if (request.method === 'HEAD') throw new ServiceError('bad_request', 'Cannot connect: send a GET')
+  const brought = { code: query.get('code'), state: query.get('state'), error: query.get('error') }
+  const target = await parts.connections.finish(actor.id, service, brought, browserOf(request))
+  return target === null ? done(service, `Connected with ${service}`) : redirect(302, target)
+}
+
+async function disconnect({ parts, actor, params }: ActorExchange): Promise<Answer> {
+  const service = params['service'] ?? ''
+  if (!(await parts.connections.end(actor.id, service)))
+    throw new ServiceError('not_found', `Cannot disconnect ${service}: the actor is not connected with it`)
+  return done(service, `Disconnected from ${service}`)
+}
+
+async function passOn({ parts, request, params, query }: Exchange): Promise<Answer> {
+  const service = params['service'] ?? ''
+  const state = query.get('state')
+  if (state === undefined) throw new ServiceError('bad_request', `Cannot connect ${service}: the answer holds no state`)
+  const actorId = await parts.connections.actorOf(service, state, browserOf(request))
+  if (actorId === null)
+    throw new ServiceError('forbidden', `Cannot connect ${service}: nobody asked for it in this browser lately`)
+  return redirect(302, `${parts.baseUrl}/${actorId}/services/${service}/callback?${request.query}`)
+}
+
+function done(service: string, message: string): Answer {
+  return json(200, { success: true, message, service })
+}
+
+function shown({ service, connected }: Connection): object {
+  const expiresAt = connected?.expiresAt ?? null
+  return {
+    service,
+    connected: connected !== null,
+    connected_at: connected === null ? null : new Date(connected.at).toISOString(),
+    expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+    scope: connected?.scope ?? null,
+  }
+}

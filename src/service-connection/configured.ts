@@ -1,0 +1,127 @@
+/** The third-party services of an application: those that it declares and those that the environment names, checked. */
+import { ConfigError } from '../config/config-error.ts'
+import type { Environment } from '../config/env.ts'
+import {
+  isServiceName,
+  listedServices,
+  type ServiceOptionName,
+  serviceSettings,
+  serviceVariable,
+  type ServiceVariables,
+} from '../config/service-options.ts'
+
+/** A service at which actors may have an account, as an application declares it. The environment wins over it. */
+export interface ServiceDeclaration {
+  /** Where the browser goes to allow the connection. */
+  readonly authorizationUrl?: string
+  /** Where codes and refresh tokens are redeemed. */
+  readonly tokenUrl?: string
+  readonly clientId?: string
+  readonly clientSecret?: string
+  readonly scopes?: readonly string[]
+  /** Where a token is given back when the actor disconnects (RFC 7009). */
+  readonly revocationUrl?: string
+  /** The addresses below which its tokens are sent; the host of `tokenUrl` unless given. */
+  readonly apiUrls?: readonly string[]
+  /** How the client proves itself at the token endpoint: in the body unless `basic` is given. */
+  readonly clientAuthentication?: 'body' | 'basic'
+  /** Further members of the authorization address, such as `{ token_access_type: 'offline' }`. */
+  readonly authorizationParameters?: Readonly<Record<string, string>>
+  /**
+   * `shared`: the browser comes back to `/services/<service>/callback`, one address for all actors, for services where
+   * every address has to be registered. `actor` unless given: `/<actor>/services/<service>/callback`.
+   */
+  readonly callback?: 'actor' | 'shared'
+}
+
+/** Everything that is needed to connect. */
+export interface ThirdPartyService {
+  readonly name: string
+  readonly authorizationUrl: string
+  readonly tokenUrl: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly scopes: readonly string[]
+  readonly revocationUrl: string | null
+  readonly apiUrls: readonly string[]
+  readonly clientAuthentication: 'body' | 'basic'
+  readonly authorizationParameters: Readonly<Record<string, string>>
+  readonly callback: 'actor' | 'shared'
+}
+
+/** @throws ConfigError naming the setting. */
+export function configuredServices(
+  declared: ReadonlyMap<string, ServiceDeclaration>,
+  env: Environment,
+  rules: { readonly allowHttp: boolean },
+): ReadonlyMap<string, ThirdPartyService> {
+  const variables = serviceSettings(env)
+  const names = new Set([...declared.keys(), ...listedServices(env)])
+  for (const [name, settings] of variables) {
+    const [option] = Object.keys(settings) as ServiceOptionName[]
+    if (!names.has(name) && option !== undefined) {
+      throw new ConfigError(
+        `${serviceVariable(name, option)} belongs to no service: TROUPE_SERVICES does not name ${name}.`,
+      )
+    }
+  }
+  return new Map(
+    [...names].map((name) => {
+      if (!isServiceName(name)) throw new ConfigError(`A service is called by a name such as dropbox; ${name} is none.`)
+      return [name, checked(name, declared.get(name) ?? {}, variables.get(name) ?? {}, rules.allowHttp)]
+    }),
+  )
+}
+
+function checked(name: string, code: ServiceDeclaration, env: ServiceVariables, allowHttp: boolean): ThirdPartyService {
+  const complain = (option: ServiceOptionName, complaint: string): never => {
+    const source = env[option] === undefined ? `Service ${name}: ${option}` : serviceVariable(name, option)
+    throw new ConfigError(`${source} ${complaint}.`)
+  }
+  const text = (option: Exclude<ServiceOptionName, 'scopes' | 'apiUrls'>): string => {
+    const given: unknown = env[option] ?? code[option] ?? ''
+    return typeof given === 'string' ? given.trim() : complain(option, 'must be a text')
+  }
+  const required = (option: Parameters<typeof text>[0]): string => {
+    const given = text(option)
+    if (given !== '') return given
+    throw new ConfigError(
+      `The service ${name} needs ${option}: give it in code, or as ${serviceVariable(name, option)}.`,
+    )
+  }
+  const address = (option: ServiceOptionName, given: string): string => {
+    const complaint = addressComplaint(given, allowHttp)
+    return complaint === null ? given : complain(option, complaint)
+  }
+  const list = (option: 'scopes' | 'apiUrls'): readonly string[] => {
+    const given: unknown = env[option]?.split(/\s+/) ?? code[option] ?? []
+    if (!Array.isArray(given) || !given.every((one) => typeof one === 'string')) {
+      return complain(option, 'must be a list of texts')
+    }
+    return given.filter((one) => one !== '')
+  }
+  const tokenUrl = address('tokenUrl', required('tokenUrl'))
+  const revocationUrl = text('revocationUrl')
+  const apiUrls = list('apiUrls').map((url) => address('apiUrls', url))
+  return {
+    name,
+    authorizationUrl: address('authorizationUrl', required('authorizationUrl')),
+    tokenUrl,
+    clientId: required('clientId'),
+    clientSecret: required('clientSecret'),
+    scopes: list('scopes'),
+    revocationUrl: revocationUrl === '' ? null : address('revocationUrl', revocationUrl),
+    apiUrls: apiUrls.length === 0 ? [new URL(tokenUrl).origin] : apiUrls,
+    clientAuthentication: code.clientAuthentication ?? 'body',
+    authorizationParameters: code.authorizationParameters ?? {},
+    callback: code.callback ?? 'actor',
+  }
+}
+
+function addressComplaint(text: string, allowHttp: boolean): string | null {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'must be an absolute address'
+  if (url.protocol === 'http:' && !allowHttp) return 'must be an https address'
+  if (url.username !== '' || url.password !== '') return 'must not carry a user name or password'
+  return url.hash === '' ? null : 'must not have a fragment'
+}
