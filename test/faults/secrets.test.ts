@@ -72,7 +72,30 @@ forEachService((start, dialect) => {
         200,
       )
 
+      const issue = async (fields: object): Promise<string[]> => {
+        const issued = await service.request('/oauth/spa/token', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(fields),
+        })
+        assert.equal(issued.status, 200)
+        const tokens = (await issued.json()) as { access_token: string; refresh_token: string }
+        return [tokens.access_token, tokens.refresh_token]
+      }
+      const begun = await issue({ grant_type: 'passphrase', actor_id: made.id, passphrase: made.passphrase })
+      const refreshed = await issue({ grant_type: 'refresh_token', refresh_token: begun[1] })
+      const { parts, store: all } = await service.app.start()
+      const data = { planted: 'planted-one-time-data' }
+      const oneTime = await all.write((tx) =>
+        parts.oneTime.create(tx, { purpose: 'ticket', data, browser: 'planted-browser' }),
+      )
+
       const secrets = [
+        ...begun,
+        ...refreshed,
+        oneTime,
+        'planted-one-time-data',
+        'planted-browser',
         made.passphrase,
         chosen,
         made.authorization.slice('Basic '.length),
