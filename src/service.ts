@@ -490,6 +490,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     callbacks,
     log,
     now,
+    timers,
     metrics,
     health: { isStopping: () => isStopping, checkStore: () => store.ping() },
   }

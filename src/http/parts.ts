@@ -9,6 +9,7 @@ import type { Identity } from '../app/identity.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Authentication } from '../auth/authenticate.ts'
 import type { Config } from '../config/options.ts'
+import type { Timers } from '../delivery/timers.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Limiter } from '../limit/limiter.ts'
 import type { Log } from '../observe/log.ts'
@@ -87,6 +88,7 @@ export interface Parts {
   readonly log: Log
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number
+  readonly timers: Timers
   readonly metrics: Metrics
   readonly health: Health
 }

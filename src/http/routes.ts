@@ -10,6 +10,7 @@ import { devtestProxyRoutes } from './routes/devtest-proxy.ts'
 import { devtestRoutes } from './routes/devtest.ts'
 import { factoryRoutes } from './routes/factory.ts'
 import { listRoutes } from './routes/lists.ts'
+import { liveRoutes } from './routes/live.ts'
 import { mcpRoutes } from './routes/mcp.ts'
 import { metaRoutes } from './routes/meta.ts'
 import { oauthEmailRoutes } from './routes/oauth-email.ts'
@@ -57,7 +58,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...subscriptionRoutes,
     ...callbackRoutes,
     // Where they are off they do not exist, for anybody.
-    ...(parts.config.webUi ? [...wwwRoutes, ...wwwPropertyRoutes] : []),
+    ...(parts.config.webUi ? [...wwwRoutes, ...wwwPropertyRoutes, ...liveRoutes] : []),
     ...(parts.config.singlePage === null ? [] : singlePageRoutes),
     ...(parts.registry.hasAppCallbacks ? appCallbackRoutes : []),
     ...(parts.config.devtest ? [...devtestRoutes, ...devtestProxyRoutes] : []),

@@ -152,6 +152,7 @@ const costs: Readonly<Record<string, Cost>> = {
   deletePropertyForm: { statements: 4, rules: null, bySession: true },
   itemForm: { statements: 8, rules: null, bySession: true },
   listTextsForm: { statements: 4, rules: null, bySession: true },
+  liveChanges: { statements: 1, rules: null, bySession: true },
   devtestProxyCreate: { statements: 17, rules: null },
   devtestProxyGet: { statements: 16, rules: null },
   devtestProxyPut: { statements: 16, rules: null },

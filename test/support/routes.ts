@@ -172,6 +172,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   deletePropertyForm: { path: '/:actor/www/properties/color', status: 302 },
   itemForm: { path: '/:actor/www/properties/notes/items', form: { action: 'add', item_value: 'x' }, status: 302 },
   listTextsForm: { path: '/:actor/www/properties/notes/metadata', form: { description: 'x' }, status: 302 },
+  // With the header that asks for the stream the answer would have no end.
+  liveChanges: { path: '/:actor/www/live', status: 400 },
   devtestProxyCreate: { path: '/:actor/devtest/proxy/create', body: { color: 'red' }, status: 200 },
   devtestProxyGet: { path: '/:actor/devtest/proxy/properties/color', status: 200 },
   devtestProxyPut: { path: '/:actor/devtest/proxy/properties/color', body: 'red', status: 204 },

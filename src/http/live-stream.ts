@@ -1,0 +1,77 @@
+/** What a page hears while it is open, as server-sent events (WHATWG HTML, "Server-sent events"). */
+import type { Cancel, Timers } from '../delivery/timers.ts'
+import type { Live } from '../live/live.ts'
+
+export interface LiveStreamParts {
+  readonly live: Pick<Live, 'watch'>
+  readonly timers: Timers
+  /** False ends the stream: the session ended, wherever that was. */
+  readonly isGood: () => Promise<boolean>
+}
+
+export interface LiveStream {
+  readonly stream: AsyncIterable<string>
+  readonly close: () => void
+}
+
+/** Each tick lasts so long: with every second one a sign of life, with every third one a look at the session. */
+const tickMs = 10_000
+const retryMs = 3000
+
+/** Nothing is told without a look at the session just before. */
+export function liveStream(actorId: string, { live, timers, isGood }: LiveStreamParts): LiveStream {
+  const controller = new AbortController()
+  const { signal } = controller
+  return { stream: events(), close: () => controller.abort() }
+
+  async function* events(): AsyncGenerator<string> {
+    const changes = live.watch(actorId, signal)
+    const ticking = new Ticking(timers)
+    try {
+      yield `retry: ${retryMs}\n\n`
+      let next = changes.next()
+      for (let ticks = 0; ; ) {
+        const batch = await Promise.race([next, ticking.next()])
+        if (batch === 'tick') {
+          ticks += 1
+          if (ticks % 3 === 0 && !(await isGood())) return
+          if (ticks % 2 === 0) yield ':\n\n'
+          continue
+        }
+        if (batch.done === true || !(await isGood())) return
+        for (const { category, name, number } of batch.value) {
+          yield `id: ${number}\nevent: change\ndata: ${JSON.stringify({ category, name, number })}\n\n`
+        }
+        next = changes.next()
+      }
+    } finally {
+      ticking.cancel()
+      controller.abort()
+    }
+  }
+}
+
+/** One timer at a time, whoever waits for it how often. */
+class Ticking {
+  readonly #timers: Timers
+  #cancel: Cancel = () => {}
+  #waiting: Promise<'tick'> | null = null
+
+  constructor(timers: Timers) {
+    this.#timers = timers
+  }
+
+  next(): Promise<'tick'> {
+    this.#waiting ??= new Promise((resolve) => {
+      this.#cancel = this.#timers.setTimer(tickMs, () => {
+        this.#waiting = null
+        resolve('tick')
+      })
+    })
+    return this.#waiting
+  }
+
+  cancel(): void {
+    this.#cancel()
+  }
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ManualClock } from '../support/manual-clock.ts'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { signIn } from '../support/sessions.ts'
+
+const events = { accept: 'text/event-stream' }
+
+/** A stream as a page reads it: event by event. */
+class Listener {
+  readonly answer: Response
+  readonly #reader: ReadableStreamDefaultReader<string>
+  #rest = ''
+
+  private constructor(answer: Response) {
+    this.answer = answer
+    assert.ok(answer.body)
+    this.#reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+  }
+
+  static async open(service: TestService, actor: TestActor, token: string): Promise<Listener> {
+    const answer = await service.request(`/${actor.id}/www/live`, {
+      headers: { ...events, cookie: `oauth_token=${token}`, 'sec-fetch-site': 'same-origin' },
+    })
+    assert.equal(answer.status, 200)
+    return new Listener(answer)
+  }
+
+  /** The next block of the stream; null at its end. */
+  async next(): Promise<string | null> {
+    for (;;) {
+      const end = this.#rest.indexOf('\n\n')
+      if (end >= 0) {
+        const block = this.#rest.slice(0, end)
+        this.#rest = this.#rest.slice(end + 2)
+        return block
+      }
+      const { done, value } = await this.#reader.read()
+      if (done) return null
+      this.#rest += value
+    }
+  }
+
+  /** The next change; signs of life are passed over. */
+  async change(): Promise<unknown> {
+    for (;;) {
+      const block = await this.next()
+      if (block === null) return null
+      const data = /^data: (.*)$/m.exec(block)?.[1]
+      if (data === undefined) continue
+      assert.match(block, /^id: \d+\nevent: change\ndata: /)
+      return JSON.parse(data)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#reader.cancel()
+  }
+}
+
+async function untilWatched(service: TestService, actor: TestActor): Promise<void> {
+  const { store } = await service.app.start()
+  for (;;) {
+    const row = await store.read((q) =>
+      q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
+    )
+    if ((row?.watched_until ?? 0) > 0) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+interface Open {
+  readonly service: TestService
+  readonly actor: TestActor
+  readonly token: string
+  readonly listener: Listener
+}
+
+forEachService((start) => {
+  async function open(options: StartOptions = {}): Promise<Open> {
+    const service = await start(options)
+    const actor = await service.createActor()
+    const token = await signIn(service, actor)
+    const listener = await Listener.open(service, actor, token)
+    assert.equal(await listener.next(), 'retry: 3000')
+    // Asked for the next piece, the stream begins to watch.
+    const first = listener.next()
+    await untilWatched(service, actor)
+    await actor.request('PUT', '/properties/begin', 'x')
+    assert.match((await first) ?? '', /"name":"begin"/)
+    return { service, actor, token, listener }
+  }
+
+  describe('the stream of changes for pages', () => {
+    it('R-WEB-01 tells what changed by category, name and number, and no value', async () => {
+      const { actor, listener } = await open()
+      assert.equal(listener.answer.headers.get('content-type'), 'text/event-stream')
+      assert.equal(listener.answer.headers.get('cache-control'), 'no-store')
+      await actor.request('PUT', '/properties/color', 'secret-blue')
+      await actor.request('POST', '/properties', { notes: { _type: 'list' } })
+      assert.deepEqual(await listener.change(), { category: 'properties', name: 'color', number: 2 })
+      assert.deepEqual(await listener.change(), { category: 'properties', name: 'notes', number: 3 })
+      await listener.close()
+    })
+
+    it('R-WEB-01 tells nothing of another actor', async () => {
+      const { service, actor, listener } = await open()
+      const other = await service.createActor('other@example.com')
+      await other.request('PUT', '/properties/theirs', 'x')
+      await actor.request('PUT', '/properties/mine', 'x')
+      assert.deepEqual(await listener.change(), { category: 'properties', name: 'mine', number: 2 })
+      await listener.close()
+    })
+
+    it('R-WEB-01 ORF-14 ends with the session, wherever that ended, before anything more is told', async () => {
+      const { service, actor, token, listener } = await open()
+      const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
+      assert.equal(sessions.length, 1)
+      await actor.request('DELETE', `/sessions/${sessions[0]?.id}`)
+      await actor.request('PUT', '/properties/after', 'x')
+      assert.equal(await listener.change(), null)
+      const again = await service.request(`/${actor.id}/www/live`, {
+        headers: { ...events, cookie: `oauth_token=${token}` },
+      })
+      assert.equal(again.status, 401)
+    })
+
+    it('R-WEB-01 gives a sign of life, and looks every half minute whether the session still is', async () => {
+      const clock = new ManualClock()
+      const { actor, listener } = await open({ now: clock.now, timers: clock.timers })
+      const waiting = listener.next()
+      clock.pass(10_000)
+      // The stream takes up what came before the next tick.
+      await new Promise((resolve) => setImmediate(resolve))
+      clock.pass(10_000)
+      assert.equal(await waiting, ':')
+      const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
+      const next = listener.next()
+      await actor.request('DELETE', `/sessions/${sessions[0]?.id}`)
+      clock.pass(10_000)
+      assert.equal(await next, null)
+    })
+
+    it('R-WEB-01 goes on at another process, and ends with the service', async () => {
+      const { service, actor, listener } = await open()
+      const other = await start({ database: service.databaseUrl })
+      await other.request(`/${actor.id}/properties/elsewhere`, {
+        method: 'PUT',
+        headers: { authorization: actor.authorization },
+        body: 'x',
+      })
+      assert.deepEqual(await listener.change(), { category: 'properties', name: 'elsewhere', number: 2 })
+      const last = listener.next()
+      await service.close()
+      assert.equal(await last, null)
+    })
+
+    it('WEB-04 is for the owner’s session and pages of this service alone', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const token = await signIn(service, actor)
+      const stranger = await signIn(service, await service.createActor('stranger@example.com'))
+      const ask = async (headers: Record<string, string>, id = actor.id): Promise<number> => {
+        const answer = await service.request(`/${id}/www/live`, { headers })
+        await answer.body?.cancel()
+        return answer.status
+      }
+      const cookie = `oauth_token=${token}`
+      assert.equal(await ask(events), 401)
+      assert.equal(await ask({ ...events, authorization: actor.authorization }), 302)
+      assert.equal(await ask({ ...events, cookie: `oauth_token=${stranger}` }), 403)
+      assert.equal(await ask({ ...events, cookie: 'oauth_token=unknown' }), 403)
+      assert.equal(await ask({ ...events, cookie, 'sec-fetch-site': 'cross-site' }), 403)
+      assert.equal(await ask({ ...events, cookie, 'sec-fetch-site': 'same-site' }), 403)
+      assert.equal(await ask({ ...events, cookie, origin: 'https://evil.example.com' }), 403)
+      assert.equal(await ask({ cookie }), 400)
+      assert.equal(await ask({ cookie, accept: 'text/html' }), 400)
+      assert.equal(await ask({ ...events, cookie }, 'nobody'), 404)
+      assert.equal(await ask({ ...events, cookie }), 200)
+    })
+  })
+})
