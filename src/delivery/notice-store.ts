@@ -158,6 +158,11 @@ export async function postponeNotice(
   )
 }
 
+/** What nobody asked for again, of what was written before that time and given up. */
+export async function deleteOldNotices(tx: Transaction, before: number): Promise<void> {
+  await tx.run('/* delivery */ DELETE FROM notice WHERE due_at IS NULL AND created_at < $1', before)
+}
+
 /** Sends again what was given up, of one actor and peer where they are named. The number of notices. */
 export async function redriveNotices(
   tx: Transaction,

@@ -20,7 +20,7 @@ import {
 } from './lane-store.ts'
 import { callTimeouts, type HeldLane, holdMs, type LaneTurnParts, LaneTurns } from './lane-turn.ts'
 import { longestPutOffMs } from './policy.ts'
-import { type ClaimedNotice, claimNotices, postponeNotice } from './notice-store.ts'
+import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from './notice-store.ts'
 import { NoticeTurns } from './notice-turn.ts'
 import type { Cancel, Timers } from './timers.ts'
 
@@ -275,6 +275,8 @@ export class DeliveryWorker {
     await store.write(async (tx) => {
       await dropOldest(tx, aged, now())
       await deleteOldDeliveries(tx, since)
+      // It is given up after one such time at the latest, and kept for the operator for another.
+      await deleteOldNotices(tx, since - maxDiffAgeMs)
     })
     if (aged.length < mostCleaned) this.#cleanedAt = now()
   }

@@ -1,4 +1,4 @@
-/** What the service counts, in the Prometheus text format; one registry for each service, never a global one. */
+/** What the service counts, in the Prometheus text format; one registry for each service, and one for the process. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 export interface Metrics {
@@ -15,10 +15,13 @@ export interface Metrics {
   backlogFrom(count: () => Promise<number>): void
 }
 
+/** Heap and event loop are the process's, and what watches them cannot be taken away again: they are watched once. */
+const ofProcess = new Registry()
+
 export function createMetrics(version: string): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry, prefix: 'troupe_' })
+  if (ofProcess.getMetricsAsArray().length === 0) collectDefaultMetrics({ register: ofProcess, prefix: 'troupe_' })
   new Gauge({ name: 'troupe_info', help: 'The running release', labelNames: ['version'], registers }).set(
     { version },
     1,
@@ -53,7 +56,7 @@ export function createMetrics(version: string): Metrics {
   })
   return {
     contentType: registry.contentType,
-    render: () => registry.metrics(),
+    render: async () => `${await ofProcess.metrics()}${await registry.metrics()}`,
     requestDone: (route, method, status, seconds) =>
       duration.observe({ route, method, status: String(status) }, seconds),
     requestsRunning: (change) => running.inc(change),

@@ -83,7 +83,7 @@ forEachService((start) => {
         all,
       )
       assert.equal(Object.keys(attributes).length, all.length + 1)
-      const { length, runs } = attributes['list:notes:meta']?.data as { length: number; runs?: unknown }
+      const { length, runs } = (attributes['list:notes:meta']?.data ?? {}) as { length?: number; runs?: unknown }
       assert.deepEqual([length, runs], [1001, undefined])
       const one = await actor.request('GET', `/devtest/attributes/remote:${peer.peerId}/list:notes:1`)
       assert.equal(((await one.json()) as { data: unknown }).data, 'new')

@@ -678,6 +678,25 @@ forEachService((start, dialect) => {
       )
     })
 
+    it('OPS-08 that were given up are kept for twice the time that diffs are, and then no longer', async () => {
+      const made = await world({ maxDiffAgeDays: 2 }, { replies: [403] })
+      await made.actor.request('DELETE', `/subscriptions/${made.peer.peerId}/${made.id}`)
+      const { store } = await made.service.app.start()
+      const kept = async (): Promise<number> => (await store.read((q) => q.all('SELECT id FROM notice'))).length
+      await until(made.clock, async () => {
+        const given = await store.read((q) => q.all('SELECT id FROM notice WHERE due_at IS NULL'))
+        return given.length === 1
+      })
+      const dayMs = 86_400_000
+      for (const day of [1, 2, 3]) {
+        made.clock.pass(dayMs)
+        await pause(20)
+        assert.equal(await kept(), 1, `after ${day} days`)
+      }
+      made.clock.pass(dayMs + 3_600_000)
+      await until(made.clock, async () => (await kept()) === 0)
+    })
+
     it('R-TRUST-04 are sent with the secret, and to the address, that the relationship has by then', async () => {
       const { service, actor, peer, remote, clock } = await world({}, { replies: [503, 204] })
       const moved = await remotePeer(clock)
