@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { TestCallers } from '../support/callers.ts'
-import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
+import { declareAll, furnish, requestOf, routes, sampleOf } from '../support/routes.ts'
 import { basic, sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { signIn } from '../support/sessions.ts'
 import { requestText, Wire } from '../support/wire.ts'
 
 const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
@@ -16,6 +17,28 @@ function policyOf(answer: Response): Map<string, string> {
       return [name, sources.join(' ')] as const
     }),
   )
+}
+
+/** HTML that runs no inline script, is in no frame, tells nobody where it was and stays on https. */
+async function assertSafePage(answer: Response): Promise<void> {
+  assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+  const policy = policyOf(answer)
+  assert.equal(policy.get('default-src'), "'none'")
+  assert.equal(policy.get('script-src'), "'self'")
+  assert.equal(policy.get('style-src'), "'self'")
+  assert.equal(policy.get('object-src'), "'none'")
+  assert.equal(policy.get('base-uri'), "'none'")
+  assert.equal(policy.get('frame-ancestors'), "'none'")
+  assert.equal(policy.get('form-action'), "'self'")
+  assert.equal([...policy.values()].join(' ').includes('unsafe'), false)
+  assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+  assert.equal(answer.headers.get('referrer-policy'), 'no-referrer')
+  assert.equal(answer.headers.get('strict-transport-security'), 'max-age=31536000; includeSubDomains')
+  assert.equal(answer.headers.get('x-frame-options'), 'DENY')
+  assert.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin')
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
+  const page = await answer.text()
+  assert.doesNotMatch(page, /<script(?![^>]*\ssrc=)|\son[a-z]+\s*=|\sstyle\s*=|<style|javascript:/i)
 }
 
 describe('what a browser gets', () => {
@@ -45,26 +68,38 @@ describe('what a browser gets', () => {
     it(`WEB-02 ${what} runs no inline script, is in no frame, tells nobody where it was and stays on https`, async () => {
       const answer = await service.request(path, init)
       assert.equal(answer.status, status)
-      assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
-      const policy = policyOf(answer)
-      assert.equal(policy.get('default-src'), "'none'")
-      assert.equal(policy.get('script-src'), "'self'")
-      assert.equal(policy.get('style-src'), "'self'")
-      assert.equal(policy.get('object-src'), "'none'")
-      assert.equal(policy.get('base-uri'), "'none'")
-      assert.equal(policy.get('frame-ancestors'), "'none'")
-      assert.equal(policy.get('form-action'), "'self'")
-      assert.equal([...policy.values()].join(' ').includes('unsafe'), false)
-      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
-      assert.equal(answer.headers.get('referrer-policy'), 'no-referrer')
-      assert.equal(answer.headers.get('strict-transport-security'), 'max-age=31536000; includeSubDomains')
-      assert.equal(answer.headers.get('x-frame-options'), 'DENY')
-      assert.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin')
-      assert.equal(answer.headers.get('cache-control'), 'no-store')
-      const page = await answer.text()
-      assert.doesNotMatch(page, /<script(?![^>]*\ssrc=)|\son[a-z]+\s*=|\sstyle\s*=|<style|javascript:/i)
+      await assertSafePage(answer)
     })
   }
+
+  for (const route of routes.filter(({ access, method }) => access === 'www' && method === 'GET')) {
+    it(`WEB-02 the page ${route.id} of an actor is as safe, and so is what tells of an error on it`, async () => {
+      const cookie = `oauth_token=${await signIn(service, actor)}`
+      const [path, init] = requestOf(route, actor.id, { ...browser, cookie })
+      const answer = await service.request(path, init)
+      assert.equal(answer.status, sampleOf(route).status)
+      // The application's own page may be data, and what is told live is no page.
+      if (['ownPage', 'liveChanges'].includes(route.id)) await answer.body?.cancel()
+      else await assertSafePage(answer)
+      const forged = await service.request(path, { ...init, method: 'POST', headers: { ...browser, cookie } })
+      assert.equal(forged.status, 403)
+      await assertSafePage(forged)
+    })
+  }
+
+  it('WEB-02 a page that is not there is as safe, for whoever asks', async () => {
+    const cookie = `oauth_token=${await signIn(service, actor)}`
+    for (const [path, status] of [
+      ['/nobody', 404],
+      ['/nobody/nowhere', 404],
+      [`/${actor.id}/www/nowhere`, 404],
+      [`/${actor.id}/www/properties/nowhere`, 404],
+    ] as const) {
+      const answer = await service.request(path, { headers: { ...browser, cookie } })
+      assert.equal(answer.status, status)
+      await assertSafePage(answer)
+    }
+  })
 
   it('WEB-01 WEB-02 the creator and the error are text on the page, whatever they hold', async () => {
     for (const creator of [
