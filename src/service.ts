@@ -9,6 +9,10 @@ import type { Registry } from './app/registry.ts'
 import { Authentication, type BearerKind } from './auth/authenticate.ts'
 import { application } from './auth/caller.ts'
 import { clientAccess, rememberClient } from './authorization-server/client-access.ts'
+import { Clients } from './authorization-server/clients.ts'
+import { Consents } from './authorization-server/consents.ts'
+import { MetadataDocuments } from './authorization-server/metadata-document.ts'
+import { TokenEndpoint } from './authorization-server/token-endpoint.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
 import { createHandle, type Handle } from './http/dispatch.ts'
@@ -263,6 +267,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   metrics.backlogFrom(() => deliveries.backlog())
   const publications = new Publications({
     store,
+    live,
     registry,
     permission,
     publisher,
@@ -311,6 +316,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const subscribing = new Subscribing({
     store,
+    live,
     links,
     data: peerData,
     receiver,
@@ -326,6 +332,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const gaps = new GapWorker({ store, fill: (key) => subscribing.fill(key), timers, now, log })
   const trustParts: TrustParts = {
     store,
+    live,
     keyRing,
     registry,
     log,
@@ -395,6 +402,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const limiter = new Limiter({ store, rates, now, log })
   let isStopping = false
 
+  const clients = new Clients({ store, actors, documents: new MetadataDocuments(peerClient, now), now })
+  const resources = [`${baseUrl}/mcp`, baseUrl]
   const approvals = new Approvals({ store, live, keyRing, baseUrl, now })
   const parts: Parts = {
     config,
@@ -421,6 +430,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     permission,
     permissions: new Permissions({
       store,
+      live,
       relationships,
       now,
       enqueue: config.notifyPermissions ? notices.enqueue : null,
@@ -434,7 +444,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     attributes: new Attributes(store, now, [callbackState], [remoteForm]),
     contacts,
     tokens,
-    sessions: new Sessions({ store, tokens, onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId) }),
+    sessions: new Sessions({ store, tokens, live, onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId) }),
     sessionUses,
     oneTime,
     spaSessions: new SpaSessions(store, oneTime),
@@ -452,6 +462,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       actors,
       accounts,
       tokens,
+      live,
       oneTime,
       providers,
       handleOf,
@@ -464,6 +475,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     }),
     live,
     approvals,
+    clients,
+    consents: new Consents({ store, oneTime, clients, keyRing, now }),
+    tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now }, clients),
+    resources,
     clientAccess: (token) => clientAccess(store, tokens, token),
     mcp: new McpEndpoint({
       catalogue: catalogueOf(registry),

@@ -195,6 +195,17 @@ export class Actors {
     return !this.#parts.uniqueCreator || claimCreator(tx, draft.creator, draft.id)
   }
 
+  /** An actor of the service itself, whose id no address of a route can name. Nobody is told its passphrase. */
+  async ensureSystemActor(id: string, creator: string): Promise<void> {
+    const existing = await this.#parts.store.read((q) => findActor(q, id))
+    if (existing !== null) return
+    const { keyRing, store, now } = this.#parts
+    const passphrase = seal(keyRing, randomPassphrase(), bindingOf(actorPassphrase, id))
+    await store.write((tx) =>
+      insertActor(tx, { id, creator, passphrase, trusteeRoot: null, createdAt: now(), guardedUntil: 0 }),
+    )
+  }
+
   async announce(actor: Pick<Actor, 'id' | 'creator'>): Promise<void> {
     await fire(this.#parts.registry, this.#parts.log, 'actor_created', { actor: this.#parts.handleOf(actor) })
   }

@@ -351,6 +351,11 @@ export const options = {
     text: 'Told to AI clients when they connect: what the service is for and how to begin.',
     defaultText: 'none',
   }),
+  clientTrustTypes: words({
+    env: 'TROUPE_CLIENT_TRUST_TYPES',
+    byDefault: ['mcp_client'],
+    text: 'The kinds of relationship that an owner can give an AI client, and that a client may ask for; the first one is chosen unless the client asks for another.',
+  }),
   mcpOrigins: words({
     env: 'TROUPE_MCP_ORIGINS',
     byDefault: [],

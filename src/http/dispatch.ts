@@ -303,6 +303,10 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     if (parts.basePath === '') return path
     if (path === parts.basePath) return '/'
     if (path.startsWith(`${parts.basePath}/`)) return path.slice(parts.basePath.length)
+    // RFC 8414 section 3.1 and RFC 9728 section 3.1 put the name of a document before the path of what it is about.
+    const [, document = '', of = ''] = /^(\/\.well-known\/[\w-]+)(\/.*)$/.exec(path) ?? []
+    if (of === parts.basePath || of.startsWith(`${parts.basePath}/`))
+      return `${document}${of.slice(parts.basePath.length)}`
     throw new ServiceError('not_found', 'There is nothing at this address: the service lives under a path prefix')
   }
 

@@ -1,6 +1,9 @@
 /** What the edge may call: the domain, already joined. */
 import type { Actors } from '../actor/actors.ts'
 import type { ClientAccess } from '../authorization-server/client-access.ts'
+import type { Clients } from '../authorization-server/clients.ts'
+import type { Consents } from '../authorization-server/consents.ts'
+import type { TokenEndpoint } from '../authorization-server/token-endpoint.ts'
 import type { Live } from '../live/live.ts'
 import type { Approvals } from '../mcp/approvals.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
@@ -81,6 +84,11 @@ export interface Parts {
   /** Who a client's access token acts for; null for any other text. */
   readonly clientAccess: (token: string) => Promise<ClientAccess | null>
   readonly mcp: McpEndpoint
+  readonly clients: Clients
+  readonly consents: Consents
+  readonly tokenEndpoint: TokenEndpoint
+  /** Names of the service as a resource of tokens (RFC 8707). */
+  readonly resources: readonly string[]
   readonly live: Live
   readonly approvals: Approvals
   readonly signIn: SignIn

@@ -12,6 +12,8 @@ import { factoryRoutes } from './routes/factory.ts'
 import { listRoutes } from './routes/lists.ts'
 import { liveRoutes } from './routes/live.ts'
 import { mcpRoutes } from './routes/mcp.ts'
+import { oauthServerRoutes } from './routes/oauth-server.ts'
+import { wellKnownRoutes } from './routes/well-known.ts'
 import { metaRoutes } from './routes/meta.ts'
 import { oauthEmailRoutes } from './routes/oauth-email.ts'
 import { operationRoutes } from './routes/operations.ts'
@@ -38,7 +40,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...factoryRoutes,
     ...systemRoutes(openApi),
     ...botRoutes,
-    ...(parts.config.mcp ? mcpRoutes : []),
+    ...(parts.config.mcp ? [...oauthServerRoutes, ...wellKnownRoutes, ...mcpRoutes] : []),
     ...sessionRoutes,
     ...signInRoutes,
     ...spaRoutes,

@@ -1,4 +1,5 @@
 /** The revisions of the Model Context Protocol that are spoken here, and what sets them apart. */
+import { supportedVersionTexts } from '../authorization-server/protocol-versions.ts'
 
 export const legacyRevisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
 export type LegacyRevision = (typeof legacyRevisions)[number]
@@ -12,7 +13,7 @@ export const latestLegacy: LegacyRevision = '2025-11-25'
 export const assumedLegacy: LegacyRevision = '2025-03-26'
 
 /** Newest first: what `server/discover` and the refusal of an unknown version name. */
-export const supportedRevisions: readonly Revision[] = [modernRevision, ...legacyRevisions.toReversed()]
+export const supportedRevisions: readonly Revision[] = supportedVersionTexts
 
 export function asLegacy(text: unknown): LegacyRevision | null {
   return legacyRevisions.find((revision) => revision === text) ?? null

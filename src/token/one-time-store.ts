@@ -121,6 +121,16 @@ export async function findRecord(
   )
 }
 
+/** What came of a used record, kept with it until then. */
+export async function amendRecord(tx: Transaction, hash: SecretHash, data: Sealed, expiresAt: number): Promise<void> {
+  await tx.run(
+    'UPDATE one_time SET data = $2, expires_at = $3 WHERE hash = $1 AND used_at IS NOT NULL',
+    hash,
+    data,
+    expiresAt,
+  )
+}
+
 /** Used from the start. False when it is there already. */
 export async function insertMark(
   tx: Transaction,

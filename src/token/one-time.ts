@@ -8,7 +8,15 @@ import { randomToken } from '../secret/random.ts'
 import { bindingOf, oneTimeData } from '../secret/sealed-columns.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import { consumeRecord, findRecord, insertMark, insertRecord, type OneTimeRow, repeatRecord } from './one-time-store.ts'
+import {
+  amendRecord,
+  consumeRecord,
+  findRecord,
+  insertMark,
+  insertRecord,
+  type OneTimeRow,
+  repeatRecord,
+} from './one-time-store.ts'
 
 export type Purpose =
   /** `state` of a sign-in at a provider, also as the nonce of form_post. */
@@ -76,6 +84,8 @@ export interface OneTimeRecord<T extends object> {
   readonly actorId: string | null
   /** Empty when it is not about one. */
   readonly provider: string
+  /** Unix milliseconds; null for one that is unused. */
+  readonly usedAt: number | null
 }
 
 export class OneTime {
@@ -144,6 +154,13 @@ export class OneTime {
     return this.#find<T>(q, presented, 'used')
   }
 
+  /** Keeps what came of a consumed record with it, for `spent`. */
+  async remember(tx: Transaction, value: string, data: object, seconds: number): Promise<void> {
+    const hash = hashSecret(value)
+    const sealed = seal(this.#keyRing, JSON.stringify(data), bindingOf(oneTimeData, hash))
+    await amendRecord(tx, hash, sealed, this.#now() + seconds * 1000)
+  }
+
   async #find<T extends object>(
     q: Queries,
     presented: Presented,
@@ -169,10 +186,10 @@ export class OneTime {
     return insertMark(tx, { hash, purpose, data, expiresAt }, now)
   }
 
-  #opened<T extends object>(hash: SecretHash, { data, actorId, provider }: OneTimeRow): OneTimeRecord<T> {
+  #opened<T extends object>(hash: SecretHash, { data, actorId, provider, usedAt }: OneTimeRow): OneTimeRecord<T> {
     // Sealed by `create` for this very record, so it is what the purpose's data is.
     const read = JSON.parse(open(this.#keyRing, data as Sealed, bindingOf(oneTimeData, hash))) as T
-    return { data: read, actorId, provider }
+    return { data: read, actorId, provider, usedAt }
   }
 }
 

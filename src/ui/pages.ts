@@ -1,5 +1,7 @@
 /** The pages, each a function from plain data to safe HTML; an application may put its own in their place. */
 import { claimPage } from './claim.ts'
+import { consentPage } from './consent.ts'
+import type { ConsentValues } from './consent-values.ts'
 import { createdPage } from './created.ts'
 import { dashboardPage } from './dashboard.ts'
 import { emailPage } from './email.ts'
@@ -31,6 +33,7 @@ export interface Pages {
   readonly email: (values: EmailValues) => Html
   readonly verification: (values: VerificationValues) => Html
   readonly claim: (values: ClaimValues) => Html
+  readonly authorization: (values: ConsentValues) => Html
   readonly dashboard: (values: DashboardValues) => Html
   readonly init: (values: ActorPageValues) => Html
   readonly properties: (values: PropertiesValues) => Html
@@ -45,6 +48,7 @@ export const builtInPages: Pages = {
   email: emailPage,
   verification: verificationPage,
   claim: claimPage,
+  authorization: consentPage,
   dashboard: dashboardPage,
   init: initPage,
   properties: propertiesPage,
@@ -60,6 +64,7 @@ export const templateNames: Readonly<Record<keyof Pages, string>> = {
   email: 'aw-oauth-email.html',
   verification: 'aw-verify-email.html',
   claim: 'aw-oauth-claim.html',
+  authorization: 'aw-oauth-authorization-form.html',
   dashboard: 'aw-actor-www-root.html',
   init: 'aw-actor-www-init.html',
   properties: 'aw-actor-www-properties.html',

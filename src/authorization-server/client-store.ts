@@ -1,0 +1,110 @@
+/** The SQL of clients. Times are Unix milliseconds. */
+import type { SecretHash } from '../secret/hash.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { AuthMethod, Client, ClientMetadata, GrantType } from './client.ts'
+
+interface ClientRow {
+  readonly client_id: string
+  readonly actor_id: string
+  readonly name: string
+  readonly secret_hash: string | null
+  readonly auth_method: string
+  readonly redirect_uris: string
+  readonly grant_types: string
+  readonly trust_type: string
+  readonly metadata: string
+  readonly created_at: number
+  readonly last_used_at: number | null
+  readonly expires_at: number | null
+}
+
+const columns = `client_id, actor_id, name, secret_hash, auth_method, redirect_uris, grant_types, trust_type, metadata,
+  created_at, last_used_at, expires_at`
+
+function toClient(row: ClientRow): Client {
+  return {
+    clientId: row.client_id,
+    ownerId: row.actor_id,
+    name: row.name,
+    secretHash: row.secret_hash as SecretHash | null,
+    authMethod: row.auth_method as AuthMethod,
+    redirectUris: JSON.parse(row.redirect_uris) as string[],
+    grantTypes: JSON.parse(row.grant_types) as GrantType[],
+    trustType: row.trust_type,
+    metadata: JSON.parse(row.metadata) as ClientMetadata,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+  }
+}
+
+export async function insertClient(tx: Transaction, client: Client): Promise<void> {
+  await tx.run(
+    `INSERT INTO oauth_client (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    client.clientId,
+    client.ownerId,
+    client.name,
+    client.secretHash,
+    client.authMethod,
+    JSON.stringify(client.redirectUris),
+    JSON.stringify(client.grantTypes),
+    client.trustType,
+    JSON.stringify(client.metadata),
+    client.createdAt,
+    client.lastUsedAt,
+    client.expiresAt,
+  )
+}
+
+export async function findClient(q: Queries, clientId: string): Promise<Client | null> {
+  const row = await q.get<ClientRow>(`SELECT ${columns} FROM oauth_client WHERE client_id = $1`, clientId)
+  return row === undefined ? null : toClient(row)
+}
+
+/** The newest first. */
+export async function findClientsOf(q: Queries, actorId: string): Promise<Client[]> {
+  const rows = await q.all<ClientRow>(
+    `SELECT ${columns} FROM oauth_client WHERE actor_id = $1 ORDER BY created_at DESC, client_id`,
+    actorId,
+  )
+  return rows.map(toClient)
+}
+
+/** False when there is none of that actor. */
+export async function setClientSecret(
+  tx: Transaction,
+  actorId: string,
+  clientId: string,
+  secretHash: SecretHash,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE oauth_client SET secret_hash = $3 WHERE client_id = $2 AND actor_id = $1 AND auth_method <> 'none'`,
+    actorId,
+    clientId,
+    secretHash,
+  )
+  return changed === 1
+}
+
+/** Somebody let it in, or it asked for itself: it stays. */
+export async function noteClientUsed(tx: Transaction, clientId: string, now: number): Promise<void> {
+  await tx.run('UPDATE oauth_client SET last_used_at = $2, expires_at = NULL WHERE client_id = $1', clientId, now)
+}
+
+export async function deleteClient(tx: Transaction, clientId: string, actorId: string): Promise<boolean> {
+  return (await tx.run('DELETE FROM oauth_client WHERE client_id = $1 AND actor_id = $2', clientId, actorId)) === 1
+}
+
+/** With everything that owners granted to the client: their relationships with it, and with these their tokens. */
+export async function deleteTrustsOfClient(tx: Transaction, clientId: string): Promise<void> {
+  await tx.run(
+    `DELETE FROM trust WHERE EXISTS (
+       SELECT 1 FROM token_chain c
+       WHERE c.client_id = $1 AND c.actor_id = trust.actor_id AND c.peer_id = trust.peer_id)`,
+    clientId,
+  )
+}
+
+export async function deleteUnusedClients(tx: Transaction, now: number): Promise<number> {
+  return tx.run('DELETE FROM oauth_client WHERE expires_at < $1', now)
+}

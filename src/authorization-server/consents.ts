@@ -1,0 +1,93 @@
+/**
+ * The owner's yes to a client (decision 35): asked on a page of the service, in a browser that is bound to it, before any
+ * provider is contacted; then the owner signs in, and only the same browser gets the code.
+ */
+import type { Actor } from '../actor/actor.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import type { Store } from '../store/store.ts'
+import type { OneTime } from '../token/one-time.ts'
+import type { AuthorizationRequest } from './authorization-request.ts'
+import type { Client } from './client.ts'
+import { noteClientUsed } from './client-store.ts'
+import { ensureClientTrust } from './client-trust.ts'
+import type { Clients } from './clients.ts'
+import { OAuthError } from './oauth-error.ts'
+
+export interface ConsentsParts {
+  readonly store: Store
+  readonly oneTime: OneTime
+  readonly clients: Clients
+  readonly keyRing: KeyRing
+  readonly now: () => number
+}
+
+/** Waits for the decision. */
+interface Asked {
+  readonly request: AuthorizationRequest
+}
+
+/** Was given, and waits for the owner to be known. */
+export interface Given {
+  readonly request: AuthorizationRequest
+  readonly trustType: string
+}
+
+/** What a code stands for. */
+export interface CodeData extends Given {
+  readonly peerId: string
+  readonly identifier: string
+}
+
+export class Consents {
+  readonly #parts: ConsentsParts
+
+  constructor(parts: ConsentsParts) {
+    this.#parts = parts
+  }
+
+  /** @returns the value that the page's form brings back; good once, in this browser. */
+  ask(request: AuthorizationRequest, browser: string): Promise<string> {
+    const asked: Asked = { request }
+    return this.#parts.store.write((tx) => this.#parts.oneTime.create(tx, { purpose: 'consent', data: asked, browser }))
+  }
+
+  /** Null for a value that is not good, or not in this browser; nothing came of it then. */
+  async answered(value: string, browser: string): Promise<AuthorizationRequest | null> {
+    const { store, oneTime } = this.#parts
+    const record = await store.write((tx) => oneTime.consume<Asked>(tx, { purpose: 'consent', value, browser }))
+    return record === null || 'trustType' in record.data ? null : record.data.request
+  }
+
+  /** @returns the value with which the browser comes back once the owner is known. */
+  give(given: Given, browser: string): Promise<string> {
+    return this.#parts.store.write((tx) => this.#parts.oneTime.create(tx, { purpose: 'consent', data: given, browser }))
+  }
+
+  async given(value: string, browser: string): Promise<Given | null> {
+    const { store, oneTime } = this.#parts
+    const record = await store.write((tx) => oneTime.consume<Asked | Given>(tx, { purpose: 'consent', value, browser }))
+    return record !== null && 'trustType' in record.data ? record.data : null
+  }
+
+  /**
+   * The relationship and a code, for the owner who agreed.
+   *
+   * @throws OAuthError `access_denied` when the client is gone meanwhile.
+   */
+  async issueCode(actor: Pick<Actor, 'id' | 'creator'>, { request, trustType }: Given): Promise<string> {
+    const { store, oneTime, clients, keyRing, now } = this.#parts
+    const client: Client | null = await clients.find(request.clientId)
+    if (client === null) throw new OAuthError('access_denied', 'The client is not known any more')
+    return store.writeActor(actor.id, async (tx) => {
+      const peerId = await ensureClientTrust(tx, keyRing, client, {
+        actorId: actor.id,
+        identifier: actor.creator,
+        relationship: trustType,
+        now: now(),
+      })
+      await noteClientUsed(tx, client.clientId, now())
+      const data: CodeData = { request, trustType, peerId, identifier: actor.creator }
+      return oneTime.create(tx, { purpose: 'code', data, actorId: actor.id })
+    })
+  }
+}

@@ -1,0 +1,42 @@
+/** What clients read before they come: RFC 8414 and RFC 9728. */
+import { supportedVersionTexts } from './protocol-versions.ts'
+import { scopes } from './authorization-request.ts'
+import { authMethods, grantTypes } from './client.ts'
+
+export function authorizationServerMetadata(baseUrl: string): object {
+  return {
+    issuer: baseUrl,
+    authorization_endpoint: `${baseUrl}/oauth/authorize`,
+    token_endpoint: `${baseUrl}/oauth/token`,
+    registration_endpoint: `${baseUrl}/oauth/register`,
+    revocation_endpoint: `${baseUrl}/oauth/token/revoke`,
+    scopes_supported: scopes,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: grantTypes,
+    token_endpoint_auth_methods_supported: authMethods,
+    revocation_endpoint_auth_methods_supported: authMethods,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+    service_documentation: `${baseUrl}/mcp/info`,
+    mcp_resource: `${baseUrl}/mcp`,
+    mcp_versions_supported: supportedVersionTexts,
+  }
+}
+
+/** @param resource As the client calls it: clients refuse a document about another address. */
+export function protectedResourceMetadata(baseUrl: string, resource: string, name: string): object {
+  return {
+    resource,
+    authorization_servers: [baseUrl],
+    scopes_supported: scopes,
+    bearer_methods_supported: ['header'],
+    resource_name: name,
+    resource_documentation: `${baseUrl}/mcp/info`,
+    resource_policy_uri: baseUrl,
+    mcp_version: supportedVersionTexts[1],
+    supported_protocol_versions: supportedVersionTexts,
+    capabilities: { tools: true, prompts: true, resources: true, roots: false },
+  }
+}

@@ -1,0 +1,109 @@
+/** `authorization_code` (RFC 6749 section 4.1.3): a code for tokens, once. */
+import { createHash } from 'node:crypto'
+import { sameSecret } from '../../secret/hash.ts'
+import type { Transaction } from '../../store/store.ts'
+import { audienceOf } from '../authorization-request.ts'
+import type { CodeData } from '../consents.ts'
+import { OAuthError } from '../oauth-error.ts'
+import type { Grant, Granted, GrantParts, GrantRequest } from './grant.ts'
+
+/** A code that comes again within this time was sent twice by one hurried client: it is refused, and nothing ends. */
+const raceMs = 1000
+/** As long as the first access token lives. */
+const rememberedSeconds = 3600
+
+interface Spent extends CodeData {
+  readonly outcome?: { readonly actorId: string; readonly chainId: string }
+}
+
+export const authorizationCode: Grant = async (parts, request) => {
+  const { store, oneTime } = parts
+  const { parameters } = request
+  const code = parameters.get('code')
+  const redirectUri = parameters.get('redirect_uri')
+  if (code === undefined) throw new OAuthError('invalid_request', 'code is missing')
+  if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing')
+  const presented = { purpose: 'code', value: code } as const
+  // Looked at first, so that a request that is refused spends nothing of somebody else's.
+  const waiting = await store.read((q) => oneTime.peek<CodeData>(q, presented))
+  if (waiting === null) {
+    await revokeReplayed(parts, request, code)
+    throw refused()
+  }
+  if (waiting.data.request.clientId !== request.client.clientId) throw refused()
+  const audience = judge(waiting.data, request, redirectUri, parts.resources)
+  const actorId = waiting.actorId ?? ''
+  return store.writeActor(actorId, async (tx) => {
+    const consumed = await oneTime.consume<CodeData>(tx, presented)
+    if (consumed === null) throw refused()
+    return issue(parts, tx, request, consumed.data, actorId, code, audience)
+  })
+}
+
+/** @returns the audience of the tokens. @throws OAuthError */
+function judge(
+  { request: asked }: CodeData,
+  { parameters }: GrantRequest,
+  redirectUri: string,
+  resources: readonly string[],
+): string {
+  if (redirectUri !== asked.redirectUri) throw refused()
+  const verifier = parameters.get('code_verifier')
+  if (asked.codeChallenge === null) {
+    if (verifier !== undefined) throw new OAuthError('invalid_request', 'code_verifier belongs to no challenge')
+  } else if (verifier === undefined || !fits(verifier, asked.codeChallenge)) {
+    throw refused()
+  }
+  const resource = parameters.get('resource')
+  const audience = audienceOf(resource, resources)
+  if (audience === null || (resource !== undefined && asked.audience !== '' && audience !== asked.audience)) {
+    throw new OAuthError('invalid_target', 'resource is not the one that was agreed to')
+  }
+  return asked.audience === '' ? audience : asked.audience
+}
+
+function fits(verifier: string, challenge: string): boolean {
+  if (!/^[A-Za-z0-9\-._~]{43,128}$/.test(verifier)) return false
+  return sameSecret(createHash('sha256').update(verifier).digest('base64url'), challenge)
+}
+
+async function issue(
+  parts: GrantParts,
+  tx: Transaction,
+  { client }: GrantRequest,
+  data: CodeData,
+  actorId: string,
+  code: string,
+  audience: string,
+): Promise<Granted> {
+  const { scope } = data.request
+  const tokens = await parts.tokens.startClient(
+    tx,
+    { actorId, identifier: data.identifier, beganWith: 'mcp', device: client.name },
+    { clientId: client.clientId, peerId: data.peerId, audience, scope },
+  )
+  await parts.oneTime.remember(tx, code, { ...data, outcome: { actorId, chainId: tokens.chainId } }, rememberedSeconds)
+  return {
+    tokens,
+    scope,
+    isRefreshable: true,
+    members: { actor_id: actorId, email: data.identifier, trust_type: data.trustType },
+  }
+}
+
+/** A code that comes a second time was stolen, here or before: what came of it ends (RFC 6749 section 4.1.2). */
+async function revokeReplayed(
+  { store, oneTime, tokens, now }: GrantParts,
+  { client }: GrantRequest,
+  code: string,
+): Promise<void> {
+  const spent = await store.read((q) => oneTime.spent<Spent>(q, { purpose: 'code', value: code }))
+  if (spent === null || spent.data.request.clientId !== client.clientId) return
+  const { outcome } = spent.data
+  if (outcome === undefined || now() - (spent.usedAt ?? 0) < raceMs) return
+  await store.write((tx) => tokens.endChain(tx, outcome.actorId, outcome.chainId, 'client'))
+}
+
+function refused(): OAuthError {
+  return new OAuthError('invalid_grant', 'The code is unknown, expired, used, or not for this request')
+}

@@ -1,0 +1,33 @@
+/** `refresh_token` (RFC 6749 section 6): rotation by the engine of all tokens. */
+import { audienceOf, parseScope } from '../authorization-request.ts'
+import { OAuthError } from '../oauth-error.ts'
+import type { Grant } from './grant.ts'
+
+export const refreshToken: Grant = async ({ store, tokens, resources }, { client, parameters }) => {
+  const presented = parameters.get('refresh_token')
+  if (presented === undefined) throw new OAuthError('invalid_request', 'refresh_token is missing')
+  // Judged before anything is spent.
+  const chain = await store.read((q) => tokens.chainOf(q, presented))
+  const grant = chain?.client ?? null
+  if (grant === null || grant.clientId !== client.clientId) throw refused()
+  const scope = parseScope(parameters.get('scope'))
+  const asked = parameters.get('scope')
+  if (
+    scope === null ||
+    (asked !== undefined && scope.split(' ').some((each) => !grant.scope.split(' ').includes(each)))
+  ) {
+    throw new OAuthError('invalid_scope', 'The scope is wider than what was agreed to')
+  }
+  const resource = parameters.get('resource')
+  const audience = audienceOf(resource, resources)
+  if (audience === null || (resource !== undefined && grant.audience !== '' && audience !== grant.audience)) {
+    throw new OAuthError('invalid_target', 'resource is not the one that was agreed to')
+  }
+  const issued = await tokens.refresh(presented, { kind: 'client', clientId: client.clientId })
+  if (issued === null) throw refused()
+  return { tokens: issued, scope: grant.scope, isRefreshable: true, members: {} }
+}
+
+function refused(): OAuthError {
+  return new OAuthError('invalid_grant', 'The refresh token is unknown, expired, used, or not for this client')
+}

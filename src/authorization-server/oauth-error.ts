@@ -1,0 +1,42 @@
+/** The errors of OAuth, by their codes (RFC 6749 section 5.2, RFC 7591 section 3.2.2, RFC 8707 section 2). */
+export type OAuthErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'unsupported_response_type'
+  | 'invalid_scope'
+  | 'invalid_target'
+  | 'access_denied'
+  | 'invalid_redirect_uri'
+  | 'invalid_client_metadata'
+  | 'server_error'
+  | 'temporarily_unavailable'
+
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError'
+  readonly code: OAuthErrorCode
+  /** `invalid_client` says how to authenticate. */
+  readonly challenge: string | undefined
+
+  /** @param message For the client. */
+  constructor(code: OAuthErrorCode, message: string, challenge?: string) {
+    super(message)
+    this.code = code
+    this.challenge = challenge
+  }
+
+  get status(): 400 | 401 | 500 | 503 {
+    switch (this.code) {
+      case 'invalid_client':
+        return 401
+      case 'server_error':
+        return 500
+      case 'temporarily_unavailable':
+        return 503
+      default:
+        return 400
+    }
+  }
+}

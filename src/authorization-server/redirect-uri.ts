@@ -1,0 +1,78 @@
+/** Where a client may be sent back to (RFC 9700 section 4.1.3, RFC 8252 section 7). */
+
+const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'])
+const longest = 2048
+
+/** Schemes that run or show what they carry, or reach into the device. */
+const refusedSchemes: ReadonlySet<string> = new Set([
+  'javascript:',
+  'data:',
+  'vbscript:',
+  'file:',
+  'blob:',
+  'about:',
+  'filesystem:',
+  'view-source:',
+  'ws:',
+  'wss:',
+  'ftp:',
+  'mailto:',
+])
+
+/**
+ * Null for one that may not be registered: relative, with a fragment, a wildcard or user information, plain http beyond
+ * this machine, an odd spelling (a parser must not read it as anything else than it looks like), or a dangerous scheme.
+ */
+export function parseRedirectUri(text: string): URL | null {
+  if (text.length > longest || !/^[\x21-\x7e]+$/.test(text) || /[\\<>"{}|^`*]/.test(text)) return null
+  const url = URL.parse(text)
+  if (url === null || text.includes('#') || url.username !== '' || url.password !== '' || text.includes('@'))
+    return null
+  if (refusedSchemes.has(url.protocol)) return null
+  if (url.protocol === 'http:' || url.protocol === 'https:') {
+    // What the parser made of the host has to be what was written: `127.1` and `0x7f.1` are loopback in disguise.
+    const written = /^https?:\/\/([^/?]+)/i.exec(text)?.[1]?.toLowerCase()
+    if (written === undefined || (written !== url.host && written !== `${url.host}:${defaultPort(url)}`)) return null
+    if (/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(url.pathname) || /(?:^|\/)(?:\.|%2e){1,2}(?:[/?]|$)/i.test(text))
+      return null
+    return url.protocol === 'https:' || loopbackNames.has(url.hostname) ? url : null
+  }
+  // Of an application's own: a scheme in reverse-domain form belongs to somebody (RFC 8252 section 7.1).
+  return /^[a-z][a-z0-9+.-]*:$/.test(url.protocol) && /^[a-z][a-z0-9+.-]*:\/?\/?[^/]/i.test(text) ? url : null
+}
+
+function defaultPort({ protocol }: URL): string {
+  return protocol === 'https:' ? '443' : '80'
+}
+
+export function isLoopback(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && url.protocol === 'http:' && loopbackNames.has(url.hostname)
+}
+
+/** The exact text, but for the port of a loopback address, which a native application chooses as it starts. */
+export function matchesRedirect(registered: string, asked: string): boolean {
+  if (registered === asked) return parseRedirectUri(asked) !== null
+  const [one, other] = [parseRedirectUri(registered), parseRedirectUri(asked)]
+  if (one === null || other === null || !isLoopback(registered) || !isLoopback(asked)) return false
+  return withoutPort(registered) === withoutPort(asked) && one.hostname === other.hostname
+}
+
+/** The text with the port cut out, so that everything else is compared byte for byte. */
+function withoutPort(text: string): string {
+  return text.replace(/^(http:\/\/(?:\[::1\]|[^/:?]+))(?::\d+)?/i, '$1')
+}
+
+/** As people recognise it: the host, or the scheme of an application. */
+export function shownTarget(text: string): string {
+  const url = URL.parse(text)
+  if (url === null) return text
+  return url.host === '' ? `${url.protocol}//` : url.host
+}
+
+/** Parameters of the response join what the registered address has of its own; not a byte of that changes. */
+export function withParameters(redirectUri: string, parameters: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(parameters).toString()
+  const separator = redirectUri.includes('?') ? (/[?&]$/.test(redirectUri) ? '' : '&') : '?'
+  return `${redirectUri}${separator}${query}`
+}

@@ -1,0 +1,59 @@
+/** A request at the token endpoint, read: who asks, for what. */
+import type { AuthMethod } from './client.ts'
+import type { Presented } from './clients.ts'
+import { OAuthError } from './oauth-error.ts'
+
+export interface TokenParameters {
+  readonly get: (name: string) => string | undefined
+  /** A parameter that came twice. */
+  readonly repeated: string | null
+}
+
+/** What a client says of itself in `Authorization: Basic` (RFC 6749 section 2.3.1: both parts form-encoded). */
+export const basicChallenge = 'Basic realm="token", error="invalid_client"'
+
+/**
+ * @param authorization The header; undefined without one.
+ * @throws OAuthError `invalid_request` for credentials in two places that differ, `invalid_client` for none or a header
+ *   that cannot be read.
+ */
+export function readClientCredentials(parameters: TokenParameters, authorization: string | undefined): Presented {
+  const { get, repeated } = parameters
+  if (repeated !== null) throw new OAuthError('invalid_request', `${repeated} is given twice`)
+  const inBody = { clientId: get('client_id'), secret: get('client_secret') }
+  if (authorization === undefined) {
+    if (inBody.clientId === undefined) throw new OAuthError('invalid_client', 'The client does not say who it is')
+    const method: AuthMethod = inBody.secret === undefined ? 'none' : 'client_secret_post'
+    return { clientId: inBody.clientId, secret: inBody.secret ?? null, method }
+  }
+  const basic = readBasic(authorization)
+  if (basic === null) {
+    throw new OAuthError('invalid_client', 'The Authorization header cannot be read', basicChallenge)
+  }
+  if (inBody.secret !== undefined) throw new OAuthError('invalid_request', 'The secret is given in two places')
+  if (inBody.clientId !== undefined && inBody.clientId !== basic.clientId) {
+    throw new OAuthError('invalid_request', 'client_id is not the one of the Authorization header')
+  }
+  return { ...basic, method: 'client_secret_basic' }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function readBasic(authorization: string): { readonly clientId: string; readonly secret: string } | null {
+  const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization) ?? []
+  if (encoded === undefined) return null
+  try {
+    const text = utf8.decode(Buffer.from(encoded, 'base64'))
+    const colon = text.indexOf(':')
+    if (colon < 0) return null
+    const clientId = formDecoded(text.slice(0, colon))
+    return clientId === '' ? null : { clientId, secret: formDecoded(text.slice(colon + 1)) }
+  } catch {
+    return null
+  }
+}
+
+/** @throws URIError for a bad escape. */
+function formDecoded(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '))
+}

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  authorizePath,
+  consent,
+  consentIn,
+  letInByConsent,
+  newPkce,
+  redirectUri,
+  registerClient,
+  requestTokens,
+} from '../support/oauth-client.ts'
+import { forEachService } from '../support/service.ts'
+import { sharedProvider, signInAt, TestBrowser } from '../support/sign-in.ts'
+
+const declare: NonNullable<Parameters<Parameters<Parameters<typeof forEachService>[0]>[0]>[0]>['declare'] = (app) => {
+  app.action('list_notes', { mcp: true }, async () => ({ notes: [] }))
+}
+
+describe('letting an AI client in', () => {
+  const provider = sharedProvider()
+
+  forEachService((start) => {
+    it('R-AS-02 R-AS-03 goes from the consent page through the provider to tokens that open /mcp', async () => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const browser = new TestBrowser(service)
+      const client = await registerClient(service, { token_endpoint_auth_method: 'none' })
+      const pkce = newPkce()
+      const page = await browser.get(authorizePath(client, pkce))
+      assert.equal(page.status, 200)
+      const text = await page.text()
+      assert.ok(text.includes('A program') && text.includes('program.example'))
+      const back = await consent(
+        browser,
+        await provider(),
+        authorizePath(client, pkce, { resource: `${service.url}/mcp` }),
+      )
+      assert.equal(`${back.origin}${back.pathname}`, redirectUri)
+      assert.equal(back.searchParams.get('state'), 'state-1')
+      assert.equal(back.searchParams.get('iss'), service.url)
+      assert.match(back.searchParams.get('code') ?? '', /^ac_[\w-]{43}$/)
+      const answer = await requestTokens(service, {
+        grant_type: 'authorization_code',
+        client_id: client.client_id,
+        code: back.searchParams.get('code') ?? '',
+        redirect_uri: redirectUri,
+        code_verifier: pkce.verifier,
+      })
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers.get('cache-control'), 'no-store')
+      const tokens = (await answer.json()) as Record<string, unknown>
+      assert.match(String(tokens['access_token']), /^aw_[\w-]{43}$/)
+      assert.match(String(tokens['refresh_token']), /^rt_[\w-]{43}$/)
+      assert.deepEqual(
+        { ...tokens, access_token: '', refresh_token: '', actor_id: '' },
+        {
+          access_token: '',
+          token_type: 'Bearer',
+          expires_in: 3600,
+          refresh_token: '',
+          scope: 'mcp',
+          actor_id: '',
+          email: 'ada@example.com',
+          trust_type: 'mcp_client',
+        },
+      )
+      const listed = await service.request('/mcp', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${String(tokens['access_token'])}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      })
+      assert.equal(listed.status, 200)
+      assert.ok((await listed.text()).includes('list_notes'))
+    })
+
+    it('R-OC-20 makes one relationship for each owner and client, which the owner ends together with the tokens', async () => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const one = await letInByConsent(service, await provider())
+      const two = await letInByConsent(service, await provider(), { browser: one.browser })
+      assert.equal(one.tokens.actor_id, two.tokens.actor_id)
+      const actorId = one.tokens.actor_id
+      const asOwner = { authorization: `Bearer ${one.browser.cookies.get('oauth_token') ?? ''}` }
+      const listed = await service.request(`/${actorId}/trust`, { headers: asOwner })
+      const trusts = (await listed.json()) as { peerid: string; relationship: string; type: string }[]
+      assert.deepEqual(
+        trusts.map(({ peerid }) => peerid).toSorted(),
+        [
+          `oauth2_client:ada_at_example_dot_com:${one.client.client_id}`,
+          `oauth2_client:ada_at_example_dot_com:${two.client.client_id}`,
+        ].toSorted(),
+      )
+      const [first] = trusts.filter(({ peerid }) => peerid.endsWith(one.client.client_id))
+      const ended = await service.request(`/${actorId}/trust/mcp_client/${encodeURIComponent(first?.peerid ?? '')}`, {
+        method: 'DELETE',
+        headers: asOwner,
+      })
+      assert.equal(ended.status, 204)
+      const status = async (token: string): Promise<number> =>
+        (
+          await service.request('/mcp', {
+            method: 'POST',
+            headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+            body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+          })
+        ).status
+      assert.equal(await status(one.tokens.access_token), 401)
+      assert.equal(await status(two.tokens.access_token), 200)
+      const refresh = await requestTokens(service, {
+        grant_type: 'refresh_token',
+        client_id: one.client.client_id,
+        refresh_token: one.tokens.refresh_token,
+      })
+      assert.equal(refresh.status, 400)
+      assert.equal(((await refresh.json()) as { error: string }).error, 'invalid_grant')
+    })
+
+    it('OTK-01 ends what a code gave when the code comes again later', async () => {
+      let later = 0
+      const service = await start({ ...signInAt(await provider()), declare, now: () => Date.now() + later })
+      const { client, tokens, code, pkce } = await letInByConsent(service, await provider())
+      later = 5_000
+      const again = await requestTokens(service, {
+        grant_type: 'authorization_code',
+        client_id: client.client_id,
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: pkce.verifier,
+      })
+      assert.equal(again.status, 400)
+      assert.equal(((await again.json()) as { error: string }).error, 'invalid_grant')
+      const used = await service.request('/mcp', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${tokens.access_token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+      })
+      assert.equal(used.status, 401)
+    })
+
+    it('OAZ-11 OAZ-13 gives no code without an answer to the page, in the same browser, once', async () => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const browser = new TestBrowser(service)
+      const client = await registerClient(service)
+      const page = await browser.get(authorizePath(client, newPkce()))
+      const value = consentIn(await page.text())
+      const stranger = new TestBrowser(service)
+      await stranger.get(authorizePath(client, newPkce()))
+      const form = { provider: 'acme', trust_type: 'mcp_client' }
+      assert.equal((await stranger.post('/oauth/authorize', { ...form, consent: value })).status, 403)
+      assert.equal((await browser.post('/oauth/authorize', form)).status, 403)
+      assert.equal((await browser.post('/oauth/authorize', { ...form, consent: 'x'.repeat(43) })).status, 403)
+      assert.equal((await browser.post('/oauth/authorize', { ...form, consent: value })).status, 303)
+      assert.equal((await browser.post('/oauth/authorize', { ...form, consent: value })).status, 403)
+    })
+
+    it('sends a refusal of the owner back to the client', async () => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const browser = new TestBrowser(service)
+      const client = await registerClient(service)
+      const page = await browser.get(authorizePath(client, newPkce()))
+      const denied = await browser.post('/oauth/authorize', { consent: consentIn(await page.text()), decision: 'deny' })
+      assert.equal(denied.status, 303)
+      const back = new URL(denied.headers.get('location') ?? '')
+      assert.equal(back.searchParams.get('error'), 'access_denied')
+      assert.equal(back.searchParams.get('state'), 'state-1')
+      assert.equal(back.searchParams.get('iss'), service.url)
+    })
+
+    it('R-AS-03 lets a client act for itself with its secret, in the body or in the header', async () => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const members = { grant_types: ['client_credentials'] }
+      const client = await registerClient(service, members)
+      const inBody = await requestTokens(service, {
+        grant_type: 'client_credentials',
+        client_id: client.client_id,
+        client_secret: client.client_secret ?? '',
+      })
+      assert.equal(inBody.status, 200)
+      const { access_token: token, refresh_token: none } = (await inBody.json()) as Record<string, string>
+      assert.equal(none, undefined)
+      const listed = await service.request('/mcp', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token ?? ''}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      })
+      assert.ok((await listed.text()).includes('list_notes'))
+      const basic = await registerClient(service, { ...members, token_endpoint_auth_method: 'client_secret_basic' })
+      const inHeader = await requestTokens(
+        service,
+        { grant_type: 'client_credentials' },
+        {
+          authorization: `Basic ${Buffer.from(`${basic.client_id}:${basic.client_secret ?? ''}`).toString('base64')}`,
+        },
+      )
+      assert.equal(inHeader.status, 200)
+    })
+  })
+})

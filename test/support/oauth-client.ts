@@ -1,0 +1,131 @@
+/** A program at the authorization server: it registers, sends the owner's browser, and gets tokens. */
+import { createHash, randomBytes } from 'node:crypto'
+import type { IdentityProvider } from './identity-provider.ts'
+import type { TestService } from './service.ts'
+import { TestBrowser } from './sign-in.ts'
+
+export const redirectUri = 'https://program.example/back'
+
+export interface RegisteredClient {
+  readonly client_id: string
+  readonly client_secret?: string
+}
+
+export async function registerClient(service: TestService, members: object = {}): Promise<RegisteredClient> {
+  const answer = await register(service, members)
+  if (answer.status !== 201) throw new Error(`Not registered: ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as RegisteredClient
+}
+
+export function register(service: TestService, members: object = {}): Promise<Response> {
+  return service.request('/oauth/register', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'A program', redirect_uris: [redirectUri], ...members }),
+  })
+}
+
+export interface Pkce {
+  readonly verifier: string
+  readonly challenge: string
+}
+
+export function newPkce(): Pkce {
+  const verifier = randomBytes(32).toString('base64url')
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
+}
+
+/** The parameters of a good request; undefined leaves one out. */
+export function authorizePath(
+  client: RegisteredClient,
+  pkce: Pkce,
+  changed: Record<string, string | undefined> = {},
+): string {
+  const parameters = {
+    client_id: client.client_id,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    state: 'state-1',
+    code_challenge: pkce.challenge,
+    code_challenge_method: 'S256',
+    ...changed,
+  }
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return `/oauth/authorize?${new URLSearchParams(given).toString()}`
+}
+
+/** The value of the page's form. */
+export function consentIn(page: string): string {
+  const found = /name="consent" value="([\w-]{43})"/.exec(page)?.[1]
+  if (found === undefined) throw new Error(`No consent in ${page.slice(0, 2000)}`)
+  return found
+}
+
+/** From the authorization request to the address that the client is sent back to. */
+export async function consent(
+  browser: TestBrowser,
+  provider: IdentityProvider,
+  path: string,
+  sub = 'ada',
+  form: Record<string, string> = {},
+): Promise<URL> {
+  const page = await browser.get(path)
+  if (page.status !== 200) throw new Error(`No page: ${page.status} ${await page.text()}`)
+  const decided = await browser.post('/oauth/authorize', {
+    consent: consentIn(await page.text()),
+    provider: 'acme',
+    trust_type: 'mcp_client',
+    ...form,
+  })
+  if (decided.status !== 303) throw new Error(`Not decided: ${decided.status} ${await decided.text()}`)
+  const begun = await browser.get(decided.headers.get('location') ?? '')
+  const { url } = await provider.signIn(begun.headers.get('location') ?? '', sub)
+  const signedIn = await browser.get(url.href)
+  const finished = await browser.get(signedIn.headers.get('location') ?? '')
+  if (finished.status !== 302) throw new Error(`Not finished: ${finished.status} ${await finished.text()}`)
+  return new URL(finished.headers.get('location') ?? '')
+}
+
+export function requestTokens(
+  service: TestService,
+  form: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return service.request('/oauth/token', { method: 'POST', headers, body: new URLSearchParams(form) })
+}
+
+export interface ClientTokens {
+  readonly access_token: string
+  readonly refresh_token: string
+  readonly actor_id: string
+  readonly scope: string
+}
+
+/** The whole dance of a public client. */
+export async function letInByConsent(
+  service: TestService,
+  provider: IdentityProvider,
+  {
+    sub = 'ada',
+    browser = new TestBrowser(service),
+    form = {},
+  }: {
+    sub?: string
+    browser?: TestBrowser
+    form?: Record<string, string>
+  } = {},
+): Promise<{ client: RegisteredClient; tokens: ClientTokens; code: string; pkce: Pkce; browser: TestBrowser }> {
+  const client = await registerClient(service, { token_endpoint_auth_method: 'none' })
+  const pkce = newPkce()
+  const back = await consent(browser, provider, authorizePath(client, pkce), sub, form)
+  const code = back.searchParams.get('code') ?? ''
+  const answer = await requestTokens(service, {
+    grant_type: 'authorization_code',
+    client_id: client.client_id,
+    code,
+    redirect_uri: redirectUri,
+    code_verifier: pkce.verifier,
+  })
+  if (answer.status !== 200) throw new Error(`No tokens: ${answer.status} ${await answer.text()}`)
+  return { client, tokens: (await answer.json()) as ClientTokens, code, pkce, browser }
+}
