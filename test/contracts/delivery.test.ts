@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { PeerClient } from '../../src/peer/peer-client.ts'
+import type { Store } from '../../src/store/store.ts'
+import { explained, type Plan } from '../support/explained.ts'
+import { stoppedTimers } from '../support/fake-peers.ts'
+import { relateTo } from '../support/recording-peer.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+
+/** Peers that answer nobody until they are let, and then everybody at once. */
+class GatedPeers implements PeerClient {
+  readonly #gate = Promise.withResolvers<void>()
+  calls = 0
+
+  open(): void {
+    this.#gate.resolve()
+  }
+
+  async call() {
+    this.calls += 1
+    await this.#gate.promise
+    return { kind: 'answered', status: 204, headers: {}, body: '' } as const
+  }
+
+  async close(): Promise<void> {
+    this.open()
+  }
+}
+
+async function subscribers(service: TestService, actor: TestActor, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    const peer = await relateTo(service, actor, { baseuri: `http://peer${n}.test/them` })
+    await peer.subscribe({ granularity: 'high' })
+  }
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise(setImmediate)
+}
+
+async function waiting(store: Store): Promise<number> {
+  const row = await store.read((q) =>
+    q.get<{ lanes: number }>('SELECT COUNT(*) AS lanes FROM inbound_subscription WHERE due_at IS NOT NULL'),
+  )
+  return row?.lanes ?? 0
+}
+
+forEachService((start, dialect) => {
+  describe('the statements that tell what waits', () => {
+    /** Of everything from the first answer to rest: the first number of each peer is on its way, the others wait. */
+    async function statementsOf(peers: number, numbers: number): Promise<string[]> {
+      const client = new GatedPeers()
+      const service = await start({ peerClient: client, timers: stoppedTimers, now: () => 1_900_000_000_000 })
+      const actor = await service.createActor()
+      await subscribers(service, actor, peers)
+      await actor.request('PUT', '/properties/mood', 0)
+      await until(() => client.calls === peers)
+      for (let n = 1; n < numbers; n++) await actor.request('PUT', '/properties/mood', n)
+      const { store } = await service.app.start()
+      service.reset()
+      client.open()
+      await until(async () => (await waiting(store)) === 0)
+      assert.equal(client.calls, peers * numbers)
+      // Whoever writes has the worker look whether anything is due.
+      return service.deliveryStatements.filter(
+        (sql) => sql.startsWith('/* delivery */') && !sql.includes('MIN(due_at)'),
+      )
+    }
+
+    for (const [peers, numbers] of [
+      [1, 2],
+      [1, 16],
+      [10, 2],
+      [10, 16],
+    ] as const) {
+      it(`are as many for ${peers} lanes with ${numbers} numbers each as for any others`, async () => {
+        const statements = await statementsOf(peers, numbers)
+        assert.equal(statements.length, 6, statements.join('\n'))
+      })
+    }
+  })
+  describe('a change and its delivery', () => {
+    it('find every row by its key, so that they cost the same beside any number of subscriptions of others', async () => {
+      const plans: Plan[] = []
+      const client = new GatedPeers()
+      client.open()
+      const service = await start({
+        peerClient: client,
+        timers: stoppedTimers,
+        now: () => 1_900_000_000_000,
+        wrapStore: (store) => explained(store, (plan) => plans.push(plan)),
+      })
+      const actor = await service.createActor()
+      await subscribers(service, actor, 3)
+      const { store } = await service.app.start()
+      plans.length = 0
+      assert.equal((await actor.request('PUT', '/properties/mood', 'sunny')).status, 204)
+      await until(async () => (await waiting(store)) === 0)
+      const seen = plans.filter(({ sql }) => !sql.includes('COUNT(*)'))
+      assert.deepEqual(
+        [
+          'INSERT INTO diff',
+          'UPDATE inbound_subscription',
+          'FROM permission_override',
+          'WITH lane',
+          'UPDATE delivery',
+        ].filter((part) => !seen.some(({ sql }) => sql.includes(part))),
+        [],
+      )
+      // What is not a table: parameters, and what a statement made itself.
+      const scan = dialect === 'sqlite' ? /^SCAN (?!json_each|CONSTANT ROW|lane|waiting|\(subquery)/ : /Seq Scan on/
+      assert.deepEqual(
+        seen.flatMap(({ sql, lines }) => lines.filter((line) => scan.test(line)).map((line) => `${line}: ${sql}`)),
+        [],
+      )
+    })
+  })
+})

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Batches } from '../../src/delivery/batches.ts'
+
+describe('a batch', () => {
+  it('holds what was asked for in the same turn of the loop, and each gets its own answer', async () => {
+    const seen: (readonly number[])[] = []
+    const batches = new Batches<number, number>(10, async (items) => {
+      seen.push(items)
+      return items.map((item) => item * 10)
+    })
+    assert.deepEqual(await Promise.all([3, 1, 2].map((item) => batches.ask(item))), [30, 10, 20])
+    assert.deepEqual(seen, [[3, 1, 2]])
+  })
+
+  it('leaves those who ask while it runs to the next, in their order', async () => {
+    const seen: (readonly string[])[] = []
+    const gate = Promise.withResolvers<void>()
+    const later: Promise<string>[] = []
+    const batches = new Batches<string, string>(10, async (items) => {
+      seen.push(items)
+      if (items[0] === 'a') {
+        later.push(batches.ask('b'), batches.ask('c'))
+        await gate.promise
+      }
+      return items
+    })
+    const first = batches.ask('a')
+    while (later.length === 0) await new Promise(setImmediate)
+    gate.resolve()
+    assert.deepEqual(await Promise.all([first, ...later]), ['a', 'b', 'c'])
+    assert.deepEqual(seen, [['a'], ['b', 'c']])
+  })
+
+  it('takes no more than it may', async () => {
+    const sizes: number[] = []
+    const batches = new Batches<number, number>(2, async (items) => {
+      sizes.push(items.length)
+      return items
+    })
+    await Promise.all([1, 2, 3, 4, 5].map((item) => batches.ask(item)))
+    assert.deepEqual(sizes, [2, 2, 1])
+  })
+
+  it('that fails, fails for those in it and for nobody else', async () => {
+    const batches = new Batches<number, number>(2, async (items) => {
+      if (items.includes(1)) throw new Error('one is bad')
+      return items
+    })
+    const ends = await Promise.allSettled([1, 2, 3, 4].map((item) => batches.ask(item)))
+    assert.deepEqual(
+      ends.map(({ status }) => status),
+      ['rejected', 'rejected', 'fulfilled', 'fulfilled'],
+    )
+    assert.equal(await batches.ask(5), 5)
+  })
+})

@@ -1,0 +1,43 @@
+/** A store that asks its database, before each statement, how it will find the rows. */
+import type { Param, Queries, Store, Transaction } from '../../src/store/store.ts'
+
+export interface Plan {
+  readonly sql: string
+  /** The lines of the plan, as the database tells them. */
+  readonly lines: readonly string[]
+}
+
+export function explained(store: Store, told: (plan: Plan) => void): Store {
+  const wrap = <Q extends Queries>(inner: Q): Transaction => {
+    const explain = async (sql: string, params: Param[]): Promise<void> => {
+      const keyword = store.dialect === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
+      const rows = await inner.all<Record<string, string>>(`${keyword} ${sql}`, ...params)
+      told({ sql, lines: rows.map((row) => (row['detail'] ?? row['QUERY PLAN'] ?? '').trim()) })
+    }
+    return {
+      async all(sql, ...params) {
+        await explain(sql, [...params])
+        return inner.all(sql, ...params)
+      },
+      async get(sql, ...params) {
+        await explain(sql, [...params])
+        return inner.get(sql, ...params)
+      },
+      async run(sql, ...params) {
+        await explain(sql, [...params])
+        if (!('run' in inner)) throw new Error('Only a transaction changes anything')
+        return (inner as Queries as Transaction).run(sql, ...params)
+      },
+    }
+  }
+  return {
+    dialect: store.dialect,
+    now: store.now,
+    read: (work) => store.read((q) => work(wrap(q))),
+    snapshot: (work) => store.snapshot((q) => work(wrap(q))),
+    write: (work, turn) => store.write((tx) => work(wrap(tx)), turn),
+    writeActor: (actorId, work) => store.writeActor(actorId, (tx, actor) => work(wrap(tx), actor)),
+    ping: () => store.ping(),
+    close: () => store.close(),
+  }
+}
