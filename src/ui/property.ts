@@ -18,7 +18,7 @@ export function propertyPage(values: PropertyValues): Html {
     },
     html`
 <h1>${property}</h1>
-<p class="lead">${kind}. Programs find it at <a href="${address}"><code>${address}</code></a>.</p>
+<p class="lead">${kind}. <a href="${address}">As programs read it</a></p>
 ${values.is_list_property ? list(values) : simple(values)}`,
   )
 }

@@ -33,12 +33,13 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 .columns main { min-width: 0; max-width: 46rem; }
 .narrow { max-width: 34rem; margin: clamp(1rem, 6vh, 4rem) auto; padding: 0 1rem 4rem; }
 .sections ul { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .25rem; }
-.sections a { display: block; padding: .4rem .75rem; border-radius: 9px; color: var(--ink); text-decoration: none; }
+.sections a { display: block; padding: .35rem .6rem; font-size: .93rem; border-radius: 9px; color: var(--ink); text-decoration: none; }
 .sections a:hover { background: var(--chosen); }
 .sections [aria-current] { background: var(--chosen); font-weight: 600; }
 @media (min-width: 56rem) {
   .columns { grid-template-columns: 12rem minmax(0, 1fr); gap: 3rem; padding-top: 1.5rem; }
   .sections ul { flex-direction: column; }
+  .sections a { padding: .4rem .75rem; font-size: 1rem; }
 }
 .trail ol { list-style: none; margin: 0 0 .75rem; padding: 0; display: flex; flex-wrap: wrap; font-size: .9rem; color: var(--muted); }
 .trail li { overflow-wrap: anywhere; min-width: 0; }
