@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import { options } from '../../src/config/options.ts'
 import { isProviderVariable } from '../../src/config/provider-options.ts'
 import { isServiceVariable } from '../../src/config/service-options.ts'
+import { templateNames } from '../../src/ui/pages.ts'
 import { pages } from '../../tools/docs.ts'
 import { environmentWithoutSettings, type Program, Workplace } from '../support/program.ts'
 
@@ -239,6 +240,20 @@ describe('the README', () => {
     })
     assert.deepEqual(await call('GET', '/properties/guests'), [{ name: 'Grace' }])
     assert.match(JSON.stringify(await call('GET', '/properties')), /^\{"opened":"\d{4}-\d\d-\d\dT[\d:.]+Z",/)
+  })
+})
+
+describe('the guide to pages', () => {
+  const guide = read('docs/pages.md')
+
+  it('has applications that compile', () => {
+    place.write('app.ts', codeOf(guide, 'ts'))
+    assert.equal(compile(), '')
+  })
+
+  it('names every page that can be replaced, and the template that stands for it', () => {
+    for (const [page, template] of Object.entries(templateNames))
+      assert.ok(guide.includes(`\n| \`${page}\` | \`${template}\` |`), page)
   })
 })
 
