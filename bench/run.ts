@@ -3,7 +3,7 @@
  * not compare; the ratios do.
  *
  *   --quick   shorter slices and 100,000 actors instead of a million
- *   --only    one part: start, requests, lists, scale, delivery
+ *   --only    one part: start, requests, pages, lists, scale, delivery
  *   --write   also writes docs/benchmarks.md
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { startPostgres } from '../test/support/postgres.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureDelivery } from './delivery.ts'
 import { measureLists } from './lists.ts'
+import { measurePages } from './pages.ts'
 import { startLoader } from './process.ts'
 import { type Line, tableOf } from './report.ts'
 import { measureRequests } from './requests.ts'
@@ -58,6 +59,7 @@ const add = (measured: readonly Line[]): void => {
 const parts: readonly (readonly [name: string, measure: () => Promise<readonly Line[]>])[] = [
   ['start', async () => [await measureColdStart(5)]],
   ['requests', async () => measureRequests('SQLite', file('requests'), loader, slices)],
+  ['pages', async () => measurePages('SQLite', file('pages'), loader, slices)],
   ['lists', async () => measureLists('SQLite', file('lists'), loader, slices)],
   ['scale', async () => measureScale(file('few'), file('many'), actors, loader, slices)],
   ['requests', async () => measureRequests('PostgreSQL', await onPostgres(), loader, slices)],
