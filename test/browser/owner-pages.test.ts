@@ -316,3 +316,39 @@ describe('the pages of an actor', () => {
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'blue')
   })
 })
+
+describe('a session in a browser', () => {
+  it('R-WEB-01 R-WEB-04 R-OC-10 begins at the page for signing in, opens the pages, and ends with one click', async () => {
+    const other = await createTestDatabase('sqlite')
+    const local = await startService(other.url, { listen: true, host: 'localhost', name: 'Notes', localSignIn: true })
+    try {
+      const page = await openPage({ viewport: desktop })
+      opened.push(page)
+      await page.goto(`${local.url}/login`)
+      await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
+      await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()
+      await page.waitForURL(/\/www$/)
+      const address = page.url()
+      assert.equal(await page.getByText('ada@example.com').first().isVisible(), true)
+      const [session] = (await page.context().cookies()).filter(({ name }) => name === 'oauth_token')
+      assert.deepEqual([session?.httpOnly, session?.secure, session?.sameSite, session?.path], [true, true, 'Lax', '/'])
+      await page.goto(`${address}/properties`)
+      await page.getByText('A value', { exact: true }).click()
+      await page.getByLabel('Name').first().fill('color')
+      await page.getByRole('textbox', { name: 'Value' }).fill('blue')
+      await page.getByRole('button', { name: 'Create the value' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Created.')
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.waitForURL(`${local.url}/`)
+      await page.goBack()
+      await page.goto(`${address}/properties`)
+      assert.equal(new URL(page.url()).pathname, '/login')
+      // The session is over at the service too, not in this browser alone.
+      const answer = await fetch(address, { headers: { cookie: `oauth_token=${session?.value}` }, redirect: 'manual' })
+      assert.equal(answer.status, 401)
+    } finally {
+      await local.close()
+      await other.remove()
+    }
+  })
+})
