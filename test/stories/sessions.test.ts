@@ -896,6 +896,64 @@ forEachService((start) => {
     })
   })
 
+  describe('limits', () => {
+    const sender = (of: TestService, remoteAddress: string) => async (path: string, body?: object) => {
+      const request = new Request(`http://troupe.test${path}`, {
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+        headers: { 'content-type': 'application/json' },
+      })
+      const answer = await of.app.fetch(request, { remoteAddress })
+      return { status: answer.status, body: (await answer.json()) as object }
+    }
+
+    it('RATE-03 RATE-04 of the token endpoint, of revocation and of one-time session ids hold per sender', async () => {
+      const limited = await start({
+        rateLimits: {
+          '*': null,
+          'token/source': { count: 3, seconds: 60 },
+          'ticket/source': { count: 2, seconds: 60 },
+        },
+      })
+      const [here, there] = [sender(limited, '192.0.2.66'), sender(limited, '198.51.100.1')]
+      const wrong = { grant_type: 'refresh_token', refresh_token: 'x' }
+      const statuses = [
+        await here('/oauth/spa/token', wrong),
+        await here('/oauth/revoke', { token: 'x' }),
+        await here('/oauth/spa/token', {}),
+        await here('/oauth/spa/token', wrong),
+        await here('/oauth/spa/revoke', { token: 'x' }),
+        await there('/oauth/spa/token', wrong),
+      ]
+      assert.deepEqual(
+        statuses.map(({ status }) => status),
+        [401, 200, 400, 429, 429, 401],
+      )
+      assert.deepEqual(Object.keys(statuses[3]?.body ?? {}).sort(), ['error', 'message', 'status_code'])
+      const ids = [
+        await here('/oauth/spa/session/a'),
+        await here('/oauth/spa/session/b'),
+        await here('/oauth/spa/session/c'),
+      ]
+      assert.deepEqual(
+        ids.map(({ status }) => status),
+        [404, 404, 429],
+      )
+    })
+
+    it('RATE-01 of guessed passphrases hold at the token endpoint as everywhere, and count together', async () => {
+      const limited = await start({ rateLimits: { '*': null, 'passphrase/pair': { count: 2, seconds: 600 } } })
+      const owner = await limited.createActor()
+      const [here, there] = [sender(limited, '192.0.2.66'), sender(limited, '198.51.100.1')]
+      const guess = { grant_type: 'passphrase', actor_id: owner.id, passphrase: 'guess' }
+      assert.deepEqual(
+        [(await here('/oauth/spa/token', guess)).status, (await here('/oauth/spa/token', guess)).status],
+        [401, 401],
+      )
+      assert.equal((await here('/oauth/spa/token', { ...guess, passphrase: owner.passphrase })).status, 429)
+      assert.equal((await there('/oauth/spa/token', { ...guess, passphrase: owner.passphrase })).status, 200)
+    })
+  })
+
   describe('what is told in the log', () => {
     it('SEC-04 R-TOK-08 holds no token, tried or right, and no passphrase', async () => {
       service.reset()

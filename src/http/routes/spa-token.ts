@@ -16,6 +16,7 @@ export const spaTokenRoutes: readonly Route[] = [
     access: 'service',
     cors: 'spa',
     errors: 'spa',
+    limit: ['token/source', 'token/total'],
     summary: 'Tokens for a single-page or mobile application, by the grant that `grant_type` names',
     request: {
       'application/json': {
