@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { DatabaseSync } from 'node:sqlite'
 import { dirname, join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { judgeDelivery } from '../../src/delivery/policy.ts'
 import { options } from '../../src/config/options.ts'
 import { isProviderVariable } from '../../src/config/provider-options.ts'
 import { isServiceVariable } from '../../src/config/service-options.ts'
@@ -139,6 +140,7 @@ describe('the documents', () => {
       'docs/configuration.md',
       'docs/operations.md',
       'docs/pages.md',
+      'docs/peers.md',
       'docs/scaling.md',
       'docs/sign-in.md',
     ]) {
@@ -314,6 +316,38 @@ describe('the guide to writing an application', () => {
     const rows = [...table.matchAll(/^\| ((?:`\w+`(?:, )?)+) \| \S/gm)]
     const explained = rows.flatMap(([, names = '']) => [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
     assert.deepEqual(explained.toSorted(), exported.toSorted())
+  })
+})
+
+describe('the guide to relationships between actors', () => {
+  const guide = read('docs/peers.md')
+
+  it('goes once around with the commands and answers that it prints, and an application that compiles', async () => {
+    place.write('app.ts', codeOf(guide, 'ts'))
+    assert.equal(compile(), '')
+    const { url } = await serve('app.ts')
+    place.write('npx', `#!/bin/sh\nshift\nexec node --conditions=source ${join(root, 'bin', 'troupe.js')} "$@"\n`)
+    chmodSync(place.path('npx'), 0o755)
+    const script = codeOf(guide, 'sh').replace('http://localhost:3000', url)
+    const output = await bash(script, {
+      PATH: [place.folder, dirname(process.execPath), process.env['PATH']].join(':'),
+      TROUPE_MODE: 'development',
+    })
+    assert.equal(output.replaceAll(/^\n/gm, ''), codeOf(guide, 'text').replaceAll(/^\n/gm, ''))
+  })
+
+  it('R-SUB-10 SUB-07 tells what became of an attempt as delivery judges it', () => {
+    const policy = { retryUnknown: true, circuitThreshold: 5, circuitCooldownMs: 60_000, giveUpAfterMs: 86_400_000 }
+    const kinds = { delivered: 'delivered', waiting: 'retry', failed: 'failed', stopped: 'stop' } as const
+    const rows = [...guide.matchAll(/^\| ((?:[^|]*)`\d{3}`[^|]*) \| \*\*(\w+)\*\*/gm)]
+    assert.equal(rows.length, 6)
+    for (const [, cases = '', word = ''] of rows) {
+      for (const [, status = ''] of cases.matchAll(/`(\d{3})`/g)) {
+        const outcome = { kind: 'answered', status: Number(status), headers: {}, body: '' } as const
+        const attempted = { outcome, now: 0, attempts: 0, uncertain: 0, failingSince: null, random: 0.5 }
+        assert.equal(judgeDelivery(attempted, policy).kind, kinds[word as keyof typeof kinds], status)
+      }
+    }
   })
 })
 
