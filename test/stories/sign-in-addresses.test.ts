@@ -215,8 +215,13 @@ forEachService((start) => {
         await signIn(new TestBrowser(service), idp, 'owner')
         const session = await askedFor(browser)
         const before = await peopleStored(service)
+        service.reset()
         const page = await browser.post('/oauth/email', { session, email: typed })
         assert.equal(page.status, 409)
+        assert.deepEqual(
+          service.statements.filter((sql) => !sql.startsWith('SELECT')),
+          [],
+        )
         assert.match(await page.text(), /has an actor already/)
         const json = await browser.fetchJson('/oauth/email', { session, email: typed })
         assert.equal(json.status, 409)
