@@ -25,9 +25,9 @@ function readable(stream: AsyncIterable<string>, onClose?: () => void): Readable
   const encoder = new TextEncoder()
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = await pieces.next()
-      if (done === true) controller.close()
-      else controller.enqueue(encoder.encode(value))
+      const next = await pieces.next()
+      if (next.done === true) controller.close()
+      else controller.enqueue(encoder.encode(next.value))
     },
     cancel() {
       onClose?.()
