@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { clockOff } from '../support/clock-off.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { RecordingPeer, relateTo, type Reply } from '../support/recording-peer.ts'
 import { listenTo, ScriptedPeers } from '../support/scripted-peer.ts'
@@ -9,16 +10,6 @@ import { forEachService, startService, type TestService } from '../support/servi
 import { createTestDatabase, forEachStore, type TestDatabase } from '../support/stores.ts'
 
 const minuteMs = 60_000
-
-/** Sets the clock of a process that is started with it. */
-function clockOff(byMs: number): Record<string, string> {
-  const code = `const real = Date
-globalThis.Date = class extends real {
-  constructor(...given) { given.length === 0 ? super(real.now() + ${byMs}) : super(...given) }
-  static now() { return real.now() + ${byMs} }
-}`
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }
-}
 
 describe('two services on PostgreSQL', () => {
   let database: TestDatabase

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { clockOff } from '../support/clock-off.ts'
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts'
 import { startService, type TestActor, type TestService } from '../support/service.ts'
 import { createTestDatabase, forEachStore, type TestDatabase } from '../support/stores.ts'
 
 const minuteMs = 60_000
-
-/** Sets the clock of a process that is started with it. */
-function clockOff(byMs: number): Record<string, string> {
-  const code = `const real = Date
-globalThis.Date = class extends real {
-  constructor(...given) { given.length === 0 ? super(real.now() + ${byMs}) : super(...given) }
-  static now() { return real.now() + ${byMs} }
-}`
-  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` }
-}
 
 interface Tokens {
   readonly access: string
