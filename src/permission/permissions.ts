@@ -5,6 +5,7 @@ import { ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
 import { findProperties } from '../property/property-store.ts'
 import { listMetadata } from '../property/list.ts'
+import type { Live } from '../live/live.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust } from '../trust/trust-store.ts'
@@ -17,6 +18,7 @@ export interface PermissionsParts {
   readonly store: Store
   readonly relationships: Relationships
   readonly now: () => number
+  readonly live: Pick<Live, 'record'>
   /** Null when peers are not told of changed rights. */
   readonly enqueue: EnqueueNotice | null
 }
@@ -95,11 +97,12 @@ export class Permissions {
     relationship: string,
     work: (tx: Transaction, before: Override | null) => Promise<{ override: Override | null; result: T }>,
   ): Promise<T> {
-    const { store, enqueue } = this.#parts
-    return store.writeActor(actorId, async (tx) => {
+    const { store, enqueue, live } = this.#parts
+    return store.writeActor(actorId, async (tx, locked) => {
       const trust = await findTrust(tx, actorId, peerId)
       if (trust === null || trust.relationship !== relationship) throw noRelationship(peerId)
       const done = await work(tx, await findOverride(tx, actorId, peerId))
+      await live.record(tx, locked, 'trust', [peerId])
       if (enqueue !== null && trust.baseuri !== '') await enqueue(tx, this.#notice(trust, done.override))
       return done.result
     })

@@ -5,6 +5,7 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import { fireForConsent } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
 import { ServiceError } from '../errors.ts'
+import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store, Transaction } from '../store/store.ts'
@@ -26,6 +27,7 @@ export interface EntryParts {
   readonly actors: Actors
   readonly accounts: Accounts
   readonly tokens: Tokens
+  readonly live: Pick<Live, 'record'>
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
   readonly mode: IdentityMode
 }
@@ -218,8 +220,8 @@ export class Entry {
     { actor, identifier, address, isProven, prepare }: Door,
     besides?: Besides<T>,
   ): Promise<{ readonly issued: IssuedTokens; readonly besides: T | null }> {
-    const { store, accounts, tokens, keyRing, now } = this.#parts
-    return store.writeActor(actor.id, async (tx) => {
+    const { store, accounts, tokens, live, keyRing, now } = this.#parts
+    return store.writeActor(actor.id, async (tx, locked) => {
       await prepare?.(tx)
       await accounts.record(tx, actor.id, { provider, person, address, isProven })
       if (trustType !== null && address !== null) {
@@ -227,10 +229,9 @@ export class Entry {
         await ensureInteractiveTrust(tx, keyRing, wanted)
       }
       const done = besides === undefined ? null : await besides(tx, actor.id)
-      return {
-        issued: await tokens.startSession(tx, { actorId: actor.id, identifier, beganWith, device }),
-        besides: done,
-      }
+      const issued = await tokens.startSession(tx, { actorId: actor.id, identifier, beganWith, device })
+      await live.record(tx, locked, 'sessions', [issued.chainId])
+      return { issued, besides: done }
     })
   }
 }

@@ -6,6 +6,7 @@ import type { Caller } from '../auth/caller.ts'
 import type { EnqueueNotice } from '../delivery/notice.ts'
 import { redriveLanes } from '../delivery/lane-store.ts'
 import { ServiceError } from '../errors.ts'
+import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Access } from '../property/access.ts'
@@ -32,6 +33,7 @@ export interface PublicationsParts {
   readonly registry: Registry
   readonly permission: Permission
   readonly publisher: Publisher
+  readonly live: Live
   readonly log: Log
   readonly now: () => number
   /** Of one peer to one actor. */
@@ -94,7 +96,7 @@ export class Publications {
       if (value.length > longestName)
         throw new ServiceError('invalid_value', `Cannot subscribe: a name is longer than ${longestName} characters`)
     }
-    const { store, now, maxPeerSubscriptions } = this.#parts
+    const { store, now, live, maxPeerSubscriptions } = this.#parts
     const subscription: InboundSubscription = {
       actorId,
       peerId,
@@ -109,7 +111,7 @@ export class Publications {
       failingSince: null,
       createdAt: now(),
     }
-    await store.writeActor(actorId, async (tx) => {
+    await store.writeActor(actorId, async (tx, locked) => {
       if ((await findTrust(tx, actorId, peerId)) === null) {
         throw new ServiceError('not_found', 'Cannot subscribe: there is no relationship with this peer')
       }
@@ -119,6 +121,7 @@ export class Publications {
           `Cannot subscribe: a peer has ${maxPeerSubscriptions} subscriptions at most`,
         )
       }
+      await live.record(tx, locked, 'subscriptions', [subscription.subscriptionId])
     })
     return subscription
   }
@@ -175,10 +178,11 @@ export class Publications {
    */
   async end(actor: Access['actor'], address: Omit<Address, 'actorId'>, by: 'peer' | 'owner'): Promise<boolean> {
     const { peerId, subscriptionId } = address
-    const ended = await this.#parts.store.writeActor(actor.id, async (tx) => {
+    const ended = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
       const subscription = await findInbound(tx, actor.id, peerId, subscriptionId)
       if (subscription === null) return null
       await deleteInbound(tx, actor.id, peerId, subscriptionId)
+      await this.#parts.live.record(tx, locked, 'subscriptions', [subscriptionId])
       if (by === 'owner') await this.#tellRevoked(tx, subscription)
       return subscription
     })

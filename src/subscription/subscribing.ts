@@ -2,6 +2,7 @@
 import type { EnqueueNotice } from '../delivery/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { members, normalise, stringValue } from '../json/json.ts'
+import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { PeerLinks } from '../peer/peer-link.ts'
 import type { Access } from '../property/access.ts'
@@ -20,6 +21,7 @@ export interface SubscribingParts {
   readonly links: PeerLinks
   readonly data: PeerData
   readonly receiver: Receiver
+  readonly live: Pick<Live, 'record'>
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
   /** Looks for gaps that are due. */
@@ -89,7 +91,7 @@ export class Subscribing {
    * @throws ServiceError `peer_failed`
    */
   async subscribe(actor: Access['actor'], peerId: string, wish: SubscriptionWish): Promise<Subscribed> {
-    const { store, now, afterCommit, wake, refreshFacts } = this.#parts
+    const { store, now, live, afterCommit, wake, refreshFacts } = this.#parts
     const trust = callable(await store.read((q) => findTrust(q, actor.id, peerId)))
     if (trust === null) throw failed('there is no relationship with this peer')
     const { subscriptionId, location } = await this.#ask(trust, wish)
@@ -106,9 +108,10 @@ export class Subscribing {
       attempts: 0,
       createdAt: time,
     }
-    await store.writeActor(actor.id, async (tx) => {
+    await store.writeActor(actor.id, async (tx, locked) => {
       if ((await findTrust(tx, actor.id, peerId)) === null) throw failed('the relationship ended meanwhile')
       await insertOutbound(tx, subscription)
+      await live.record(tx, locked, 'subscriptions', [subscriptionId])
       afterCommit(tx, wake)
     })
     await this.#syncOne(trust, subscription, { asked: true, decidedAt: now() + decideSoonMs })
@@ -160,12 +163,13 @@ export class Subscribing {
     tell: boolean,
     isMeant: (found: OutboundSubscription) => boolean = () => true,
   ): Promise<boolean> {
-    const { store, afterCommit, wake } = this.#parts
-    return store.writeActor(key.actorId, async (tx) => {
+    const { store, live, afterCommit, wake } = this.#parts
+    return store.writeActor(key.actorId, async (tx, locked) => {
       const trust = tell ? await findTrust(tx, key.actorId, key.peerId) : null
       const found = await findOutbound(tx, key)
       if (found === null || !isMeant(found)) return false
       if (!(await deleteOutbound(tx, key))) return false
+      await live.record(tx, locked, 'subscriptions', [key.subscriptionId])
       await this.#forget(tx, key)
       if (callable(trust) !== null && trust !== null) await this.#tellEnded(tx, trust, key.subscriptionId)
       afterCommit(tx, wake)

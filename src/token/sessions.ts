@@ -1,5 +1,6 @@
 /** The sessions of an owner: where somebody is signed in, and the end of it. */
 import { ServiceError } from '../errors.ts'
+import type { Live } from '../live/live.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Chain, IssuedTokens } from './chain.ts'
 import { recogniseToken } from './token-text.ts'
@@ -8,6 +9,7 @@ import type { NewSession, Tokens } from './tokens.ts'
 export interface SessionsParts {
   readonly store: Store
   readonly tokens: Tokens
+  readonly live: Pick<Live, 'record'>
   /** In the actor's turn: what else ends when the owner signs out. What the provider gave is forgotten here. */
   readonly onSignOut: (tx: Transaction, actorId: string) => Promise<void>
 }
@@ -19,9 +21,14 @@ export class Sessions {
     this.#parts = parts
   }
 
-  /** @throws ServiceError `conflict` when the actor went meanwhile. */
+  /** @throws ServiceError `actor_not_found` when the actor went meanwhile. */
   begin(session: NewSession): Promise<IssuedTokens> {
-    return this.#parts.store.write((tx) => this.#parts.tokens.startSession(tx, session))
+    const { store, tokens, live } = this.#parts
+    return store.writeActor(session.actorId, async (tx, actor) => {
+      const issued = await tokens.startSession(tx, session)
+      await live.record(tx, actor, 'sessions', [issued.chainId])
+      return issued
+    })
   }
 
   /** Those that can still be used, the last used first. */
@@ -31,12 +38,22 @@ export class Sessions {
 
   /** At once and in every process. False when there is none (any more). */
   end(actorId: string, chainId: string): Promise<boolean> {
-    return this.#parts.store.write((tx) => this.#parts.tokens.endChain(tx, actorId, chainId, 'session'))
+    const { store, tokens, live } = this.#parts
+    return store.writeActor(actorId, async (tx, actor) => {
+      const hasEnded = await tokens.endChain(tx, actorId, chainId, 'session')
+      if (hasEnded) await live.record(tx, actor, 'sessions', [chainId])
+      return hasEnded
+    })
   }
 
   /** Every session but the one that is kept. @returns how many ended. */
   endOthers(actorId: string, kept: string): Promise<number> {
-    return this.#parts.store.write((tx) => this.#parts.tokens.endOthers(tx, actorId, kept))
+    const { store, tokens, live } = this.#parts
+    return store.writeActor(actorId, async (tx, actor) => {
+      const ended = await tokens.endOthers(tx, actorId, kept)
+      if (ended > 0) await live.record(tx, actor, 'sessions', [kept])
+      return ended
+    })
   }
 
   /**
@@ -55,10 +72,12 @@ export class Sessions {
   }
 
   async #signOut({ actorId, chainId }: Chain): Promise<void> {
-    const { store, tokens, onSignOut } = this.#parts
+    const { store, tokens, live, onSignOut } = this.#parts
     try {
-      await store.writeActor(actorId, async (tx) => {
-        if (await tokens.endChain(tx, actorId, chainId)) await onSignOut(tx, actorId)
+      await store.writeActor(actorId, async (tx, actor) => {
+        if (!(await tokens.endChain(tx, actorId, chainId))) return
+        await onSignOut(tx, actorId)
+        await live.record(tx, actor, 'sessions', [chainId])
       })
     } catch (error) {
       // It ended with its actor.

@@ -1,14 +1,16 @@
 /** The end of a relationship in the store: with everything that rests on it. */
-import type { Transaction } from '../store/store.ts'
+import type { LockedActor, Transaction } from '../store/store.ts'
 import { deleteTrust } from './trust-store.ts'
 import type { Trust } from './trust.ts'
 import type { TrustParts } from './trust-parts.ts'
 
 export async function endTrust(
-  { onEnd }: Pick<TrustParts, 'onEnd'>,
+  { onEnd, live }: Pick<TrustParts, 'onEnd' | 'live'>,
   tx: Transaction,
+  actor: LockedActor,
   { actorId, peerId }: Pick<Trust, 'actorId' | 'peerId'>,
 ): Promise<void> {
   for (const end of onEnd) await end(tx, actorId, peerId)
   await deleteTrust(tx, actorId, peerId)
+  await live.record(tx, actor, 'trust', [peerId])
 }

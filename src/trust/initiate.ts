@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import { hashSecret } from '../secret/hash.ts'
 import { randomId, randomPassphrase } from '../secret/random.ts'
-import type { Transaction } from '../store/store.ts'
+import type { LockedActor, Transaction } from '../store/store.ts'
 import { fireIfCompleted, fireTrust } from './events.ts'
 import { newTrust, sealedSecret } from './new-trust.ts'
 import { endTrust } from './end-trust.ts'
@@ -59,7 +59,8 @@ async function begin(
   secret: string,
 ): Promise<{ request: string; asking: Trust }> {
   const request = randomId()
-  return parts.store.writeActor(actor.id, async (tx) => {
+  return parts.store.writeActor(actor.id, async (tx, locked) => {
+    await parts.live.record(tx, locked, 'trust', [meta.id])
     const now = parts.now()
     const ownRequest = { id: request, relationship: wish.relationship, until: now + requestMs, nextSecretHash: null }
     const before = await findTrust(tx, actor.id, meta.id)
@@ -102,14 +103,15 @@ async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Tru
   const { outcome, request, meta } = asked
   const status = outcome.kind === 'answered' ? outcome.status : null
   const isTaken = status === 201 || status === 202
-  const done = await parts.store.writeActor(actor.id, async (tx) => {
+  const done = await parts.store.writeActor(actor.id, async (tx, locked) => {
     const before = await findTrust(tx, actor.id, meta.id)
     // Another request of the peer's own came meanwhile, and counts.
     if (before !== null && before.ownRequest?.id !== request) return { before, after: before }
-    if (!isTaken) return { before, after: await withdraw(parts, tx, before, outcome) }
+    if (!isTaken) return { before, after: await withdraw(parts, tx, locked, before, outcome) }
     if (before === null) return { before, after: null }
     const after = agreed(parts, before, asked, status === 201)
     await updateTrust(tx, after)
+    await parts.live.record(tx, locked, 'trust', [meta.id])
     if (before.ownRequest?.nextSecretHash !== null) await parts.onRenewed(tx, actor.id, meta.id)
     return { before, after }
   })
@@ -146,7 +148,13 @@ function agreed(parts: TrustParts, before: Trust, { wish, meta, secret }: Asked,
 }
 
 /** Null: there is nothing left of the request. */
-async function withdraw(parts: TrustParts, tx: Transaction, before: Trust | null, outcome: PeerOutcome): Promise<null> {
+async function withdraw(
+  parts: TrustParts,
+  tx: Transaction,
+  locked: LockedActor,
+  before: Trust | null,
+  outcome: PeerOutcome,
+): Promise<null> {
   if (before === null) return null
   const { ownRequest } = before
   if (ownRequest !== null && ownRequest.nextSecretHash !== null) {
@@ -154,7 +162,7 @@ async function withdraw(parts: TrustParts, tx: Transaction, before: Trust | null
     await updateTrust(tx, { ...before, ownRequest: outcome.kind === 'unknown' ? { ...ownRequest, until: 0 } : null })
     return null
   }
-  await endTrust(parts, tx, before)
+  await endTrust(parts, tx, locked, before)
   // A peer that took the request and could not say so would keep it for ever.
   if (outcome.kind === 'unknown') await parts.enqueue(tx, [deletionNotice(before)])
   return null

@@ -44,11 +44,13 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
     const hopeful = judge(atFirst, true)
     if (hopeful.kind === 'refuse') throw refused(hopeful.because)
     const verified = await isVerified(parts, actor, request)
-    const done = await parts.store.writeActor(actor.id, async (tx) => {
+    const done = await parts.store.writeActor(actor.id, async (tx, locked) => {
       const before = await known(parts, tx, actor.id, request, secret)
       if (stamp(before) !== stamp(atFirst)) return null
       const verdict = judge(before, verified)
-      return { before, verdict, trust: await carryOut(parts, tx, actor, before, verdict, request, secret, verified) }
+      const trust = await carryOut(parts, tx, actor, before, verdict, request, secret, verified)
+      await parts.live.record(tx, locked, 'trust', [trust.peerId])
+      return { before, verdict, trust }
     })
     if (done === null) continue
     const { before, verdict, trust } = done

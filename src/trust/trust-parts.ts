@@ -3,6 +3,7 @@ import type { Actor } from '../actor/actor.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Notice } from '../delivery/notice.ts'
+import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store, Transaction } from '../store/store.ts'
@@ -22,6 +23,8 @@ export interface TrustParts {
   readonly type: string
   readonly handleOf: (actor: Self) => ActorHandle
   readonly calls: TrustCalls
+  /** Told of every relationship that changes, by its peer. */
+  readonly live: Pick<Live, 'record'>
   readonly enqueue: (tx: Transaction, notices: readonly Notice[]) => Promise<void>
   /** The relationship of a request that names none. */
   readonly defaultRelationship: string

@@ -96,7 +96,7 @@ export class Trusts {
    * @throws ServiceError `not_found`
    */
   async change(actor: Self, peerId: string, relationship: string | null, change: TrustChange): Promise<Trust> {
-    const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx) => {
+    const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
       const after = {
         ...before,
@@ -105,6 +105,7 @@ export class Trusts {
         description: change.description ?? before.description,
       }
       await updateTrust(tx, after)
+      await this.#parts.live.record(tx, locked, 'trust', [peerId])
       if (after.approved && !before.approved) await this.#parts.onRenewed(tx, actor.id, peerId)
       if (change.approved === true && isTold(after)) await this.#parts.enqueue(tx, [this.#approvalNotice(after)])
       return { before, after }
@@ -129,11 +130,12 @@ export class Trusts {
 
   /** The peer says that its owner approved. @throws ServiceError `not_found` */
   async approvedByPeer(actor: Self, peerId: string, relationship: string): Promise<void> {
-    const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx) => {
+    const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
       const after = { ...before, peerApproved: true }
       if (!before.peerApproved) {
         await updateTrust(tx, after)
+        await this.#parts.live.record(tx, locked, 'trust', [peerId])
         await this.#parts.onRenewed(tx, actor.id, peerId)
       }
       return { before, after }
@@ -154,9 +156,9 @@ export class Trusts {
     { byPeer, tell }: { readonly byPeer: boolean; readonly tell: boolean },
   ): Promise<void> {
     const { store, enqueue } = this.#parts
-    const trust = await store.writeActor(actor.id, async (tx) => {
+    const trust = await store.writeActor(actor.id, async (tx, locked) => {
       const found = await required(tx, actor.id, peerId, relationship)
-      await endTrust(this.#parts, tx, found)
+      await endTrust(this.#parts, tx, locked, found)
       if (tell && isTold(found) && found.baseuri !== `${this.#parts.baseUrl}/${actor.id}`) {
         await enqueue(tx, [deletionNotice(found)])
       }
@@ -167,10 +169,10 @@ export class Trusts {
 
   /** The peer does not know the relationship any more. One that was made anew since it was asked is another one. */
   async endedByPeer(actor: Self, { peerId, secretHash }: Pick<Trust, 'peerId' | 'secretHash'>): Promise<void> {
-    const ended = await this.#parts.store.writeActor(actor.id, async (tx) => {
+    const ended = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
       const found = await findTrust(tx, actor.id, peerId)
       if (found?.secretHash !== secretHash) return null
-      await endTrust(this.#parts, tx, found)
+      await endTrust(this.#parts, tx, locked, found)
       return found
     })
     if (ended !== null) await fireDeleted(this.#parts, actor, ended, true)
