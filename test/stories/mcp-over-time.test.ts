@@ -1,0 +1,519 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { App } from '../../src/troupe.ts'
+import { EventStream } from '../support/event-stream.ts'
+import { letIn, type TestClient } from '../support/mcp-client.ts'
+import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
+
+const form = {
+  message: 'Who are you?',
+  schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+}
+
+function declare(app: App): void {
+  app.action('greet', { mcp: true }, async ({ mcp }) => {
+    const answer = await mcp?.elicit('user_name', form)
+    return answer?.action === 'accept' ? `Hello, ${String(answer.content['name'])}!` : 'Never mind.'
+  })
+  app.action('steps', { mcp: true }, async ({ mcp }) => {
+    mcp?.progress(1, 3, 'one')
+    mcp?.progress(1, 3, 'not further')
+    mcp?.log('debug', 'details')
+    mcp?.log('error', 'trouble', 'steps')
+    mcp?.progress(3, 3)
+    return 'done'
+  })
+  app.action('paint', { mcp: { confirm: 'owner', description: 'Paints the house' } }, async ({ actor, input }) => {
+    const painted = Number((await actor.get('painted')) ?? 0)
+    await actor.set('painted', painted + 1)
+    return { painted: painted + 1, input }
+  })
+  app.action('think', { mcp: true }, async ({ mcp }) => {
+    mcp?.background()
+    const answer = await mcp?.elicit('what', form)
+    return { thought: answer?.action === 'accept' ? answer.content['name'] : null }
+  })
+  app.action('count', { mcp: { annotations: { idempotentHint: true } } }, async ({ mcp }) => {
+    mcp?.background()
+    return { counted: 3 }
+  })
+  app.action('only_behind', { mcp: { task: 'required' } }, async ({ mcp }) => {
+    mcp?.background()
+    return 'done'
+  })
+}
+
+/** A session with what the client said it can be asked. */
+async function initialize(
+  client: TestClient,
+  capabilities: object = { elicitation: {} },
+  version = '2025-11-25',
+): Promise<string> {
+  const answer = await client.legacy('initialize', {
+    protocolVersion: version,
+    capabilities,
+    clientInfo: { name: 'tester', version: '1' },
+  })
+  const id = answer.headers.get('mcp-session-id')
+  assert.match(id ?? '', /^ms_[\w-]{43}$/)
+  return id ?? ''
+}
+
+const rpc = (id: unknown, method: string, params: object = {}): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params })
+
+describe('a session of a legacy client', () => {
+  forEachService((start) => {
+    it('asks the person on the stream of the call, and goes on with the answer that comes by itself', async () => {
+      const service = await start({ declare })
+      const client = await letIn(service, await service.createActor())
+      const session = await initialize(client)
+      const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }
+      const stream = new EventStream(await client.send(rpc(7, 'tools/call', { name: 'greet' }), headers))
+      const question = await stream.next()
+      assert.equal(question.method, 'elicitation/create')
+      assert.deepEqual(question.params, { mode: 'form', message: 'Who are you?', requestedSchema: form.schema })
+      const answered = await client.send(
+        JSON.stringify({ jsonrpc: '2.0', id: question.id, result: { action: 'accept', content: { name: 'Alice' } } }),
+        headers,
+      )
+      assert.equal(answered.status, 202)
+      const result = await stream.next()
+      assert.equal(result.id, 7)
+      assert.equal(result.result.content[0].text, 'Hello, Alice!')
+      assert.equal(await stream.next(), null)
+    })
+
+    it('takes the answer in another process than the one that asks', async () => {
+      const one = await start({ declare })
+      const other = await start({ declare, database: one.databaseUrl })
+      const client = await letIn(one, await one.createActor())
+      const session = await initialize(client)
+      const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }
+      const stream = new EventStream(await client.send(rpc(1, 'tools/call', { name: 'greet' }), headers))
+      const question = await stream.next()
+      const answered = await other.request('/mcp', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${client.token}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ jsonrpc: '2.0', id: question.id, result: { action: 'decline' } }),
+      })
+      assert.equal(answered.status, 202)
+      assert.equal((await stream.next()).result.content[0].text, 'Never mind.')
+    })
+
+    it('MCP-07 is no other client’s, and no client’s once it ended', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const other = await letIn(service, actor)
+      const stranger = await letIn(service, await service.createActor('bob@example.com'))
+      const session = await initialize(client)
+      const headers = { 'mcp-session-id': session }
+      assert.equal((await client.legacy('tools/list', {}, headers)).status, 200)
+      assert.equal((await other.legacy('tools/list', {}, headers)).status, 404)
+      assert.equal((await stranger.legacy('tools/list', {}, headers)).status, 404)
+      const withoutToken = await service.request('/mcp', {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: rpc(1, 'tools/list'),
+      })
+      assert.equal(withoutToken.status, 401)
+      const end = (token: string): Promise<Response> =>
+        service.request('/mcp', { method: 'DELETE', headers: { ...headers, authorization: `Bearer ${token}` } })
+      assert.equal((await end(other.token)).status, 404)
+      assert.equal((await client.legacy('tools/list', {}, headers)).status, 200)
+      assert.equal((await end(client.token)).status, 204)
+      assert.equal((await client.legacy('tools/list', {}, headers)).status, 404)
+      assert.equal((await client.legacy('tools/list')).status, 200)
+    })
+
+    it('MCP-08 gives each call its own answer, whatever ids clients choose', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const clients = await Promise.all(Array.from({ length: 6 }, () => letIn(service, actor)))
+      const answers = await Promise.all(
+        clients.map(async (client, index) => {
+          const session = await initialize(client)
+          const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }
+          const stream = new EventStream(await client.send(rpc(1, 'tools/call', { name: 'greet' }), headers))
+          const question = await stream.next()
+          const result = { action: 'accept', content: { name: `client ${index}` } }
+          await client.send(JSON.stringify({ jsonrpc: '2.0', id: question.id, result }), headers)
+          return (await stream.next()).result.content[0].text as string
+        }),
+      )
+      assert.deepEqual(
+        answers,
+        Array.from({ length: 6 }, (_, index) => `Hello, client ${index}!`),
+      )
+    })
+
+    it('tells what changes on its own stream, and of the resources that it subscribed to', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/color', 'red')
+      const client = await letIn(service, actor)
+      const session = await initialize(client)
+      const headers = { 'mcp-session-id': session }
+      await client.legacy('resources/subscribe', { uri: 'actingweb://properties/color' }, headers)
+      const response = await service.request('/mcp', {
+        headers: { ...headers, authorization: `Bearer ${client.token}`, accept: 'text/event-stream' },
+      })
+      assert.equal(response.status, 200)
+      assert.equal(response.headers.get('content-type'), 'text/event-stream')
+      const stream = new EventStream(response)
+      await watched(service, actor)
+      await actor.request('PUT', '/properties/color', 'blue')
+      assert.deepEqual(await stream.next(), {
+        jsonrpc: '2.0',
+        method: 'notifications/resources/updated',
+        params: { uri: 'actingweb://properties/color' },
+      })
+      await actor.request('PUT', '/properties/size', '7')
+      assert.deepEqual(await stream.next(), { jsonrpc: '2.0', method: 'notifications/resources/list_changed' })
+      await stream.close()
+    })
+  })
+
+  const start = sqliteService()
+
+  it('is refused to nobody who does without: calls work, and questions become a text', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    const greeted = await client.legacy('tools/call', { name: 'greet' })
+    assert.equal(greeted.body.result.isError, true)
+    const listening = await service.request('/mcp', {
+      headers: { authorization: `Bearer ${client.token}`, accept: 'text/event-stream' },
+    })
+    assert.equal(listening.status, 405)
+  })
+
+  it('sends progress that grows, and messages of the level that was set', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    const headers = { 'mcp-session-id': await initialize(client), 'mcp-protocol-version': '2025-11-25' }
+    await client.legacy('logging/setLevel', { level: 'warning' }, headers)
+    const call = { name: 'steps', _meta: { progressToken: 'p' } }
+    const stream = new EventStream(await client.send(rpc(1, 'tools/call', call), headers))
+    const told: unknown[] = []
+    for (let message = await stream.next(); message !== null; message = await stream.next()) told.push(message)
+    assert.deepEqual(told, [
+      {
+        jsonrpc: '2.0',
+        method: 'notifications/progress',
+        params: { progressToken: 'p', progress: 1, total: 3, message: 'one' },
+      },
+      {
+        jsonrpc: '2.0',
+        method: 'notifications/message',
+        params: { level: 'error', data: 'trouble', logger: 'steps' },
+      },
+      { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 'p', progress: 3, total: 3 } },
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        result: { content: [{ type: 'text', text: 'done' }], isError: false },
+      },
+    ])
+  })
+})
+
+describe('listening in the modern way', () => {
+  forEachService((start) => {
+    it('is acknowledged first, with what is granted, and tells each change with the id of the request', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/color', 'red')
+      const client = await letIn(service, actor)
+      const stream = new EventStream(
+        await listen(client, {
+          toolsListChanged: true,
+          promptsListChanged: true,
+          resourceSubscriptions: ['actingweb://properties/'],
+        }),
+      )
+      const meta = { 'io.modelcontextprotocol/subscriptionId': 30 }
+      assert.deepEqual(await stream.next(), {
+        jsonrpc: '2.0',
+        method: 'notifications/subscriptions/acknowledged',
+        params: {
+          notifications: { toolsListChanged: true, resourceSubscriptions: ['actingweb://properties/'] },
+          _meta: meta,
+        },
+      })
+      const following = stream.next()
+      await watched(service, actor)
+      await actor.request('PUT', '/properties/color', 'blue')
+      assert.deepEqual(await following, {
+        jsonrpc: '2.0',
+        method: 'notifications/resources/updated',
+        params: { uri: 'actingweb://properties/color', _meta: meta },
+      })
+      const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
+      assert.ok((await actor.request('PUT', path, { tools: { denied: ['greet'] } })).ok)
+      assert.deepEqual(await stream.next(), {
+        jsonrpc: '2.0',
+        method: 'notifications/tools/list_changed',
+        params: { _meta: meta },
+      })
+      await stream.close()
+    })
+
+    it('tells nothing of what the client may not read', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor, { relationship: 'viewer' })
+      const stream = new EventStream(await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }))
+      await stream.next()
+      const following = stream.next()
+      await watched(service, actor)
+      await actor.request('PUT', '/properties/secret', 'hush')
+      await actor.request('PUT', '/properties/public', { motto: 'hello' })
+      assert.equal((await following).params.uri, 'actingweb://properties/public')
+      await stream.close()
+    })
+
+    it('ends with the relationship, with the result of the request', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const stream = new EventStream(await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }))
+      await stream.next()
+      const following = stream.next()
+      await watched(service, actor)
+      assert.equal((await actor.request('DELETE', `/trust/friend/${encodeURIComponent(client.peerId)}`)).status, 204)
+      await actor.request('PUT', '/properties/color', 'blue')
+      const last = await following
+      assert.equal(last.id, 30)
+      assert.equal(last.result.resultType, 'complete')
+      assert.equal(await stream.next(), null)
+    })
+  })
+})
+
+describe('the owner’s yes', () => {
+  const opens = { capabilities: { elicitation: { url: {} } } }
+
+  forEachService((start) => {
+    it('holds a call back until the owner agreed, and lets exactly this one through, once', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const { parts } = await service.app.start()
+      const call = { name: 'paint', arguments: { color: 'red' } }
+      const asked = await client.modern('tools/call', call, opens)
+      assert.equal(asked.body.result.resultType, 'input_required')
+      const { method, params } = asked.body.result.inputRequests.owner_approval
+      assert.equal(method, 'elicitation/create')
+      assert.equal(params.mode, 'url')
+      const [waiting] = await parts.approvals.waiting(actor.id)
+      assert.equal(params.url, `${service.url}/${actor.id}/www/approvals/${waiting?.approvalId}`)
+      assert.equal(waiting?.tool, 'paint')
+      assert.deepEqual(waiting.arguments, { color: 'red' })
+      // The client says that the person opened it; that is not a yes.
+      const retry = {
+        ...call,
+        inputResponses: { owner_approval: { action: 'accept' } },
+        requestState: asked.body.result.requestState,
+      }
+      assert.equal((await client.modern('tools/call', retry, opens)).body.result.resultType, 'input_required')
+      assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
+      assert.equal(await parts.approvals.decide(actor.id, waiting.approvalId, 'approved'), true)
+      const other = await client.modern('tools/call', { ...call, arguments: { color: 'blue' } }, opens)
+      assert.equal(other.body.result.resultType, 'input_required')
+      const done = await client.modern('tools/call', retry, opens)
+      assert.deepEqual(done.body.result.structuredContent, { painted: 1, input: { color: 'red' } })
+      const again = await client.modern('tools/call', call, opens)
+      assert.equal(again.body.result.resultType, 'input_required')
+      assert.equal(await (await actor.request('GET', '/properties')).text(), '{"painted":1}')
+    })
+
+    it('lets one of two equal calls through that come at once', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const { parts } = await service.app.start()
+      const call = { name: 'paint', arguments: {} }
+      await client.modern('tools/call', call, opens)
+      const [waiting] = await parts.approvals.waiting(actor.id)
+      await parts.approvals.decide(actor.id, waiting?.approvalId ?? '', 'approved')
+      const answers = await Promise.all(Array.from({ length: 10 }, () => client.modern('tools/call', call, opens)))
+      const types = answers.map(({ body }) => body.result.resultType as string)
+      assert.equal(types.filter((type) => type === 'complete').length, 1)
+      assert.equal(await (await actor.request('GET', '/properties')).text(), '{"painted":1}')
+    })
+
+    it('says where the owner decides to clients that cannot open anything, and tells them a no', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const { parts } = await service.app.start()
+      const call = { name: 'paint', arguments: {} }
+      const told = await client.legacy('tools/call', call)
+      const [waiting] = await parts.approvals.waiting(actor.id)
+      assert.equal(told.body.result.isError, true)
+      assert.ok(told.body.result.content[0].text.includes(`/www/approvals/${waiting?.approvalId}`))
+      const session = await initialize(client, { elicitation: { url: {} } })
+      const opened = await client.legacy('tools/call', call, { 'mcp-session-id': session })
+      assert.equal(opened.body.error.code, -32042)
+      assert.equal(opened.body.error.data.elicitations[0].elicitationId, waiting?.approvalId)
+      await parts.approvals.decide(actor.id, waiting?.approvalId ?? '', 'denied')
+      const refused = await client.legacy('tools/call', call)
+      assert.equal(refused.body.result.content[0].text, 'The owner refused this call.')
+      assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
+      assert.equal(await parts.approvals.decide(actor.id, waiting?.approvalId ?? '', 'approved'), false)
+    })
+  })
+})
+
+describe('tasks', () => {
+  const takes = { capabilities: { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } } }
+
+  forEachService((start) => {
+    it('are there before the client hears of them, ask, and keep what came of the work', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const begun = await client.modern('tools/call', { name: 'think' }, takes)
+      assert.equal(begun.body.result.resultType, 'task')
+      const { taskId } = begun.body.result
+      const asking = await until(client, taskId, takes, 'input_required')
+      assert.equal(asking.inputRequests.what.method, 'elicitation/create')
+      const answered = await client.modern(
+        'tasks/update',
+        { taskId, inputResponses: { what: { action: 'accept', content: { name: 'spring' } }, more: {} } },
+        takes,
+      )
+      assert.equal(answered.body.result.resultType, 'complete')
+      const done = await until(client, taskId, takes, 'completed')
+      assert.deepEqual(done.result.structuredContent, { thought: 'spring' })
+    })
+
+    it('are nobody else’s, and not there for clients that do not take tasks', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const other = await letIn(service, actor)
+      const begun = await client.modern('tools/call', { name: 'think' }, takes)
+      const { taskId } = begun.body.result
+      for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+        assert.equal((await other.modern(method, { taskId }, takes)).body.error.code, -32602, method)
+        assert.equal((await client.modern(method, { taskId })).body.error.code, -32021, method)
+        assert.equal((await client.legacy(method, { taskId })).body.error.code, -32601, method)
+      }
+      const required = await client.modern('tools/call', { name: 'only_behind' })
+      assert.equal(required.status, 400)
+      assert.equal(required.body.error.code, -32021)
+      await client.modern('tasks/cancel', { taskId }, takes)
+      assert.equal((await until(client, taskId, takes, 'cancelled')).status, 'cancelled')
+    })
+
+    it('survive the process: done ones keep their result, repeatable ones are taken up, others are told as failed', async () => {
+      let later = 0
+      const now = (): number => Date.now() + later
+      const one = await start({ declare, now })
+      const actor = await one.createActor()
+      const client = await letIn(one, actor)
+      const done = (await client.modern('tools/call', { name: 'count' }, takes)).body.result.taskId as string
+      await until(client, done, takes, 'completed')
+      const lost = (await client.modern('tools/call', { name: 'think' }, takes)).body.result.taskId as string
+      const { parts, store, keyRing } = await one.app.start()
+      const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
+      // A task of a process that died before it did anything.
+      const { McpTasks } = await import('../../src/mcp/tasks.ts')
+      const dead = new McpTasks({ store, live: parts.live, keyRing, timers: { setTimer: () => () => {} }, now })
+      const left = await dead.begin(access, 'count', {})
+      later = 60_000
+      const other = await start({ declare, now, database: one.databaseUrl })
+      const ask = async (taskId: string) => until({ ...client, modern: through(other, client) }, taskId, takes)
+      assert.deepEqual((await ask(done)).result.structuredContent, { counted: 3 })
+      assert.deepEqual(
+        (await until({ ...client, modern: through(other, client) }, String(left.view['taskId']), takes, 'completed'))
+          .result.structuredContent,
+        { counted: 3 },
+      )
+      const failed = await ask(lost)
+      assert.equal(failed.status, 'failed')
+      assert.equal(failed.error.code, -32603)
+    })
+  })
+})
+
+function accessOf(client: TestClient) {
+  return {
+    caller: {
+      kind: 'client',
+      clientId: client.clientId,
+      peerId: client.peerId,
+      relationship: 'friend',
+      via: 'bearer',
+    } as const,
+    token: { scope: 'mcp', audience: '', expiresAt: Number.MAX_SAFE_INTEGER },
+    remembered: null,
+  }
+}
+
+/** The same client at another process. */
+function through(service: TestService, client: TestClient): TestClient['modern'] {
+  return async (method, params = {}, { capabilities = {} } = {}) => {
+    const response = await service.request('/mcp', {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${client.token}`,
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': method,
+        'mcp-name': (params as { taskId: string }).taskId,
+      },
+      body: rpc(1, method, {
+        ...params,
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientCapabilities': capabilities,
+        },
+      }),
+    })
+    return { status: response.status, headers: response.headers, body: await response.json() }
+  }
+}
+
+/** Asks for the task until it stands so; for any final state unless given. */
+async function until(
+  client: Pick<TestClient, 'modern'>,
+  taskId: string,
+  options: { capabilities: object },
+  status?: string,
+) {
+  for (;;) {
+    const { body } = await client.modern('tasks/get', { taskId }, options)
+    const task = body.result
+    const isThere = status === undefined ? task.status !== 'working' : task.status === status
+    if (isThere) return task
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function listen(client: TestClient, notifications: object): Promise<Response> {
+  return client.send(
+    rpc(30, 'subscriptions/listen', {
+      notifications,
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    }),
+    { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+  )
+}
+
+/** Somebody looks on, so that the next change is told. */
+async function watched(service: TestService, actor: TestActor): Promise<void> {
+  const { store } = await service.app.start()
+  for (;;) {
+    const row = await store.read((q) =>
+      q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
+    )
+    if ((row?.watched_until ?? 0) > 0) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
