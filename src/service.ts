@@ -400,6 +400,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     baseUrl,
   }
   const limiter = new Limiter({ store, rates, now, log })
+  const guesses = new Guesses({ store, rates, now, log })
   let isStopping = false
 
   const clients = new Clients({ store, actors, documents: new MetadataDocuments(peerClient, now), now })
@@ -421,10 +422,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         deadBearer,
       ],
       passphraseOf: (actor) => actors.passphraseOf(actor),
-      guesses: new Guesses({ store, rates, now, log }),
+      guesses,
       realm: new URL(baseUrl).host,
     }),
     limiter,
+    guesses,
     ledger,
     connections,
     permission,
@@ -455,6 +457,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     providers,
     signIn: new SignIn({
       store,
+      guesses,
       registry,
       keyRing,
       log,

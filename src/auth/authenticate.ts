@@ -59,20 +59,16 @@ export class Authentication {
   }
 
   async #basic(first: string, rest: string, actor: Actor, source: Source): Promise<Caller> {
-    const { guesses } = this.#parts
-    const waiting = guesses.check('passphrase', actor, source)
-    // From here to the count nothing waits, so that of many guesses at once no more are judged than are allowed.
-    if (waiting !== undefined) await waiting
     const { user, password } = actor.creator.includes(':')
       ? dividedFor(actor.creator, `${first}:${rest}`)
       : { user: first, password: rest }
-    // Both are always compared, so that the time of an answer does not tell which one was wrong.
-    const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, actor.creator)
-    const passwordFits = sameSecret(password, this.#parts.passphraseOf(actor))
-    if (!userFits || !passwordFits) {
-      await guesses.failed('passphrase', actor, source)
-      throw refused()
+    const isRight = (): boolean => {
+      // Both are always compared, so that the time of an answer does not tell which one was wrong.
+      const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, actor.creator)
+      const passwordFits = sameSecret(password, this.#parts.passphraseOf(actor))
+      return userFits && passwordFits
     }
+    if (!(await this.#parts.guesses.judge('passphrase', actor, source, isRight))) throw refused()
     return { kind: 'creator', via: 'basic' }
   }
 

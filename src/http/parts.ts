@@ -14,6 +14,7 @@ import type { Authentication } from '../auth/authenticate.ts'
 import type { Config } from '../config/options.ts'
 import type { Timers } from '../delivery/timers.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Guesses } from '../limit/guesses.ts'
 import type { Limiter } from '../limit/limiter.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -54,6 +55,7 @@ export interface Parts {
   readonly registry: Registry
   readonly authentication: Authentication
   readonly limiter: Limiter
+  readonly guesses: Guesses
   readonly ledger: Ledger
   readonly connections: Connections
   readonly permission: Permission

@@ -67,6 +67,20 @@ export class Guesses {
   }
 
   /**
+   * Judges one guess: of many at once no more are judged than are allowed.
+   *
+   * @throws ServiceError `too_many_requests`, whether it is right or not.
+   */
+  async judge(kind: Guessed, target: Target, source: Source, isRight: () => boolean): Promise<boolean> {
+    const waiting = this.check(kind, target, source)
+    // From here to the count nothing waits.
+    if (waiting !== undefined) await waiting
+    if (isRight()) return true
+    await this.failed(kind, target, source)
+    return false
+  }
+
+  /**
    * Counts a wrong guess.
    *
    * @throws ServiceError `too_many_requests` when other processes have counted as many as are allowed already.
@@ -74,6 +88,7 @@ export class Guesses {
   async failed(kind: Guessed, target: Target, source: Source): Promise<void> {
     const { now } = this.#parts
     const buckets = bucketsOf(this.#guarded(kind, target.id, source()))
+    if (buckets.length === 0) return
     const counted = buckets.map(({ key, rate }) => this.#failures.take(key, now(), rate))
     const stored = await this.#store(buckets, target)
     for (const [index, bucket] of buckets.entries()) {

@@ -1,6 +1,7 @@
 /** A person who proved an identity that somebody has without proof decides: join that actor, or begin anew. */
 import { ServiceError } from '../errors.ts'
 import type { Actors } from '../actor/actors.ts'
+import type { Guesses, Source } from '../limit/guesses.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { sameSecret } from '../secret/hash.ts'
 import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
@@ -28,6 +29,7 @@ export interface ClaimsParts {
   readonly actors: Actors
   readonly accounts: Accounts
   readonly entry: Entry
+  readonly guesses: Guesses
 }
 
 /** Who answers the page. */
@@ -35,6 +37,7 @@ export interface Claimant {
   readonly claim: string
   readonly browser: string | null
   readonly device: string
+  readonly source: Source
 }
 
 export interface Claimed {
@@ -65,14 +68,20 @@ export class Claims {
   /**
    * By the passphrase of the actor, which keeps everything that it has.
    *
-   * @throws ServiceError `forbidden` for a wrong one, which leaves the claim as it is; SignInRefusal `rejected`.
+   * @throws ServiceError `forbidden` for a wrong one, which leaves the claim as it is, `too_many_requests`; SignInRefusal
+   *   `rejected`.
    */
   async join(claimant: Claimant, passphrase: string): Promise<Claimed> {
-    const { entry, accounts, store } = this.#parts
+    const { entry, accounts, store, guesses } = this.#parts
     const waiting = await this.#peek(claimant)
     const { identifier, person, provider, redirect } = waiting
     const unclaimed = await store.read((q) => findUnclaimed(q, identifier))
-    const chosen = unclaimed.filter((actor) => sameSecret(passphrase, this.#passphraseOf(actor)))[0]
+    const matching = (): typeof unclaimed =>
+      unclaimed.filter((actor) => sameSecret(passphrase, this.#passphraseOf(actor)))
+    // Of all actors of the identity together, however many there are.
+    const target = { id: `claim ${identifier}`, guardedUntil: 0 }
+    const isRight = (): boolean => matching().length > 0
+    const [chosen] = (await guesses.judge('passphrase', target, claimant.source, isRight)) ? matching() : []
     if (chosen === undefined) throw new ServiceError('forbidden', 'Cannot join the actor: the passphrase is wrong')
     const door: Door = {
       actor: { id: chosen.id, creator: identifier },

@@ -1,4 +1,5 @@
 /** Sign-in through external providers: joins its parts, and begins what a callback ends. */
+import type { Guesses } from '../limit/guesses.ts'
 import type { Actors } from '../actor/actors.ts'
 import { parseAddress } from '../actor/address.ts'
 import { ServiceError } from '../errors.ts'
@@ -23,6 +24,7 @@ export interface SignInParts extends EntryParts {
   readonly actors: Actors
   readonly accounts: Accounts
   readonly providers: Providers
+  readonly guesses: Guesses
   readonly trustTypes: TrustTypes
   readonly baseUrl: string
   /** Of single-page applications elsewhere. */

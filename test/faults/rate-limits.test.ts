@@ -259,6 +259,78 @@ forEachService((start) => {
       assert.equal(trusts.length, 3)
     })
 
+    /** What a route says when its turn came, and what its limiter lets through. */
+    const driven: Readonly<Record<string, readonly [limit: string, method: string, path: string, body?: object]>> = {
+      'the way to a provider': ['sign_in', 'GET', '/oauth/login/none'],
+      'the way back': ['sign_in', 'GET', '/oauth/callback?state=x&code=y'],
+      'the way back by form': ['sign_in', 'POST', '/oauth/callback/none', {}],
+      'the claim of an actor': ['sign_in', 'POST', '/oauth/claim', {}],
+      'the start for applications': ['sign_in', 'POST', '/oauth/spa/authorize', {}],
+      'the way back from a service': ['sign_in', 'GET', '/services/none/callback?state=x'],
+      'the token endpoint': ['token', 'POST', '/oauth/spa/token', { grant_type: 'refresh_token', refresh_token: 'x' }],
+      'a ticket': ['ticket', 'POST', '/oauth/spa/token', { grant_type: 'mobile_ticket', ticket: 'x' }],
+      'a one-time session id': ['ticket', 'GET', '/oauth/spa/session/x'],
+      'a verification link': ['email_verification', 'GET', '/oauth/email?verify=x'],
+      'a verification link of old': ['email_verification', 'GET', '/:actor/www/verify_email?token=x'],
+      'the verification of an address': ['email_verification', 'POST', '/oauth/email', { verify: 'x' }],
+      'the verification of an address of old': [
+        'email_verification',
+        'POST',
+        '/:actor/www/verify_email',
+        { token: 'x' },
+      ],
+      'the revocation of a token': ['token', 'POST', '/oauth/revoke', { token: 'x' }],
+      'the registration of a client': ['register_client', 'POST', '/oauth/register', { redirect_uris: [] }],
+      'the consent to a client': ['authorize', 'GET', '/oauth/authorize?client_id=x'],
+      'the token endpoint of clients': ['client_token', 'POST', '/oauth/token', {}],
+      'the entry of an address': ['email_entry', 'POST', '/oauth/email', { session: 'x', email: 'a@example.com' }],
+    }
+    for (const [what, [limit, method, path, body]] of Object.entries(driven)) {
+      it(`RATE-01 RATE-03 ${what} is bounded per sender and in total`, async () => {
+        const rate = (count: number): { count: number; seconds: number } => ({ count, seconds: 60 })
+        const rateLimits = { '*': null, [`${limit}/source`]: rate(2), [`${limit}/total`]: rate(5) }
+        const service = await start({ rateLimits })
+        const actor = await service.createActor()
+        const send = async (address: string): Promise<Response> =>
+          from(service, address, path.replace(':actor', actor.id), { method, ...(body === undefined ? {} : { body }) })
+        const statuses: number[] = []
+        for (const address of [attacker, attacker, attacker, '203.0.113.1', '203.0.113.2', '203.0.113.3']) {
+          statuses.push((await send(address)).status)
+        }
+        assert.deepEqual(
+          statuses.map((status) => status === 429),
+          [false, false, true, false, false, false],
+          statuses.join(),
+        )
+        const refused = await send(home)
+        assert.equal(refused.status, 429)
+        assert.equal(refused.headers.get('retry-after'), '12')
+        assert.equal(refused.headers.get('ratelimit-policy'), `"${limit}";q=5;w=60`)
+      })
+    }
+
+    it('RATE-01 RATE-03 the entry of one address is bounded however it is written and whoever enters it', async () => {
+      const service = await start({ rateLimits: { '*': null, 'email_entry/target': { count: 2, seconds: 60 } } })
+      const enter = async (address: string, email: string): Promise<number> =>
+        (await from(service, address, '/oauth/email', { method: 'POST', body: { session: 'x', email } })).status
+      assert.deepEqual([await enter(attacker, 'a@example.com'), await enter(home, ' A@Example.com')], [400, 400])
+      assert.equal(await enter('203.0.113.1', 'a@EXAMPLE.com'), 429)
+      assert.equal(await enter('203.0.113.1', 'b@example.com'), 400)
+    })
+
+    it('RATE-01 the passphrase grant counts with every other guess', async () => {
+      const service = await start(few)
+      const actor = await service.createActor()
+      const grant = async (address: string, passphrase: string): Promise<number> => {
+        const body = { grant_type: 'passphrase', actor_id: actor.id, passphrase }
+        return (await from(service, address, '/oauth/spa/token', { method: 'POST', body })).status
+      }
+      assert.deepEqual([await grant(attacker, 'a'), await grant(attacker, 'b')], [401, 401])
+      assert.deepEqual(await guess(service, actor, attacker, 3), [403, 403, 429])
+      assert.equal(await grant(attacker, actor.passphrase), 429)
+      assert.equal(await grant(home, actor.passphrase), 200)
+    })
+
     it('RATE-04 without a known address is bounded in total', async () => {
       const service = await start(few)
       const statuses: number[] = []

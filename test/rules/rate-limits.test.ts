@@ -111,8 +111,24 @@ describe('the table of limiters', () => {
     const limits = Object.fromEntries(
       routes.filter(({ limit }) => limit !== undefined).map(({ id, limit }) => [id, limit]),
     )
-    assert.deepEqual(limits['createActor'], ['create_actor/source', 'create_actor/total'])
-    assert.deepEqual(limits['receiveTrust'], ['trust_request/source', 'trust_request/target', 'trust_request/total'])
+    const signIn = ['sign_in/source', 'sign_in/total']
+    const verification = ['email_verification/source', 'email_verification/target', 'email_verification/total']
+    const expected = {
+      createActor: ['create_actor/source', 'create_actor/total'],
+      receiveTrust: ['trust_request/source', 'trust_request/target', 'trust_request/total'],
+      beginSignIn: signIn,
+      signInCallback: signIn,
+      signInFormCallback: signIn,
+      claimActor: signIn,
+      spaAuthorize: signIn,
+      sharedServiceCallback: signIn,
+      spaToken: ['token/source', 'token/total'],
+      exchangeSpaSession: ['ticket/source', 'ticket/total'],
+      askEmail: ['email_verification/source', 'email_verification/total'],
+      verifyEmail: verification,
+      followEmail: verification,
+    }
+    for (const [id, keys] of Object.entries(expected)) assert.deepEqual(limits[id], keys, id)
   })
 
   it('has no limiter that is off in production, and lets a hundred times as much through in development', () => {

@@ -1,4 +1,5 @@
 /** Addresses that no provider vouches for: the form, and the link that verifies them. */
+import { parseAddress } from '../../actor/address.ts'
 import { ServiceError } from '../../errors.ts'
 import { SignInRefusal } from '../../sign-in/refusal.ts'
 import type { Asking } from '../../sign-in/free-text.ts'
@@ -32,11 +33,12 @@ export const oauthEmailRoutes: readonly Route[] = [
     method: 'GET',
     path: '/oauth/email',
     access: 'service',
+    limit: ['email_verification/source', 'email_verification/total'],
     cors: 'spa',
     page: true,
     summary: 'The form for an address that no provider vouches for; with `verify`, the page of a verification link',
     query: { session: 'Of the sign-in that waits', ...verifyQuery },
-    responses: { 200: { text: 'The page', type: 'text/html' }, ...errorResponses(400, 403, 410) },
+    responses: { 200: { text: 'The page', type: 'text/html' }, ...errorResponses(400, 403, 410, 429) },
     handler: ask,
   },
   {
@@ -50,7 +52,7 @@ export const oauthEmailRoutes: readonly Route[] = [
     takesForeignPosts: true,
     summary: 'Enters the address, or verifies one',
     request: { 'application/x-www-form-urlencoded': formFields, 'application/json': formFields },
-    responses: { 200: 'The tokens', 302: 'Signed in', ...errorResponses(400, 403, 409, 410, 503) },
+    responses: { 200: 'The tokens', 302: 'Signed in', ...errorResponses(400, 403, 409, 410, 429, 503) },
     handler: enter,
   },
   {
@@ -58,10 +60,11 @@ export const oauthEmailRoutes: readonly Route[] = [
     method: 'GET',
     path: '/:actor/www/verify_email',
     access: 'public',
+    limit: ['email_verification/source', 'email_verification/target', 'email_verification/total'],
     page: true,
     summary: 'The page of a verification link in its older form',
     query: { token: 'Of the link', format: verifyQuery.format },
-    responses: { 200: { text: 'The page', type: 'text/html' }, ...errorResponses(400, 403, 404, 410) },
+    responses: { 200: { text: 'The page', type: 'text/html' }, ...errorResponses(400, 403, 404, 410, 429) },
     handler: (exchange) => showLink(exchange, exchange.query.get('token'), exchange.actor.id),
   },
   {
@@ -69,6 +72,7 @@ export const oauthEmailRoutes: readonly Route[] = [
     method: 'POST',
     path: '/:actor/www/verify_email',
     access: 'open',
+    limit: ['email_verification/source', 'email_verification/target', 'email_verification/total'],
     page: true,
     category: 'actor',
     takesForeignPosts: true,
@@ -77,7 +81,7 @@ export const oauthEmailRoutes: readonly Route[] = [
     responses: {
       200: { text: 'Verified', type: 'text/html' },
       204: 'Another link is on its way',
-      ...errorResponses(400, 401, 403, 404, 410),
+      ...errorResponses(400, 401, 403, 404, 410, 429),
     },
     handler: followOrResend,
   },
@@ -150,22 +154,26 @@ async function enter(exchange: Exchange): Promise<Answer> {
   const { parts, request } = exchange
   const fields = await readSpaFields(request, parts.config)
   const token = fields.get('verify')
-  if (token !== undefined) return follow(exchange, token)
+  if (token !== undefined) {
+    await exchange.charge('email_verification')
+    return follow(exchange, token)
+  }
+  const typed = fields.get('email') ?? ''
+  await exchange.charge('email_entry', parseAddress(typed) ?? typed)
   const session = fields.get('session')
   if (session === undefined) throw new ServiceError('bad_request', 'Cannot enter an address: session is missing')
   const browser = browserOf(request)
   const isProgram = isForProgram(exchange) || !acceptsPages(request)
   const asking = await parts.signIn.freeText.look(session, browser)
   if (!isProgram && !asking.isBound) return emailPage(exchange, session, asking)
-  const email = fields.get('email') ?? ''
   try {
     const device = deviceOf(request.header('user-agent'))
-    const entered = await parts.signIn.freeText.enter({ session, email, browser, device })
+    const entered = await parts.signIn.freeText.enter({ session, email: typed, browser, device })
     return await (isProgram ? enteredByProgram(exchange, entered) : enteredOnPage(exchange, entered))
   } catch (error) {
     const isForForm = error instanceof ServiceError && (error.code === 'invalid_value' || error.code === 'actor_exists')
     if (isProgram || !isForForm || error instanceof SignInRefusal) throw error
-    return emailPage(exchange, session, asking, { error, email })
+    return emailPage(exchange, session, asking, { error, email: typed })
   }
 }
 
@@ -248,6 +256,7 @@ async function followOrResend(exchange: OpenExchange): Promise<Answer> {
   const token = fields.get('token') ?? fields.get('verify') ?? query.get('token')
   if (token !== undefined) return follow(exchange, token, actor.id)
   await exchange.authorised()
+  await exchange.charge('email_entry', actor.id)
   await parts.signIn.verification.resend(actor, browserOf(request))
   return noContent()
 }

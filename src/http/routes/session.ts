@@ -108,11 +108,11 @@ export const sessionRoutes: readonly Route[] = [
     method: 'GET',
     path: '/oauth/spa/session/:session',
     access: 'service',
+    limit: ['ticket/source', 'ticket/total'],
     cors: 'session',
     errors: 'spa',
-    limit: ['ticket/source', 'ticket/total'],
     summary: 'The tokens of a one-time session id, once',
-    responses: { 200: done, ...spaErrors(404, 503) },
+    responses: { 200: done, ...spaErrors(404, 429, 503) },
     handler: exchangeSession,
   },
   {

@@ -15,7 +15,7 @@ import { signedIn } from '../signed-in.ts'
 const callbackResponses = {
   200: 'The tokens, for a single-page application that reads them here',
   302: 'Signed in, or back to the application with `session`, `ticket`, `email_required` or `error`',
-  ...errorResponses(400, 403, 502, 503),
+  ...errorResponses(400, 403, 429, 502, 503),
 } as const
 
 export const signInRoutes: readonly Route[] = [
@@ -24,6 +24,7 @@ export const signInRoutes: readonly Route[] = [
     method: 'GET',
     path: '/oauth/login/:provider',
     access: 'service',
+    limit: ['sign_in/source', 'sign_in/total'],
     page: true,
     summary: 'Sends the browser to a provider to sign in',
     query: {
@@ -31,7 +32,7 @@ export const signInRoutes: readonly Route[] = [
       actor: 'Actor whose page was asked for: the owner of another one is refused',
       login_hint: 'Address that was typed: another identity is refused',
     },
-    responses: { 302: 'To the provider', ...errorResponses(400, 502, 503) },
+    responses: { 302: 'To the provider', ...errorResponses(400, 429, 502, 503) },
     handler: begin,
   },
   {
@@ -39,6 +40,7 @@ export const signInRoutes: readonly Route[] = [
     method: 'GET',
     path: '/oauth/callback',
     access: 'service',
+    limit: ['sign_in/source', 'sign_in/total'],
     page: true,
     summary: 'Where providers send the browser back to',
     query: {
@@ -55,6 +57,7 @@ export const signInRoutes: readonly Route[] = [
     method: 'POST',
     path: '/oauth/callback/:provider',
     access: 'service',
+    limit: ['sign_in/source', 'sign_in/total'],
     page: true,
     // The provider's page posts it; what it carries is judged by the state.
     takesForeignPosts: true,
@@ -70,6 +73,7 @@ export const signInRoutes: readonly Route[] = [
     method: 'POST',
     path: '/oauth/claim',
     access: 'service',
+    limit: ['sign_in/source', 'sign_in/total'],
     page: true,
     // Only a page of this service, in the browser that proved who it is, knows the claim.
     takesForeignPosts: true,
@@ -77,7 +81,7 @@ export const signInRoutes: readonly Route[] = [
     request: {
       'application/x-www-form-urlencoded': { type: 'object', properties: { claim: {}, choice: {}, passphrase: {} } },
     },
-    responses: { 302: 'Signed in', ...errorResponses(400, 403, 415, 503) },
+    responses: { 302: 'Signed in', ...errorResponses(400, 403, 415, 429, 503) },
     handler: claim,
   },
 ]
@@ -123,6 +127,7 @@ async function claim(exchange: Exchange): Promise<Answer> {
     claim: form.get('claim') ?? '',
     browser: browserOf(request),
     device: deviceOf(request.header('user-agent')),
+    source: exchange.source,
   }
   const { claims } = parts.signIn
   try {

@@ -28,7 +28,7 @@ export const spaTokenRoutes: readonly Route[] = [
         },
       },
     },
-    responses: { 200: { text: 'The tokens', schema: tokenSchema }, ...spaErrors(400, 401, 403, 404, 415, 503) },
+    responses: { 200: { text: 'The tokens', schema: tokenSchema }, ...spaErrors(400, 401, 403, 404, 415, 429, 503) },
     handler: issue,
   },
 ]

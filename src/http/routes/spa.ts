@@ -56,6 +56,7 @@ export const spaRoutes: readonly Route[] = [
     method: 'POST',
     path: '/oauth/spa/authorize',
     access: 'service',
+    limit: ['sign_in/source', 'sign_in/total'],
     cors: 'spa',
     errors: 'spa',
     // Whoever begins gains nothing by it: who may end it, the state decides.
@@ -92,7 +93,7 @@ export const spaRoutes: readonly Route[] = [
           },
         },
       },
-      ...spaErrors(400, 415, 503),
+      ...spaErrors(400, 415, 429, 503),
     },
     handler: authorize,
   },
