@@ -26,13 +26,6 @@ export function beginAddress({ baseUrl }: Pick<Parts, 'baseUrl'>, provider: stri
   return `${baseUrl}/oauth/login/${encodeURIComponent(provider)}${queryOf(wish)}`
 }
 
-/** The provider where there is only one to choose, else the page that shows them (decision 1). */
-export function signInAddress(parts: Pick<Parts, 'baseUrl' | 'providers'>, wish: Wish = {}): string {
-  const [first, ...more] = webProviders(parts)
-  const isOnly = first !== undefined && more.length === 0
-  return isOnly ? beginAddress(parts, first.name, wish) : `${parts.baseUrl}/login${queryOf(wish)}`
-}
-
 function queryOf({ redirect, actorId, hint }: Wish): string {
   const query = new URLSearchParams({
     ...(redirect === undefined ? {} : { redirect }),

@@ -476,6 +476,55 @@ forEachService((start) => {
     })
   })
 
+  describe('too many attempts', () => {
+    const only = (limits: StartOptions['rateLimits']): StartOptions => ({ rateLimits: { '*': null, ...limits } })
+
+    it('RATE-01 of the passphrase of an actor that is claimed are refused, the right one too', async () => {
+      const service = await startWith(only({ 'passphrase/target': { count: 3, seconds: 600 } }))
+      const { sub, email } = await newPerson()
+      const mine = await squat(service, email)
+      const browser = new TestBrowser(service)
+      const { claim } = await claimOn(browser, sub)
+      const join = async (passphrase: string): Promise<number> =>
+        (await browser.post('/oauth/claim', { claim, choice: 'join', passphrase })).status
+      assert.deepEqual(
+        [await join('a'), await join('b'), await join('c'), await join(mine.passphrase)],
+        [403, 403, 403, 429],
+      )
+      assert.equal((await browser.post('/oauth/claim', { claim, choice: 'anew' })).status, 302)
+    })
+
+    it('RATE-04 to send mail to an address are refused, in whatever spelling', async () => {
+      const service = await startWith({
+        ...only({ 'email_entry/target': { count: 1, seconds: 3600 } }),
+        declare: (app) => app.on('oauth_success', ({ email }) => !email.startsWith('spam')),
+      })
+      const idp = await provider()
+      const sub = randomUUID()
+      idp.people.set(sub, {})
+      const enter = async (email: string): Promise<number> => {
+        const browser = new TestBrowser(service)
+        const asked = await signIn(browser, idp, sub)
+        const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
+        return (await browser.post('/oauth/email', { session, email })).status
+      }
+      assert.deepEqual(
+        [await enter('spam@example.com'), await enter('SPAM＠example.com'), await enter('other@example.com')],
+        [403, 429, 302],
+      )
+    })
+
+    it('RATE-03 RATE-04 to sign in are refused before a provider or the store hears of them', async () => {
+      const service = await startWith(only({ 'sign_in/total': { count: 2, seconds: 60 } }))
+      const browser = new TestBrowser(service)
+      const statuses: number[] = []
+      for (let count = 0; count < 4; count += 1) statuses.push((await browser.get('/oauth/login/acme')).status)
+      assert.deepEqual(statuses, [302, 302, 429, 429])
+      assert.equal((await browser.get('/oauth/callback?code=x&state=y')).status, 429)
+      assert.equal((await browser.fetchJson('/oauth/spa/authorize', {})).status, 429)
+    })
+  })
+
   describe('what is kept of a sign-in', () => {
     it('SEC-01 SEC-02 SEC-04 is no token, state, ticket, link or handle in clear, in no table and no line of the log', async () => {
       const sent: string[] = []

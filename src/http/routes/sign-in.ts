@@ -131,10 +131,12 @@ async function claim(exchange: Exchange): Promise<Answer> {
   }
   const { claims } = parts.signIn
   try {
-    const claimed =
-      form.get('choice') === 'join'
-        ? await claims.join(claimant, form.get('passphrase') ?? '')
-        : await claims.beginAnew(claimant)
+    const isJoin = form.get('choice') === 'join'
+    // A passphrase is guessed at no faster here than anywhere else.
+    if (isJoin) await exchange.charge('passphrase', (await claims.look(claimant)).identifier)
+    const claimed = isJoin
+      ? await claims.join(claimant, form.get('passphrase') ?? '')
+      : await claims.beginAnew(claimant)
     return await signedIn(exchange, claimed.tokens, claimed.redirect)
   } catch (error) {
     if (!(error instanceof ServiceError) || error instanceof SignInRefusal || error.code !== 'forbidden') throw error
