@@ -202,7 +202,35 @@ const rows: Readonly<Record<string, Row>> = {
   indexedProperties: names('TROUPE_INDEXED_PROPERTIES', ['oauthId', 'email', 'externalUserId']),
   maxSessionDays: number('TROUPE_MAX_SESSION_DAYS', 90, [1, 3650], 'days'),
   spaCorsOrigins: origins('TROUPE_SPA_CORS_ORIGINS'),
+  localSignIn: {
+    ...flag('TROUPE_LOCAL_SIGN_IN', false, true),
+    text: '0',
+    value: false,
+    refused: { maybe: flags, '1': 'cannot be on in production: it lets everybody in as anybody' },
+  },
+  signInIdentity: {
+    env: 'TROUPE_SIGN_IN_IDENTITY',
+    byDefault: 'email',
+    text: 'provider',
+    value: 'provider',
+    code: 'email',
+    refused: { Email: 'must be one of email, provider', sub: 'must be one of email, provider' },
+  },
+  spaRedirectOrigins: origins('TROUPE_SPA_REDIRECT_ORIGINS'),
   webUi: flag('TROUPE_WEB_UI', true),
+  mcp: flag('TROUPE_MCP', true),
+  mcpInstructions: {
+    env: 'TROUPE_MCP_INSTRUCTIONS',
+    byDefault: '',
+    text: 'Ask for notes.',
+    value: 'Ask for notes.',
+    code: 'x',
+    refused: {},
+  },
+  clientTrustTypes: names('TROUPE_CLIENT_TRUST_TYPES', ['mcp_client']),
+  mcpOrigins: names('TROUPE_MCP_ORIGINS', []),
+  templates: { env: 'TROUPE_TEMPLATES', byDefault: null, text: './pages', value: './pages', code: 'x', refused: {} },
+  singlePage: { env: 'TROUPE_SINGLE_PAGE', byDefault: null, text: './app', value: './app', code: 'x', refused: {} },
   devtest: {
     ...flag('TROUPE_DEVTEST', false, true),
     text: '0',
@@ -338,6 +366,7 @@ describe('the settings', () => {
     assert.deepEqual(config, {
       ...resolveConfig({}, { TROUPE_MODE: 'development' }),
       indexedProperties: [],
+      clientTrustTypes: [],
       peerProfileAttributes: [],
     })
   })

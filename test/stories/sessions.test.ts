@@ -512,6 +512,14 @@ forEachService((start) => {
       }
     })
 
+    it('RFC 7009 takes the token out of a form too', async () => {
+      const { access, refresh: value } = await signIn()
+      const form = { 'content-type': 'application/x-www-form-urlencoded' }
+      const answer = await ask('POST', '/oauth/revoke', `token=${value}&token_type_hint=refresh_token`, form)
+      assert.equal(answer.status, 200)
+      assert.equal(await statusWith(access), 401)
+    })
+
     it('ORF-16 RFC 7009 is 200 for what is no token, and leaves every session and client alone', async () => {
       const { access } = await signIn()
       const client = await grantClient()
