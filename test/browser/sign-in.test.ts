@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { signInAt } from '../support/sign-in.ts'
+import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+
+const phone = { width: 390, height: 844 }
+
+let database: TestDatabase
+let provider: IdentityProvider
+let service: TestService
+const links: string[] = []
+const opened: WatchedPage[] = []
+
+before(async () => {
+  provider = await startIdentityProvider({
+    people: {
+      ada: { email: 'ada@example.com', email_verified: true },
+      claimed: { email: 'claimed@example.com', email_verified: true },
+      silent: { name: 'Without Address' },
+    },
+  })
+  database = await createTestDatabase('sqlite')
+  // Another site than the provider's, which is at 127.0.0.1.
+  service = await startService(database.url, {
+    listen: true,
+    host: 'localhost',
+    name: 'Notes',
+    ...signInAt(provider, { name: 'form', displayName: 'Form', responseMode: 'form_post' }),
+    declare: (app) =>
+      app.on('email_verification_required', ({ verification_url }) => void links.push(verification_url)),
+  })
+})
+after(async () => {
+  await service.close()
+  await provider.close()
+  await database.remove()
+})
+afterEach(async () => {
+  for (const page of opened.splice(0)) await closePage(page)
+})
+
+async function open(): Promise<WatchedPage> {
+  const page = await openPage({ viewport: phone, bypassCSP: true })
+  opened.push(page)
+  return page
+}
+
+/** Presses the button of the provider and then, at the provider, that of the person. */
+async function signIn(page: WatchedPage, button: string, person: string): Promise<void> {
+  await page.goto(`${service.url}/login`)
+  await page.getByRole('link', { name: `Continue with ${button}`, exact: true }).click()
+  await page.getByRole('button', { name: person, exact: true }).click()
+}
+
+async function assertReadable(page: WatchedPage): Promise<void> {
+  assert.deepEqual(await accessibilityViolations(page), [])
+  assert.equal(
+    await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth'),
+    false,
+  )
+  assert.deepEqual(page.complaints, [])
+}
+
+describe('a sign-in in a real browser', () => {
+  for (const [button, what] of [
+    ['Acme', 'in the query'],
+    ['Form', 'by a form that another site posts, with which no Lax cookie comes'],
+  ] as const) {
+    it(`R-OC-01 R-OC-02 IDP-03 ends at the actor’s page where the provider answers ${what}`, async () => {
+      const page = await open()
+      await signIn(page, button, 'ada')
+      await page.waitForURL(/\/www$/)
+      const actor = await service.app.actors.findByCreator('ada@example.com')
+      assert.equal(page.url(), `${service.url}/${actor?.id}/www`)
+      const cookies = await page.context().cookies()
+      const session = cookies.find(({ name }) => name === 'oauth_token')
+      assert.deepEqual([session?.httpOnly, session?.secure, session?.sameSite, session?.path], [true, true, 'Lax', '/'])
+    })
+  }
+
+  it('IDP-03 does not end in a browser that did not begin it', async () => {
+    const begun = await service.request('/oauth/login/acme')
+    const { url } = await provider.signIn(begun.headers.get('location') ?? '', 'ada')
+    const victim = await open()
+    await victim.goto(`${service.url}/login`)
+    const answer = await victim.goto(url.href)
+    assert.equal(answer?.status(), 400)
+    assert.match(await victim.locator('main').innerText(), /Please begin again/)
+    const cookies = await victim.context().cookies()
+    assert.equal(
+      cookies.some(({ name }) => name === 'oauth_token'),
+      false,
+    )
+  })
+
+  it('R-OC-09 R-OC-13 asks for an address, says what is wrong with it, and goes on; the link verifies by a button', async () => {
+    const page = await open()
+    await signIn(page, 'Acme', 'silent')
+    await page.waitForURL(/\/oauth\/email\?/)
+    assert.equal(await page.title(), 'Your e-mail address · Notes')
+    await assertReadable(page)
+    await page.getByLabel('E-mail address').fill('somebody@nowhere')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('E-mail address').inputValue(), 'somebody@nowhere')
+    assert.equal(await page.title(), 'Not done: Your e-mail address · Notes')
+    assert.deepEqual(await accessibilityViolations(page), [])
+    // The status of the refused form.
+    assert.equal(page.complaints.splice(0).length, 1)
+    await page.getByLabel('E-mail address').fill('Silent@Example.com')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.waitForURL(/\/www$/)
+    const actor = await service.app.actors.findByCreator('silent@example.com')
+    assert.equal((await actor?.signIn.get())?.emailVerified, false)
+
+    await page.goto(links.at(-1) ?? '')
+    // Leaving a page ends what it listened to.
+    page.complaints.length = 0
+    await assertReadable(page)
+    assert.equal((await actor?.signIn.get())?.emailVerified, false)
+    await page.getByRole('button', { name: 'Yes, verify it' }).click()
+    await page.getByRole('heading', { name: 'Address verified' }).waitFor()
+    await assertReadable(page)
+    assert.equal((await actor?.signIn.get())?.emailVerified, true)
+    await page.getByRole('link', { name: 'Continue' }).click()
+    await page.waitForURL(/\/www$/)
+  })
+
+  it('IDP-08 asks whose actor it is, and opens it by its passphrase', async () => {
+    const mine = await service.createActor('claimed@example.com')
+    const page = await open()
+    await signIn(page, 'Form', 'claimed')
+    await page.getByRole('heading', { name: 'Which actor is yours?' }).waitFor()
+    await assertReadable(page)
+    await page.getByLabel('It is mine, and this is its passphrase').fill('wrong')
+    await page.getByRole('button', { name: 'Open it' }).click()
+    await page.getByRole('alert').waitFor()
+    assert.deepEqual(await accessibilityViolations(page), [])
+    await page.getByLabel('It is mine, and this is its passphrase').fill(mine.passphrase)
+    await page.getByRole('button', { name: 'Open it' }).click()
+    await page.waitForURL(`${service.url}/${mine.id}/www`)
+  })
+})
