@@ -1,5 +1,6 @@
 /** A callback as it goes out (wire, section 15). */
 import { type JsonText, known, object, stringText } from '../json/json.ts'
+import { hopsHeader } from '../subscription/hops.ts'
 import type { TrustFacts } from '../trust/trust.ts'
 import type { Head, Waiting } from './head-store.ts'
 import type { LaneKey } from './lane-store.ts'
@@ -44,7 +45,11 @@ export function diffCallback(
           ]
         : [['url', stringText(below(baseUrl, address))] as const]),
     ]),
-    headers: isTooLarge ? { 'X-ActingWeb-Granularity-Downgraded': 'true' } : {},
+    headers: {
+      ...(isTooLarge ? { 'X-ActingWeb-Granularity-Downgraded': 'true' } : {}),
+      // Beyond the protocol, and only between services that count.
+      ...(waiting.hops === 0 ? {} : { [hopsHeader]: String(waiting.hops) }),
+    },
   }
 }
 

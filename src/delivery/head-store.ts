@@ -35,6 +35,8 @@ export interface Waiting {
   readonly data: JsonText
   readonly replaces: boolean
   readonly createdAt: number
+  /** How many changes, each caused by the news of the one before, led to it. */
+  readonly hops: number
 }
 
 interface HeadRow {
@@ -65,6 +67,7 @@ interface WaitingRow {
   readonly data: string
   readonly replaces: number
   readonly created_at: number
+  readonly hops: number
 }
 
 /** By lane; none where the subscription or the relationship is gone. One statement for all of them. */
@@ -132,8 +135,8 @@ export async function findWaiting(
        JOIN inbound_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
          AND s.subscription_id = asked.subscription
      )
-     SELECT place, sequence, kind, data, replaces, created_at FROM (
-       SELECT lane.place, d.sequence, d.kind, d.data, d.replaces, d.created_at,
+     SELECT place, sequence, kind, data, replaces, created_at, hops FROM (
+       SELECT lane.place, d.sequence, d.kind, d.data, d.replaces, d.created_at, d.hops,
          SUM(LENGTH(d.data)) OVER (PARTITION BY lane.place ORDER BY d.sequence) - LENGTH(d.data) AS before
        FROM lane
        JOIN diff d ON d.actor_id = lane.actor AND d.peer_id = lane.peer AND d.subscription_id = lane.subscription
@@ -156,6 +159,7 @@ function toWaiting(row: WaitingRow): Waiting {
     data: known(row.data),
     replaces: row.replaces !== 0,
     createdAt: row.created_at,
+    hops: row.hops,
   }
 }
 

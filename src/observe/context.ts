@@ -5,6 +5,8 @@ export interface RequestContext {
   readonly requestId: string
   actorId: string | null
   peerId: string | null
+  /** How many changes, each caused by the news of the one before, led to this request. None unless given. */
+  hops?: number
 }
 
 const current = new AsyncLocalStorage<RequestContext>()

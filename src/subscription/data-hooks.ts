@@ -6,7 +6,9 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Timers } from '../delivery/timers.ts'
 import { type Json, type JsonText, toPlain } from '../json/json.ts'
+import { currentContext } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
+import { isLoop } from './hops.ts'
 import { type OutboundSubscription, outboundData } from './outbound.ts'
 
 export interface HandedOn {
@@ -41,10 +43,17 @@ export class DataHooks {
   }
 
   readonly handOn: HandOn = async (subscription, items) => {
-    const { registry, timers } = this.#parts
+    const { registry, timers, log } = this.#parts
     const { actorId, peerId, subscriptionId, target } = subscription
     const isHeard = registry.dataHandlers(target).length > 0 || registry.exactCallbacks(namedHook).length > 0
     if (items.length === 0 || !isHeard) return
+    if (isLoop(currentContext()?.hops)) {
+      log.warn(
+        { target },
+        'A change is stored, and no handler is told: it goes round between actors that listen to each other',
+      )
+      return
+    }
     const key = JSON.stringify([actorId, peerId, subscriptionId])
     const run = (this.#last.get(key) ?? Promise.resolve()).then(() => this.#run(subscription, items))
     this.#last.set(key, run)

@@ -91,6 +91,7 @@ export async function insertEntries(
   actorId: string,
   entries: readonly Entry[],
   now: number,
+  hops: number,
 ): Promise<void> {
   const last = new Map(entries.map((entry) => [JSON.stringify([entry.peerId, entry.subscriptionId]), entry]))
   const moved = tx.run(
@@ -126,14 +127,16 @@ export async function insertEntries(
     Number(entry.replaces),
   ])
   const kept = tx.run(
-    `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at)
-     SELECT $1, made.peer, made.subscription, made.sequence, made.kind, content.data, made.replaces, CAST($4 AS BIGINT)
+    `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at, hops)
+     SELECT $1, made.peer, made.subscription, made.sequence, made.kind, content.data, made.replaces, CAST($4 AS BIGINT),
+       CAST($5 AS BIGINT)
      FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, text BIGINT, replaces BIGINT) AS made
      JOIN rows($3, text BIGINT, data TEXT) AS content ON content.text = made.text`,
     actorId,
     JSON.stringify(rows),
     JSON.stringify([...texts].map(([data, text]) => [text, data])),
     now,
+    hops,
   )
   const noted = tx.run(
     `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome)

@@ -1,4 +1,5 @@
 /** What a change leads to for those who listen: in its own transaction, in as many statements for one as for a thousand. */
+import { currentContext } from '../observe/context.ts'
 import type { Permission, Relation } from '../permission/permission.ts'
 import { isObject, known, members, object } from '../json/json.ts'
 import { type Change, type ChangeSink, namesIn } from '../property/change.ts'
@@ -59,7 +60,7 @@ export class Publisher {
 
   async #write(tx: Transaction, actorId: string, entries: readonly Entry[], now: number): Promise<void> {
     if (entries.length === 0) return
-    await insertEntries(tx, actorId, entries, now)
+    await insertEntries(tx, actorId, entries, now, currentContext()?.hops ?? 0)
     await dropOldest(tx, this.#overfull(actorId, entries), now)
     this.#parts.announce(tx, actorId, entries)
   }

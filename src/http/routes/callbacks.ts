@@ -2,8 +2,10 @@
 import { anonymous, type Caller } from '../../auth/caller.ts'
 import { ServiceError } from '../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../json/json.ts'
+import { currentContext } from '../../observe/context.ts'
 import { refusal } from '../../permission/permission.ts'
 import { parseCallback } from '../../subscription/processor.ts'
+import { hopsAfter, hopsHeader, isLoop } from '../../subscription/hops.ts'
 import { endSubscription } from '../../subscription/ending.ts'
 import { outboundData } from '../../subscription/outbound.ts'
 import { type Answer, jsonText, noContent } from '../answer.ts'
@@ -114,7 +116,10 @@ async function takeCallback(exchange: OpenExchange): Promise<Answer> {
   if (subscription === null) throw new ServiceError('not_found', 'There is no such subscription')
   const caller = await exchange.authorised()
   const body = await readJson(request, parts.config, { inflates: true })
+  const context = currentContext()
+  if (context !== undefined) context.hops = hopsAfter(request.header(hopsHeader.toLowerCase()))
   if (!parts.config.autoSequence) {
+    if (isLoop(context?.hops)) throw new ServiceError('conflict', 'Cannot take this callback: it goes round in a loop')
     const data = objectOf(body)
     const call_ = { subscription: outboundData(subscription), peer_id: key.peerId, data }
     if (await parts.callbacks.raw(actor, caller, call_)) return noContent()

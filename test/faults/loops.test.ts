@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, it } from 'node:test'
+import type { App } from '../../src/troupe.ts'
+import { relate } from '../support/friends.ts'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+
+/** Two actors that listen to everything that the other one shows. */
+interface Pair {
+  readonly services: readonly [TestService, TestService]
+  readonly actors: readonly [TestActor, TestActor]
+}
+
+forEachService((start) => {
+  async function listening(where: 'one service' | 'two services', options: StartOptions = {}): Promise<Pair> {
+    const first = await start({ listen: true, ...options })
+    const second = where === 'one service' ? first : await start({ listen: true, ...options })
+    const one = await first.createActor('one@example.com')
+    const other = await second.createActor('other@example.com')
+    await relate(one, [second, other])
+    await other.request('PUT', `/trust/friend/${one.id}`, { approved: true })
+    for (const [actor, peer] of [
+      [one, other],
+      [other, one],
+    ] as const) {
+      const wanted = { peerid: peer.id, target: 'properties', granularity: 'high' }
+      const answer = await actor.request('POST', '/subscriptions', wanted)
+      assert.equal(answer.status, 204)
+    }
+    return { services: [first, second], actors: [one, other] }
+  }
+
+  /** The last number of the subscription of the one to the other. */
+  async function numbers({ actors: [one, other] }: Pair): Promise<number[]> {
+    return Promise.all(
+      [
+        [one, other],
+        [other, one],
+      ].map(async ([actor, peer]) => {
+        const answer = await actor?.request('GET', `/subscriptions/${peer?.id}`)
+        const { data } = (await answer?.json()) as { data: { sequence: number; callback: boolean }[] }
+        return data.find(({ callback }) => !callback)?.sequence ?? -1
+      }),
+    )
+  }
+
+  /** Until nothing waits to be sent in any of the services. */
+  async function rest({ services }: Pair): Promise<void> {
+    for (let quiet = 0; quiet < 5; ) {
+      let waiting = 0
+      for (const service of services) {
+        const { store } = await service.app.start()
+        const row = await store.read((q) =>
+          q.get<{ count: number }>('SELECT COUNT(*) AS count FROM inbound_subscription WHERE due_at IS NOT NULL'),
+        )
+        waiting += row?.count ?? 0
+      }
+      quiet = waiting === 0 ? quiet + 1 : 0
+      await pause(20)
+    }
+  }
+
+  for (const where of ['one service', 'two services'] as const) {
+    describe(`two actors of ${where} that listen to each other`, () => {
+      it('OUT-13 tell a change once: a copy is not told on', async () => {
+        const pair = await listening(where)
+        const [one, other] = pair.actors
+        await one.request('PUT', '/properties/mood', 'sunny')
+        await other.request('PUT', '/properties/mood', 'rainy')
+        await rest(pair)
+        assert.deepEqual(await numbers(pair), [1, 1])
+        const handle = await pair.services[1].app.actors.get(other.id)
+        assert.deepEqual(await handle?.remote(one.id).all(), { mood: 'sunny' })
+      })
+
+      it('OUT-13 end, though their handlers answer every change with another; the copies are right', async () => {
+        const declare = (app: App): void => {
+          app.subscriptionData('properties', async ({ actor }) => {
+            const { count = 0 } = ((await actor.get('answer')) ?? {}) as { count?: number }
+            await actor.set('answer', { count: count + 1 })
+          })
+        }
+        const pair = await listening(where, { declare })
+        const [one, other] = pair.actors
+        // The whole that a new subscription fetches is news, too.
+        await rest(pair)
+        for (const mood of ['sunny', 'cloudy']) {
+          const before = await numbers(pair)
+          for (const service of pair.services) service.reset()
+          await one.request('PUT', '/properties/mood', mood)
+          await rest(pair)
+          const after = await numbers(pair)
+          // What the owner changes is told, and answered, and so on: 16 times a handler is told.
+          assert.deepEqual(
+            after.map((number, index) => number - (before[index] ?? 0)),
+            [9, 8],
+          )
+          const logged = pair.services.flatMap(({ log }) => log).filter((line) => line.includes('goes round'))
+          assert.equal(new Set(logged).size, 1)
+        }
+        const [handle, peer] = await Promise.all([
+          pair.services[0].app.actors.get(one.id),
+          pair.services[1].app.actors.get(other.id),
+        ])
+        assert.deepEqual(await handle?.remote(other.id).all(), await peer?.all())
+      })
+    })
+  }
+
+  describe('two actors whose application takes callbacks as they come', () => {
+    it('OUT-13 end as well: the one that has come too far is refused, and says so in the time line', async () => {
+      const declare = (app: App): void => {
+        app.subscription(async ({ actor }) => {
+          const { count = 0 } = ((await actor.get('answer')) ?? {}) as { count?: number }
+          await actor.set('answer', { count: count + 1 })
+          return true
+        })
+      }
+      const pair = await listening('one service', { declare, autoSequence: false })
+      const [one] = pair.actors
+      await one.request('PUT', '/properties/mood', 'sunny')
+      await rest(pair)
+      assert.deepEqual(await numbers(pair), [9, 8])
+      const { data } = (await (await one.request('GET', `/subscriptions/${pair.actors[1].id}`)).json()) as {
+        data: { subscriptionid: string; callback: boolean }[]
+      }
+      const id = data.find(({ callback }) => !callback)?.subscriptionid
+      const timeline = await one.request('GET', `/subscriptions/${pair.actors[1].id}/${id}?timeline=true`)
+      const [last] = ((await timeline.json()) as { data: { outcome: string; reason: string }[] }).data
+      assert.deepEqual([last?.outcome, last?.reason], ['failed', 'The peer answered 409'])
+    })
+  })
+})
