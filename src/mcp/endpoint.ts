@@ -16,6 +16,7 @@ import type { Result } from './result.ts'
 import { asLegacy, latestLegacy, legacyRevisions, type LegacyRevision, since } from './revisions.ts'
 import { answer, capabilities } from './server.ts'
 import { McpSessions, type Session } from './sessions.ts'
+import { type ToolView, toolsFor } from './tools.ts'
 
 export interface McpHeaders extends ProtocolHeaders {
   /** `Mcp-Session-Id`. */
@@ -61,6 +62,19 @@ export class McpEndpoint {
       default:
         return this.#message(body, headers, asking)
     }
+  }
+
+  /** What a client with this relationship is offered now. */
+  tools(access: Pick<McpAccess, 'actor' | 'caller' | 'remembered'>): Promise<readonly ToolView[]> {
+    return toolsFor(this.#parts, access, access.remembered)
+  }
+
+  /** As the application declared it; null when it has none of this name. */
+  tool(name: string): { readonly title: string; readonly description: string } | null {
+    const tool = this.#parts.catalogue.tools.get(name)
+    return tool === undefined
+      ? null
+      : { title: tool.declaration.title ?? tool.operation.name, description: tool.description }
   }
 
   /** The stream of a session, where lists and resources are told of; null without a session. */

@@ -1,6 +1,6 @@
 /** `tools/list`: the application's actions that it offers to AI clients. */
-import type { ToolAudience } from '../app/mcp-declarations.ts'
-import { type McpCallIn, clientTypeOf } from './call.ts'
+import type { ClientInfo, ToolAudience } from '../app/mcp-declarations.ts'
+import { type McpAccess, type McpCallIn, clientTypeOf } from './call.ts'
 import { dressed, type Tool } from './catalogue.ts'
 import { pageOf } from './cursor.ts'
 import type { McpParts } from './mcp-parts.ts'
@@ -9,9 +9,18 @@ import { complete, type Result } from './result.ts'
 
 const listTtlMs = 5_000
 
-/** Declared, permitted, meant for this kind of client, and not hidden by a predicate; in the order of declaration. */
 export async function listTools(parts: McpParts, call: McpCallIn): Promise<Result> {
-  const { actor, caller } = call.access
+  const listed = await toolsFor(parts, call.access, call.client.info)
+  const { items, ...page } = pageOf(parts.keyRing, call, listed, ({ name }) => name)
+  return complete({ tools: items, ...page }, listTtlMs)
+}
+
+/** Declared, permitted, meant for this kind of client, and not hidden by a predicate; in the order of declaration. */
+export async function toolsFor(
+  parts: McpParts,
+  { actor, caller }: Pick<McpAccess, 'actor' | 'caller'>,
+  info: ClientInfo | null,
+): Promise<readonly ToolView[]> {
   const all = [...parts.catalogue.tools.values()]
   const usable = await parts.permission.filter(
     actor.id,
@@ -22,17 +31,16 @@ export async function listTools(parts: McpParts, call: McpCallIn): Promise<Resul
   const audience: ToolAudience = {
     actor: parts.handleOf(actor),
     caller,
-    clientType: clientTypeOf(call.client.info),
+    clientType: clientTypeOf(info),
   }
   const permitted = all.filter(({ name }) => usable.has(name))
   const shown = await Promise.all(permitted.map((tool) => view(parts, tool, audience)))
-  const listed = shown.filter((tool) => tool !== null)
-  const { items, ...page } = pageOf(parts.keyRing, call, listed, ({ name }) => name)
-  return complete({ tools: items, ...page }, listTtlMs)
+  return shown.filter((tool) => tool !== null)
 }
 
-interface ToolView extends Params {
+export interface ToolView extends Params {
   readonly name: string
+  readonly description: string
 }
 
 async function view(parts: McpParts, tool: Tool, audience: ToolAudience): Promise<ToolView | null> {

@@ -30,6 +30,17 @@ export async function findFact(q: Queries, key: PeerKey, kind: FactKind): Promis
   return row === undefined ? null : known(row.data)
 }
 
+/** Of every peer of an actor. */
+export async function findFactsOf(q: Queries, actorId: string, kind: FactKind): Promise<ReadonlyMap<string, JsonText>> {
+  const rows = await q.all<{ name: string; data: string }>(
+    'SELECT name, data FROM attribute WHERE actor_id = $1 AND bucket = $2',
+    actorId,
+    factBuckets[kind],
+  )
+  const prefix = factName({ actorId, peerId: '' })
+  return new Map(rows.map(({ name, data }) => [name.slice(prefix.length), known(data)]))
+}
+
 export async function putFact(tx: Transaction, key: PeerKey, kind: FactKind, data: string, now: number): Promise<void> {
   await tx.run(
     `INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ($1, $2, $3, $4, $5)

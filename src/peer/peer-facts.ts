@@ -21,7 +21,7 @@ import { markForFetch } from '../subscription/outbound-store.ts'
 import { removeNames } from '../subscription/remote-data.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
-import { type FactKind, findFact, type PeerKey, putFact } from './facts-store.ts'
+import { type FactKind, findFact, findFactsOf, type PeerKey, putFact } from './facts-store.ts'
 import type { PeerLinks, Reading } from './peer-link.ts'
 
 export interface PeerFactsParts {
@@ -62,6 +62,12 @@ export class PeerFacts {
   async find(key: PeerKey, kind: FactKind): Promise<Json | undefined> {
     const found = await this.#parts.store.read((q) => findFact(q, key, kind))
     return found === null ? undefined : toPlain(found)
+  }
+
+  /** What the peers of an actor say of themselves, by peer: their profiles as they were fetched last. */
+  async profiles(actorId: string): Promise<ReadonlyMap<string, Json>> {
+    const found = await this.#parts.store.read((q) => findFactsOf(q, actorId, 'profile'))
+    return new Map([...found].map(([peerId, profile]) => [peerId, toPlain(profile)]))
   }
 
   /** Fetches in the background. */

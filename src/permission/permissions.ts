@@ -10,7 +10,7 @@ import type { Store, Transaction } from '../store/store.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import { type Explanation, explain, parseQuestion } from './explain.ts'
-import { deleteOverride, findOverride, type Override, putOverride } from './override-store.ts'
+import { deleteOverride, findOverride, findOverrides, type Override, putOverride } from './override-store.ts'
 import type { Relationships } from './relationships.ts'
 import { judgeRule, type OverrideRule, type OverrideRules, ruledCategories, type Rules } from './rules.ts'
 
@@ -52,6 +52,13 @@ export class Permissions {
     )
     if (trust === null || (relationship !== undefined && trust.relationship !== relationship)) return null
     return { trust, override, effective: relationships.effective(trust.relationship, override) }
+  }
+
+  /** Those of the peers that have an override. */
+  async overridden(actorId: string, peerIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const wanted = peerIds.map((peerId) => ({ actorId, peerId }))
+    const found = await this.#parts.store.read((q) => findOverrides(q, wanted))
+    return new Set(found.map(({ peerId }) => peerId))
   }
 
   /** @throws ServiceError `not_found` */

@@ -1,7 +1,7 @@
 /** Property values: one function for each thing that can be done, in one transaction, behind rights and hooks. */
 import type { PropertyOperation } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
-import { array, deleteAt, getAt, isNull, type JsonText, known, mergeAt, object } from '../json/json.ts'
+import { array, deleteAt, getAt, isNull, type JsonText, known, members, mergeAt, object } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
@@ -22,6 +22,9 @@ import {
 
 /** The empty text stands for "no such property", in storage and in diffs. */
 export const absent = known('""')
+
+/** Parts of values that one look goes through. */
+const mostParts = 2000
 
 export interface PropertyParts {
   readonly store: Store
@@ -100,6 +103,31 @@ export class Properties {
       else if (value !== null) shown.push({ ...property, value })
     }
     return shown
+  }
+
+  /**
+   * Parts of values that the caller may not see as a whole, each the outermost one that it may, as the hooks show it. Of
+   * many values only the first parts are looked at.
+   */
+  async parts(access: Access): Promise<readonly { readonly path: readonly string[]; readonly value: JsonText }[]> {
+    const { store, permission, gate } = this.#parts
+    const stored = await store.read((q) => findProperties(q, access.actor.id))
+    const judge = await permission.judge(access.actor.id, access.caller, { category: 'properties', right: 'read' })
+    const found: { path: readonly string[]; value: JsonText }[] = []
+    let left = mostParts
+    const look = async (path: readonly string[], value: JsonText): Promise<void> => {
+      if (left-- <= 0) return
+      if (path.length > 1 && judge(path.join('/')).allowed) {
+        const shown = await gate.pass(access, 'get', path, value)
+        if (shown !== null) found.push({ path, value: shown })
+        return
+      }
+      for (const [name, below] of members(value) ?? []) await look([...path, name], below)
+    }
+    for (const property of stored) {
+      if (property.kind === 'value' && !judge(property.name).allowed) await look([property.name], property.value)
+    }
+    return found
   }
 
   /**

@@ -13,6 +13,7 @@ import type { Access } from '../property/access.ts'
 import { randomId } from '../secret/random.ts'
 import type { AfterCommit, Queries, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
+import { type Backlog, findBacklogs } from './backlog-store.ts'
 import {
   acknowledgeDiffs,
   clearDiff,
@@ -80,6 +81,11 @@ export class Publications {
   /** Of one peer, or of all. */
   list(actorId: string, peerId: string | null = null): Promise<InboundSubscription[]> {
     return this.#parts.store.read((q) => findInboundOf(q, actorId, peerId))
+  }
+
+  /** How far each of them is behind, in no order. */
+  backlogs(actorId: string): Promise<Backlog[]> {
+    return this.#parts.store.read((q) => findBacklogs(q, actorId))
   }
 
   /** As the wire lists them: those of this actor to peers besides. */

@@ -1,4 +1,5 @@
-/** The style sheet and the mark, as texts, so that a build needs to copy nothing. */
+/** The style sheet, the script and the mark, as texts, so that a build needs to copy nothing. */
+import { liveScript } from './live-script.ts'
 import { style } from './style.ts'
 
 export interface Asset {
@@ -11,5 +12,6 @@ const mark = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 
 export const assets: ReadonlyMap<string, Asset> = new Map([
   ['troupe.css', { type: 'text/css; charset=utf-8', text: style }],
+  ['troupe.js', { type: 'text/javascript; charset=utf-8', text: liveScript }],
   ['troupe.svg', { type: 'image/svg+xml', text: mark }],
 ])

@@ -32,10 +32,25 @@ export function deletion(
     readonly warning: string
   },
 ): Html {
-  return html`<details class="fold"><summary>Delete…</summary>
+  return confirmation(values, { ...about, summary: 'Delete…', button: `Delete ${about.what}`, isDanger: true })
+}
+
+/** What is asked for by the first click, explained, and done by the second one. */
+export function confirmation(
+  values: Pick<ActorPageValues, 'csrf_token'>,
+  about: {
+    readonly action: string
+    readonly fields: Readonly<Record<string, string>>
+    readonly summary: Html | string
+    readonly warning: Html | string
+    readonly button: string
+    readonly isDanger?: boolean
+  },
+): Html {
+  return html`<details class="fold"><summary>${about.summary}</summary>
 <p>${about.warning}</p>
 <form method="post" action="${about.action}">${forgeryField(values)}${hiddenFields(about.fields)}
-<button class="danger" type="submit">Delete ${about.what}</button></form></details>`
+<button${about.isDanger === true ? html` class="danger"` : ''} type="submit">${about.button}</button></form></details>`
 }
 
 export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
@@ -46,6 +61,8 @@ export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
 export function pager({ page, pages }: Paging, label: string, path: string): Html | string {
   if (pages <= 1) return ''
   const link = (to: number, text: string, rel: string): Html | string =>
-    to < 1 || to > pages ? html`<span></span>` : html`<a href="${path}?page=${to}" rel="${rel}">${text}</a>`
+    to < 1 || to > pages
+      ? html`<span></span>`
+      : html`<a href="${path}${path.includes('?') ? '&' : '?'}page=${to}" rel="${rel}">${text}</a>`
   return html`<nav class="pager" aria-label="${label}">${link(page - 1, 'Earlier', 'prev')}<span>Page ${page} of ${pages}</span>${link(page + 1, 'Later', 'next')}</nav>`
 }

@@ -1,5 +1,6 @@
 /** The frames of the pages: one for everybody, one for the owner of an actor. */
 import { html } from 'hono/html'
+import type { LiveCategory } from '../live/live.ts'
 import type { ActorPageValues, Html, SiteValues } from './values.ts'
 
 export interface Frame extends SiteValues {
@@ -54,12 +55,13 @@ ${sections.map(
     html`<li><a href="${values.actor_www}${path}"${path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${text}</a></li>`,
 )}
 </ul></nav>
-<main id="content" tabindex="-1">
+<main id="content" tabindex="-1" data-live="${values.actor_www}/live">
 ${frame.trail === undefined ? '' : trail(frame.trail, frame.title)}
 ${messages(values)}
 ${content}
 </main>
 </div>`,
+    true,
   )
 }
 
@@ -81,6 +83,21 @@ function owner(values: ActorPageValues): Html {
 <form method="post" action="${values.base_path}/oauth/logout">${forgeryField(values)}<button class="quiet" type="submit">Sign out</button></form></div>`
 }
 
+/**
+ * A part of a page that is shown anew when what it tells of changes, while the page is open. Each has an id of its own.
+ *
+ * @param follows Categories of changes, as `/<actor>/www/live` names them.
+ * @param name Only changes of this name; of every one unless given.
+ */
+export function following(
+  id: string,
+  follows: readonly LiveCategory[],
+  content: Html,
+  name: string | null = null,
+): Html {
+  return html`<div id="${id}" data-follows="${follows.join(' ')}"${name === null ? '' : html` data-name="${name}"`}>${content}</div>`
+}
+
 /** Belongs into every form. */
 export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>): Html {
   return html`<input type="hidden" name="csrf_token" value="${csrf_token}">`
@@ -90,7 +107,7 @@ function bar(frame: SiteValues, home: string, right: Html | string = ''): Html {
   return html`<header class="bar"><a class="brand" href="${home}"><img src="${frame.base_path}/assets/troupe.svg" alt="" width="28" height="28">${frame.name}</a>${right}</header>`
 }
 
-function shell(frame: Frame, body: Html): Html {
+function shell(frame: Frame, body: Html, isLive = false): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -99,7 +116,12 @@ function shell(frame: Frame, body: Html): Html {
 <meta name="color-scheme" content="light dark">
 <title>${frame.title} · ${frame.name}</title>
 <link rel="stylesheet" href="${frame.base_path}/assets/troupe.css">
-<link rel="icon" href="${frame.base_path}/assets/troupe.svg" type="image/svg+xml">
+<link rel="icon" href="${frame.base_path}/assets/troupe.svg" type="image/svg+xml">${
+    isLive
+      ? html`
+<script type="module" src="${frame.base_path}/assets/troupe.js"></script>`
+      : ''
+  }
 </head>
 <body>
 <a class="skip" href="#content">To the content</a>

@@ -1,0 +1,49 @@
+/** The SQL of how far the peers' subscriptions of one actor are behind. */
+import type { Queries } from '../store/store.ts'
+
+export interface Backlog {
+  readonly peerId: string
+  readonly subscriptionId: string
+  /** Numbers that are still to be sent. */
+  readonly waiting: number
+  /** Numbers that failed for good and that the peer has not got in another way. */
+  readonly failed: number
+  /** Numbers that the peer has to fetch. */
+  readonly unfetched: number
+  /** Nothing is sent to the peer before, because it could not be reached (Unix milliseconds); null when it is. */
+  readonly pausedUntil: number | null
+}
+
+interface BacklogRow {
+  readonly peer_id: string
+  readonly subscription_id: string
+  readonly waiting: number
+  readonly failed: number
+  readonly unfetched: number
+  readonly open_until: number | null
+}
+
+/** One for each subscription. */
+export async function findBacklogs(q: Queries, actorId: string): Promise<Backlog[]> {
+  const rows = await q.all<BacklogRow>(
+    `SELECT s.peer_id, s.subscription_id, t.open_until,
+       SUM(CASE WHEN d.outcome = 'waiting' THEN 1 ELSE 0 END) AS waiting,
+       SUM(CASE WHEN d.outcome = 'failed' THEN 1 ELSE 0 END) AS failed,
+       SUM(CASE WHEN d.outcome = 'unsent' THEN 1 ELSE 0 END) AS unfetched
+     FROM inbound_subscription s
+     JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
+     LEFT JOIN delivery d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id
+       AND d.subscription_id = s.subscription_id AND d.acknowledged_at IS NULL
+       AND d.outcome IN ('waiting', 'failed', 'unsent')
+     WHERE s.actor_id = $1 GROUP BY s.peer_id, s.subscription_id, t.open_until`,
+    actorId,
+  )
+  return rows.map((row) => ({
+    peerId: row.peer_id,
+    subscriptionId: row.subscription_id,
+    waiting: row.waiting,
+    failed: row.failed,
+    unfetched: row.unfetched,
+    pausedUntil: row.open_until,
+  }))
+}
