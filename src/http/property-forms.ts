@@ -3,12 +3,12 @@ import { ServiceError } from '../errors.ts'
 import { type JsonText, normalise, stringText } from '../json/json.ts'
 import { indexFromJson } from '../property/list.ts'
 import type { TypedItem, TypedProperty } from '../ui/property-values.ts'
-import { acceptsPages } from './accepts.ts'
 import type { Answer } from './answer.ts'
 import { goOn, readForm } from './page.ts'
 import type { Params } from './params.ts'
 import { itemsOnAPage, showProperties, showProperty } from './property-pages.ts'
 import type { PageExchange } from './route.ts'
+import { formRefusal, refusedOnPage } from './refused-on-page.ts'
 import { nothingAt } from './routes/properties.ts'
 
 export async function createProperty(exchange: PageExchange): Promise<Answer> {
@@ -28,17 +28,17 @@ export async function createProperty(exchange: PageExchange): Promise<Answer> {
   return refusedOnPage(
     exchange,
     async () => {
-      if (name === '') throw refusal('a name is missing')
+      if (name === '') throw formRefusal('a name is missing')
       if (typed.property_type === 'list') {
         if ((await parts.properties.kindOf(access, 'write', [name])) === 'list')
-          throw refusal('there is a list of this name')
+          throw formRefusal('there is a list of this name')
         await parts.lists.create(access, name, texts(typed))
       } else if (typed.property_type === 'simple') {
         const value = valueOf(exchange, typed.property_value, typed.value_type)
         if (sent.has('create_only') && (await parts.properties.kindOf(access, 'write', [name])) !== null)
           throw new ServiceError('conflict', 'Cannot create the property: there is one of this name')
         await parts.properties.put(access, [name], value, 'post')
-      } else throw refusal('the type is neither simple nor list')
+      } else throw formRefusal('the type is neither simple nor list')
       return goOn(exchange, sent, '/properties', 'created')
     },
     (error) => showProperties(exchange, { error, typed }),
@@ -113,7 +113,7 @@ export async function changeItem(exchange: PageExchange): Promise<Answer> {
           })
           return goOn(exchange, sent, path, 'deleted')
         default:
-          throw refusal('the action is neither add, update nor delete')
+          throw formRefusal('the action is neither add, update nor delete')
       }
     },
     (error) => showProperty(exchange, { error, typed }),
@@ -153,29 +153,12 @@ export async function changeTexts(exchange: PageExchange): Promise<Answer> {
   return refusedOnPage(
     exchange,
     async () => {
-      if ((sent.get('action') ?? 'update') !== 'update') throw refusal('the action is not update')
+      if ((sent.get('action') ?? 'update') !== 'update') throw formRefusal('the action is not update')
       await parts.lists.setTexts({ actor, caller }, name, texts(typed))
       return goOn(exchange, sent, `/properties/${encodeURIComponent(name)}`, 'saved')
     },
     (error) => showProperty(exchange, { error, typed }),
   )
-}
-
-/** A person gets the page again with what was typed and why it was not taken; a program gets the error. */
-async function refusedOnPage(
-  exchange: PageExchange,
-  work: () => Promise<Answer>,
-  show: (error: ServiceError) => Promise<Answer>,
-): Promise<Answer> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.status >= 500) throw error
-    // What a hook does not take from a page is not allowed (wire, 5.3), whichever way it was sent.
-    const told = error.code === 'rejected' ? new ServiceError('forbidden', error.message, error.detail) : error
-    if (!acceptsPages(exchange.request) || told.code === 'not_found') throw told
-    return show(told)
-  }
 }
 
 /**
@@ -184,7 +167,7 @@ async function refusedOnPage(
  * @throws ServiceError `bad_request` when nothing was typed, `invalid_json` for what is to be JSON and is not.
  */
 function valueOf({ parts }: PageExchange, typed: string, type: string): JsonText {
-  if (typed === '') throw refusal('a value is missing')
+  if (typed === '') throw formRefusal('a value is missing')
   // Browsers send the line breaks of a form in their own way.
   const text = typed.replaceAll('\r\n', '\n')
   if (type === 'text') return stringText(text)
@@ -207,8 +190,4 @@ function texts({ description, explanation }: Pick<TypedItem, 'description' | 'ex
   explanation: string
 } {
   return { description, explanation }
-}
-
-function refusal(why: string): ServiceError {
-  return new ServiceError('bad_request', `Cannot take the form: ${why}`)
 }

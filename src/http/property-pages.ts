@@ -4,12 +4,12 @@ import { isString, type Json, type JsonText, pretty, stringValue, toPlain } from
 import type { Access } from '../property/access.ts'
 import { listMetadata } from '../property/list.ts'
 import type { StoredProperty } from '../property/property-store.ts'
-import type { Editable, Paging, PropertyRow, PropertyValues, TypedItem, TypedProperty } from '../ui/property-values.ts'
+import type { Editable, PropertyRow, PropertyValues, TypedItem, TypedProperty } from '../ui/property-values.ts'
 import { kindInWords, previewOf, treeOf } from '../ui/value-tree.ts'
 import { count } from '../ui/words.ts'
 import type { Answer } from './answer.ts'
 import { pageValues, showPage } from './page.ts'
-import type { Params } from './params.ts'
+import { pagingOf } from './paging.ts'
 import type { PageExchange } from './route.ts'
 import { nothingAt } from './routes/properties.ts'
 
@@ -149,11 +149,4 @@ async function listValues({ parts, query }: PageExchange, access: Access, name: 
 
 function editableOf(value: JsonText): Editable {
   return isString(value) ? { text: stringValue(value) ?? '', type: 'text' } : { text: pretty(value), type: 'json' }
-}
-
-/** The part that is asked for; the last one for what lies behind it. */
-function pagingOf(query: Params, total: number, size: number): Paging {
-  const pages = Math.max(1, Math.ceil(total / size))
-  const wanted = /^[0-9]{1,9}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1
-  return { page: Math.min(Math.max(wanted, 1), pages), pages, total }
 }
