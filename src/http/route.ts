@@ -58,7 +58,7 @@ interface RouteBase extends Documentation {
   readonly path: string
   /** People open the address in a browser: what is refused there is shown as a page. */
   readonly page?: true
-  /** The application's code runs, also on GET: the rule against forged requests holds as for a change. */
+  /** Something begins here, or the application's code runs, also on GET: the rule against forged requests holds as for a change. */
   readonly acts?: true
   /** Pages of other sites post here, and no cookie is a credential for what they ask: the rule does not hold. */
   readonly takesForeignPosts?: true

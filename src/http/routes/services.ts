@@ -39,6 +39,8 @@ export const serviceRoutes: readonly Route[] = [
     method: 'GET',
     path: `${path}/:service/connect`,
     access: 'services',
+    // It begins something at the service, in the owner’s name.
+    acts: true,
     summary: 'Sends the browser to the service, to allow the connection there',
     query: { redirect: 'Path on this service to go on to afterwards' },
     responses: { 302: 'To the service', ...errorResponses(400), ...actorErrors },
