@@ -37,13 +37,19 @@ forEachStore((_dialect, open) => {
     store.write((tx) => oneTime.create(tx, { purpose: 'state', data: { planted: 'planted-data' }, ...record }))
   const consume = (value: string, presented: Partial<Presented> = {}): Promise<object | null> =>
     store.write((tx) => oneTime.consume(tx, { purpose: 'state', value, ...presented }))
-  const kept = { data: { planted: 'planted-data' }, actorId: null, provider: '' }
+  /** As it is given out in the moment in which it is used. */
+  const givenOut = (): object => ({
+    data: { planted: 'planted-data' },
+    actorId: null,
+    provider: '',
+    usedAt: clock.now(),
+  })
 
   describe('what is good once', () => {
     it('IDP-02 gives back what it was made with, once', async () => {
       const value = await create({ actorId: 'ada', provider: 'google' })
       assert.match(value, /^[A-Za-z0-9_-]{43}$/)
-      assert.deepEqual(await consume(value), { ...kept, actorId: 'ada', provider: 'google' })
+      assert.deepEqual(await consume(value), { ...givenOut(), actorId: 'ada', provider: 'google' })
       assert.equal(await consume(value), null)
       assert.equal(await consume(value), null)
       assert.match(await create({ purpose: 'code' }), /^ac_[A-Za-z0-9_-]{43}$/)
@@ -72,10 +78,10 @@ forEachStore((_dialect, open) => {
         const late = await create({ purpose })
         const longer = await create({ purpose, lifetimeSeconds: seconds + 1 })
         clock.pass(seconds * 1000)
-        assert.deepEqual(await consume(inTime, { purpose }), kept)
+        assert.deepEqual(await consume(inTime, { purpose }), givenOut())
         clock.pass(1)
         assert.equal(await consume(late, { purpose }), null)
-        assert.deepEqual(await consume(longer, { purpose }), kept)
+        assert.deepEqual(await consume(longer, { purpose }), givenOut())
       })
     }
 
@@ -87,23 +93,23 @@ forEachStore((_dialect, open) => {
       for (const wrong of ['', 'x', `${value}x`, value.toLowerCase().toUpperCase(), hashSecret(value)]) {
         assert.equal(await consume(wrong, { purpose: 'ticket' }), null)
       }
-      assert.deepEqual(await consume(value, { purpose: 'ticket' }), kept)
+      assert.deepEqual(await consume(value, { purpose: 'ticket' }), givenOut())
     })
 
     it('IDP-04 is nothing for another provider, and is not spent by that', async () => {
       const value = await create({ provider: 'google' })
       for (const provider of ['apple', 'google-mobile', 'GOOGLE', ''])
         assert.equal(await consume(value, { provider }), null)
-      assert.deepEqual(await consume(value, { provider: 'google' }), { ...kept, provider: 'google' })
+      assert.deepEqual(await consume(value, { provider: 'google' }), { ...givenOut(), provider: 'google' })
     })
 
     it('IDP-03 is nothing for another browser than the one that began, and is not spent by that', async () => {
       const value = await create({ browser: 'mine' })
       for (const presented of [{}, { browser: 'other' }, { browser: '' }])
         assert.equal(await consume(value, presented), null)
-      assert.deepEqual(await consume(value, { browser: 'mine' }), kept)
+      assert.deepEqual(await consume(value, { browser: 'mine' }), givenOut())
       const unbound = await create()
-      assert.deepEqual(await consume(unbound, { browser: 'any' }), kept)
+      assert.deepEqual(await consume(unbound, { browser: 'any' }), givenOut())
     })
 
     it('R-OC-07 IDP-02 I6 fifty at once have one winner', async () => {
@@ -112,7 +118,7 @@ forEachStore((_dialect, open) => {
         const all = await Promise.all(Array.from({ length: 50 }, () => consume(value, { purpose })))
         assert.deepEqual(
           all.filter((one) => one !== null),
-          [kept],
+          [givenOut()],
         )
       }
     })
@@ -122,12 +128,12 @@ forEachStore((_dialect, open) => {
       const presented = { purpose: 'code', value, browser: 'mine' } as const
       const peek = (of: Presented): Promise<object | null> => store.read((q) => oneTime.peek(q, of))
       const spent = (of: Presented): Promise<object | null> => store.read((q) => oneTime.spent(q, of))
-      assert.deepEqual(await peek(presented), kept)
+      assert.deepEqual(await peek(presented), { ...givenOut(), usedAt: null })
       assert.equal(await spent(presented), null)
       assert.equal(await peek({ ...presented, browser: 'other' }), null)
-      assert.deepEqual(await consume(value, presented), kept)
+      assert.deepEqual(await consume(value, presented), givenOut())
       assert.equal(await peek(presented), null)
-      assert.deepEqual(await spent(presented), kept)
+      assert.deepEqual(await spent(presented), givenOut())
       assert.equal(await spent({ ...presented, value: 'guess' }), null)
       clock.pass(60_001)
       assert.equal(await spent(presented), null)
@@ -148,7 +154,7 @@ forEachStore((_dialect, open) => {
         }),
         { message: 'after it' },
       )
-      assert.deepEqual(await consume(value), kept)
+      assert.deepEqual(await consume(value), givenOut())
     })
 
     it('goes with its actor', async () => {
@@ -164,7 +170,7 @@ forEachStore((_dialect, open) => {
       await store.write((tx) => tx.run('DELETE FROM actor'))
       assert.deepEqual(await resealAll(store, parseKeyRing(`${newKey},${testKeys}`)), { resealed: 2 })
       oneTime = new OneTime(parseKeyRing(newKey), clock.now)
-      assert.deepEqual(await consume(value), kept)
+      assert.deepEqual(await consume(value), givenOut())
     })
   })
 
@@ -274,7 +280,7 @@ forEachStore((_dialect, open) => {
       assert.equal(await tokens.refresh(old.refreshToken, { kind: 'session' }), null)
       assert.notEqual(await tokens.refresh(next?.refreshToken ?? '', { kind: 'session' }), null)
       assert.notEqual(await tokens.validate(fresh.accessToken), null)
-      assert.deepEqual(await consume(state), kept)
+      assert.deepEqual(await consume(state), givenOut())
     })
 
     it('R-TOK-06 keeps a used refresh token for its two days, so that its reuse is noticed', async () => {
