@@ -192,12 +192,12 @@ forEachService((start) => {
     })
 
     it('R-AUTH-03 R-ACT-09 an actor that does not exist is 404 for everybody (decision 50)', async () => {
-      for (const headers of [
-        {},
-        { accept: 'text/html' },
-        { authorization: actor.authorization },
-        { authorization: 'Basic !' },
-      ])
+      for (const path of ['', ...paths]) {
+        const page = await service.request(`/nobody${path}`, { headers: { accept: 'text/html' } })
+        assert.equal(page.status, 404)
+        assert.match(await page.text(), /There is no actor/)
+      }
+      for (const headers of [{}, { authorization: actor.authorization }, { authorization: 'Basic !' }])
         for (const path of ['', ...paths])
           await refused(
             await service.request(`/nobody${path}`, { headers }),
@@ -267,7 +267,7 @@ forEachService((start) => {
         'a=b; oauth_token=session-of-me; c=d',
         'oauth_token=session-of-me;',
       ])
-        await answered(await who({ cookie }), 200, { kind: 'creator', via: 'cookie' })
+        await answered(await who({ cookie, 'sec-fetch-site': 'same-origin' }), 200, { kind: 'creator', via: 'cookie' })
       await refused(await who({ cookie: 'oauth_token=unknown' }), 403, 'forbidden', wrong)
     })
 
