@@ -28,6 +28,7 @@ import { Ledger } from './ledger/ledger.ts'
 import { Limiter } from './limit/limiter.ts'
 import { ratesOf } from './limit/rates.ts'
 import { Live } from './live/live.ts'
+import { currentContext } from './observe/context.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { Callbacks } from './operation/callbacks.ts'
@@ -497,6 +498,19 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       tasks: new McpTasks({ store, live, keyRing, timers, now }),
       approvals,
       remember: rememberClient(store),
+      note: ({ access, method, target, decision, reason }) =>
+        ledger.record({
+          actorId: access.actor.id,
+          callerKind: 'client',
+          caller: access.caller.peerId,
+          through: 'mcp',
+          method,
+          path: target,
+          decision,
+          reason,
+          status: 200,
+          requestId: currentContext()?.requestId ?? '',
+        }),
       log,
       now,
     }),

@@ -257,9 +257,9 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     context: Trace,
   ): Promise<Caller> {
     const caller = await parts.authentication.authenticate(credential, actor, context.source)
-    context.caller = caller
     if (caller.kind === 'anonymous') throw parts.authentication.unauthorized('Authentication required')
     await refuseForged(route, exchange)
+    context.caller = caller
     if (caller.kind === 'peer') context.peerId = caller.peerId
     return caller
   }

@@ -1,4 +1,5 @@
 /** The SQL of looking on. Times are Unix milliseconds. */
+import { originOf } from '../property/origin.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
 export interface NumberedChange {
@@ -7,6 +8,8 @@ export interface NumberedChange {
   readonly category: string
   readonly name: string
   readonly at: number
+  /** JSON of who made it (property/origin.ts); empty where that is not known. */
+  readonly origin: string
 }
 
 /** Numbers follow the order of commits: the actor's row is locked. */
@@ -23,11 +26,12 @@ export async function insertChanges(
   )
   const first = (row?.version ?? 0) - changes.length + 1
   await tx.run(
-    `INSERT INTO recent_change (actor_id, number, category, name, at)
-     SELECT $1, r.number, r.category, r.name, $2 FROM rows($3, number BIGINT, category TEXT, name TEXT) AS r`,
+    `INSERT INTO recent_change (actor_id, number, category, name, at, origin)
+     SELECT $1, r.number, r.category, r.name, $2, $4 FROM rows($3, number BIGINT, category TEXT, name TEXT) AS r`,
     actorId,
     now,
     JSON.stringify(changes.map(([category, name], index) => [first + index, category, name])),
+    originOf(tx),
   )
 }
 
@@ -53,8 +57,15 @@ export async function keepWatching(tx: Transaction, actorIds: readonly string[],
 
 /** Of many actors, each after the number that was seen last; in their order. */
 export async function findChanges(q: Queries, seen: ReadonlyMap<string, number>): Promise<readonly NumberedChange[]> {
-  const rows = await q.all<{ actor_id: string; number: number; category: string; name: string; at: number }>(
-    `SELECT c.actor_id, c.number, c.category, c.name, c.at
+  const rows = await q.all<{
+    actor_id: string
+    number: number
+    category: string
+    name: string
+    at: number
+    origin: string
+  }>(
+    `SELECT c.actor_id, c.number, c.category, c.name, c.at, c.origin
      FROM rows($1, id TEXT, number BIGINT) AS r JOIN recent_change c ON c.actor_id = r.id AND c.number > r.number
      ORDER BY c.actor_id, c.number`,
     JSON.stringify([...seen]),

@@ -10,6 +10,7 @@ import { McpFailure } from './failure.ts'
 import { listen, legacyEvents } from './listening.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { isRecord, type Id, type Malformed, type Message, type Params, readBody } from './message.ts'
+import { currentContext } from '../observe/context.ts'
 import { Outgoing } from './outgoing.ts'
 import { json, type Reply, rpcError, rpcResult } from './reply.ts'
 import type { Result } from './result.ts'
@@ -252,17 +253,33 @@ export class McpEndpoint {
 
   /** @throws ServiceError as `answer`. */
   async #encoded(call: McpCallIn, id: Id, codec: Codec): Promise<{ status: number; body: object }> {
+    const context = currentContext()
+    if (context !== undefined) context.call = `${call.method} ${targetOf(call.params)} ${id}`.slice(0, 200)
     let result: Result
     try {
       result = await answer(this.#parts, call)
     } catch (error) {
+      this.#note(call, error)
       if (!(error instanceof McpFailure)) throw error
       if (error.kind === 'internal') this.#parts.log.error({ error, method: call.method }, 'A call of a client failed')
       const failure = codec.failure(call.method, error)
       if ('result' in failure) return { status: 200, body: rpcResult(id, failure.result) }
       return { status: failure.status, body: rpcError(id, failure) }
     }
+    this.#note(call, null)
     return { status: 200, body: rpcResult(id, codec.result(call.method, result)) }
+  }
+
+  /** For the owner: which call it was and what was decided, never with what arguments. */
+  #note({ access, method, params }: McpCallIn, error: unknown): void {
+    const isRefused = error instanceof McpFailure && error.kind === 'not_permitted'
+    this.#parts.note({
+      access,
+      method,
+      target: targetOf(params),
+      decision: isRefused ? 'refused' : 'allowed',
+      reason: isRefused ? error.message : (this.#parts.permission.grantOf(access.caller) ?? 'asked by name'),
+    })
   }
 
   /** A call in whose name lists are read for a stream. */
@@ -321,4 +338,10 @@ function sessionGone(id: Id | undefined): Reply {
 function capabilitiesFor(parts: McpParts, revision: LegacyRevision): object {
   const { completions, ...rest } = capabilities(parts)
   return since(revision, '2025-03-26') ? { ...rest, completions } : rest
+}
+
+/** What a call is about: a name or an address, bounded. */
+function targetOf({ name, uri, taskId }: Params): string {
+  const target = name ?? uri ?? taskId
+  return typeof target === 'string' ? target.slice(0, 200) : ''
 }

@@ -14,6 +14,14 @@ import type { Catalogue } from './catalogue.ts'
 import type { McpSessions } from './sessions.ts'
 import type { McpTasks } from './tasks.ts'
 
+export interface McpAct {
+  readonly access: McpAccess
+  readonly method: string
+  readonly target: string
+  readonly decision: 'allowed' | 'refused'
+  readonly reason: string
+}
+
 export interface McpParts {
   readonly catalogue: Catalogue
   readonly permission: Permission
@@ -29,6 +37,8 @@ export interface McpParts {
   readonly approvals: Approvals
   /** Notes in the relationship what the client says of itself. */
   readonly remember: (access: McpAccess, info: ClientInfo) => Promise<void>
+  /** For the access ledger. */
+  readonly note: (act: McpAct) => void
   readonly log: Log
   readonly now: () => number
 }

@@ -7,7 +7,18 @@ export interface RequestContext {
   peerId: string | null
   /** How many changes, each caused by the news of the one before, led to this request. None unless given. */
   hops?: number
+  /** Who was let in, once that is known. */
+  caller?: ContextCaller | null
+  /** What an AI client called, and its id for the call. */
+  call?: string
 }
+
+/** As `Caller` of auth, which this room does not know. */
+export type ContextCaller =
+  | { readonly kind: 'anonymous' | 'application' | 'trustee' }
+  | { readonly kind: 'creator'; readonly session?: string }
+  | { readonly kind: 'peer'; readonly peerId: string }
+  | { readonly kind: 'client'; readonly clientId: string }
 
 const current = new AsyncLocalStorage<RequestContext>()
 

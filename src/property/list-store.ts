@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
+import { originOf } from './origin.ts'
 import type { ListAddress } from './list-address.ts'
 import type { StoredNode } from './order-tree.ts'
 
@@ -31,7 +32,13 @@ export async function findNamed(
 export async function insertHead(tx: Transaction, { actorId, list }: ListAddress, head: string): Promise<void> {
   expect(
     1,
-    await tx.run(`INSERT INTO property (actor_id, name, kind, value) VALUES ($1, $2, 'list', $3)`, actorId, list, head),
+    await tx.run(
+      `INSERT INTO property (actor_id, name, kind, value, origin) VALUES ($1, $2, 'list', $3, $4)`,
+      actorId,
+      list,
+      head,
+      originOf(tx),
+    ),
   )
 }
 
@@ -39,10 +46,11 @@ export async function updateHead(tx: Transaction, { actorId, list }: ListAddress
   expect(
     1,
     await tx.run(
-      `UPDATE property SET value = $3 WHERE actor_id = $1 AND name = $2 AND kind = 'list'`,
+      `UPDATE property SET value = $3, origin = $4 WHERE actor_id = $1 AND name = $2 AND kind = 'list'`,
       actorId,
       list,
       head,
+      originOf(tx),
     ),
   )
 }
@@ -177,17 +185,19 @@ export async function insertItems(
   const inserted =
     items.length === 1
       ? await tx.run(
-          'INSERT INTO list_item (actor_id, list, item, revision, value) VALUES ($1, $2, $3, 1, $4)',
+          'INSERT INTO list_item (actor_id, list, item, revision, value, origin) VALUES ($1, $2, $3, 1, $4, $5)',
           actorId,
           list,
           ...first,
+          originOf(tx),
         )
       : await tx.run(
-          `INSERT INTO list_item (actor_id, list, item, revision, value)
-           SELECT $1, $2, added.item, 1, added.value FROM rows($3, item BIGINT, value TEXT) AS added`,
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin)
+           SELECT $1, $2, added.item, 1, added.value, $4 FROM rows($3, item BIGINT, value TEXT) AS added`,
           actorId,
           list,
           JSON.stringify(items),
+          originOf(tx),
         )
   expect(items.length, inserted)
 }
@@ -202,19 +212,24 @@ export async function updateItems(
   const updated =
     items.length === 1
       ? await tx.run(
-          'UPDATE list_item SET value = $4, revision = revision + 1 WHERE actor_id = $1 AND list = $2 AND item = $3',
+          `UPDATE list_item SET value = $4, revision = revision + 1, origin = $5
+           WHERE actor_id = $1 AND list = $2 AND item = $3`,
           actorId,
           list,
           ...first,
+          originOf(tx),
         )
       : // As an upsert, though every item exists: both databases answer UPDATE … FROM by going through the whole list.
         await tx.run(
-          `INSERT INTO list_item (actor_id, list, item, revision, value)
-           SELECT $1, $2, changed.item, 1, changed.value FROM rows($3, item BIGINT, value TEXT) AS changed WHERE true
-           ON CONFLICT (actor_id, list, item) DO UPDATE SET value = excluded.value, revision = list_item.revision + 1`,
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin)
+           SELECT $1, $2, changed.item, 1, changed.value, $4
+           FROM rows($3, item BIGINT, value TEXT) AS changed WHERE true
+           ON CONFLICT (actor_id, list, item) DO UPDATE
+             SET value = excluded.value, revision = list_item.revision + 1, origin = excluded.origin`,
           actorId,
           list,
           JSON.stringify(items),
+          originOf(tx),
         )
   expect(items.length, updated)
 }

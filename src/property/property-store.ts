@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
+import { originOf } from './origin.ts'
 
 export type StoredProperty =
   | { readonly name: string; readonly kind: 'value'; readonly value: JsonText }
@@ -62,11 +63,13 @@ export async function findKinds(
 /** False when the name is a list's: the row is left as it is. */
 export async function putValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
   const changed = await tx.run(
-    `INSERT INTO property (actor_id, name, kind, value) VALUES ($1, $2, 'value', $3)
-     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value WHERE property.kind = 'value'`,
+    `INSERT INTO property (actor_id, name, kind, value, origin) VALUES ($1, $2, 'value', $3, $4)
+     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value, origin = excluded.origin
+       WHERE property.kind = 'value'`,
     actorId,
     name,
     value,
+    originOf(tx),
   )
   return changed === 1
 }
@@ -78,12 +81,24 @@ export async function putValues(
   values: ReadonlyMap<string, JsonText>,
 ): Promise<void> {
   await tx.run(
-    `INSERT INTO property (actor_id, name, kind, value)
-     SELECT $1, entry.name, 'value', entry.value FROM rows($2, name TEXT, value TEXT) AS entry WHERE true
-     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value WHERE property.kind = 'value'`,
+    `INSERT INTO property (actor_id, name, kind, value, origin)
+     SELECT $1, entry.name, 'value', entry.value, $3 FROM rows($2, name TEXT, value TEXT) AS entry WHERE true
+     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value, origin = excluded.origin
+       WHERE property.kind = 'value'`,
     actorId,
     JSON.stringify([...values]),
+    originOf(tx),
   )
+}
+
+/** Who changed it last; undefined without one of that name, empty when that was not kept. */
+export async function findOrigin(q: Queries, actorId: string, name: string): Promise<string | undefined> {
+  const row = await q.get<{ origin: string }>(
+    'SELECT origin FROM property WHERE actor_id = $1 AND name = $2',
+    actorId,
+    name,
+  )
+  return row?.origin
 }
 
 /** The number removed. Lists among the names are left alone. */

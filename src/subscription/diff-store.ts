@@ -1,6 +1,7 @@
 /** The SQL of what changes lead to: numbers, diffs, and the time line of each number. */
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
+import { originOf } from '../property/origin.ts'
 
 /** A peer's subscription as a change meets it. */
 export interface Listener {
@@ -139,14 +140,15 @@ export async function insertEntries(
     hops,
   )
   const noted = tx.run(
-    `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome)
-     SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome
+    `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome, origin)
+     SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome, $4
      FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT) AS made`,
     actorId,
     JSON.stringify(
       entries.map((entry) => [entry.peerId, entry.subscriptionId, entry.sequence, entry.isTold ? 'waiting' : 'unsent']),
     ),
     now,
+    originOf(tx),
   )
   await Promise.all([moved, kept, noted])
 }

@@ -4,6 +4,7 @@ import { ServiceError } from '../../errors.ts'
 import { type Asking, type McpHeaders, notJson } from '../../mcp/endpoint.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import { supportedRevisions } from '../../mcp/revisions.ts'
+import { currentContext } from '../../observe/context.ts'
 import { type Answer, json, noContent } from '../answer.ts'
 import { readJson } from '../body.ts'
 import type { Exchange, Route } from '../route.ts'
@@ -89,6 +90,12 @@ async function askingOf({ request, parts }: Exchange): Promise<Asking | null> {
   if (token === undefined || request.hasRepeated('authorization')) return null
   const found = await parts.clientAccess(token)
   if (found === null || !isForUs(found, parts)) return null
+  const context = currentContext()
+  if (context !== undefined) {
+    context.actorId = found.actor.id
+    context.peerId = found.caller.peerId
+    context.caller = found.caller
+  }
   const { client_name: name, client_version: version } = found.facts ?? {}
   const access = {
     actor: found.actor,
