@@ -115,7 +115,12 @@ export class Entry {
   ): Promise<Exclude<Entering, Entered> | { readonly kind: 'open'; readonly door: Door } | null> {
     const identifier = identity.kind === 'proven' ? identity.identifier : null
     const subject = arrival.person.stableId
-    const found = await this.#parts.store.read((q) => findAccounts(q, identifier, subject))
+    const asksFirst = arrival.asksFirst === true && identifier !== null
+    // Seen at one moment: an account that another sign-in makes in between would look like somebody else's actor.
+    const { found, taken } = await this.#parts.store.snapshot(async (q) => ({
+      found: await findAccounts(q, identifier, subject),
+      taken: asksFirst && (await isTaken(q, identifier)),
+    }))
     const account = accountOf(found, identifier, subject, this.#parts.mode)
     refuseOthers(arrival, account, identifier)
     if (account !== null) return { kind: 'open', door: doorTo(account, identity) }
@@ -124,9 +129,7 @@ export class Entry {
       return { kind: 'address-needed' }
     }
     await this.#refuseForeignActor(arrival, identity)
-    if (arrival.asksFirst === true && (await this.#parts.store.read((q) => isTaken(q, identity.identifier)))) {
-      return { kind: 'claim-needed', identifier: identity.identifier }
-    }
+    if (taken) return { kind: 'claim-needed', identifier: identity.identifier }
     const actor = await this.#make(identity, subject)
     return actor === null ? null : { kind: 'open', door: { actor, isNew: true, isProven: true, ...identity } }
   }

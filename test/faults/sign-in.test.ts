@@ -15,6 +15,7 @@ import {
   statusesOf,
 } from '../support/sign-in.ts'
 import { dumpStore } from '../support/store-dump.ts'
+import type { Queries } from '../../src/store/store.ts'
 import { type FaultyStore, faulty } from '../support/stores.ts'
 
 const provider = sharedProvider()
@@ -379,6 +380,39 @@ forEachService((start) => {
       }
       const stored = await peopleStored(service)
       assert.deepEqual([stored['actor']?.length, stored['account']?.length, stored['token_chain']?.length], [1, 1, 8])
+    })
+
+    it('CON-01 IDP-08 ask nobody whose actor it is when another one of theirs ends in between', async () => {
+      let compete: (() => Promise<unknown>) | null = null
+      const between = async <R>(sql: string, rows: R): Promise<R> => {
+        const work = sql.includes('account.subject = $2') ? compete : null
+        if (work !== null) {
+          compete = null
+          await work()
+        }
+        return rows
+      }
+      const watched = (q: Queries): Queries => ({
+        all: async (sql, ...params) => between(sql, await q.all(sql, ...params)),
+        get: async (sql, ...params) => between(sql, await q.get(sql, ...params)),
+      })
+      const service = await startWith({
+        wrapStore: (inner) => ({
+          ...faulty(inner),
+          read: (work) => inner.read((q) => work(watched(q))),
+          snapshot: (work) => inner.snapshot((q) => work(watched(q))),
+        }),
+      })
+      const idp = await provider()
+      const { sub } = await newPerson()
+      const browser = new TestBrowser(service)
+      const back = await wayBack(browser, idp, sub)
+      let first = ''
+      compete = async () => (first = actorIn(await signIn(new TestBrowser(service), idp, sub)))
+      const answer = await browser.get(back.href)
+      assert.equal(answer.status, 302)
+      assert.equal(actorIn(answer), first)
+      assert.equal((await peopleStored(service))['actor']?.length, 1)
     })
 
     it('CON-01 while creators are unique make one, too', async () => {
