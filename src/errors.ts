@@ -25,6 +25,7 @@ export const catalogue = {
   gone: { status: 410, text: 'It was there, and is not any more' },
   payload_too_large: { status: 413, text: 'The body is too large' },
   uri_too_long: { status: 414, text: 'The address is too long' },
+  key_reused: { status: 422, text: 'The Idempotency-Key was used for another request' },
   unsupported_media_type: { status: 415, text: 'The content type is not supported' },
   headers_too_large: { status: 431, text: 'The header fields are too large' },
   peer_failed: { status: 408, text: 'The other actor did not answer as it has to' },

@@ -32,6 +32,7 @@ import { currentContext } from './observe/context.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { Callbacks } from './operation/callbacks.ts'
+import { Once } from './operation/once.ts'
 import { Operations } from './operation/operations.ts'
 import { forgetPeer } from './peer/facts-store.ts'
 import { GuardedClient } from './peer/guarded-client.ts'
@@ -444,10 +445,16 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     lists,
     bulkWrite: new BulkWrite({ writer, permission, gate, indexes, lists, now }),
     operations: new Operations({ registry, permission, handleOf }),
+    once: new Once({ store, keyRing, timers, now }),
     attributes: new Attributes(store, now, [callbackState], [remoteForm]),
     contacts,
     tokens,
-    sessions: new Sessions({ store, tokens, live, onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId) }),
+    sessions: new Sessions({
+      store,
+      tokens,
+      live,
+      onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId),
+    }),
     sessionUses,
     oneTime,
     spaSessions: new SpaSessions(store, oneTime),

@@ -31,6 +31,7 @@ import {
   type Route,
   type ServiceRoute,
 } from './route.ts'
+import { onceOf } from './idempotency.ts'
 import { type Match, RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
 import { toLogin, toSignIn, withoutDeadCookie } from './to-sign-in.ts'
@@ -215,7 +216,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
         return withoutDeadCookie(sentAway(context, toLogin({ parts })), credential, exchange)
       throw error
     }
-    const answer = await route.handler({ ...exchange, actor, caller })
+    const answer = await onceOf(exchange, actor, caller, async () => route.handler({ ...exchange, actor, caller }))
     parts.contacts.answered(caller, connectedVia(route))
     return answer
   }

@@ -19,6 +19,7 @@ import type { Limiter } from '../limit/limiter.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Callbacks } from '../operation/callbacks.ts'
+import type { Once } from '../operation/once.ts'
 import type { Operations } from '../operation/operations.ts'
 import type { PeerFacts } from '../peer/peer-facts.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
@@ -66,6 +67,7 @@ export interface Parts {
   readonly lists: Lists
   readonly bulkWrite: BulkWrite
   readonly operations: Operations
+  readonly once: Once
   readonly attributes: Attributes
   readonly contacts: Contacts
   readonly providers: Providers

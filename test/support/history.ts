@@ -13,6 +13,7 @@ export interface SendOptions {
   readonly authorization?: string
   /** A string goes as text, anything else as JSON. */
   readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** A call of a history; that it had no effect is known from some moment on. */

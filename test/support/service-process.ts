@@ -69,11 +69,11 @@ function urlOf(child: ChildProcess): Promise<string> {
 }
 
 function senderTo(url: string, agent: Agent): Send {
-  return async (method, path, { authorization, body } = {}) => {
+  return async (method, path, { authorization, body, headers = {} } = {}) => {
     const answer = await request(`${url}${path}`, {
       dispatcher: agent,
       method: method as 'GET',
-      headers: headersFor(authorization, body),
+      headers: { ...headersFor(authorization, body), ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     return { status: answer.statusCode, text: await answer.body.text() }
@@ -82,11 +82,11 @@ function senderTo(url: string, agent: Agent): Send {
 
 /** The same requests to a service in this process. */
 export function senderInProcess(answer: (request: Request) => Promise<Response>): Send {
-  return async (method, path, { authorization, body } = {}): Promise<Reply> => {
+  return async (method, path, { authorization, body, headers = {} } = {}): Promise<Reply> => {
     const response = await answer(
       new Request(`http://troupe.test${path}`, {
         method,
-        headers: headersFor(authorization, body),
+        headers: { ...headersFor(authorization, body), ...headers },
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       }),
     )

@@ -1,0 +1,63 @@
+/** The SQL of requests that are made once. */
+import type { Sealed } from '../secret/sealed.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+
+export interface OnceKey {
+  readonly actorId: string
+  /** Hash of caller and key. */
+  readonly key: string
+}
+
+export interface OnceRow {
+  /** Hash of the request. */
+  readonly request: string
+  readonly isAnswered: boolean
+  readonly answer: Sealed
+}
+
+/** False when there is one with this key already. @throws ServiceError `conflict` when the actor is gone. */
+export async function insertOnce(
+  tx: Transaction,
+  { actorId, key }: OnceKey,
+  { request, answer }: Pick<OnceRow, 'request' | 'answer'>,
+  now: number,
+): Promise<boolean> {
+  const inserted = await tx.run(
+    `INSERT INTO once (actor_id, key, request, answered, answer, created_at) VALUES ($1, $2, $3, 0, $4, $5)
+     ON CONFLICT (actor_id, key) DO NOTHING`,
+    actorId,
+    key,
+    request,
+    answer,
+    now,
+  )
+  return inserted === 1
+}
+
+export async function findOnce(q: Queries, { actorId, key }: OnceKey): Promise<OnceRow | null> {
+  const row = await q.get<{ request: string; answered: number; answer: string }>(
+    'SELECT request, answered, answer FROM once WHERE actor_id = $1 AND key = $2',
+    actorId,
+    key,
+  )
+  return row === undefined
+    ? null
+    : { request: row.request, isAnswered: row.answered !== 0, answer: row.answer as Sealed }
+}
+
+export async function putAnswer(tx: Transaction, { actorId, key }: OnceKey, answer: Sealed): Promise<void> {
+  await tx.run(
+    'UPDATE once SET answered = 1, answer = $3 WHERE actor_id = $1 AND key = $2 AND answered = 0',
+    actorId,
+    key,
+    answer,
+  )
+}
+
+export async function deleteOnce(tx: Transaction, { actorId, key }: OnceKey): Promise<void> {
+  await tx.run('DELETE FROM once WHERE actor_id = $1 AND key = $2', actorId, key)
+}
+
+export async function deleteOnceBefore(tx: Transaction, before: number): Promise<void> {
+  await tx.run('DELETE FROM once WHERE created_at < $1', before)
+}
