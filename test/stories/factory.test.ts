@@ -640,7 +640,15 @@ forEachService((start) => {
           { cookie: 'oauth_token=unknown', accept: 'text/html' },
         ]) {
           const answer = await service.request(target, { method, headers })
-          await refused(answer, 404, 'actor_not_found', 'There is no actor "0123456789abcdef0123456789abcdef"')
+          const isPage = answer.headers.get('content-type')?.startsWith('text/html') === true
+          if (!isPage) {
+            await refused(answer, 404, 'actor_not_found', 'There is no actor "0123456789abcdef0123456789abcdef"')
+            continue
+          }
+          // Where a person may come by, the same is said on a page.
+          assert.equal('accept' in headers, true, `${method} ${target}`)
+          assert.equal(answer.status, 404)
+          assert.match(await answer.text(), /There is no actor &quot;0123456789abcdef0123456789abcdef&quot;/)
         }
       }
     })
