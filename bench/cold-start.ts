@@ -32,7 +32,7 @@ async function oneStart(): Promise<number> {
   const started = performance.now()
   const child = spawn(
     process.execPath,
-    ['--conditions=source', join(root, 'bin/troupe.js'), 'dev', join(root, 'examples/notes/app.ts')],
+    ['--conditions=troupe-source', join(root, 'bin/troupe.js'), 'dev', join(root, 'examples/notes/app.ts')],
     {
       cwd: folder,
       env: { ...process.env, PORT: String(port), HOST: '127.0.0.1' },

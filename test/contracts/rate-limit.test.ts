@@ -65,7 +65,7 @@ forEachStore((_dialect, open, database) => {
       const { url } = await database()
       await (await open({ url })).close()
       const program = join(import.meta.dirname, '../support/limited-process.ts')
-      const children = [0, 1].map(() => spawn(process.execPath, ['--conditions=source', program, url]))
+      const children = [0, 1].map(() => spawn(process.execPath, ['--conditions=troupe-source', program, url]))
       try {
         await Promise.all(children.map((child) => prints(child, /ready\n/)))
         for (const child of children) child.stdin.write('go\n')

@@ -562,7 +562,7 @@ describe('what is not a peer', () => {
       no_proxy: '',
       ...Object.fromEntries(variables.map((name) => [name, proxy.url])),
     }
-    const args = ['--conditions=source', '--input-type=module', '--eval', source]
+    const args = ['--conditions=troupe-source', '--input-type=module', '--eval', source]
     const { stdout } = await promisify(execFile)(process.execPath, args, { env })
     assert.equal((JSON.parse(stdout) as { body: string }).body, '"direct"')
     assert.deepEqual([proxy.connections.length, server.requests.length], [0, 1])

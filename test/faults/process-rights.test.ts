@@ -89,7 +89,7 @@ describe('the process of the service', () => {
     try {
       const child = spawn(
         process.execPath,
-        ['--conditions=source', ...nodeArgs, join(program, 'bin', 'troupe.js'), 'dev', 'app.ts'],
+        ['--conditions=troupe-source', ...nodeArgs, join(program, 'bin', 'troupe.js'), 'dev', 'app.ts'],
         {
           cwd: work,
           env: {

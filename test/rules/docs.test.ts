@@ -225,8 +225,8 @@ describe('the README', () => {
     const commands = blocksOf(read('README.md'), 'Start').map(({ text }) => text.trim())
     assert.deepEqual(commands, ['npm install && npm start', 'npm install && npm test'])
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-    assert.equal(scripts['start'], 'node --conditions=source bin/troupe.js dev examples/notes/app.ts')
-    assert.equal(scripts['test'], 'node --conditions=source test/run.ts')
+    assert.equal(scripts['start'], 'node --conditions=troupe-source bin/troupe.js dev examples/notes/app.ts')
+    assert.equal(scripts['test'], 'node --conditions=troupe-source test/run.ts')
   })
 
   it('shows an application that compiles and runs', async () => {
@@ -326,7 +326,7 @@ describe('the guide to relationships between actors', () => {
     place.write('app.ts', codeOf(guide, 'ts'))
     assert.equal(compile(), '')
     const { url } = await serve('app.ts')
-    place.write('npx', `#!/bin/sh\nshift\nexec node --conditions=source ${join(root, 'bin', 'troupe.js')} "$@"\n`)
+    place.write('npx', `#!/bin/sh\nshift\nexec node --conditions=troupe-source ${join(root, 'bin', 'troupe.js')} "$@"\n`)
     chmodSync(place.path('npx'), 0o755)
     const script = codeOf(guide, 'sh').replace('http://localhost:3000', url)
     const output = await bash(script, {

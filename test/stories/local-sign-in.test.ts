@@ -110,7 +110,7 @@ registerHooks({
     )
   })
   afterEach(() => place.remove())
-  const nodeArgs = ['--conditions=source', '--import', './watch.mjs']
+  const nodeArgs = ['--conditions=troupe-source', '--import', './watch.mjs']
   const ready = /is ready at (http:\/\/localhost:\d+)/
 
   it('loads the local provider only when somebody signs in, and prints nothing of its', async () => {

@@ -92,7 +92,7 @@ export class Workplace {
 
   /** Any other program of this folder. */
   startFile(file: string, args: readonly string[] = [], options: RunOptions = {}): Program {
-    const { env = {}, nodeArgs = ['--conditions=source'], node = process.execPath } = options
+    const { env = {}, nodeArgs = ['--conditions=troupe-source'], node = process.execPath } = options
     const child = spawn(node, [...nodeArgs, file, ...args], {
       cwd: this.folder,
       env: { ...environmentWithoutSettings(), ...env },

@@ -268,7 +268,7 @@ async function decide(exchange: Exchange): Promise<Answer> {
 async function finish(exchange: Exchange): Promise<Answer> {
   return onPage(exchange, async () => {
     const { request, parts, query } = exchange
-    if (request.method === 'HEAD') throw new ServiceError('bad_request', 'Cannot finish: send a GET')
+    if (request.method === 'HEAD') throw new ServiceError('forbidden', 'Cannot finish: send a GET')
     const browser = browserOf(request)
     const owner = await signedInOwner(exchange)
     const given =
