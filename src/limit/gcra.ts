@@ -14,9 +14,13 @@ export function intervalMs({ count, seconds }: Rate): number {
   return Math.ceil((seconds * 1000) / count)
 }
 
-/** How far ahead of now the emptying of a full bucket lies. */
+/** As much may the clocks of processes differ without one of them refusing the last that the limit allows. */
+const mostSkewMs = 50
+
+/** How far ahead of now the emptying of a full bucket may lie. Less than one more fits into the room for skew. */
 export function burstMs(rate: Rate): number {
-  return intervalMs(rate) * rate.count
+  const interval = intervalMs(rate)
+  return interval * rate.count + Math.min(mostSkewMs, Math.floor(interval / 2))
 }
 
 export interface Taken {

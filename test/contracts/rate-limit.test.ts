@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { take } from '../../src/limit/gcra.ts'
+import { Guesses } from '../../src/limit/guesses.ts'
 import { type Demand, Limiter } from '../../src/limit/limiter.ts'
 import { purgeBuckets, takeStored } from '../../src/limit/limit-store.ts'
 import { ratesOf } from '../../src/limit/rates.ts'
@@ -101,9 +102,9 @@ forEachStore((_dialect, open, database) => {
           headers: { 'RateLimit-Policy': '"sign_in";q=10;w=3600', RateLimit: '"sign_in";r=0;t=3600' },
         },
       })
-      clock.pass(359_999)
+      clock.pass(359_900)
       await assert.rejects(limiter.charge([fromOne]), { code: 'too_many_requests' })
-      clock.pass(1)
+      clock.pass(100)
       await limiter.charge([fromOne])
     })
 
@@ -155,6 +156,31 @@ forEachStore((_dialect, open, database) => {
       await limiter.settled()
       const rows = await store.read((q) => q.all('SELECT key FROM rate_limit'))
       assert.equal(rows.length, 1)
+    })
+  })
+
+  describe('guesses', () => {
+    it('RATE-05 of a hundred at once as many are looked at as the limit says, the right one not among them', async () => {
+      const store = await open()
+      const rates = ratesOf({ mode: 'production', rateLimits: {} })
+      const guesses = new Guesses({ store, rates, now: store.now, log: createLog('error') })
+      let judged = 0
+      const guess = (index: number): Promise<boolean> =>
+        guesses.judge(
+          'passphrase',
+          { id: 'a', guardedUntil: 0 },
+          () => '192.0.2.66',
+          () => {
+            judged += 1
+            return index === 10
+          },
+        )
+      const outcomes = await Promise.allSettled(Array.from({ length: 100 }, (_, index) => guess(index)))
+      assert.equal(judged, 10)
+      assert.deepEqual(
+        outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : 'refused')),
+        [...Array.from({ length: 10 }, () => false), ...Array.from({ length: 90 }, () => 'refused')],
+      )
     })
   })
 
