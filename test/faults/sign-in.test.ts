@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Events } from '../../src/app/declarations.ts'
 import { randomUUID } from 'node:crypto'
+import { openid } from '../../src/index.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import {
   actorIn,
@@ -493,6 +494,26 @@ forEachService((start) => {
       )
     })
 
+    it('R-OC-16 DUR-04 is told to an application as server_error, in words that say nothing more, and nothing is made', async () => {
+      let store: FaultyStore | undefined
+      const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
+      const { sub } = await newPerson()
+      const begun = await service.request('/oauth/spa/authorize', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uri: 'https://app.example.com/' }),
+      })
+      const { authorization_url } = (await begun.json()) as { authorization_url: string }
+      const { url } = await (await provider()).signIn(authorization_url, sub)
+      store?.plan({ matching: /INSERT INTO token_chain/ })
+      const answer = await signsNobodyIn(service, () => service.request(url.href.slice(service.url.length)), [
+        'deleted_actor',
+      ])
+      store?.plan()
+      const query = new URL(answer.headers.get('location') ?? 'none:').searchParams
+      assert.deepEqual([query.get('error'), query.get('error_description')], ['server_error', 'The service failed'])
+    })
+
     it('IDP-08 DUR-04 joins an actor whole or not at all', async () => {
       let store: FaultyStore | undefined
       const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
@@ -507,6 +528,20 @@ forEachService((start) => {
         },
         async () => ({ browser: new TestBrowser(service), store: store ?? assert.fail(), service }),
       )
+    })
+  })
+
+  describe('a provider that cannot be reached', () => {
+    it('IDP-19 is 502 where a sign-in would begin, on pages and for applications; the front page stays', async () => {
+      const { clientId, clientSecret } = await provider()
+      const gone = openid({ name: 'gone', issuer: 'http://127.0.0.1:9', clientId, clientSecret })
+      const service = await startWith({ signIn: [gone] })
+      const browser = new TestBrowser(service)
+      assert.equal((await signsNobodyIn(service, () => browser.get('/oauth/login/gone'))).status, 502)
+      assert.equal((await browser.fetchJson('/oauth/spa/authorize', {})).status, 502)
+      assert.equal((await browser.get('/login')).status, 200)
+      const config = await service.request('/oauth/config')
+      assert.equal(config.status, 200)
     })
   })
 

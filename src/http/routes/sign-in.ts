@@ -108,6 +108,8 @@ async function fromQuery(exchange: Exchange): Promise<Answer> {
     handle === undefined
       ? await parts.signIn.callback.fromQuery(responseOf(query), bringer)
       : await parts.signIn.callback.fromHandle(handle, bringer)
+  // Whoever signs in on pages alone never comes to the token endpoint.
+  parts.purge.occasionally()
   return answerEnding(exchange, ending)
 }
 
