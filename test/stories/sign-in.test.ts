@@ -4,6 +4,7 @@ import type { Events } from '../../src/app/declarations.ts'
 import type { App } from '../../src/troupe.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
+import { dumpStore } from '../support/store-dump.ts'
 import {
   actorIn,
   sharedProvider,
@@ -307,6 +308,19 @@ forEachService((start) => {
       const back = await wayBack(browser, await provider(), 'ada')
       back.searchParams.set('iss', 'https://evil.example')
       assert.equal((await signsNobodyIn(service, () => browser.get(back.href))).status, 502)
+    })
+
+    it('R-OC-18 is not kept for ever where people only come and go', async () => {
+      const clock = new ManualClock(Date.now())
+      const { service, browser } = await startWith({ now: clock.now })
+      for (let count = 0; count < 5; count += 1) await new TestBrowser(service).get('/oauth/login/acme')
+      const { store, parts } = await service.app.start()
+      const states = async (): Promise<number> => (await dumpStore(store))['one_time']?.length ?? 0
+      assert.equal(await states(), 5)
+      clock.pass(600_001)
+      await signIn(browser, await provider(), 'ada')
+      await parts.purge.settled()
+      assert.equal(await states(), 1)
     })
 
     it('R-OC-18 a HEAD of the callback uses nothing up', async () => {
