@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { apple } from '../../src/index.ts'
+import { startApple } from '../support/providers/apple.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
 import { sharedProvider, signInAt, signsNobodyIn, TestBrowser, statusesOf } from '../support/sign-in.ts'
@@ -496,6 +498,68 @@ forEachService((start) => {
       const tokens = (await (await exchange(service, session)).json()) as TokenAnswer
       assert.equal(await opens(service, tokens), 200)
       assert.equal((await new TestBrowser(service).postFromElsewhere(path, form)).status, 303)
+    })
+
+    it('R-OC-02 R-OC-07 gives a mobile application its ticket', async () => {
+      const idp = await provider()
+      const service = await startWith(
+        signInAt(
+          idp,
+          { name: 'form', responseMode: 'form_post' },
+          { name: 'form-mobile', responseMode: 'form_post', deepLink: 'com.example.app:/form' },
+        ),
+      )
+      const begun = await begin(service, { provider: 'form-mobile' })
+      const { path, form } = await formBack(idp, begun.authorization_url, 'ada')
+      const location = locationOf(await new TestBrowser(service).postFromElsewhere(path, form))
+      assert.match(location.href, /^com\.example\.app:\/form\?ticket=[\w-]{43}$/)
+      const ticket = location.searchParams.get('ticket')
+      const answer = await post(service, '/oauth/spa/token', { grant_type: 'apple_mobile_ticket', ticket })
+      assert.equal(((await answer.json()) as TokenAnswer).email, 'ada@example.com')
+    })
+
+    it('R-OC-02 R-OC-14 takes the name that Apple sends the first time, and no address that comes with it', async () => {
+      const server = await startApple()
+      try {
+        const heard: unknown[] = []
+        const service = await startWith({
+          signIn: [
+            apple({
+              clientId: server.clientId,
+              teamId: server.teamId,
+              keyId: server.keyId,
+              privateKey: server.privateKey,
+              authUri: `${server.url}/auth/authorize`,
+              tokenUri: `${server.url}/auth/token`,
+              jwksUri: `${server.url}/auth/keys`,
+            }),
+          ],
+          declare: (app) =>
+            app.on('oauth_success', ({ email, user_info }) => {
+              heard.push([email, user_info['email'], user_info['display_name']])
+            }),
+        })
+        for (const time of ['first', 'second']) {
+          const browser = new TestBrowser(service)
+          const location = locationOf(await browser.get('/oauth/login/apple'))
+          assert.equal(location.searchParams.get('redirect_uri'), 'http://troupe.test/oauth/callback/apple')
+          const state = location.searchParams.get('state') ?? ''
+          const sent = server.signIn(
+            'http://troupe.test/oauth/callback/apple',
+            location.searchParams.get('nonce') ?? '',
+          )
+          const form = new URLSearchParams({ state, id_token: 'ignored', ...sent })
+          const posted = await browser.postFromElsewhere('/oauth/callback/apple', form)
+          const answer = await browser.get(posted.headers.get('location') ?? '')
+          assert.match(answer.headers.get('location') ?? '', /\/www$/, time)
+        }
+        assert.deepEqual(heard, [
+          ['ada@icloud.example', 'ada@icloud.example', 'Ada Lovelace'],
+          ['ada@icloud.example', 'ada@icloud.example', undefined],
+        ])
+      } finally {
+        await server.close()
+      }
     })
 
     it('R-OC-02 IDP-06 takes the error of a person who changed their mind', async () => {
