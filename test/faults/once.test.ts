@@ -146,8 +146,8 @@ forEachService((start) => {
 forEachPair((pair) => {
   describe('two processes that are sent one request', () => {
     it('CON-05 let it have one effect, and answer the same', async () => {
-      const { both, createActor } = pair()
-      const actor = await createActor()
+      const { both } = pair()
+      const actor = await pair().createActor()
       await actor.request(both[0], 'POST', '/properties', { log: { _type: 'list' } })
       const replies = await Promise.all(
         Array.from({ length: 30 }, (_, index) =>
