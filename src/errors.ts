@@ -21,6 +21,7 @@ export const catalogue = {
   not_connected: { status: 409, text: 'The actor is not connected with the service' },
   actor_exists: { status: 409, text: 'The address has an actor already' },
   creator_exists: { status: 403, text: 'The creator already has an actor' },
+  value_corrupted: { status: 500, text: 'The stored value is damaged' },
   list_corrupted: { status: 409, text: 'The stored list is damaged' },
   gone: { status: 410, text: 'It was there, and is not any more' },
   payload_too_large: { status: 413, text: 'The body is too large' },

@@ -2,6 +2,7 @@
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
 import { release } from '../release.ts'
+import { damagedValues } from '../property/damaged-values.ts'
 import { keyRingOf } from '../service.ts'
 import { openStore } from '../store/open.ts'
 import { NotMadeYetError, StoreStartError } from '../store/start-error.ts'
@@ -9,8 +10,13 @@ import type { Store } from '../store/store.ts'
 import { UsageError } from './usage-error.ts'
 import { where } from './welcome.ts'
 
+const mostNamed = 100
+
 export async function doctor(args: readonly string[]): Promise<number> {
-  if (args.length > 0) throw new UsageError('troupe doctor takes no arguments.')
+  const [word, ...more] = args
+  const isDeep = word === 'deep'
+  if (more.length > 0 || (word !== undefined && !isDeep))
+    throw new UsageError('troupe doctor takes the word deep, or nothing.')
   const print = (line: string): void => void process.stdout.write(`${line}\n`)
   print(
     `troupe    ${release} on Node.js ${process.versions.node}, SQLite ${process.versions['sqlite'] ?? 'of the runtime'}`,
@@ -20,13 +26,13 @@ export async function doctor(args: readonly string[]): Promise<number> {
   print(`address   ${config.baseUrl ?? `http://localhost:${config.port}`}`)
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
-  print(`database  ${await stateOf(config.database)}`)
+  print(`database  ${await stateOf(config.database, isDeep)}`)
   print('Everything that a start needs is there.')
   return 0
 }
 
 /** @throws StoreStartError also for a database that answers and is damaged. */
-async function stateOf(url: string): Promise<string> {
+async function stateOf(url: string, isDeep: boolean): Promise<string> {
   let store: Store
   try {
     store = await openStore({ url, workers: 1, mustExist: true })
@@ -37,10 +43,25 @@ async function stateOf(url: string): Promise<string> {
   try {
     await store.ping()
     if (store.dialect === 'sqlite') await requireSound(store, url)
+    if (isDeep) await requireIntactValues(store, url)
     const row = await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))
     return `${store.dialect}, ${where(url)}: answers, ${row?.actors ?? 0} actors`
   } finally {
     await store.close()
+  }
+}
+
+/** Reads every value: finds a letter that became another. */
+async function requireIntactValues(store: Store, url: string): Promise<void> {
+  let count = 0
+  for await (const { actorId, name } of damagedValues(store)) {
+    count += 1
+    if (count <= mostNamed) process.stdout.write(`damaged   ${JSON.stringify(name)} of actor ${actorId}\n`)
+  }
+  if (count > 0) {
+    throw new StoreStartError(
+      `The database ${where(url)} has ${count} damaged ${count === 1 ? 'value' : 'values'}: restore a backup, or write them anew.`,
+    )
   }
 }
 

@@ -11,7 +11,7 @@ const help = `Troupe ${release}: an actor service that speaks the ActingWeb prot
 Usage
   troupe dev <module>      runs an application for development: SQLite under ./data, test endpoints, a key made for you
   troupe serve <module>    runs an application for production: needs BASE_URL (https) and TROUPE_SECRET_KEYS
-  troupe doctor            says what this machine and these settings would lead to
+  troupe doctor [deep]     says what this machine and these settings would lead to; reads every value if asked
   troupe keys new          prints a new key for TROUPE_SECRET_KEYS
   troupe keys rotate       encrypts every stored secret again with the first key
   troupe redrive           sends again what could not be told to peers; [actor [peer [subscription]]] narrows it

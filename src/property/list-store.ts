@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
+import { checksumOf, itemName, requireIntact } from './checksum.ts'
 import { originOf } from './origin.ts'
 import type { ListAddress } from './list-address.ts'
 import type { StoredNode } from './order-tree.ts'
@@ -11,6 +12,8 @@ export interface StoredItem {
   readonly revision: number
   readonly value: JsonText
 }
+
+type ItemRow = StoredItem & { readonly checksum: number | null }
 
 export type NewItem = readonly [item: number, value: JsonText]
 
@@ -117,7 +120,7 @@ export async function deleteNodes(
   expect(nodes.length, deleted)
 }
 
-/** Those of the items that exist. */
+/** Those of the items that exist. @throws ServiceError `value_corrupted` */
 export async function findItems(
   q: Queries,
   { actorId, list }: ListAddress,
@@ -125,20 +128,23 @@ export async function findItems(
 ): Promise<StoredItem[]> {
   const [first] = items
   if (first === undefined) return []
-  if (items.length === 1)
-    return q.all(
-      'SELECT item, revision, value FROM list_item WHERE actor_id = $1 AND list = $2 AND item = $3',
-      actorId,
-      list,
-      first,
-    )
-  return q.all(
-    `SELECT item, revision, value FROM list_item
-     WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
-    actorId,
-    list,
-    column(items),
-  )
+  const rows =
+    items.length === 1
+      ? await q.all<ItemRow>(
+          'SELECT item, revision, value, checksum FROM list_item WHERE actor_id = $1 AND list = $2 AND item = $3',
+          actorId,
+          list,
+          first,
+        )
+      : await q.all<ItemRow>(
+          `SELECT item, revision, value, checksum FROM list_item
+           WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
+          actorId,
+          list,
+          column(items),
+        )
+  for (const row of rows) requireIntact(actorId, itemName(list, row.item), row)
+  return rows
 }
 
 /** The order of several lists: every node of theirs. */
@@ -158,7 +164,7 @@ export async function findAllNodes(
   )
 }
 
-/** Every item of several lists, in no order. */
+/** Every item of several lists, in no order. @throws ServiceError `value_corrupted` */
 export async function findAllItems(
   q: Queries,
   actorId: string,
@@ -166,13 +172,21 @@ export async function findAllItems(
 ): Promise<(StoredItem & { readonly list: string })[]> {
   const [only] = lists
   if (only === undefined) return []
-  if (lists.length === 1)
-    return q.all('SELECT list, item, revision, value FROM list_item WHERE actor_id = $1 AND list = $2', actorId, only)
-  return q.all(
-    'SELECT list, item, revision, value FROM list_item WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted)',
-    actorId,
-    column(lists),
-  )
+  const rows =
+    lists.length === 1
+      ? await q.all<ItemRow & { readonly list: string }>(
+          'SELECT list, item, revision, value, checksum FROM list_item WHERE actor_id = $1 AND list = $2',
+          actorId,
+          only,
+        )
+      : await q.all<ItemRow & { readonly list: string }>(
+          `SELECT list, item, revision, value, checksum FROM list_item
+           WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted)`,
+          actorId,
+          column(lists),
+        )
+  for (const row of rows) requireIntact(actorId, itemName(row.list, row.item), row)
+  return rows
 }
 
 export async function insertItems(
@@ -185,18 +199,21 @@ export async function insertItems(
   const inserted =
     items.length === 1
       ? await tx.run(
-          'INSERT INTO list_item (actor_id, list, item, revision, value, origin) VALUES ($1, $2, $3, 1, $4, $5)',
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
+           VALUES ($1, $2, $3, 1, $4, $5, $6)`,
           actorId,
           list,
           ...first,
           originOf(tx),
+          checksumOf(actorId, itemName(list, first[0]), first[1]),
         )
       : await tx.run(
-          `INSERT INTO list_item (actor_id, list, item, revision, value, origin)
-           SELECT $1, $2, added.item, 1, added.value, $4 FROM rows($3, item BIGINT, value TEXT) AS added`,
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
+           SELECT $1, $2, added.item, 1, added.value, $4, added.crc
+           FROM rows($3, item BIGINT, value TEXT, crc BIGINT) AS added`,
           actorId,
           list,
-          JSON.stringify(items),
+          withChecksums(actorId, list, items),
           originOf(tx),
         )
   expect(items.length, inserted)
@@ -212,23 +229,25 @@ export async function updateItems(
   const updated =
     items.length === 1
       ? await tx.run(
-          `UPDATE list_item SET value = $4, revision = revision + 1, origin = $5
+          `UPDATE list_item SET value = $4, revision = revision + 1, origin = $5, checksum = $6
            WHERE actor_id = $1 AND list = $2 AND item = $3`,
           actorId,
           list,
           ...first,
           originOf(tx),
+          checksumOf(actorId, itemName(list, first[0]), first[1]),
         )
       : // As an upsert, though every item exists: both databases answer UPDATE … FROM by going through the whole list.
         await tx.run(
-          `INSERT INTO list_item (actor_id, list, item, revision, value, origin)
-           SELECT $1, $2, changed.item, 1, changed.value, $4
-           FROM rows($3, item BIGINT, value TEXT) AS changed WHERE true
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
+           SELECT $1, $2, changed.item, 1, changed.value, $4, changed.crc
+           FROM rows($3, item BIGINT, value TEXT, crc BIGINT) AS changed WHERE true
            ON CONFLICT (actor_id, list, item) DO UPDATE
-             SET value = excluded.value, revision = list_item.revision + 1, origin = excluded.origin`,
+             SET value = excluded.value, revision = list_item.revision + 1, origin = excluded.origin,
+               checksum = excluded.checksum`,
           actorId,
           list,
-          JSON.stringify(items),
+          withChecksums(actorId, list, items),
           originOf(tx),
         )
   expect(items.length, updated)
@@ -262,6 +281,10 @@ export function deleteAllItems(tx: Transaction, { actorId, list }: ListAddress):
 /** The number deleted. */
 export function deleteAllNodes(tx: Transaction, { actorId, list }: ListAddress): Promise<number> {
   return tx.run('DELETE FROM list_node WHERE actor_id = $1 AND list = $2', actorId, list)
+}
+
+function withChecksums(actorId: string, list: string, items: readonly NewItem[]): string {
+  return JSON.stringify(items.map(([item, value]) => [item, value, checksumOf(actorId, itemName(list, item), value)]))
 }
 
 function column(values: readonly (string | number)[]): string {

@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
+import { checksumOf, requireIntact } from './checksum.ts'
 import { originOf } from './origin.ts'
 
 export type StoredProperty =
@@ -13,21 +14,23 @@ interface PropertyRow {
   readonly name: string
   readonly kind: string
   readonly value: string
+  readonly checksum: number | null
 }
 
-function toProperty(row: PropertyRow): StoredProperty {
-  return row.kind === 'list'
-    ? { name: row.name, kind: 'list', head: row.value }
-    : { name: row.name, kind: 'value', value: known(row.value) }
+/** @throws ServiceError `value_corrupted` */
+function toProperty(actorId: string, row: PropertyRow): StoredProperty {
+  if (row.kind === 'list') return { name: row.name, kind: 'list', head: row.value }
+  requireIntact(actorId, row.name, row)
+  return { name: row.name, kind: 'value', value: known(row.value) }
 }
 
 export async function findProperty(q: Queries, actorId: string, name: string): Promise<StoredProperty | null> {
   const row = await q.get<PropertyRow>(
-    'SELECT name, kind, value FROM property WHERE actor_id = $1 AND name = $2',
+    'SELECT name, kind, value, checksum FROM property WHERE actor_id = $1 AND name = $2',
     actorId,
     name,
   )
-  return row === undefined ? null : toProperty(row)
+  return row === undefined ? null : toProperty(actorId, row)
 }
 
 /**
@@ -38,12 +41,12 @@ export async function findProperty(q: Queries, actorId: string, name: string): P
  */
 export async function findProperties(q: Queries, actorId: string): Promise<StoredProperty[]> {
   const rows = await q.all<PropertyRow | { readonly name: null }>(
-    `SELECT property.name, property.kind, property.value FROM actor
+    `SELECT property.name, property.kind, property.value, property.checksum FROM actor
      LEFT JOIN property ON property.actor_id = actor.id WHERE actor.id = $1 ORDER BY property.name`,
     actorId,
   )
   if (rows.length === 0) throw new ServiceError('actor_not_found')
-  return rows.flatMap((row) => (row.name === null ? [] : [toProperty(row)]))
+  return rows.flatMap((row) => (row.name === null ? [] : [toProperty(actorId, row)]))
 }
 
 /** Those of `names` that exist. */
@@ -63,13 +66,15 @@ export async function findKinds(
 /** False when the name is a list's: the row is left as it is. */
 export async function putValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
   const changed = await tx.run(
-    `INSERT INTO property (actor_id, name, kind, value, origin) VALUES ($1, $2, 'value', $3, $4)
-     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value, origin = excluded.origin
+    `INSERT INTO property (actor_id, name, kind, value, origin, checksum) VALUES ($1, $2, 'value', $3, $4, $5)
+     ON CONFLICT (actor_id, name) DO UPDATE
+       SET value = excluded.value, origin = excluded.origin, checksum = excluded.checksum
        WHERE property.kind = 'value'`,
     actorId,
     name,
     value,
     originOf(tx),
+    checksumOf(actorId, name, value),
   )
   return changed === 1
 }
@@ -81,12 +86,14 @@ export async function putValues(
   values: ReadonlyMap<string, JsonText>,
 ): Promise<void> {
   await tx.run(
-    `INSERT INTO property (actor_id, name, kind, value, origin)
-     SELECT $1, entry.name, 'value', entry.value, $3 FROM rows($2, name TEXT, value TEXT) AS entry WHERE true
-     ON CONFLICT (actor_id, name) DO UPDATE SET value = excluded.value, origin = excluded.origin
+    `INSERT INTO property (actor_id, name, kind, value, origin, checksum)
+     SELECT $1, entry.name, 'value', entry.value, $3, entry.crc
+     FROM rows($2, name TEXT, value TEXT, crc BIGINT) AS entry WHERE true
+     ON CONFLICT (actor_id, name) DO UPDATE
+       SET value = excluded.value, origin = excluded.origin, checksum = excluded.checksum
        WHERE property.kind = 'value'`,
     actorId,
-    JSON.stringify([...values]),
+    JSON.stringify([...values].map(([name, value]) => [name, value, checksumOf(actorId, name, value)])),
     originOf(tx),
   )
 }

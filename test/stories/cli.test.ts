@@ -103,7 +103,7 @@ describe('troupe', () => {
       [['dev'], 'troupe dev needs one module: troupe dev app.ts'],
       [['serve', 'app.ts', 'b.ts'], 'troupe serve needs one module: troupe serve app.ts'],
       [['dev', '--watch', 'app.ts'], 'troupe dev takes no option --watch; settings come from the environment.'],
-      [['doctor', 'now'], 'troupe doctor takes no arguments.'],
+      [['doctor', 'now'], 'troupe doctor takes the word deep, or nothing.'],
       [['keys'], 'troupe keys takes one word: new or rotate.'],
       [['keys', 'old'], 'troupe keys takes one word: new or rotate.'],
     ]

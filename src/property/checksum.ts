@@ -1,0 +1,28 @@
+/**
+ * What tells that a stored value is the one that was written. A disk, or the memory on the way to it, may flip a bit;
+ * inside a text that leaves a text, which no database notices. The key is part of it, so that a value is not served under
+ * another name, or as another actor's.
+ */
+import { crc32 } from 'node:zlib'
+import { ServiceError } from '../errors.ts'
+
+export function checksumOf(actorId: string, name: string, value: string): number {
+  return crc32(`${actorId}\n${name}\n${value}`)
+}
+
+/** @throws ServiceError `value_corrupted` */
+export function requireIntact(
+  actorId: string,
+  name: string,
+  { value, checksum }: { readonly value: string; readonly checksum: number | null },
+): void {
+  if (checksum === null || checksum === checksumOf(actorId, name, value)) return
+  throw new ServiceError('value_corrupted', `The stored value of ${JSON.stringify(name)} is damaged`, {
+    reason: `The checksum of ${JSON.stringify(name)} of actor ${actorId} is not that of its value: restore it from a backup, or write it anew`,
+  })
+}
+
+/** Of an item, which has no name of its own. */
+export function itemName(list: string, item: number): string {
+  return `${list}#${item}`
+}

@@ -1,0 +1,55 @@
+/** Reads every stored value and tells of those that are not what was written. */
+import type { Queries, Store } from '../store/store.ts'
+import { checksumOf, itemName } from './checksum.ts'
+
+export interface DamagedValue {
+  readonly actorId: string
+  /** Of a property, or of an item: its list, `#` and its number. */
+  readonly name: string
+}
+
+interface Row {
+  readonly actor_id: string
+  readonly name: string
+  /** Of an item, from 1. */
+  readonly item?: number
+  readonly value: string
+  readonly checksum: number | null
+}
+
+type Page = (q: Queries, after: Row | undefined) => Promise<Row[]>
+
+const pageRows = 500
+
+const properties: Page = (q, after) =>
+  q.all<Row>(
+    `SELECT actor_id, name, value, checksum FROM property WHERE kind = 'value' AND (actor_id, name) > ($1, $2)
+     ORDER BY actor_id, name LIMIT ${pageRows}`,
+    after?.actor_id ?? '',
+    after?.name ?? '',
+  )
+
+const items: Page = (q, after) =>
+  q.all<Row>(
+    `SELECT actor_id, list AS name, item, value, checksum FROM list_item WHERE (actor_id, list, item) > ($1, $2, $3)
+     ORDER BY actor_id, list, item LIMIT ${pageRows}`,
+    after?.actor_id ?? '',
+    after?.name ?? '',
+    after?.item ?? 0,
+  )
+
+/** In pages, so that it may run beside a service however much there is. */
+export async function* damagedValues(store: Store): AsyncGenerator<DamagedValue> {
+  for (const page of [properties, items]) {
+    let rows: Row[] = []
+    do {
+      const last = rows.at(-1)
+      rows = await store.read((q) => page(q, last))
+      for (const row of rows) {
+        const name = row.item === undefined ? row.name : itemName(row.name, row.item)
+        const isIntact = row.checksum === null || row.checksum === checksumOf(row.actor_id, name, row.value)
+        if (!isIntact) yield { actorId: row.actor_id, name }
+      }
+    } while (rows.length === pageRows)
+  }
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { after, describe, it } from 'node:test'
+import { DatabaseSync } from 'node:sqlite'
+import { Workplace } from '../support/program.ts'
+import { seeded } from '../support/random.ts'
+import { forEachService, startService, type TestActor, type TestService } from '../support/service.ts'
+import { createTestDatabase } from '../support/stores.ts'
+
+const damaged = async (answer: Response, name: string): Promise<void> => {
+  assert.equal(answer.status, 500)
+  assert.deepEqual(await answer.json(), {
+    error: 'value_corrupted',
+    message: `The stored value of "${name}" is damaged`,
+  })
+}
+
+forEachService((start) => {
+  describe('a stored value that is not what was written', () => {
+    async function world(): Promise<{ service: TestService; actor: TestActor }> {
+      const service = await start()
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties', { mood: 'sunny', deep: { a: { b: 1 } }, safe: 'x' })
+      await actor.request('POST', '/properties', { notes: { _type: 'list' } })
+      for (const text of ['one', 'two', 'three']) await actor.request('POST', '/properties/notes', { text })
+      return { service, actor }
+    }
+
+    const change = async ({ app }: TestService, sql: string, actorId: string): Promise<void> => {
+      const { store } = await app.start()
+      assert.equal(await store.write((tx) => tx.run(sql, actorId)), 1)
+    }
+
+    it('DUR-12 is refused by every way to it, told in the log, and nothing else is', async () => {
+      const { service, actor } = await world()
+      await change(service, `UPDATE property SET value = '"funny"' WHERE actor_id = $1 AND name = 'mood'`, actor.id)
+      await change(
+        service,
+        `UPDATE property SET value = '{"a":{"b":3}}' WHERE actor_id = $1 AND name = 'deep'`,
+        actor.id,
+      )
+      service.reset()
+      await damaged(await actor.request('GET', '/properties/mood'), 'mood')
+      await damaged(await actor.request('GET', '/properties/deep/a/b'), 'deep')
+      await damaged(await actor.request('PUT', '/properties/deep/a/c', 1), 'deep')
+      assert.equal((await actor.request('GET', '/properties')).status, 500)
+      assert.equal(service.log.filter((line) => line.includes('The checksum of')).length, 4)
+      assert.equal(await (await actor.request('GET', '/properties/safe')).text(), 'x')
+      assert.equal((await actor.request('PUT', '/properties/safe', 'y')).status, 204)
+    })
+
+    it('DUR-12 is right again when it is written anew, and goes when it is deleted', async () => {
+      const { service, actor } = await world()
+      await change(service, `UPDATE property SET value = '"funny"' WHERE actor_id = $1 AND name = 'mood'`, actor.id)
+      assert.equal((await actor.request('PUT', '/properties/mood', 'rainy')).status, 204)
+      assert.equal(await (await actor.request('GET', '/properties/mood')).text(), 'rainy')
+      assert.equal((await actor.request('GET', '/properties')).status, 200)
+    })
+
+    it('DUR-12 is not served as an item of a list, nor under another name or another item', async () => {
+      const { service, actor } = await world()
+      await change(service, `UPDATE list_item SET value = '{"text":"twq"}' WHERE actor_id = $1 AND item = 2`, actor.id)
+      await damaged(await actor.request('GET', '/properties/notes/1'), 'notes#2')
+      assert.equal((await actor.request('GET', '/properties/notes')).status, 500)
+      assert.deepEqual(await (await actor.request('GET', '/properties/notes/0')).json(), { text: 'one' })
+      await change(service, `UPDATE property SET name = 'moot' WHERE actor_id = $1 AND name = 'mood'`, actor.id)
+      await damaged(await actor.request('GET', '/properties/moot'), 'moot')
+    })
+
+    it('DUR-12 was written before there were checksums: it is served', async () => {
+      const { service, actor } = await world()
+      await change(service, `UPDATE property SET checksum = NULL WHERE actor_id = $1 AND name = 'mood'`, actor.id)
+      assert.equal(await (await actor.request('GET', '/properties/mood')).text(), 'sunny')
+    })
+  })
+})
+
+describe('an SQLite file in which bits flipped', () => {
+  const places: Workplace[] = []
+  after(async () => {
+    for (const place of places) await place.remove()
+  })
+
+  it('DUR-12 serves no value that was not written, whichever bit of it flipped; the doctor names it', async (t) => {
+    const database = await createTestDatabase('sqlite')
+    t.after(() => database.remove())
+    const file = database.url.slice('sqlite:'.length)
+    const first = await startService(database.url)
+    const actor = await first.createActor()
+    const text = 'a value that is written once and found in the file again'
+    await actor.request('PUT', '/properties/mood', text)
+    await first.close()
+    const settled = new DatabaseSync(file)
+    settled.exec('PRAGMA wal_checkpoint(TRUNCATE); VACUUM')
+    settled.close()
+    const right = readFileSync(file)
+    const at = right.indexOf(text)
+    assert.ok(at > 0 && right.indexOf(text, at + 1) < 0)
+    const random = seeded(12)
+    for (let round = 0; round < 12; round++) {
+      const wrong = Buffer.from(right)
+      const byte = at + random.below(text.length)
+      // Bits that leave a letter a letter: nothing but the checksum can tell.
+      wrong[byte] = (wrong[byte] ?? 0) ^ (1 << random.below(5))
+      writeFileSync(file, wrong)
+      const service = await startService(database.url)
+      const answer = await service.request(`/${actor.id}/properties/mood`, {
+        headers: { authorization: actor.authorization },
+      })
+      assert.equal(answer.status, 500, String(wrong.subarray(at, at + text.length)))
+      await service.close()
+    }
+
+    const place = new Workplace()
+    places.push(place)
+    const env = { DATABASE_URL: database.url, TROUPE_MODE: 'development' }
+    const deep = await place.run(['doctor', 'deep'], { env })
+    assert.equal(deep.code, 1)
+    assert.match(deep.stdout, new RegExp(`damaged {3}"mood" of actor ${actor.id}\n`))
+    assert.match(deep.stderr, /has 1 damaged value: restore a backup, or write them anew/)
+    assert.equal((await place.run(['doctor'], { env })).code, 0)
+    writeFileSync(file, right)
+    assert.equal((await place.run(['doctor', 'deep'], { env })).code, 0)
+  })
+})
