@@ -4,6 +4,7 @@
  */
 import { handlerResult } from '../app/handler-result.ts'
 import { array, type JsonText, object, toPlain } from '../json/json.ts'
+import type { Access } from '../property/access.ts'
 import type { StoredProperty } from '../property/property-store.ts'
 import type { McpCallIn } from './call.ts'
 import { dressed, type Resource } from './catalogue.ts'
@@ -18,6 +19,9 @@ import { handsOf } from './hands.ts'
 const listTtlMs = 5_000
 const propertiesUri = 'actingweb://properties/'
 const everything = `${propertiesUri}all`
+/** The way to the rest of a long list. */
+const itemsTemplate = `${propertiesUri}{list}/items/{from}`
+const itemsAtOnce = 100
 const longestUri = 2048
 
 interface Listed {
@@ -64,13 +68,11 @@ function visibleProperties(parts: McpParts, { access }: McpCallIn): Promise<read
 export async function listTemplates(parts: McpParts, call: McpCallIn): Promise<Result> {
   const { actor, caller } = call.access
   const templates = parts.catalogue.resources.filter(({ template }) => template.isTemplate)
-  const readable = await parts.permission.filter(
-    actor.id,
-    caller,
-    { category: 'resources', right: 'read' },
-    templates.map(({ template }) => template.text),
-  )
-  const all = templates
+  const readable = await parts.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, [
+    ...templates.map(({ template }) => template.text),
+    itemsTemplate,
+  ])
+  const declared = templates
     .filter(({ template }) => readable.has(template.text))
     .map(({ template, name, declaration, description, mimeType }) => ({
       uriTemplate: template.text,
@@ -79,6 +81,13 @@ export async function listTemplates(parts: McpParts, call: McpCallIn): Promise<R
       description,
       mimeType,
     }))
+  const own = {
+    uriTemplate: itemsTemplate,
+    name: 'items of a list',
+    description: `${itemsAtOnce} items of a list of the actor, from an index on`,
+    mimeType: 'application/json',
+  }
+  const all = readable.has(itemsTemplate) ? [...declared, own] : declared
   const { items, ...page } = pageOf(parts.keyRing, call, all, ({ uriTemplate }) => uriTemplate)
   return complete({ resourceTemplates: items, ...page }, listTtlMs)
 }
@@ -149,33 +158,55 @@ async function readProperties(parts: McpParts, call: McpCallIn, uri: string): Pr
     )
     return complete({ contents: [{ uri, mimeType: 'application/json', text: object(values) }] }, 0)
   }
-  const name = nameIn(uri)
-  const value = name === null ? null : await valueOf(parts, access, name)
-  if (value === null) throw unknownResource(uri)
-  return complete({ contents: [{ uri, mimeType: 'application/json', text: value }] }, 0)
+  const place = placeIn(uri)
+  const contents = place === null ? null : await contentsAt(parts, access, uri, place)
+  if (contents === null) throw unknownResource(uri)
+  return complete({ contents }, 0)
 }
 
-async function valueOf(
+/** A value as it is; of a list as many items as are given at once, and where there are more, their address. */
+async function contentsAt(
   parts: McpParts,
-  access: { readonly actor: McpCallIn['access']['actor']; readonly caller: McpCallIn['access']['caller'] },
-  name: string,
-): Promise<JsonText | null> {
+  access: Access,
+  uri: string,
+  { name, from }: Place,
+): Promise<readonly object[] | null> {
   const found = await parts.properties.get(access, [name])
   if (found === null) return null
-  if (found.kind === 'value') return found.value
-  const page = await parts.lists.items(access, name)
-  return page === null ? null : array(page.items.map(({ item }) => item))
+  const content = (text: JsonText): object => ({ uri, mimeType: 'application/json', text })
+  if (found.kind === 'value') return from === null ? [content(found.value)] : null
+  const start = from ?? 0
+  const end = start + itemsAtOnce
+  const page = await parts.lists.items(access, name, { from: start, to: end })
+  if (page === null) return null
+  const items = content(array(page.items.map(({ item }) => item)))
+  if (page.length <= end) return [items]
+  const next = `${uriOf(name)}/items/${end}`
+  const note = `These are the items from ${start} on, of ${page.length}. The next ones are at ${next}`
+  return [items, { uri: next, mimeType: 'text/plain', text: note }]
 }
 
 export function uriOf(name: string): string {
-  return `${propertiesUri}${encodeURIComponent(name)}`
+  // Encoded, the property of that name is another resource than all of them.
+  return name === 'all' ? `${propertiesUri}%61ll` : `${propertiesUri}${encodeURIComponent(name)}`
 }
 
-/** The property that a resource is; null for an address of another kind. */
+/** The property that a resource is, or is a part of; null for an address of another kind. */
 export function nameIn(uri: string): string | null {
-  if (!uri.startsWith(propertiesUri)) return null
+  return placeIn(uri)?.name ?? null
+}
+
+interface Place {
+  readonly name: string
+  /** The first item of a part of a list; null for the property itself. */
+  readonly from: number | null
+}
+
+function placeIn(uri: string): Place | null {
+  const [, name = '', from] = /^([^/]+)(?:\/items\/(\d{1,15}))?$/.exec(uri.slice(propertiesUri.length)) ?? []
+  if (!uri.startsWith(propertiesUri) || name === '') return null
   try {
-    return decodeURIComponent(uri.slice(propertiesUri.length))
+    return { name: decodeURIComponent(name), from: from === undefined ? null : Number(from) }
   } catch {
     return null
   }

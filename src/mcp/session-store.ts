@@ -66,23 +66,54 @@ export async function deleteSession(tx: Transaction, hash: SecretHash): Promise<
   await tx.run('DELETE FROM mcp_session WHERE hash = $1', hash)
 }
 
+/** Of one client all but the newest, those that were used longest ago first. */
+export async function deleteOldSessions(
+  tx: Transaction,
+  { actorId, peerId }: { readonly actorId: string; readonly peerId: string },
+  keep: number,
+): Promise<void> {
+  await tx.run(
+    `DELETE FROM mcp_session WHERE hash IN (
+       SELECT hash FROM mcp_session WHERE actor_id = $1 AND peer_id = $2
+       ORDER BY expires_at DESC, hash LIMIT 1000 OFFSET $3)`,
+    actorId,
+    peerId,
+    keep,
+  )
+}
+
 export async function deleteExpiredSessions(tx: Transaction, now: number): Promise<void> {
   await tx.run('DELETE FROM mcp_session WHERE expires_at < $1', now)
 }
 
-/** Another answer under the same id changes nothing. */
+/** Another answer under the same id changes nothing, and neither does one beyond `most` of a session. */
 export async function insertAnswer(
   tx: Transaction,
   session: SecretHash,
   requestId: string,
   body: string,
+  most: number,
 ): Promise<void> {
   await tx.run(
-    'INSERT INTO mcp_answer (session, request_id, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+    `INSERT INTO mcp_answer (session, request_id, body)
+     SELECT hash, CAST($2 AS TEXT), CAST($3 AS TEXT) FROM mcp_session
+     WHERE hash = $1 AND (SELECT COUNT(*) FROM mcp_answer WHERE session = $1) < $4
+     ON CONFLICT DO NOTHING`,
     session,
     requestId,
     body,
+    most,
   )
+}
+
+/** Whether there is something to take; asking is cheaper than taking. */
+export async function hasAnswer(q: Queries, session: SecretHash, requestId: string): Promise<boolean> {
+  const row = await q.get(
+    'SELECT 1 AS found FROM mcp_answer WHERE session = $1 AND request_id = $2',
+    session,
+    requestId,
+  )
+  return row !== undefined
 }
 
 /** Taken once. */

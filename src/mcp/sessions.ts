@@ -5,6 +5,7 @@
  */
 import type { ClientInfo, LogLevel } from '../app/mcp-declarations.ts'
 import type { Cancel, Timers } from '../delivery/timers.ts'
+import { ServiceError } from '../errors.ts'
 import { hashSecret, type SecretHash } from '../secret/hash.ts'
 import { randomToken } from '../secret/random.ts'
 import type { Store } from '../store/store.ts'
@@ -14,8 +15,10 @@ import { type Id, isRecord, type Params } from './message.ts'
 import { asLegacy, latestLegacy, type LegacyRevision } from './revisions.ts'
 import {
   deleteExpiredSessions,
+  deleteOldSessions,
   deleteSession,
   findSession,
+  hasAnswer,
   insertAnswer,
   insertSession,
   prolongSession,
@@ -53,11 +56,17 @@ const patienceMs = 15 * 60_000
 /** How long an answer that came to another process may lie. */
 const pollMs = 500
 const mostSubscriptions = 500
-const prefix = 'ms_'
+/** Of one client; beyond them the one that was used longest ago ends. */
+const mostSessions = 20
+/** Of one session, at once; and so many answers may lie. */
+const mostQuestions = 20
+const longestClient = 16_384
+const idForm = /^ms_[\w-]{43}$/
 
 export class McpSessions {
   readonly #parts: SessionsParts
-  readonly #waiting = new Map<string, (body: Params) => void>()
+  /** Of each session, by the id of the request. */
+  readonly #waiting = new Map<SecretHash, Map<string, (body: Params) => void>>()
 
   constructor(parts: SessionsParts) {
     this.#parts = parts
@@ -65,10 +74,13 @@ export class McpSessions {
 
   /** What a header names is a session of ours, or a name that the client made up, which means nothing here. */
   static isOurs(id: string | undefined): id is string {
-    return id !== undefined && new RegExp(`^${prefix}[\\w-]{43}$`).test(id)
+    return id !== undefined && idForm.test(id)
   }
 
-  /** @returns the id, which is never shown again. */
+  /**
+   * @returns the id, which is never shown again.
+   * @throws McpFailure `invalid_params` for a client that tells more of itself than is kept.
+   */
   async begin(
     access: McpAccess,
     revision: LegacyRevision,
@@ -76,14 +88,18 @@ export class McpSessions {
     capabilities: Params,
   ): Promise<string> {
     const { store, now } = this.#parts
-    const id = `${prefix}${randomToken()}`
+    const id = `ms_${randomToken()}`
+    const owner = ownerOf(access)
+    const client = JSON.stringify({ info, capabilities })
+    if (client.length > longestClient) throw new McpFailure('invalid_params', 'The capabilities are too long')
     await store.write(async (tx) => {
       await deleteExpiredSessions(tx, now())
+      await deleteOldSessions(tx, owner, mostSessions - 1)
       await insertSession(tx, {
         hash: hashSecret(id),
-        ...ownerOf(access),
+        ...owner,
         revision,
-        client: JSON.stringify({ info, capabilities }),
+        client,
         logLevel: '',
         subscriptions: '[]',
         expiresAt: now() + lifetimeMs,
@@ -133,66 +149,93 @@ export class McpSessions {
   }
 
   /** @throws McpFailure `invalid_params` beyond what one session may watch. */
-  async subscribe(session: Session, uri: string): Promise<void> {
-    if (session.subscriptions.includes(uri)) return
-    if (session.subscriptions.length >= mostSubscriptions) {
-      throw new McpFailure('invalid_params', `A session watches at most ${mostSubscriptions} resources`)
-    }
-    await this.#parts.store.write((tx) =>
-      setSubscriptions(tx, session.hash, JSON.stringify([...session.subscriptions, uri])),
-    )
+  subscribe(session: Session, uri: string): Promise<void> {
+    return this.#changeSubscriptions(session, (uris) => {
+      if (uris.includes(uri)) return uris
+      if (uris.length >= mostSubscriptions) {
+        throw new McpFailure('invalid_params', `A session watches at most ${mostSubscriptions} resources`)
+      }
+      return [...uris, uri]
+    })
   }
 
-  async unsubscribe(session: Session, uri: string): Promise<void> {
-    const rest = session.subscriptions.filter((each) => each !== uri)
-    await this.#parts.store.write((tx) => setSubscriptions(tx, session.hash, JSON.stringify(rest)))
+  unsubscribe(session: Session, uri: string): Promise<void> {
+    return this.#changeSubscriptions(session, (uris) => uris.filter((each) => each !== uri))
   }
 
-  /** The answer of the client to the request of this id, through whichever process it comes; null when none came in time. */
+  /** In the actor's turn, so that two at once are both kept. */
+  #changeSubscriptions(session: Session, change: (uris: readonly string[]) => readonly string[]): Promise<void> {
+    return this.#parts.store.writeActor(session.actorId, async (tx) => {
+      const row = await findSession(tx, session.hash, session)
+      if (row === null) return
+      const uris = JSON.parse(row.subscriptions) as string[]
+      await setSubscriptions(tx, session.hash, JSON.stringify(change(uris)))
+    })
+  }
+
+  /**
+   * The answer of the client to the request of this id, through whichever process it comes; null when none came in time.
+   *
+   * @throws ServiceError `too_many_requests` for a session in which too many questions wait.
+   */
   answerTo(session: Session, requestId: string, signal: AbortSignal): Promise<Params | null> {
-    const { store, timers, now } = this.#parts
-    const key = `${session.hash} ${requestId}`
+    const { timers, now } = this.#parts
+    const questions = this.#waiting.get(session.hash) ?? new Map<string, (body: Params) => void>()
+    if (questions.size >= mostQuestions) {
+      throw new ServiceError('too_many_requests', 'Cannot ask the client: too many questions wait for an answer', {
+        retryAfterSeconds: 60,
+      })
+    }
     const until = now() + patienceMs
     return new Promise((resolve) => {
       let cancel: Cancel = () => {}
       const finish = (body: Params | null): void => {
         cancel()
-        this.#waiting.delete(key)
+        questions.delete(requestId)
+        if (questions.size === 0) this.#waiting.delete(session.hash)
         signal.removeEventListener('abort', abort)
         resolve(body)
       }
       const abort = (): void => finish(null)
       const look = async (): Promise<void> => {
-        const body = await store.write((tx) => takeAnswer(tx, session.hash, requestId)).catch(() => null)
-        if (!this.#waiting.has(key)) return
+        const body = await this.#taken(session.hash, requestId).catch(() => null)
+        if (!questions.has(requestId)) return
         if (body !== null) finish(JSON.parse(body) as Params)
         else if (now() >= until) finish(null)
         else cancel = timers.setTimer(pollMs, () => void look())
       }
-      this.#waiting.set(key, finish)
+      questions.set(requestId, finish)
+      this.#waiting.set(session.hash, questions)
       signal.addEventListener('abort', abort)
       if (signal.aborted) abort()
       else cancel = timers.setTimer(pollMs, () => void look())
     })
   }
 
+  async #taken(session: SecretHash, requestId: string): Promise<string | null> {
+    const { store } = this.#parts
+    const isThere = await store.read((q) => hasAnswer(q, session, requestId))
+    return isThere ? store.write((tx) => takeAnswer(tx, session, requestId)) : null
+  }
+
   /** The client answered; whoever waits for it may be elsewhere. */
   async answered(session: Session, requestId: Id, body: Params): Promise<void> {
-    const waiting = this.#waiting.get(`${session.hash} ${requestId}`)
+    // What nobody here asked is not kept.
+    if (typeof requestId !== 'string' || !requestForm.test(requestId)) return
+    const waiting = this.#waiting.get(session.hash)?.get(requestId)
     if (waiting !== undefined) waiting(body)
-    else if (isOurRequest(requestId)) {
-      await this.#parts.store.write((tx) => insertAnswer(tx, session.hash, requestId, JSON.stringify(body)))
+    else {
+      await this.#parts.store.write((tx) =>
+        insertAnswer(tx, session.hash, requestId, JSON.stringify(body), mostQuestions),
+      )
     }
   }
 }
 
+const requestForm = /^rq_[\w-]{22}$/
+
 export function newRequestId(): string {
   return `rq_${randomToken(16)}`
-}
-
-/** What nobody here asked is not kept. */
-function isOurRequest(id: Id): id is string {
-  return typeof id === 'string' && /^rq_[\w-]{22}$/.test(id)
 }
 
 function ownerOf({ actor, caller }: McpAccess): SessionOwner {

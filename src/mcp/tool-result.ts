@@ -13,13 +13,17 @@ export interface CallResult {
 /** Members of a result that belong to the protocol; everything else beside `content` is the application's. */
 const own: ReadonlySet<string> = new Set(['content', 'structuredContent', 'isError', '_meta'])
 
-/** Names of secrets: a handler that returns a whole record must not hand them to a model. */
+/** Names of secrets, on the wire and in handles: a handler that returns a whole record must not hand them to a model. */
 const secretName = /^(?:secret|passphrase|token|password)$|_(?:token|secret)$/i
+const secretHandleName = /[a-z](?:Token|Secret)$/
 
 export function toolResult(answer: JsonText): CallResult {
   const value: unknown = toPlain(answer)
   if (isRecord(value) && Array.isArray(value['content'])) return fromContent(value, value['content'])
-  if (!isRecord(value)) return { content: [textBlock(value)], structuredContent: value, isError: false }
+  if (!isRecord(value)) {
+    const shown = withoutSecrets(value)
+    return { content: [textBlock(shown)], structuredContent: shown, isError: false }
+  }
   const isError = value['isError'] === true
   const shown = withoutSecrets(omit(value, new Set(['isError', '_meta', 'structuredContent'])))
   const explicit = value['structuredContent']
@@ -69,9 +73,13 @@ export function withoutSecrets(value: unknown): unknown {
   if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) =>
-      secretName.test(name) ? [] : [[name, withoutSecrets(member)] as const],
+      isSecret(name) ? [] : [[name, withoutSecrets(member)] as const],
     ),
   )
+}
+
+function isSecret(name: string): boolean {
+  return secretName.test(name) || secretHandleName.test(name)
 }
 
 export function errorResult(text: string): CallResult {

@@ -48,12 +48,17 @@ export class UriTemplate {
       const end = isLast ? uri.length - after.length : uri.indexOf(after, at + 1)
       if (end <= at || !uri.startsWith(after, end)) return null
       const value = decoded(uri.slice(at, end))
-      if (value === null || (!takesSlashes && uri.slice(at, end).includes('/'))) return null
+      if (value === null || (!takesSlashes && value.includes('/')) || leadsUp(value)) return null
       values[name] = value
       at = end + after.length
     }
     return values
   }
+}
+
+/** A handler may take a value for a path: nothing that leads out of it is one. */
+function leadsUp(value: string): boolean {
+  return value.split(/[/\\]/).some((segment) => segment === '.' || segment === '..')
 }
 
 function decoded(text: string): string | null {

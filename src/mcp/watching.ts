@@ -6,7 +6,7 @@ import type { Live, LiveChange } from '../live/live.ts'
 import type { McpAccess, McpCallIn } from './call.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { listPrompts } from './prompts.ts'
-import { listResources, listTemplates, uriOf } from './resources.ts'
+import { listResources, listTemplates, nameIn, uriOf } from './resources.ts'
 import type { Result } from './result.ts'
 import { listTools } from './tools.ts'
 
@@ -76,11 +76,11 @@ function covers(uris: readonly string[], changed: string): boolean {
 
 /** As reading it would: properties by the rights on properties, everything else by those on resources. */
 async function mayRead(parts: McpParts, { actor, caller }: McpAccess, uri: string): Promise<boolean> {
-  const name = /^actingweb:\/\/properties\/(.+)$/.exec(uri)?.[1]
+  const name = nameIn(uri)
   const wanted =
-    name === undefined
+    name === null
       ? ({ category: 'resources', right: 'read', target: uri } as const)
-      : ({ category: 'properties', right: 'read', target: decodeURIComponent(name) } as const)
+      : ({ category: 'properties', right: 'read', target: name } as const)
   return (await parts.permission.may(actor.id, caller, wanted)).allowed
 }
 

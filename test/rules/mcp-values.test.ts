@@ -60,6 +60,22 @@ describe('the result of a tool', () => {
     })
   })
 
+  it('MCP-16 hands out no secret of a list of records, nor of a record with the names that handles have', () => {
+    assert.deepEqual(result([{ peerid: 'p1', secret: 's1', verification_token: 'v1' }]), {
+      content: [{ type: 'text', text: '[{"peerid":"p1"}]' }],
+      structuredContent: [{ peerid: 'p1' }],
+      isError: false,
+    })
+    assert.deepEqual(
+      result({ provider: 'google', accessToken: 'a', refreshToken: 'r', clientSecret: 'c', tokens: 2 }),
+      {
+        content: [{ type: 'text', text: '{"provider":"google","tokens":2}' }],
+        structuredContent: { provider: 'google', tokens: 2 },
+        isError: false,
+      },
+    )
+  })
+
   it('leaves out what is no content block', () => {
     assert.deepEqual(result({ content: ['x', null, { type: 'text', text: 'y' }] }), {
       content: [{ type: 'text', text: 'y' }],
@@ -81,6 +97,13 @@ describe('a URI template', () => {
     ['notes://{list}/{id}', 'notes://home/7', { list: 'home', id: '7' }],
     ['notes://{id}', 'notes://caf%C3%A9', { id: 'café' }],
     ['notes://{id}', 'notes://%zz', null],
+    ['notes://{id}', 'notes://a%2Fb', null],
+    ['notes://{id}', 'notes://..', null],
+    ['notes://{id}', 'notes://%2e%2E', null],
+    ['notes://{id}', 'notes://..%5Cb', null],
+    ['notes://{+path}', 'notes://a/../../etc/passwd', null],
+    ['notes://{+path}', 'notes://a/%2e%2e%2fb', null],
+    ['notes://{+path}', 'notes://a/b..c', { path: 'a/b..c' }],
   ]
   for (const [template, uri, values] of matches) {
     it(`${template} reads ${uri} as ${JSON.stringify(values)}`, () =>

@@ -544,7 +544,55 @@ describe('prompts and resources', () => {
           description: 'Access note resource',
           mimeType: 'application/json',
         },
+        {
+          uriTemplate: 'actingweb://properties/{list}/items/{from}',
+          name: 'items of a list',
+          description: '100 items of a list of the actor, from an index on',
+          mimeType: 'application/json',
+        },
       ])
+    })
+
+    it('a long list is read in parts, each with the way to the next one', async () => {
+      const service = await start({ declare: notes })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/all', 'mine')
+      await service.app.actors
+        .get(actor.id)
+        .then((handle) => handle?.list('log').extend(Array.from({ length: 250 }, (_, n) => n)))
+      const client = await letIn(service, actor, { relationship: 'admin' })
+      const read = async (uri: string): Promise<{ uri: string; mimeType: string; text: string }[] | number> => {
+        const { body } = await client.modern('resources/read', { uri })
+        return body.result?.contents ?? body.error.code
+      }
+      const log = 'actingweb://properties/log'
+      const sizes: unknown[] = []
+      for (let next: string | undefined = log; next !== undefined; ) {
+        const contents = await read(next)
+        assert.ok(typeof contents !== 'number')
+        const items = JSON.parse(contents[0]?.text ?? '') as number[]
+        sizes.push([next, items.length, items[0], contents[1]?.text])
+        next = contents[1]?.uri
+      }
+      assert.deepEqual(sizes, [
+        [log, 100, 0, `These are the items from 0 on, of 250. The next ones are at ${log}/items/100`],
+        [
+          `${log}/items/100`,
+          100,
+          100,
+          `These are the items from 100 on, of 250. The next ones are at ${log}/items/200`,
+        ],
+        [`${log}/items/200`, 50, 200, undefined],
+      ])
+      assert.equal(JSON.stringify(await read(`${log}/items/7000`)).includes('"text":"[]"'), true)
+      for (const uri of [`${log}/items/-1`, `${log}/items/x`, `${log}/items/`, `${log}/items`, `${log}/other/1`]) {
+        assert.equal(await read(uri), -32602, uri)
+      }
+      // A property may have the name that stands for all of them.
+      assert.deepEqual(await read('actingweb://properties/%61ll'), [
+        { uri: 'actingweb://properties/%61ll', mimeType: 'application/json', text: '"mine"' },
+      ])
+      assert.equal(await read('actingweb://properties/%61ll/items/0'), -32602)
     })
 
     it('ACL-11 reading a property as a resource asks for the same rights as reading it', async () => {
