@@ -3,7 +3,7 @@
  * not compare; the ratios do.
  *
  *   --quick   shorter slices and 100,000 actors instead of a million
- *   --only    one part: start, requests, pages, lists, scale, delivery
+ *   --only    one part: start, requests, clients, pages, lists, scale, delivery
  *   --write   also writes docs/benchmarks.md
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { generateKey } from '../src/secret/key-ring.ts'
 import { createPostgresDatabase } from '../test/support/stores.ts'
 import { startPostgres } from '../test/support/postgres.ts'
+import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureDelivery } from './delivery.ts'
 import { measureLists } from './lists.ts'
@@ -59,6 +60,8 @@ const add = (measured: readonly Line[]): void => {
 const parts: readonly (readonly [name: string, measure: () => Promise<readonly Line[]>])[] = [
   ['start', async () => [await measureColdStart(5)]],
   ['requests', async () => measureRequests('SQLite', file('requests'), loader, slices)],
+  ['clients', async () => measureClients('SQLite', file('clients'), loader, slices)],
+  ['clients', async () => measureClients('PostgreSQL', await onPostgres(), loader, slices)],
   ['pages', async () => measurePages('SQLite', file('pages'), loader, slices)],
   ['lists', async () => measureLists('SQLite', file('lists'), loader, slices)],
   ['scale', async () => measureScale(file('few'), file('many'), actors, loader, slices)],

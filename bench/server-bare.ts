@@ -22,8 +22,21 @@ import {
   lockRefreshToken,
   markUsed,
 } from '../src/token/token-store.ts'
-import { findTrustBySecret } from '../src/trust/trust-store.ts'
+import { findOverride } from '../src/permission/override-store.ts'
+import { findTrust, findTrustBySecret } from '../src/trust/trust-store.ts'
 import { serveMeasurements, type Subject } from './subject.ts'
+
+interface Call {
+  readonly id: number
+  readonly method: string
+  readonly params: { readonly arguments?: object }
+}
+
+const tools = Array.from({ length: 50 }, (_, index) => ({
+  name: `get_${index}`,
+  description: `The tool number ${index}`,
+  inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+}))
 
 const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
 const ring = parseKeyRing(subject.keys)
@@ -35,6 +48,7 @@ const server = createServer((request, response) => {
   request.on('end', () => void answer(Buffer.concat(chunks).toString()))
 
   async function answer(body: string): Promise<void> {
+    if (request.url === '/mcp') return call(JSON.parse(body) as Call)
     if (request.url === '/oauth/spa/token') return rotate(JSON.parse(body) as { refresh_token: string })
     const [, id = '', , name] = (request.url ?? '').split('/')
     const actor = await store.read((q) => findActor(q, id))
@@ -71,6 +85,33 @@ const server = createServer((request, response) => {
       return token !== null && token.chain.actorId === actor.id && Date.now() <= token.expiresAt
     }
     return (await store.read((q) => findTrustBySecret(q, actor.id, hashSecret(value))))?.approved === true
+  }
+
+  /** The token, the actor, its relationship and what the owner changed in it; then the answer. */
+  async function call({ id, method, params }: Call): Promise<void> {
+    const [, token = ''] = (request.headers.authorization ?? '').split(' ')
+    const found = await store.read((q) => findAccessToken(q, hashSecret(token)))
+    const grant = found?.chain.client
+    if (found === null || grant === null || grant === undefined || Date.now() > found.expiresAt) {
+      return void response.writeHead(401).end()
+    }
+    const { actorId } = found.chain
+    const [actor, trust] = await store.read(async (q) => [
+      await findActor(q, actorId),
+      await findTrust(q, actorId, grant.peerId),
+    ])
+    const override = await store.read((q) => findOverride(q, actorId, grant.peerId))
+    if (actor === null || trust === null || override !== null) return void response.writeHead(403).end()
+    const result =
+      method === 'tools/list'
+        ? { resultType: 'complete', tools, ttlMs: 5000, cacheScope: 'private' }
+        : {
+            resultType: 'complete',
+            content: [{ type: 'text', text: JSON.stringify({ echo: params.arguments }) }],
+            structuredContent: { echo: params.arguments },
+            isError: false,
+          }
+    answered(JSON.stringify({ jsonrpc: '2.0', id, result }))
   }
 
   async function rotate({ refresh_token: presented }: { refresh_token: string }): Promise<void> {

@@ -20,5 +20,16 @@ const app = new App(
   { log: createLog('info') },
 )
 app.action('echo', ({ input }) => ({ echo: input }) as object)
+for (let index = 0; index < 50; index += 1) {
+  app.action(
+    `get_${index}`,
+    {
+      description: `The tool number ${index}`,
+      inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+      mcp: true,
+    },
+    ({ input }) => ({ echo: input }) as object,
+  )
+}
 const listening = await app.listen()
 serveMeasurements(Number(new URL(listening.url).port), async () => listening.stop())

@@ -9,6 +9,7 @@ import type { Registry } from './app/registry.ts'
 import { Authentication, type BearerKind } from './auth/authenticate.ts'
 import { application } from './auth/caller.ts'
 import { clientAccess, rememberClient } from './authorization-server/client-access.ts'
+import { endOwnClient } from './authorization-server/client-trust.ts'
 import { Clients } from './authorization-server/clients.ts'
 import { Consents } from './authorization-server/consents.ts'
 import { MetadataDocuments } from './authorization-server/metadata-document.ts'
@@ -350,7 +351,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       config.autoAcceptTrust &&
       name === config.relationship &&
       relationships.types.find(name)?.neverAutoApproved !== true,
-    onEnd: [deleteInboundOf, deleteNoticesOf, forgetPeer],
+    onEnd: [deleteInboundOf, deleteNoticesOf, forgetPeer, endOwnClient],
     onRenewed: async (tx, actorId, peerId) => {
       await markAllForFetch(tx, { actorId, peerId }, now())
       store.afterCommit(tx, () => gaps.wake())
@@ -405,7 +406,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const guesses = new Guesses({ store, rates, now, log })
   let isStopping = false
 
-  const clients = new Clients({ store, actors, documents: new MetadataDocuments(peerClient, now), now })
+  const clients = new Clients({ store, actors, keyRing, documents: new MetadataDocuments(peerClient, now), now })
   const resources = [`${baseUrl}/mcp`, baseUrl]
   const approvals = new Approvals({ store, live, keyRing, baseUrl, now })
   const parts: Parts = {
@@ -490,7 +491,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     consents: new Consents({ store, oneTime, clients, keyRing, now }),
     tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now }, clients),
     resources,
-    clientAccess: (token) => clientAccess(store, tokens, token),
+    clientAccess: (token) => clientAccess(store, token),
     mcp: new McpEndpoint({
       catalogue: catalogueOf(registry),
       permission,
@@ -517,6 +518,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
           reason,
           status: 200,
           requestId: currentContext()?.requestId ?? '',
+          isRead: method !== 'tools/call',
         }),
       log,
       now,

@@ -1,10 +1,12 @@
 /** From a client's access token to who it acts for, and by which relationship. */
 import type { Actor } from '../actor/actor.ts'
-import { findActor } from '../actor/actor-store.ts'
 import type { Caller } from '../auth/caller.ts'
+import { findClientAccess } from './access-store.ts'
+import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
-import type { Tokens } from '../token/tokens.ts'
-import type { Trust, TrustFacts } from '../trust/trust.ts'
+import { judgeAccess } from '../token/judge-refresh.ts'
+import { recogniseToken } from '../token/token-text.ts'
+import type { TrustFacts } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 
 export interface ClientAccess {
@@ -17,9 +19,8 @@ export interface ClientAccess {
   readonly audience: string
   /** Of the token, in Unix milliseconds. */
   readonly expiresAt: number
-  /** What the relationship remembers of the client; null without one. */
-  readonly facts: TrustFacts | null
-  readonly trust: Trust | null
+  /** What the relationship remembers of the client. */
+  readonly facts: TrustFacts
 }
 
 /**
@@ -28,27 +29,15 @@ export interface ClientAccess {
  *
  * @throws ServiceError `store_unavailable`, which must never look like a wrong token.
  */
-export async function clientAccess(store: Store, tokens: Tokens, token: string): Promise<ClientAccess | null> {
-  const found = await tokens.validate(token)
-  const grant = found?.chain.client
-  if (found === null || grant === null || grant === undefined) return null
-  const { actorId, chainId } = found.chain
-  const { actor, trust } = await store.read(async (q) => ({
-    actor: await findActor(q, actorId),
-    trust: await findTrust(q, actorId, grant.peerId),
-  }))
-  if (actor === null) return null
-  const relationship = trust?.approved === true ? trust.relationship : ''
-  return {
-    actor,
-    caller: { kind: 'client', clientId: grant.clientId, peerId: grant.peerId, relationship, via: 'bearer' },
-    chainId,
-    scope: grant.scope,
-    audience: grant.audience,
-    expiresAt: found.expiresAt,
-    facts: trust?.facts ?? null,
-    trust,
-  }
+export async function clientAccess(store: Store, token: string): Promise<ClientAccess | null> {
+  const form = recogniseToken(token)
+  if (form?.chain !== 'client' || form.kind !== 'access') return null
+  const found = await store.read((q) => findClientAccess(q, hashSecret(token)))
+  if (found === null || judgeAccess(found, store.now()) !== 'alive') return null
+  const { actor, chainId, clientId, peerId, scope, audience, expiresAt, facts } = found
+  const relationship = found.isApproved ? found.relationship : ''
+  const caller = { kind: 'client', clientId, peerId, relationship, via: 'bearer' } as const
+  return { actor, caller, chainId, scope, audience, expiresAt, facts }
 }
 
 /** What a client says of itself, noted in its relationship when it is new; coming is its side's approval. */

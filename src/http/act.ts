@@ -40,6 +40,7 @@ export function actOf({ trace, method, path, answer, failure, grant }: Answered)
     reason: isRefused ? reasonOf(failure) : (grant ?? 'open to everybody'),
     status: answer.status,
     requestId,
+    isRead: method === 'GET',
   }
 }
 

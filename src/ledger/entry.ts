@@ -18,6 +18,8 @@ export interface Act {
   readonly reason: string
   readonly status: number
   readonly requestId: string
+  /** It changed nothing: the same within a minute is counted, not repeated. */
+  readonly isRead?: boolean
 }
 
 /** A line of the ledger. */
@@ -25,7 +27,7 @@ export interface Entry extends Act {
   readonly id: string
   /** Unix milliseconds, of the first time. */
   readonly at: number
-  /** How often the same happened within a minute: refusals and visits of strangers are counted, not repeated. */
+  /** How often the same happened within a minute: readings, refusals and visits of strangers are counted, not repeated. */
   readonly times: number
 }
 

@@ -80,7 +80,7 @@ export class Ledger {
   record(act: Act): void {
     const { mostPerActor, now } = this.#parts
     if (mostPerActor === 0) return
-    const isCounted = act.decision === 'refused' || act.callerKind === 'anonymous'
+    const isCounted = act.decision === 'refused' || act.callerKind === 'anonymous' || act.isRead === true
     const key = isCounted ? keyOf(act) : ''
     const same = isCounted ? this.#counted.get(key) : undefined
     if (same !== undefined && Math.abs(now() - same.at) < sameWithinMs) {

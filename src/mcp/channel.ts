@@ -30,7 +30,9 @@ export function channelOf(
   const token = metaOf(params)['progressToken']
   let reached = Number.NEGATIVE_INFINITY
   return {
-    signal: outgoing.signal,
+    get signal() {
+      return outgoing.signal
+    },
     progress(progress, total, message) {
       // It has to grow; what does not is not told.
       if (!isId(token) || progress <= reached) return

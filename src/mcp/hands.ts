@@ -15,7 +15,9 @@ export function handsOf(call: McpCallIn): McpCall {
     },
     protocolVersion: call.revision,
     clientType: clientTypeOf(call.client.info),
-    signal: channel.signal,
+    get signal() {
+      return channel.signal
+    },
     progress: (done, total, message) => channel.progress(done, total, message),
     log: (level, data, logger) => channel.log(level, data, logger),
     elicit: async (key, question) => (await channel.ask({ [key]: { elicit: question } }))[key] as FormAnswer,

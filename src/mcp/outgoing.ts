@@ -4,23 +4,28 @@
  */
 export class Outgoing {
   readonly #waiting: object[] = []
-  readonly #controller = new AbortController()
+  #controller: AbortController | undefined
+  #isAborted = false
   #wake: (() => void) | null = null
   #ended = false
 
+  /** Made when somebody asks for it: most calls are over before anybody could. */
   get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#isAborted) this.#controller.abort()
     return this.#controller.signal
   }
 
   send(message: object): void {
-    if (this.#ended || this.signal.aborted) return
+    if (this.#ended || this.#isAborted) return
     this.#waiting.push(message)
     this.#wake?.()
   }
 
   /** The receiver cancelled or went away. */
   abort(): void {
-    this.#controller.abort()
+    this.#isAborted = true
+    this.#controller?.abort()
     this.#wake?.()
   }
 
@@ -47,13 +52,13 @@ export class Outgoing {
       for (;;) {
         const next = this.#waiting.shift()
         if (next !== undefined) yield next
-        else if (this.#ended || this.signal.aborted) break
+        else if (this.#ended || this.#isAborted) break
         else
           await new Promise<void>((resolve) => {
             this.#wake = resolve
           })
       }
-      if (last !== null && !this.signal.aborted) yield last
+      if (last !== null && !this.#isAborted) yield last
     } finally {
       if (!this.#ended) this.abort()
     }

@@ -1,6 +1,6 @@
 /** The methods of the protocol, each one function from a call to a result; framing and eras lie outside. */
 import { McpFailure } from './failure.ts'
-import type { McpCallIn } from './call.ts'
+import type { Channel, McpCallIn } from './call.ts'
 import { complete, type Result } from './result.ts'
 import { RoundTrip, Unanswered } from './round-trip.ts'
 import { completion } from './completion.ts'
@@ -97,7 +97,16 @@ function methodOf({ method, revision }: McpCallIn): Method | undefined {
 
 async function inRounds(parts: McpParts, call: McpCallIn, method: Method): Promise<Result> {
   const trip = new RoundTrip(parts.keyRing, call, parts.now())
-  const channel = { ...call.channel, ask: async (questions: Parameters<RoundTrip['ask']>[0]) => trip.ask(questions) }
+  const { channel: outer } = call
+  const channel: Channel = {
+    get signal() {
+      return outer.signal
+    },
+    progress: (...told) => outer.progress(...told),
+    log: (...told) => outer.log(...told),
+    ask: async (questions) => trip.ask(questions),
+    background: () => outer.background(),
+  }
   try {
     return await method(parts, { ...call, channel })
   } catch (error) {

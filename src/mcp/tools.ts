@@ -28,12 +28,13 @@ export async function toolsFor(
     { category: 'tools', right: 'write' },
     all.map(({ name }) => name),
   )
+  const permitted = all.filter(({ name }) => usable.has(name))
+  if (permitted.every(isTheSameForAll)) return permitted.map(viewForAll)
   const audience: ToolAudience = {
     actor: parts.handleOf(actor),
     caller,
     clientType: clientTypeOf(info),
   }
-  const permitted = all.filter(({ name }) => usable.has(name))
   const shown = await Promise.all(permitted.map((tool) => view(parts, tool, audience)))
   return shown.filter((tool) => tool !== null)
 }
@@ -43,15 +44,34 @@ export interface ToolView extends Params {
   readonly description: string
 }
 
+function isTheSameForAll({ declaration }: Tool): boolean {
+  const { allowedClients, visible, describe, clientDescriptions } = declaration
+  return [allowedClients, visible, describe, clientDescriptions].every((each) => each === undefined)
+}
+
+const views = new WeakMap<Tool, ToolView>()
+
+/** Made once: most tools look the same to everybody. */
+function viewForAll(tool: Tool): ToolView {
+  const made = views.get(tool) ?? viewWith(tool, tool.description)
+  views.set(tool, made)
+  return made
+}
+
 async function view(parts: McpParts, tool: Tool, audience: ToolAudience): Promise<ToolView | null> {
-  const { declaration, operation } = tool
+  const { declaration } = tool
   if (declaration.allowedClients?.includes(audience.clientType) === false) return null
   if (declaration.visible !== undefined && !(await holds(parts, tool, audience))) return null
+  return viewWith(tool, await descriptionFor(parts, tool, audience))
+}
+
+function viewWith(tool: Tool, description: string): ToolView {
+  const { declaration, operation } = tool
   const annotations = declaration.annotations ?? operation.metadata?.annotations
   return {
     name: tool.name,
     ...dressed(declaration),
-    description: await descriptionFor(parts, tool, audience),
+    description,
     inputSchema: tool.inputSchema,
     ...(tool.outputSchema === null ? {} : { outputSchema: tool.outputSchema }),
     ...(annotations === undefined ? {} : { annotations }),

@@ -96,7 +96,7 @@ async function askingOf({ request, parts }: Exchange): Promise<Asking | null> {
     context.peerId = found.caller.peerId
     context.caller = found.caller
   }
-  const { client_name: name, client_version: version } = found.facts ?? {}
+  const { client_name: name, client_version: version } = found.facts
   const access = {
     actor: found.actor,
     caller: found.caller,

@@ -1,0 +1,87 @@
+/** Calls of AI clients beside a bare server that does the same look-ups by hand. */
+import { compare, type Slices } from './compare.ts'
+import { type Loader, startServer } from './process.ts'
+import { type Line, micros, rate } from './report.ts'
+import type { Subject } from './subject.ts'
+
+const version = '2026-07-28'
+
+export async function measureClients(store: string, subject: Subject, loader: Loader, slices: Slices): Promise<Line[]> {
+  const troupe = await startServer('troupe', subject)
+  const bare = await startServer('bare', subject)
+  try {
+    const token = await letIn(troupe.port)
+    const cases: readonly (readonly [what: string, request: string])[] = [
+      ['MCP tools/list, 50 tools', rpc(token, 'tools/list', {})],
+      ['MCP tools/call', rpc(token, 'tools/call', { name: 'get_1', arguments: { text: 'hello' } })],
+    ]
+    const lines: Line[] = []
+    for (const [what, request] of cases) {
+      const [own, bound] = await compare(loader, [troupe, bare], () => [request], slices)
+      if (own === undefined || bound === undefined) continue
+      const ratio = own.rate / bound.rate
+      lines.push({
+        store,
+        what,
+        measured: `${rate(own.rate)}, ${micros(own.cpu)} CPU, p99 ${(own.p99 / 1000).toFixed(1)} ms`,
+        bound: `${rate(bound.rate)}, ${micros(bound.cpu)} CPU bare`,
+        ratio,
+        aim: '≥ 0.6',
+        met: ratio >= 0.6,
+      })
+    }
+    return lines
+  } finally {
+    await troupe.stop()
+    await bare.stop()
+  }
+}
+
+/** A client that acts for itself: its token is like any other's. */
+async function letIn(port: number): Promise<string> {
+  const post = async (path: string, type: string, body: string): Promise<Record<string, string>> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body,
+    })
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as Record<string, string>
+  }
+  const client = await post(
+    '/oauth/register',
+    'application/json',
+    JSON.stringify({ client_name: 'bench', grant_types: ['client_credentials'] }),
+  )
+  const tokens = await post(
+    '/oauth/token',
+    'application/x-www-form-urlencoded',
+    new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: client['client_id'] ?? '',
+      client_secret: client['client_secret'] ?? '',
+    }).toString(),
+  )
+  return tokens['access_token'] ?? ''
+}
+
+function rpc(token: string, method: string, params: object): string {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method,
+    params: {
+      ...params,
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': version,
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    },
+  })
+  const name = 'name' in params ? `Mcp-Name: ${String(params.name)}\r\n` : ''
+  return (
+    `POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+    `Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: ${version}\r\nMcp-Method: ${method}\r\n${name}` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  )
+}
