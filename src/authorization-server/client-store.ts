@@ -61,6 +61,15 @@ export async function findClient(q: Queries, clientId: string): Promise<Client |
   return row === undefined ? null : toClient(row)
 }
 
+/** Those of the ids that are registered, in any order. */
+export async function findClients(q: Queries, clientIds: readonly string[]): Promise<Client[]> {
+  const rows = await q.all<ClientRow>(
+    `SELECT ${columns} FROM oauth_client WHERE client_id IN (SELECT id FROM rows($1, id TEXT) AS wanted)`,
+    JSON.stringify(clientIds.map((id) => [id])),
+  )
+  return rows.map(toClient)
+}
+
 /** The newest first. */
 export async function findClientsOf(q: Queries, actorId: string): Promise<Client[]> {
   const rows = await q.all<ClientRow>(

@@ -9,6 +9,7 @@ import {
   deleteTrustsOfClient,
   deleteUnusedClients,
   findClient,
+  findClients,
   findClientsOf,
   insertClient,
   setClientSecret,
@@ -46,6 +47,12 @@ export class Clients {
     if (clientId.startsWith('https://')) return this.#parts.documents.find(clientId)
     if (!/^[\w-]{1,128}$/.test(clientId)) return null
     return this.#parts.store.read((q) => findClient(q, clientId))
+  }
+
+  /** Those of the ids that are registered here, in one statement; documents at other places are not asked for. */
+  async registered(clientIds: readonly string[]): Promise<ReadonlyMap<string, Client>> {
+    const found = await this.#parts.store.read((q) => findClients(q, clientIds))
+    return new Map(found.map((client) => [client.clientId, client]))
   }
 
   /** A program registers itself: it belongs to nobody until an owner lets it in. */
