@@ -10,6 +10,16 @@ export const notices = {
   created: 'Created.',
   added: 'Added.',
   deleted: 'Deleted.',
+  asked: 'Asked. The other side decides now.',
+  approved: 'Approved.',
+  withdrawn: 'The approval is taken back. Nothing is open to it any more.',
+  ended: 'Ended.',
+  reset: 'It has the rights of its trust type again, and no others.',
+  allowed: 'Allowed, once.',
+  refused: 'Refused.',
+  redriven: 'What failed is sent again.',
+  signedOut: 'Signed out there.',
+  disconnected: 'Disconnected.',
 } as const
 
 export type Notice = keyof typeof notices

@@ -30,7 +30,12 @@ import { serviceRoutes } from './routes/services.ts'
 import { subscriptionRoutes } from './routes/subscriptions.ts'
 import { systemRoutes } from './routes/system.ts'
 import { trustRoutes } from './routes/trust.ts'
+import { wwwActivityRoutes } from './routes/www-activity.ts'
+import { wwwAppRoutes } from './routes/www-apps.ts'
+import { wwwApprovalRoutes } from './routes/www-approvals.ts'
 import { wwwPropertyRoutes } from './routes/www-properties.ts'
+import { wwwSubscriptionRoutes } from './routes/www-subscriptions.ts'
+import { wwwTrustRoutes } from './routes/www-trust.ts'
 import { wwwRoutes } from './routes/www.ts'
 
 export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'registry'>): readonly Route[] {
@@ -60,7 +65,18 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...subscriptionRoutes,
     ...callbackRoutes,
     // Where they are off they do not exist, for anybody.
-    ...(parts.config.webUi ? [...wwwRoutes, ...wwwPropertyRoutes, ...liveRoutes] : []),
+    ...(parts.config.webUi
+      ? [
+          ...wwwRoutes,
+          ...wwwPropertyRoutes,
+          ...wwwTrustRoutes,
+          ...wwwSubscriptionRoutes,
+          ...wwwAppRoutes,
+          ...wwwApprovalRoutes,
+          ...wwwActivityRoutes,
+          ...liveRoutes,
+        ]
+      : []),
     ...(parts.config.singlePage === null ? [] : singlePageRoutes),
     ...(parts.registry.hasAppCallbacks ? appCallbackRoutes : []),
     ...(parts.config.devtest ? [...devtestRoutes, ...devtestProxyRoutes] : []),

@@ -54,11 +54,11 @@ export class Permissions {
     return { trust, override, effective: relationships.effective(trust.relationship, override) }
   }
 
-  /** Those of the peers that have an override. */
-  async overridden(actorId: string, peerIds: readonly string[]): Promise<ReadonlySet<string>> {
+  /** Of the peers that have one. */
+  async overrides(actorId: string, peerIds: readonly string[]): Promise<ReadonlyMap<string, Override>> {
     const wanted = peerIds.map((peerId) => ({ actorId, peerId }))
     const found = await this.#parts.store.read((q) => findOverrides(q, wanted))
-    return new Set(found.map(({ peerId }) => peerId))
+    return new Map(found.map(({ peerId, override }) => [peerId, override]))
   }
 
   /** @throws ServiceError `not_found` */

@@ -1,6 +1,6 @@
 /** `/<actor>/www`: what the actor is and holds, at a glance. */
 import { html } from 'hono/html'
-import { actorPage } from './layout.ts'
+import { actorPage, following } from './layout.ts'
 import type { DashboardValues, Html } from './values.ts'
 import { count } from './words.ts'
 
@@ -13,10 +13,7 @@ export function dashboardPage(values: DashboardValues): Html {
     html`
 <h1>Your actor</h1>
 <p class="lead">Your own corner of ${values.name}: only you, and those you allow, can read or change it.</p>
-<ul class="tiles">
-<li><a class="tile" href="${actor_www}/properties"><strong>${values.property_count + values.list_count}</strong> <span>${values.property_count + values.list_count === 1 ? 'property' : 'properties'}</span> <small>${count(values.list_count, 'list')} among them</small></a></li>
-<li><a class="tile" href="${actor_www}/trust"><strong>${values.relationship_count}</strong> <span>${values.relationship_count === 1 ? 'relationship' : 'relationships'}</span> <small>${values.waiting_count === 0 ? 'nothing waits for you' : html`<b>${values.waiting_count} for you to decide</b>`}</small></a></li>
-</ul>
+${following('glance', ['properties', 'trust', 'approvals', 'sessions'], glance(values))}
 <section class="card" aria-labelledby="address">
 <h2 id="address">Where it lives</h2>
 <dl class="facts">
@@ -27,4 +24,23 @@ export function dashboardPage(values: DashboardValues): Html {
 <p><a href="${actor_www}/init">First steps</a></p>
 </section>`,
   )
+}
+
+function glance(values: DashboardValues): Html {
+  const { actor_www, property_count, list_count, relationship_count, app_count, waiting } = values
+  const all = property_count + list_count
+  const open = values.waiting_count + values.approval_count
+  return html`
+${
+  open === 0
+    ? ''
+    : html`<section class="card urgent" aria-labelledby="waits"><h2 id="waits">${open === 1 ? 'One thing waits for you' : `${open} things wait for you`}</h2>
+<ul class="plain short">${waiting.map(({ text, href }) => html`<li><a href="${href}">${text}</a></li>`)}</ul>
+${open > waiting.length ? html`<p class="fine">And ${open - waiting.length} more.</p>` : ''}</section>`
+}
+<ul class="tiles">
+<li><a class="tile" href="${actor_www}/properties"><strong>${all}</strong> <span>${all === 1 ? 'property' : 'properties'}</span> <small>${count(list_count, 'list')} among them</small></a></li>
+<li><a class="tile" href="${actor_www}/trust"><strong>${relationship_count}</strong> <span>${relationship_count === 1 ? 'relationship' : 'relationships'}</span> <small>${values.waiting_count === 0 ? 'nothing waits for you' : html`<b>${values.waiting_count} for you to decide</b>`}</small></a></li>
+<li><a class="tile" href="${actor_www}/apps"><strong>${app_count}</strong> <span>${app_count === 1 ? 'connected app' : 'connected apps'}</span> <small>${values.approval_count === 0 ? 'and where you are signed in' : html`<b>${values.approval_count} for you to allow</b>`}</small></a></li>
+</ul>`
 }

@@ -1,4 +1,11 @@
 /** The pages, each a function from plain data to safe HTML; an application may put its own in their place. */
+import { activityPage } from './activity.ts'
+import type { ActivityValues } from './activity-values.ts'
+import { approvalPage } from './approval.ts'
+import type { ApprovalsValues, ApprovalValues } from './approval-values.ts'
+import { approvalsPage } from './approvals.ts'
+import { appsPage } from './apps.ts'
+import type { AppsValues } from './apps-values.ts'
 import { claimPage } from './claim.ts'
 import { consentPage } from './consent.ts'
 import type { ConsentValues } from './consent-values.ts'
@@ -12,8 +19,16 @@ import { propertiesPage } from './properties.ts'
 import { propertyPage } from './property.ts'
 import type { ClaimValues, EmailValues, VerificationValues } from './sign-in-values.ts'
 import { signOutPage } from './sign-out.ts'
+import { subscriptionPage } from './subscription.ts'
+import type { SubscriptionsValues, SubscriptionValues } from './subscription-values.ts'
+import { subscriptionsPage } from './subscriptions.ts'
 import type { Templates } from './templates.ts'
 import type { PropertiesValues, PropertyValues } from './property-values.ts'
+import { trustNewPage } from './trust-new.ts'
+import { trustPage } from './trust.ts'
+import { trustPeerPage } from './trust-peer.ts'
+import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues } from './trust-values.ts'
+import { trustViewPage } from './trust-view.ts'
 import { verificationPage } from './verification.ts'
 import type {
   ActorPageValues,
@@ -38,6 +53,16 @@ export interface Pages {
   readonly init: (values: ActorPageValues) => Html
   readonly properties: (values: PropertiesValues) => Html
   readonly property: (values: PropertyValues) => Html
+  readonly trust: (values: TrustListValues) => Html
+  readonly trustNew: (values: TrustNewValues) => Html
+  readonly trustPeer: (values: TrustPeerValues) => Html
+  readonly trustView: (values: TrustViewValues) => Html
+  readonly subscriptions: (values: SubscriptionsValues) => Html
+  readonly subscription: (values: SubscriptionValues) => Html
+  readonly apps: (values: AppsValues) => Html
+  readonly approvals: (values: ApprovalsValues) => Html
+  readonly approval: (values: ApprovalValues) => Html
+  readonly activity: (values: ActivityValues) => Html
 }
 
 export const builtInPages: Pages = {
@@ -53,6 +78,16 @@ export const builtInPages: Pages = {
   init: initPage,
   properties: propertiesPage,
   property: propertyPage,
+  trust: trustPage,
+  trustNew: trustNewPage,
+  trustPeer: trustPeerPage,
+  trustView: trustViewPage,
+  subscriptions: subscriptionsPage,
+  subscription: subscriptionPage,
+  apps: appsPage,
+  approvals: approvalsPage,
+  approval: approvalPage,
+  activity: activityPage,
 }
 
 /** The name of the template that stands for a page, in a folder of the application's own. */
@@ -69,6 +104,16 @@ export const templateNames: Readonly<Record<keyof Pages, string>> = {
   init: 'aw-actor-www-init.html',
   properties: 'aw-actor-www-properties.html',
   property: 'aw-actor-www-property.html',
+  trust: 'aw-actor-www-trust.html',
+  trustNew: 'aw-actor-www-trust-new.html',
+  trustPeer: 'aw-actor-www-trust-peer.html',
+  trustView: 'aw-actor-www-trust-view.html',
+  subscriptions: 'aw-actor-www-subscriptions.html',
+  subscription: 'aw-actor-www-subscription.html',
+  apps: 'aw-actor-www-apps.html',
+  approvals: 'aw-actor-www-approvals.html',
+  approval: 'aw-actor-www-approval.html',
+  activity: 'aw-actor-www-activity.html',
 }
 
 /** What an application puts in the place of built-in pages, and pages of its own that its `www` handler names. */

@@ -1,7 +1,7 @@
 /** `/<actor>/www/properties/<name>`: one value or one list, and the forms to change it. */
 import { html } from 'hono/html'
 import { deletion, hiddenFields, pager, valueField } from './forms.ts'
-import { actorPage, forgeryField } from './layout.ts'
+import { actorPage, following, forgeryField } from './layout.ts'
 import type { Editable, ListItemValues, PropertyValues } from './property-values.ts'
 import { valueView } from './value-view.ts'
 import type { Html } from './values.ts'
@@ -19,7 +19,7 @@ export function propertyPage(values: PropertyValues): Html {
     html`
 <h1>${property}</h1>
 <p class="lead">${kind}. <a href="${address}">As programs read it</a></p>
-${values.is_list_property ? list(values) : simple(values)}`,
+${following('value-of', ['properties'], values.is_list_property ? list(values) : simple(values), property)}`,
   )
 }
 

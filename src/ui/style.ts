@@ -61,6 +61,7 @@ details.card[open] { padding-bottom: clamp(1.1rem, 4vw, 1.75rem); }
 .facts { display: grid; gap: .2rem; margin: 0 0 .75rem; }
 .facts dt { color: var(--muted); font-size: .875rem; }
 .facts dd { margin: 0 0 .7rem; overflow-wrap: anywhere; }
+.facts dd:last-child { margin-bottom: 0; }
 dd code, pre { display: block; background: var(--code); border-radius: 8px; padding: .5rem .7rem; margin: 0 0 .75rem; user-select: all; }
 dd code { margin: 0; }
 pre { white-space: pre-wrap; color: var(--ink); }
@@ -112,5 +113,79 @@ details[open] > summary { margin-bottom: .75rem; }
 .item { display: grid; gap: .5rem; }
 .item-tools { display: flex; flex-wrap: wrap; gap: 0 1.25rem; font-size: .9rem; }
 .item-tools details[open] { flex-basis: 100%; }
+/* Relations */
+h3 { font-size: .95rem; margin: 0 0 .35rem; }
+.badge { display: inline-block; font-size: .85rem; font-weight: 600; white-space: nowrap; border: 1px solid var(--line); border-radius: 99px; padding: .05rem .6rem; background: var(--ground); color: var(--ink); }
+.badge svg { width: .8em; height: .8em; vertical-align: -.04em; fill: none; stroke: currentColor; stroke-width: 2.5; }
+.badge svg .full { fill: currentColor; stroke: none; }
+.badge.mutual, .badge.good { border-color: var(--good); color: var(--good); }
+.badge.waiting, .badge.bad { border-color: var(--alert); color: var(--alert); }
+.urgent { border-left: 4px solid var(--accent); }
+.plain, .dense { list-style: none; margin: 0; padding: 0; }
+.plain > li + li { border-top: 1px solid var(--line); margin-top: 1rem; padding-top: 1rem; }
+.plain > :last-child > :last-child { margin-bottom: 0; }
+.plain.short > li { border: 0; margin: 0; padding: .15rem 0; }
+.dense { font-size: .9rem; overflow-wrap: anywhere; }
+.rows .kind { margin: .1rem 0 0; overflow-wrap: anywhere; }
+.lead + .actions { margin: 0 0 1.25rem; }
+.stage { padding-bottom: .5rem; }
+.picture { display: block; width: 100%; max-width: 27rem; margin: 0 auto; overflow: visible; }
+.picture text { font-size: 15px; fill: var(--ink); }
+.picture .standing { font-size: 13px; fill: var(--muted); stroke: none; }
+.picture .name { font-weight: 600; }
+.picture a:hover .name { text-decoration: underline; }
+.picture .tie { stroke: var(--muted); stroke-width: 1.5; }
+.picture .tie.mutual { stroke: var(--good); stroke-width: 2.5; }
+.picture .tie.asked, .picture .tie.waiting { stroke-dasharray: 2 6; stroke-linecap: round; }
+.picture .tie.approved-here { stroke-dasharray: 9 5; }
+.picture .node { fill: var(--surface); stroke: var(--ink); stroke-width: 2; }
+.picture .node.mutual { stroke: var(--good); }
+.picture .node.asked { stroke-dasharray: 4 4; }
+.picture .node.waiting { fill: var(--accent); stroke: var(--accent); }
+.picture .mark { fill: var(--accent-ink); font-weight: 700; }
+.picture .core { fill: var(--good); }
+.picture .core:not(.mutual) { fill: var(--muted); }
+.picture .you { fill: var(--ink); stroke: var(--ink); }
+.picture .you-label { fill: var(--surface); font-weight: 700; }
+.rights { margin: 0 0 .75rem; }
+.rights > div { padding: .35rem 0; }
+.rights > div + div { border-top: 1px solid var(--line); }
+.rights dt { font-weight: 600; }
+.rights dd { margin: 0; overflow-wrap: anywhere; }
+.rights .closed { color: var(--muted); }
+.warning { border: 1px solid var(--alert); border-radius: 9px; padding: .5rem .8rem; }
+.choices { margin-bottom: 1rem; }
+.tall { padding: .15rem 0; }
+.tall small { display: block; color: var(--muted); font-size: .875rem; }
+.part { border-top: 1px solid var(--line); padding: .4rem 0; }
+.part:last-of-type { border-bottom: 1px solid var(--line); margin-bottom: 1rem; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(14rem, 100%), 1fr)); gap: 0 1rem; margin-bottom: .75rem; }
+.line { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin-bottom: 1rem; }
+.line > div > :last-child { margin-bottom: 0; }
+.line > div { flex: 1 1 11rem; min-width: 0; }
+.answer { border-left: 4px solid var(--line); padding: .2rem .9rem; }
+.answer.yes { border-color: var(--good); }
+.answer.no { border-color: var(--alert); }
+.answer p:last-child { margin: 0; }
+.actions form { margin: 0; }
+.button.quiet { color: var(--ink); }
+.seen-items { margin: .3rem 0 0; padding-left: 1.4rem; }
+.table { overflow-x: auto; background: var(--surface); border: 1px solid var(--line); border-radius: 14px; margin: 0 0 1.25rem; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+th, td { text-align: left; vertical-align: top; padding: .5rem .8rem; white-space: nowrap; }
+tbody th, td { border-top: 1px solid var(--line); font-variant-numeric: tabular-nums; }
+td.wide { white-space: normal; min-width: 12rem; overflow-wrap: anywhere; }
+thead th { color: var(--muted); font-weight: 550; }
+h3.app { font-size: 1.1rem; margin: 0; }
+.connected { border-top: 1px solid var(--line); margin-top: .8rem; padding-top: .8rem; }
+.connected .fold, .answer:last-child { margin-bottom: 0; }
+.said { margin: 0; overflow-wrap: anywhere; }
+.said .no { color: var(--alert); }
+.now { font-weight: 600; color: var(--good); }
+.stale { border-left-color: var(--accent); }
+.day { color: var(--muted); font-size: .95rem; margin: 1.25rem 0 .5rem; }
+@keyframes fresh { from { background: var(--chosen); } }
+.fresh { border-radius: 14px; animation: fresh 1.6s ease-out; }
+@media (prefers-reduced-motion: reduce) { .fresh { animation: none; } }
 @media (forced-colors: active) { button, .button { border-color: ButtonText; } .sections [aria-current] { outline: 2px solid; } }
 `

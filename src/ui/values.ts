@@ -84,4 +84,10 @@ export interface DashboardValues extends ActorPageValues {
   readonly relationship_count: number
   /** Relationships that wait for the owner's approval. */
   readonly waiting_count: number
+  /** Calls of AI clients that wait for the owner's yes. */
+  readonly approval_count: number
+  /** Programs that act for the owner; relationships too. */
+  readonly app_count: number
+  /** What waits, the first of it, each with the page where it is decided. */
+  readonly waiting: readonly { readonly text: string; readonly href: string }[]
 }

@@ -43,7 +43,12 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(error.message))
-  page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure()?.errorText}`))
+  page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText
+    // What a page listens to, or looks at again, ends when the page is left.
+    const isLeft = why === 'net::ERR_ABORTED' && ['eventsource', 'fetch'].includes(request.resourceType())
+    if (!isLeft) complaints.push(`${request.url()}: ${why}`)
+  })
   page.on('response', (response) => {
     if (response.status() >= 400 && !response.request().isNavigationRequest())
       complaints.push(`${response.url()}: ${response.status()}`)

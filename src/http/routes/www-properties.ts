@@ -2,16 +2,7 @@
 import { changeItem, changeProperty, changeTexts, createProperty, deleteProperty } from '../property-forms.ts'
 import { showProperties, showProperty } from '../property-pages.ts'
 import type { Route } from '../route.ts'
-import { formResponses, pageResponses } from '../schemas.ts'
-
-const form = (...fields: readonly string[]) => ({
-  'application/x-www-form-urlencoded': {
-    type: 'object',
-    properties: Object.fromEntries(
-      [...fields, 'csrf_token', 'redirect_to'].map((field) => [field, { type: 'string' }]),
-    ),
-  },
-})
+import { formResponses, formSchema, pageResponses } from '../schemas.ts'
 
 const page = { page: 'Which part, from 1' }
 
@@ -32,7 +23,7 @@ export const wwwPropertyRoutes: readonly Route[] = [
     path: '/:actor/www/properties',
     access: 'www',
     summary: 'Creates a property or a list, or sets a property',
-    request: form('property_name', 'property_value', 'property_type', 'value_type', 'description', 'explanation'),
+    request: formSchema('property_name', 'property_value', 'property_type', 'value_type', 'description', 'explanation'),
     responses: formResponses,
     handler: createProperty,
   },
@@ -52,7 +43,7 @@ export const wwwPropertyRoutes: readonly Route[] = [
     path: '/:actor/www/properties/:name',
     access: 'www',
     summary: 'Sets the property',
-    request: form('value', 'value_type'),
+    request: formSchema('value', 'value_type'),
     responses: formResponses,
     handler: changeProperty,
   },
@@ -71,7 +62,7 @@ export const wwwPropertyRoutes: readonly Route[] = [
     path: '/:actor/www/properties/:name/items',
     access: 'www',
     summary: 'Adds, changes or deletes an item of the list',
-    request: form('action', 'item_value', 'value_type', 'item_index', 'item_handle'),
+    request: formSchema('action', 'item_value', 'value_type', 'item_index', 'item_handle'),
     responses: formResponses,
     handler: changeItem,
   },
@@ -81,7 +72,7 @@ export const wwwPropertyRoutes: readonly Route[] = [
     path: '/:actor/www/properties/:name/metadata',
     access: 'www',
     summary: 'Changes what the list says about itself',
-    request: form('action', 'description', 'explanation'),
+    request: formSchema('action', 'description', 'explanation'),
     responses: formResponses,
     handler: changeTexts,
   },

@@ -4,6 +4,7 @@ import { stateOf } from '../../trust/trust.ts'
 import { type Answer, json } from '../answer.ts'
 import { pageValues, readForm, showPage } from '../page.ts'
 import type { Params } from '../params.ts'
+import { peersOf } from '../peer-names.ts'
 import type { PageExchange, Route } from '../route.ts'
 import { errorResponses, pageResponses } from '../schemas.ts'
 
@@ -65,17 +66,38 @@ async function own(exchange: PageExchange, fields: Params): Promise<Answer> {
   return showPage(exchange, page({ ...values, ...found.data }))
 }
 
+/** Of what waits. */
+const mostNamed = 10
+
 async function dashboard(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, caller } = exchange
-  const [properties, trusts] = await Promise.all([parts.properties.all({ actor, caller }), parts.trusts.list(actor.id)])
+  const [properties, peers, approvals] = await Promise.all([
+    parts.properties.all({ actor, caller }),
+    peersOf(exchange),
+    parts.approvals.waiting(actor.id),
+  ])
   const lists = properties.filter(({ kind }) => kind === 'list').length
+  const values = pageValues(exchange, '')
+  const asking = peers.trusts
+    .filter((trust) => stateOf(trust).kind === 'pending')
+    .map(({ peerId }) => peers.nameOf(peerId))
+  const waiting = [
+    ...approvals.map(({ peerId, tool, approvalId }) => ({
+      text: `${peers.nameOf(peerId).name} wants to: ${parts.mcp.tool(tool)?.title ?? tool}`,
+      href: `${values.actor_www}/approvals/${encodeURIComponent(approvalId)}`,
+    })),
+    ...asking.map(({ name, href }) => ({ text: `${name} asks for a relationship`, href })),
+  ]
   const page = parts.pages.dashboard({
-    ...pageValues(exchange, ''),
+    ...values,
     passphrase: parts.actors.passphraseOf(actor),
     property_count: properties.length - lists,
     list_count: lists,
-    relationship_count: trusts.length,
-    waiting_count: trusts.filter((trust) => stateOf(trust).kind === 'pending').length,
+    relationship_count: peers.trusts.length,
+    waiting_count: asking.length,
+    approval_count: approvals.length,
+    app_count: peers.trusts.filter(({ peerId }) => peers.nameOf(peerId).is_app).length,
+    waiting: waiting.slice(0, mostNamed),
   })
   return showPage(exchange, page)
 }

@@ -1,0 +1,114 @@
+/** The forms on the pages of relationships (wire, 5.3, and ours). */
+import { ServiceError } from '../errors.ts'
+import type { Answer } from './answer.ts'
+import type { Notice } from './notices.ts'
+import { goOn, readForm } from './page.ts'
+import { formRefusal, refusedOnPage } from './refused-on-page.ts'
+import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
+import type { PageExchange } from './route.ts'
+import { showPeer, showTrustNew } from './trust-pages.ts'
+import { readOverride } from '../permission/permissions.ts'
+
+const longestRelationship = 100
+
+/** The peer is asked while the owner waits. */
+export async function requestTrust(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor } = exchange
+  const sent = await readForm(exchange)
+  const typed = {
+    peer_url: sent.get('peer_url') ?? '',
+    trust_type: sent.get('trust_type') ?? '',
+    description: sent.get('description') ?? '',
+  }
+  return refusedOnPage(
+    exchange,
+    async () => {
+      const address = typed.peer_url.trim()
+      if (address === '') throw refused('the address of the other actor is missing')
+      if (typed.trust_type === '') throw refused('what it is to be is missing: choose a trust type')
+      if (parts.relationships.types.find(typed.trust_type) === undefined)
+        throw refused(`there is no trust type ${JSON.stringify(typed.trust_type.slice(0, 100))}`)
+      if ((sent.get('relationship') ?? '').length > longestRelationship)
+        throw refused(`the relationship is longer than ${longestRelationship} characters`)
+      await parts.trusts.request(actor, {
+        url: /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`,
+        relationship: typed.trust_type,
+        description: typed.description,
+      })
+      return goOn(exchange, sent, '/trust', 'asked')
+    },
+    (error) => showTrustNew(exchange, { error: inWords(error), typed }),
+  )
+}
+
+function refused(why: string): ServiceError {
+  return new ServiceError('bad_request', `Cannot ask for this relationship: ${why}`)
+}
+
+/** What a person can do about it. */
+function inWords(error: ServiceError): ServiceError {
+  if (error.code !== 'peer_failed') return error
+  return new ServiceError(
+    'peer_failed',
+    'Cannot ask for this relationship: there is no actor at this address that takes part. Check the address, or try again later.',
+    error.detail,
+  )
+}
+
+/** Approving, taking the approval back, and ending. */
+export async function changeTrust(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, params } = exchange
+  const peerId = params['peerid'] ?? ''
+  const sent = await readForm(exchange)
+  const here = `/trust/${encodeURIComponent(peerId)}`
+  return refusedOnPage(
+    exchange,
+    async () => {
+      switch (sent.get('action')) {
+        case 'approve':
+          await parts.trusts.change(actor, peerId, null, { approved: true })
+          return goOn(exchange, sent, here, 'approved')
+        case 'withdraw':
+          await parts.trusts.change(actor, peerId, null, { approved: false })
+          return goOn(exchange, sent, here, 'withdrawn')
+        case 'end':
+          await parts.trusts.delete(actor, peerId, null, { byPeer: false, tell: true })
+          return goOn(exchange, sent, '/trust', 'ended')
+        default:
+          throw formRefusal('the action is neither approve, withdraw nor end')
+      }
+    },
+    (error) => showPeer(exchange, { error }),
+  )
+}
+
+/** Shown before it is saved, unless the form says that it was. */
+export async function changeRights(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller, params } = exchange
+  const peerId = params['peerid'] ?? ''
+  const sent = await readForm(exchange)
+  const fields = typedFields(sent)
+  const { trust } = await parts.permissions.require(actor.id, peerId)
+  const { relationship } = trust
+  const done = (notice: Notice): Answer => goOn(exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)
+  return refusedOnPage(
+    exchange,
+    async () => {
+      const step = sent.get('step') ?? 'preview'
+      if (step === 'reset') {
+        await parts.permissions.reset(actor.id, peerId, relationship)
+        return done('reset')
+      }
+      if (step !== 'preview' && step !== 'save') throw formRefusal('the step is neither preview, save nor reset')
+      const override = overrideIn(fields, parts.relationships.effective(relationship, null))
+      const body = override === null ? null : overrideBody(override)
+      // What cannot be saved is refused before it is shown.
+      if (body !== null) readOverride(body)
+      if (step === 'preview') return showPeer(exchange, { sent: { fields, override, error: null } })
+      if (body === null) await parts.permissions.reset(actor.id, peerId, relationship)
+      else await parts.permissions.override(actor.id, peerId, relationship, body, caller)
+      return done('saved')
+    },
+    (error) => showPeer(exchange, { sent: { fields, override: null, error } }),
+  )
+}

@@ -1,0 +1,177 @@
+/** The pages of relationships: the list, asking for one, and everything about one peer. */
+import type { ServiceError } from '../errors.ts'
+import { explain, parseQuestion } from '../permission/explain.ts'
+import { mergeRules, type OverrideRules, type Rules } from '../permission/rules.ts'
+import { reachInWords, rightsInWords, verbOf } from '../ui/rights.ts'
+import type {
+  MayAnswer,
+  OauthClient,
+  RightsPreview,
+  TrustConnection,
+  TrustNewValues,
+  TrustRow,
+} from '../ui/trust-values.ts'
+import type { Answer } from './answer.ts'
+import { pageValues, showPage } from './page.ts'
+import { pagingOf, partOf } from './paging.ts'
+import { peerName, peersOf, shownText } from './peer-names.ts'
+import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-form.ts'
+import { differences } from './rights-differences.ts'
+import type { PageExchange } from './route.ts'
+import { trustRow } from './trust-rows.ts'
+
+const rowsOnAPage = 50
+
+export async function showTrusts(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, query } = exchange
+  const { trusts, nameOf } = await peersOf(exchange)
+  const custom = await parts.permissions.overrides(
+    actor.id,
+    trusts.map(({ peerId }) => peerId),
+  )
+  const rows = trusts
+    .toSorted((a, b) => b.lastAccessed - a.lastAccessed || (a.peerId < b.peerId ? -1 : 1))
+    .map((trust) => trustRow(exchange, trust, nameOf(trust.peerId), custom.has(trust.peerId)))
+  const paging = pagingOf(query, rows.length, rowsOnAPage)
+  const values = pageValues(exchange, '/trust')
+  const page = parts.pages.trust({
+    ...values,
+    // As templates of the reference expect it (wire, 5.2).
+    url: `${values.url}/`,
+    trusts: partOf(rows, paging, rowsOnAPage),
+    waiting: rows.filter(({ standing }) => standing === 'waiting'),
+    oauth_clients: rows.flatMap(clientOf),
+    trust_connections: rows.map(connectionOf),
+    paging,
+  })
+  return showPage(exchange, page)
+}
+
+function clientOf(row: TrustRow): OauthClient[] {
+  if (row.oauth_client_id === undefined) return []
+  return [
+    {
+      client_id: row.oauth_client_id,
+      client_name: row.client_name ?? '',
+      trust_type: row.relationship,
+      created_at: row.created_at,
+      status: row.approved ? 'active' : 'inactive',
+    },
+  ]
+}
+
+function connectionOf(row: TrustRow): TrustConnection {
+  const { peerid, established_via, created_at, last_connected_at, last_connected_via } = row
+  return { peerid, established_via, created_at, last_connected_at, last_connected_via }
+}
+
+const nothingTyped = { peer_url: '', trust_type: '', description: '' }
+
+/** @param refused The form that was sent to it, and why it was not taken. */
+export async function showTrustNew(
+  exchange: PageExchange,
+  refused: { readonly error: ServiceError; readonly typed: TrustNewValues['typed'] } | null = null,
+): Promise<Answer> {
+  const { parts } = exchange
+  const values = pageValues(exchange, '/trust/new', refused?.error.message ?? null)
+  const page = parts.pages.trustNew({
+    ...values,
+    form_action: `${values.actor_www}/trust/new`,
+    form_method: 'post',
+    trust_types: parts.relationships.types
+      .all()
+      .map(({ name, display_name, description }) => ({ name, display_name, description })),
+    default_relationship: parts.config.relationship,
+    typed: refused?.typed ?? nothingTyped,
+  })
+  return showPage(exchange, page, refused?.error.status)
+}
+
+/** The rights form as it was sent: refused, or to be looked at before it is saved. */
+export interface SentRights {
+  readonly fields: ReturnType<typeof typedFields>
+  readonly error: ServiceError | null
+  /** Null where the form cannot be read. */
+  readonly override: OverrideRules | null
+}
+
+export async function showPeer(
+  exchange: PageExchange,
+  { sent = null, error = null }: { readonly sent?: SentRights | null; readonly error?: ServiceError | null } = {},
+): Promise<Answer> {
+  const { parts, actor, params, query } = exchange
+  const peerId = params['peerid'] ?? ''
+  const [{ trust, override, effective }, profile] = await Promise.all([
+    parts.permissions.require(actor.id, peerId),
+    parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
+  ])
+  const base = parts.relationships.effective(trust.relationship, null)
+  const path = `/trust/${encodeURIComponent(peerId)}`
+  const refused = sent?.error ?? error
+  const values = pageValues(exchange, path, refused?.message ?? null)
+  const own = override?.rules ?? {}
+  const fields = sent?.fields ?? fieldsOf(base, own)
+  const subject = { approved: trust.approved, relationship: trust.relationship, base, override: own }
+  const page = parts.pages.trustPeer({
+    ...values,
+    trust: trustRow(exchange, trust, peerName(trust, profile, values.actor_www), override !== null),
+    profile: profileTexts(profile, parts.config.peerProfileAttributes),
+    rights: rightsInWords(effective),
+    reach: reachInWords(trust.relationship),
+    fieldsets: fieldsets(fields, base),
+    preview:
+      sent === null || sent.error !== null
+        ? null
+        : await previewOf(exchange, { base, before: own, after: sent.override ?? {}, fields }),
+    is_editing: sent !== null,
+    may: {
+      ask: query.get('ask') ?? 'properties.read',
+      target: query.get('target') ?? '',
+      answer: answerTo(subject, query.get('ask'), query.get('target')),
+    },
+    form_action: `${values.actor_www}${path}`,
+  })
+  return showPage(exchange, page, refused?.status)
+}
+
+async function previewOf(
+  { parts, actor, caller }: PageExchange,
+  change: { base: Rules; before: OverrideRules; after: OverrideRules; fields: SentRights['fields'] },
+): Promise<RightsPreview> {
+  const { base, before, after, fields } = change
+  const [now, then] = [mergeRules(base, before), mergeRules(base, after)]
+  const properties = await parts.properties.all({ actor, caller })
+  const names = {
+    properties: properties.map(({ name }) => name),
+    methods: parts.registry.descriptors('methods').map(({ name }) => name),
+    actions: parts.registry.descriptors('actions').map(({ name }) => name),
+    tools: parts.mcp.toolNames(),
+  }
+  return {
+    lines: rightsInWords(then),
+    ...differences(now, then, names),
+    fields: hiddenFieldsOf(fields),
+  }
+}
+
+/** What it says of itself is shown as its own words. */
+function profileTexts(profile: unknown, attributes: readonly string[]): readonly (readonly [string, string])[] {
+  if (typeof profile !== 'object' || profile === null) return []
+  const found = new Map(Object.entries(profile))
+  return attributes.flatMap((name) => {
+    const value: unknown = found.get(name)
+    return typeof value === 'string' && value !== '' ? [[name, shownText(value)] as const] : []
+  })
+}
+
+function answerTo(
+  subject: Parameters<typeof explain>[0],
+  ask: string | undefined,
+  target: string | undefined,
+): MayAnswer | null {
+  if (ask === undefined || target === undefined) return null
+  const question = parseQuestion(`${ask}:${target}`)
+  if (question === null) return null
+  const { allowed, because, to_change } = explain(subject, question)
+  return { question: `${verbOf(question.operation)} “${target}”`, allowed, because, to_change }
+}

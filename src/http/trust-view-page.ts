@@ -1,0 +1,89 @@
+/** What a peer sees of the actor, asked as the peer would ask. */
+import type { Related } from '../permission/permission.ts'
+import { judgeRule, type Rules } from '../permission/rules.ts'
+import type { JsonText } from '../json/json.ts'
+import type { Trust } from '../trust/trust.ts'
+import { verbOf } from '../ui/rights.ts'
+import type { SeenProperty } from '../ui/trust-values.ts'
+import { kindInWords, treeOf } from '../ui/value-tree.ts'
+import { count } from '../ui/words.ts'
+import type { Answer } from './answer.ts'
+import { pageValues, showPage } from './page.ts'
+import { pagingOf, partOf } from './paging.ts'
+import { peerName } from './peer-names.ts'
+import type { PageExchange } from './route.ts'
+import { trustRow } from './trust-rows.ts'
+
+const rowsOnAPage = 50
+const itemsShown = 5
+
+/** The caller that a request of the peer would have; nothing is noted of it. */
+export function callerOf(trust: Trust): Related {
+  const { peerId, relationship, approved, facts } = trust
+  const clientId = facts.oauth_client_id
+  return clientId === undefined
+    ? { kind: 'peer', peerId, relationship, approved, via: 'bearer' }
+    : { kind: 'client', clientId, peerId, relationship: approved ? relationship : '', via: 'bearer' }
+}
+
+export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, params, query } = exchange
+  const peerId = params['peerid'] ?? ''
+  const [{ trust, override, effective }, profile] = await Promise.all([
+    parts.permissions.require(actor.id, peerId),
+    parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
+  ])
+  const caller = callerOf(trust)
+  const access = { actor, caller }
+  const [{ stored, lists }, pieces, methods, actions, tools] = await Promise.all([
+    parts.lists.everything(access),
+    parts.properties.parts(access),
+    parts.operations.list(access, 'methods'),
+    parts.operations.list(access, 'actions'),
+    caller.kind === 'client' ? parts.mcp.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
+  ])
+  const rules = trust.approved ? effective : {}
+  const seen = (await parts.properties.show(access, stored)).flatMap((property): SeenProperty[] => {
+    if (property.kind === 'value') return [seenValue(property.name, property.value, rules)]
+    const content = lists.get(property.name)
+    return content === undefined ? [] : [seenList(property.name, content.items, rules)]
+  })
+  const paging = pagingOf(query, seen.length, rowsOnAPage)
+  const values = pageValues(exchange, `/trust/${encodeURIComponent(peerId)}/view`)
+  const page = parts.pages.trustView({
+    ...values,
+    trust: trustRow(exchange, trust, peerName(trust, profile, values.actor_www), override !== null),
+    properties: partOf(seen, paging, rowsOnAPage),
+    parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, rules)),
+    paging,
+    methods,
+    actions,
+    tools,
+  })
+  return showPage(exchange, page)
+}
+
+function rememberedOf({ facts }: Trust) {
+  const { client_name: name, client_version: version } = facts
+  return name === undefined ? null : { name, ...(version === undefined ? {} : { version }) }
+}
+
+function seenValue(name: string, value: JsonText, rules: Rules): SeenProperty {
+  return { name, kind: kindInWords(value), tree: treeOf(value), items: [], more: 0, may: mayWith(name, rules) }
+}
+
+function seenList(name: string, items: readonly JsonText[], rules: Rules): SeenProperty {
+  return {
+    name,
+    kind: `List with ${count(items.length, 'item')}`,
+    tree: null,
+    items: items.slice(0, itemsShown).map(treeOf),
+    more: Math.max(0, items.length - itemsShown),
+    may: mayWith(name, rules),
+  }
+}
+
+function mayWith(name: string, rules: Rules): string[] {
+  const operations = ['read', 'write', 'delete', 'subscribe'] as const
+  return operations.filter((operation) => judgeRule(rules.properties, operation, name).allowed).map(verbOf)
+}

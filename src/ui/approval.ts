@@ -1,0 +1,51 @@
+/** `/<actor>/www/approvals/<id>`: one call of an AI client, which the owner allows once or refuses. */
+import { html } from 'hono/html'
+import type { ApprovalRow, ApprovalValues } from './approval-values.ts'
+import { actorPage, following, forgeryField } from './layout.ts'
+import { momentView } from './moment.ts'
+import { valueView } from './value-view.ts'
+import type { Html } from './values.ts'
+
+export function approvalPage(values: ApprovalValues): Html {
+  const { approval, actor_www } = values
+  const { peer, title, description, tool } = approval
+  return actorPage(
+    values,
+    {
+      title,
+      section: '/apps',
+      trail: [
+        { text: 'Connected apps', href: `${actor_www}/apps` },
+        { text: 'Waiting for your yes', href: `${actor_www}/approvals` },
+      ],
+    },
+    following(
+      'approval',
+      ['approvals'],
+      html`
+<h1>${peer.name} asks: ${title}</h1>
+<section class="card${approval.state === 'waiting' ? ' urgent' : ''}" aria-label="What it wants to do">
+<p>${description}</p>
+<h2>With exactly this</h2>
+${valueView(values.arguments)}
+${approval.state === 'waiting' ? decision(values) : html`<p class="answer"><strong>${decided[approval.state]}</strong></p>`}
+</section>
+<p class="fine">The tool <code>${tool}</code>, asked for ${momentView(approval.asked)} by ${peer.href === '' ? peer.name : html`<a href="${peer.href}">${peer.name}</a>`}.</p>`,
+      approval.id,
+    ),
+  )
+}
+
+const decided: Readonly<Record<Exclude<ApprovalRow['state'], 'waiting'>, string>> = {
+  approved: 'You allowed it. It waits for the app to do it now.',
+  denied: 'You refused it.',
+  used: 'You allowed it, and it was done.',
+}
+
+function decision(values: ApprovalValues): Html {
+  const { form_action, approval } = values
+  const button = (choice: string, text: string, quiet: boolean): Html =>
+    html`<form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="decision" value="${choice}"><button${quiet ? html` class="quiet"` : ''} type="submit">${text}</button></form>`
+  return html`<p class="fine">Your yes is for this one call. The question ends ${momentView(approval.expires)}.</p>
+<div class="actions">${button('allow', 'Allow once', false)}${button('refuse', 'Refuse', true)}</div>`
+}

@@ -1,0 +1,136 @@
+/** `/<actor>/www/trust/<peerid>`: who a peer is, what it may do and why, and what the owner can do about it. */
+import { html } from 'hono/html'
+import { operationsOf, ruledCategories } from '../permission/rules.ts'
+import { confirmation } from './forms.ts'
+import { actorPage, following, forgeryField } from './layout.ts'
+import { momentView } from './moment.ts'
+import { rightsForm, rightsList } from './rights-form.ts'
+import { subjects, verbOf } from './rights.ts'
+import { badge } from './trust.ts'
+import type { TrustPeerValues } from './trust-values.ts'
+import type { Html } from './values.ts'
+
+export function trustPeerPage(values: TrustPeerValues): Html {
+  const { trust, actor_www } = values
+  const { peer } = trust
+  return actorPage(
+    values,
+    { title: peer.name, section: '/trust', trail: [{ text: 'Relationships', href: `${actor_www}/trust` }] },
+    html`
+${following('peer', ['trust'], html`${head(values)}${decision(values)}${facts(values)}${rights(values)}`, peer.peerid)}
+${mayBox(values)}
+${following('rights', ['trust'], rightsForm(values), peer.peerid)}
+${ending(values)}`,
+  )
+}
+
+function head({ trust }: TrustPeerValues): Html {
+  return html`<h1>${trust.peer.name}</h1>
+<p class="lead">${badge(trust.standing, trust.standing_word)} ${trust.standing_text}</p>`
+}
+
+function decision(values: TrustPeerValues): Html | string {
+  const { trust, form_action } = values
+  if (trust.approved) return ''
+  const isAsking = trust.standing === 'waiting'
+  return html`<section class="card${isAsking ? ' urgent' : ''}" aria-labelledby="decision">
+<h2 id="decision">${isAsking ? 'Will you approve it?' : 'Approve it again?'}</h2>
+${isAsking && trust.desc !== '' ? html`<p>It says: <q>${trust.desc}</q></p>` : ''}
+<p>${
+    isAsking && !trust.verified && !trust.peer.is_app
+      ? 'It did not prove that it is where it says it is. Approve it only if you expected it.'
+      : 'Approved, it may do what stands below under “What it may do”.'
+  }</p>
+<div class="actions"><form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="action" value="approve"><button type="submit">Approve</button></form>${
+    isAsking
+      ? html`
+<form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="action" value="end"><button class="quiet" type="submit">Refuse</button></form>`
+      : ''
+  }</div></section>`
+}
+
+function facts({ trust, profile }: TrustPeerValues): Html {
+  return html`<section class="card" aria-labelledby="facts"><h2 id="facts">Who it is</h2><dl class="facts">
+${trust.baseuri === '' ? '' : html`<dt>Address</dt><dd><code>${trust.baseuri}</code></dd>`}
+<dt>Relationship</dt><dd>${trust.relationship_name}: ${trust.relationship_description.toLowerCase()}</dd>
+${trust.peer.is_app ? '' : html`<dt>Kind of application</dt><dd>${trust.type}</dd>`}
+<dt>Since</dt><dd>${momentView(trust.since)}</dd>
+<dt>Last contact</dt><dd>${momentView(trust.last_contact)}, by ${trust.last_connected_via}</dd>
+${trust.peer.is_app ? '' : html`<dt>Proved its address</dt><dd>${trust.verified ? 'Yes' : 'No'}</dd>`}
+${trust.desc === '' || trust.standing === 'waiting' ? '' : html`<dt>Said when it was made</dt><dd>${trust.desc}</dd>`}
+${profile.map(([name, text]) => html`<dt>Says of itself (${name})</dt><dd>${text}</dd>`)}
+</dl></section>`
+}
+
+function rights({ trust, rights: lines, reach, form_action, actor_www }: TrustPeerValues): Html {
+  return html`<section class="card" aria-labelledby="may"><h2 id="may">What it may do</h2>
+${trust.approved ? '' : html`<p>Nothing now. Once approved:</p>`}
+${rightsList(lines)}
+${reach.length === 0 ? '' : html`<p class="warning"><strong>Beyond your data:</strong> ${reach.join(' ')}</p>`}
+<p class="fine">${
+    trust.has_custom_permissions
+      ? `You chose rights of its own for it, beside those of ${trust.relationship_name}.`
+      : `These are the rights of ${trust.relationship_name}.`
+  } What nothing grants is refused.</p>
+<p class="actions"><a class="button quiet" href="${form_action}/view">View as ${trust.peer.name}</a><a class="button quiet" href="${actor_www}/activity?caller=${encodeURIComponent(trust.peerid)}">What it did</a></p>
+</section>`
+}
+
+function mayBox({ may, form_action, trust }: TrustPeerValues): Html {
+  const { answer } = may
+  return html`<section class="card" id="may-it" aria-labelledby="may-it-title"><h2 id="may-it-title">May it …?</h2>
+<form class="line" method="get" action="${form_action}#may-it">
+<div><label for="ask">Do what</label><select id="ask" name="ask">${ruledCategories.map(
+    (category) =>
+      html`<optgroup label="${subjects[category]}">${operationsOf[category].map((operation) => {
+        const value = `${category}.${operation}`
+        return html`<option value="${value}"${value === may.ask ? html` selected` : ''}>${verbOf(operation)} ${oneOf[category]}</option>`
+      })}</optgroup>`,
+  )}</select></div>
+<div><label for="target">Of this name</label><input id="target" name="target" required autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="notes/1" value="${may.target}"></div>
+<button type="submit">Ask</button></form>
+${
+  answer === null
+    ? ''
+    : html`<div class="answer ${answer.allowed ? 'yes' : 'no'}" role="status"><p><strong>${answer.allowed ? 'Yes' : 'No'}:</strong> ${trust.peer.name} ${
+        answer.allowed ? 'may' : 'may not'
+      } ${answer.question}, because ${answer.because}.</p><p class="fine">To change that: ${answer.to_change}.</p></div>`
+}</section>`
+}
+
+const oneOf = {
+  properties: 'a property',
+  methods: 'a method',
+  actions: 'an action',
+  tools: 'a tool',
+  resources: 'a resource',
+  prompts: 'a prompt',
+} as const
+
+function ending(values: TrustPeerValues): Html {
+  const { trust, form_action } = values
+  const { name, is_app: isApp } = trust.peer
+  return html`<section class="endings" aria-label="Ending it">
+${
+  trust.approved
+    ? confirmation(values, {
+        action: form_action,
+        fields: { action: 'withdraw' },
+        summary: 'Take the approval back…',
+        warning: `${name} may do nothing from then on. The relationship stays, and you can approve it again.`,
+        button: 'Take the approval back',
+        isDanger: true,
+      })
+    : ''
+}
+${confirmation(values, {
+  action: form_action,
+  fields: { action: 'end' },
+  summary: isApp ? 'Disconnect it…' : 'End the relationship…',
+  warning: isApp
+    ? `${name} loses its access at once. To come back it has to ask you again.`
+    : `${name} loses its access at once, what it follows here ends, and what you know of it is forgotten. It is told.`,
+  button: isApp ? `Disconnect ${name}` : `End the relationship with ${name}`,
+  isDanger: true,
+})}</section>`
+}
