@@ -255,6 +255,8 @@ export class Actors {
 
   /** Wipes everything of the actor in one transaction. False when there was none. Fires no event. */
   async delete(id: string): Promise<boolean> {
+    // Those of the service itself, whose ids are none that anybody can have, stay.
+    if (parseActorId(id) === null) return false
     const now = this.#parts.now()
     return this.#parts.store.write(async (tx) => {
       await purgeDeletionMarkers(tx, now - markerMs)

@@ -54,10 +54,15 @@ export function judgeAuthorization(
     throw new OAuthError('invalid_request', 'redirect_uri is none that the client registered')
   }
   const state = get('state') ?? null
+  // What is no text cannot come back byte for byte.
+  if (state?.includes('\ufffd') === true) throw new OAuthError('invalid_request', 'state is not in UTF-8')
   const codeChallenge = challengeIn(get, client)
   const told = (error: OAuthError): Judged => ({ kind: 'redirect', redirectUri, state, error })
   for (const name of ['request', 'request_uri']) {
     if (get(name) !== undefined) return told(new OAuthError('invalid_request', `${name} is not supported`))
+  }
+  if ((get('response_mode') ?? 'query') !== 'query') {
+    return told(new OAuthError('invalid_request', 'response_mode has to be query'))
   }
   if (get('response_type') !== 'code') {
     return told(new OAuthError('unsupported_response_type', 'response_type has to be code'))
@@ -97,6 +102,17 @@ export function parseScope(text: string | undefined): string | null {
   if (!/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(text)) return null
   const known = new Set(text.split(' ')).intersection(new Set(scopes))
   return known.size === 0 ? null : [...known].join(' ')
+}
+
+/** Of a request for tokens. To ask for nothing is no scope (RFC 6749 section 3.3); null for that too. */
+export function scopeIn({
+  get,
+  has,
+}: {
+  readonly get: (name: string) => string | undefined
+  readonly has: (name: string) => boolean
+}): string | null {
+  return has('scope') && get('scope') === undefined ? null : parseScope(get('scope'))
 }
 
 /** RFC 8707: an absolute address without a fragment, of this service. Empty for none; null for another. */

@@ -95,25 +95,49 @@ export async function setClientSecret(
   return changed === 1
 }
 
-/** Somebody let it in, or it asked for itself: it stays. */
-export async function noteClientUsed(tx: Transaction, clientId: string, now: number): Promise<void> {
-  await tx.run('UPDATE oauth_client SET last_used_at = $2, expires_at = NULL WHERE client_id = $1', clientId, now)
+/** Somebody let it in: it stays. False when there is none (any more); while the transaction lasts it cannot go. */
+export async function keepClient(tx: Transaction, clientId: string, now: number): Promise<boolean> {
+  const kept = await tx.run(
+    'UPDATE oauth_client SET last_used_at = $2, expires_at = NULL WHERE client_id = $1',
+    clientId,
+    now,
+  )
+  return kept === 1
 }
 
+/** It came for itself: one that would go at some time goes at `expiresAt` at the earliest. As `keepClient` otherwise. */
+export async function noteClientCame(
+  tx: Transaction,
+  clientId: string,
+  now: number,
+  expiresAt: number,
+): Promise<boolean> {
+  const noted = await tx.run(
+    `UPDATE oauth_client SET last_used_at = $2, expires_at = CASE WHEN expires_at IS NULL THEN NULL ELSE CAST($3 AS BIGINT) END
+     WHERE client_id = $1`,
+    clientId,
+    now,
+    expiresAt,
+  )
+  return noted === 1
+}
+
+/** From now on the relationship goes with the client. */
+export async function tieTrustToClient(
+  tx: Transaction,
+  actorId: string,
+  peerId: string,
+  clientId: string,
+): Promise<void> {
+  await tx.run('UPDATE trust SET client_id = $3 WHERE actor_id = $1 AND peer_id = $2', actorId, peerId, clientId)
+}
+
+/** With everything that owners granted to it: their relationships with it, and with these its tokens and codes. */
 export async function deleteClient(tx: Transaction, clientId: string, actorId: string): Promise<boolean> {
   return (await tx.run('DELETE FROM oauth_client WHERE client_id = $1 AND actor_id = $2', clientId, actorId)) === 1
 }
 
-/** With everything that owners granted to the client: their relationships with it, and with these their tokens. */
-export async function deleteTrustsOfClient(tx: Transaction, clientId: string): Promise<void> {
-  await tx.run(
-    `DELETE FROM trust WHERE EXISTS (
-       SELECT 1 FROM token_chain c
-       WHERE c.client_id = $1 AND c.actor_id = trust.actor_id AND c.peer_id = trust.peer_id)`,
-    clientId,
-  )
-}
-
+/** Those whose time is over, as `deleteClient`. */
 export async function deleteUnusedClients(tx: Transaction, now: number): Promise<number> {
   return tx.run('DELETE FROM oauth_client WHERE expires_at < $1', now)
 }

@@ -1,11 +1,13 @@
 /** The relationship of an owner with a client: one for each of both, made when the owner lets it in (wire, 3.3). */
+import { createHash } from 'node:crypto'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomPassphrase } from '../secret/random.ts'
 import type { Transaction } from '../store/store.ts'
 import { newTrust } from '../trust/new-trust.ts'
 import type { TrustFacts } from '../trust/trust.ts'
 import { findTrust, insertTrust, updateTrust } from '../trust/trust-store.ts'
-import type { Client } from './client.ts'
+import { type Client, isDocumented } from './client.ts'
+import { deleteClient, tieTrustToClient } from './client-store.ts'
 
 export interface ClientRelationship {
   readonly actorId: string
@@ -15,13 +17,22 @@ export interface ClientRelationship {
   readonly now: number
 }
 
-export function clientPeerId(identifier: string, clientId: string): string {
-  return `oauth2_client:${identifier.replaceAll('@', '_at_').replaceAll('.', '_dot_')}:${clientId}`
+/** It is a segment of paths, so it holds nothing that a path would read differently. */
+export function clientPeerId(identifier: string, client: Pick<Client, 'clientId'>): string {
+  const owner = identifier
+    .replaceAll('@', '_at_')
+    .replaceAll('.', '_dot_')
+    .replaceAll(/[^\w+-]/g, '_')
+  return `oauth2_client:${owner}:${isDocumented(client) ? `document_${digestOf(client.clientId)}` : client.clientId}`
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
 /**
  * Makes it, or gives an existing one the relationship that the owner chose now; what the owner granted besides stays.
- * In the actor's turn. Its secret is told to nobody.
+ * In the actor's turn, with the client kept. Its secret is told to nobody.
  *
  * @returns its peer id.
  */
@@ -31,7 +42,7 @@ export async function ensureClientTrust(
   client: Client,
   { actorId, identifier, relationship, now }: ClientRelationship,
 ): Promise<string> {
-  const peerId = clientPeerId(identifier, client.clientId)
+  const peerId = clientPeerId(identifier, client)
   const existing = await findTrust(tx, actorId, peerId)
   const facts = factsOf(client, identifier)
   if (existing !== null) {
@@ -53,9 +64,21 @@ export async function ensureClientTrust(
     now,
   })
   await insertTrust(tx, { ...trust, establishedVia: 'oauth2_client', facts, lastConnectedVia: 'oauth' })
+  if (!isDocumented(client)) await tieTrustToClient(tx, actorId, peerId, client.clientId)
   return peerId
 }
 
 function factsOf({ clientId, name }: Client, identifier: string): TrustFacts {
   return { peer_identifier: identifier, client_name: name, oauth_client_id: clientId }
+}
+
+/** Of a client with the actor that it belongs to: there from its first day, and by it the client acts for that actor. */
+export function ownPeerId(client: Pick<Client, 'clientId'>): string {
+  return clientPeerId(client.clientId, client)
+}
+
+/** Who ends the relationship by which a client acts for its own actor ends the client. */
+export async function endOwnClient(tx: Transaction, actorId: string, peerId: string): Promise<void> {
+  const [, clientId] = /^oauth2_client:([\w-]+):\1$/.exec(peerId) ?? []
+  if (clientId !== undefined) await deleteClient(tx, clientId, actorId)
 }

@@ -21,7 +21,7 @@ export interface ClientMetadata {
 export interface Client {
   /** `mcp_` and 32 hexadecimal characters, or the address of a metadata document. */
   readonly clientId: string
-  /** The actor that it belongs to. */
+  /** The actor that it belongs to: by client credentials it acts for that one alone. */
   readonly ownerId: string
   readonly name: string
   readonly secretHash: SecretHash | null
@@ -58,6 +58,16 @@ export function cleanName(text: string): string {
     .trim()
 }
 
+/** Known by the address of a document, and kept nowhere. */
+export function isDocumented({ clientId }: Pick<Client, 'clientId'>): boolean {
+  return clientId.startsWith('https://')
+}
+
 export function isPublic({ authMethod }: Pick<Client, 'authMethod'>): boolean {
   return authMethod === 'none'
+}
+
+/** By client credentials; a public client has nothing to prove with that it is the one. */
+export function actsForItself(client: Pick<Client, 'authMethod' | 'grantTypes'>): boolean {
+  return !isPublic(client) && client.grantTypes.includes('client_credentials')
 }

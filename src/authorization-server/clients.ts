@@ -1,12 +1,22 @@
 /** Clients: registered by themselves, made by an application, or described by a document at their own address. */
 import type { Actors } from '../actor/actors.ts'
+import { ServiceError } from '../errors.ts'
 import { hashSecret, sameSecret } from '../secret/hash.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId, randomToken } from '../secret/random.ts'
-import type { Store } from '../store/store.ts'
-import { type AuthMethod, type Client, cleanName, type GrantType, systemActorId, systemCreator } from './client.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import {
+  actsForItself,
+  type AuthMethod,
+  type Client,
+  cleanName,
+  type GrantType,
+  isDocumented,
+  systemActorId,
+  systemCreator,
+} from './client.ts'
 import {
   deleteClient,
-  deleteTrustsOfClient,
   deleteUnusedClients,
   findClient,
   findClients,
@@ -14,13 +24,16 @@ import {
   insertClient,
   setClientSecret,
 } from './client-store.ts'
+import { ensureClientTrust } from './client-trust.ts'
 import type { MetadataDocuments } from './metadata-document.ts'
 import { OAuthError } from './oauth-error.ts'
+import { parseRedirectUri } from './redirect-uri.ts'
 import type { Registration } from './registration.ts'
 
 export interface ClientsParts {
   readonly store: Store
   readonly actors: Pick<Actors, 'ensureSystemActor'>
+  readonly keyRing: KeyRing
   readonly documents: MetadataDocuments
   readonly now: () => number
 }
@@ -31,9 +44,20 @@ export interface NewClient {
   readonly secret: string | null
 }
 
+/** What an application asks for. */
+export interface WantedClient {
+  readonly name: string
+  /** `mcp_client` unless given. */
+  readonly trustType?: string
+  /** None: the client acts for its actor alone, by its secret. */
+  readonly redirectUris?: readonly string[]
+}
+
 const dayMs = 86_400_000
 /** One that registered itself and that nobody let in within this time goes. */
-const unusedDays = 30
+const unusedMs = 7 * dayMs
+/** One that registered itself and acts for itself goes when it did not come for this long. */
+export const idleMs = 30 * dayMs
 
 export class Clients {
   readonly #parts: ClientsParts
@@ -44,31 +68,37 @@ export class Clients {
 
   /** @throws OAuthError `invalid_request` when a metadata document cannot be used. */
   async find(clientId: string): Promise<Client | null> {
-    if (clientId.startsWith('https://')) return this.#parts.documents.find(clientId)
+    if (isDocumented({ clientId })) return this.#parts.documents.find(clientId)
     if (!/^[\w-]{1,128}$/.test(clientId)) return null
-    return this.#parts.store.read((q) => findClient(q, clientId))
+    const client = await this.#parts.store.read((q) => findClient(q, clientId))
+    const isOver = client !== null && client.expiresAt !== null && client.expiresAt < this.#parts.now()
+    return isOver ? null : client
   }
 
-  /** Those of the ids that are registered here, in one statement; documents at other places are not asked for. */
+  /** Those of the ids that are registered here, by id. */
   async registered(clientIds: readonly string[]): Promise<ReadonlyMap<string, Client>> {
-    const found = await this.#parts.store.read((q) => findClients(q, clientIds))
-    return new Map(found.map((client) => [client.clientId, client]))
+    const clients = await this.#parts.store.read((q) => findClients(q, clientIds))
+    return new Map(clients.map((client) => [client.clientId, client]))
   }
 
   /** A program registers itself: it belongs to nobody until an owner lets it in. */
   async register(registration: Registration): Promise<NewClient> {
     await this.#parts.actors.ensureSystemActor(systemActorId, systemCreator)
-    const isForItself = registration.grantTypes.includes('client_credentials')
-    return this.#insert(systemActorId, registration, isForItself ? null : unusedDays)
+    return this.#insert(systemActorId, registration, unusedMs)
   }
 
-  /** An application makes one for an actor, which may act for that actor by itself. */
-  create(
-    actorId: string,
-    wanted: { readonly name: string; readonly trustType?: string; readonly redirectUris?: readonly string[] },
-  ): Promise<NewClient> {
+  /**
+   * An application makes one for an actor, which may act for that actor by itself.
+   *
+   * @throws ServiceError `invalid_value`, `actor_not_found`
+   */
+  create(actorId: string, wanted: WantedClient): Promise<NewClient> {
     const name = cleanName(wanted.name)
-    if (name === '') throw new OAuthError('invalid_client_metadata', 'The client needs a name that can be shown')
+    if (name === '') throw new ServiceError('invalid_value', 'Cannot make a client: it needs a name that can be shown')
+    const refused = wanted.redirectUris?.find((uri) => parseRedirectUri(uri) === null)
+    if (refused !== undefined) {
+      throw new ServiceError('invalid_value', `Cannot make a client: nobody may be sent back to ${refused}`)
+    }
     const registration: Registration = {
       name,
       authMethod: 'client_secret_post',
@@ -80,7 +110,7 @@ export class Clients {
     return this.#insert(actorId, registration, null)
   }
 
-  async #insert(ownerId: string, registration: Registration, lifetimeDays: number | null): Promise<NewClient> {
+  async #insert(ownerId: string, registration: Registration, lifetimeMs: number | null): Promise<NewClient> {
     const { store, now } = this.#parts
     const at = now()
     const secret = registration.authMethod === 'none' ? null : randomToken(32)
@@ -91,13 +121,29 @@ export class Clients {
       secretHash: secret === null ? null : hashSecret(secret),
       createdAt: at,
       lastUsedAt: null,
-      expiresAt: lifetimeDays === null ? null : at + lifetimeDays * dayMs,
+      expiresAt: lifetimeMs === null ? null : at + lifetimeMs,
     }
-    await store.write(async (tx) => {
+    const insert = async (tx: Transaction): Promise<void> => {
       await deleteUnusedClients(tx, at)
       await insertClient(tx, client)
-    })
+    }
+    if (!actsForItself(client)) await store.write(insert)
+    else {
+      await store.writeActor(ownerId, async (tx) => {
+        await insert(tx)
+        await this.#insertOwnTrust(tx, client)
+      })
+    }
     return { client, secret }
+  }
+
+  async #insertOwnTrust(tx: Transaction, client: Client): Promise<void> {
+    await ensureClientTrust(tx, this.#parts.keyRing, client, {
+      actorId: client.ownerId,
+      identifier: client.clientId,
+      relationship: client.trustType,
+      now: client.createdAt,
+    })
   }
 
   /** The newest first. */
@@ -112,13 +158,15 @@ export class Clients {
     return changed ? secret : null
   }
 
+  /** Null for one that is not the actor's. */
+  async findOf(actorId: string, clientId: string): Promise<Client | null> {
+    const client = await this.#parts.store.read((q) => findClient(q, clientId))
+    return client?.ownerId === actorId ? client : null
+  }
+
   /** With every relationship that owners have with it, and their tokens, at once. False for one that is not the actor's. */
   delete(actorId: string, clientId: string): Promise<boolean> {
-    return this.#parts.store.write(async (tx) => {
-      if (!(await deleteClient(tx, clientId, actorId))) return false
-      await deleteTrustsOfClient(tx, clientId)
-      return true
-    })
+    return this.#parts.store.write((tx) => deleteClient(tx, clientId, actorId))
   }
 }
 
@@ -135,14 +183,14 @@ export interface Presented {
  *
  * @throws OAuthError `invalid_client`
  */
-export function authenticate(client: Client | null, presented: Presented, challenge: string | undefined): Client {
+export function authenticate(client: Client | null, presented: Presented): Client {
   const expected = client?.secretHash ?? hashSecret('nobody has this secret')
   const fits = sameSecret(hashSecret(presented.secret ?? ''), expected)
   const isGood =
     client !== null &&
     presented.method === client.authMethod &&
     (client.authMethod === 'none' ? presented.secret === null : fits)
-  if (!isGood) throw new OAuthError('invalid_client', 'The client is not known, or did not prove who it is', challenge)
+  if (!isGood) throw new OAuthError('invalid_client', 'The client is not known, or did not prove who it is')
   return client
 }
 

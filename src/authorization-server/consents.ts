@@ -7,8 +7,8 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { AuthorizationRequest } from './authorization-request.ts'
-import type { Client } from './client.ts'
-import { noteClientUsed } from './client-store.ts'
+import { type Client, isDocumented } from './client.ts'
+import { keepClient } from './client-store.ts'
 import { ensureClientTrust } from './client-trust.ts'
 import type { Clients } from './clients.ts'
 import { OAuthError } from './oauth-error.ts'
@@ -36,6 +36,8 @@ export interface Given {
 export interface CodeData extends Given {
   readonly peerId: string
   readonly identifier: string
+  /** Unix milliseconds. */
+  readonly agreedAt: number
 }
 
 export class Consents {
@@ -77,17 +79,22 @@ export class Consents {
   async issueCode(actor: Pick<Actor, 'id' | 'creator'>, { request, trustType }: Given): Promise<string> {
     const { store, oneTime, clients, keyRing, now } = this.#parts
     const client: Client | null = await clients.find(request.clientId)
-    if (client === null) throw new OAuthError('access_denied', 'The client is not known any more')
+    if (client === null) throw clientGone()
     return store.writeActor(actor.id, async (tx) => {
+      const agreedAt = now()
+      if (!isDocumented(client) && !(await keepClient(tx, client.clientId, agreedAt))) throw clientGone()
       const peerId = await ensureClientTrust(tx, keyRing, client, {
         actorId: actor.id,
         identifier: actor.creator,
         relationship: trustType,
-        now: now(),
+        now: agreedAt,
       })
-      await noteClientUsed(tx, client.clientId, now())
-      const data: CodeData = { request, trustType, peerId, identifier: actor.creator }
+      const data: CodeData = { request, trustType, peerId, identifier: actor.creator, agreedAt }
       return oneTime.create(tx, { purpose: 'code', data, actorId: actor.id })
     })
   }
+}
+
+function clientGone(): OAuthError {
+  return new OAuthError('access_denied', 'The client is not known any more')
 }

@@ -17,14 +17,16 @@ export type OAuthErrorCode =
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly code: OAuthErrorCode
-  /** `invalid_client` says how to authenticate. */
-  readonly challenge: string | undefined
 
   /** @param message For the client. */
-  constructor(code: OAuthErrorCode, message: string, challenge?: string) {
+  constructor(code: OAuthErrorCode, message: string) {
     super(message)
     this.code = code
-    this.challenge = challenge
+  }
+
+  /** How to authenticate: every 401 says it (RFC 9110 section 15.5.2). */
+  get challenge(): string | undefined {
+    return this.code === 'invalid_client' ? 'Basic realm="token", error="invalid_client"' : undefined
   }
 
   get status(): 400 | 401 | 500 | 503 {

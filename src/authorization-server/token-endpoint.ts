@@ -1,13 +1,13 @@
 /** The token endpoint and the revocation endpoint: who asks is known first, then what for. */
 import { ServiceError } from '../errors.ts'
-import { type Client, type GrantType, isPublic } from './client.ts'
+import { actsForItself, type Client, type GrantType } from './client.ts'
 import { authenticate, type Clients, mayUse } from './clients.ts'
 import { authorizationCode } from './grants/authorization-code.ts'
 import { clientCredentials } from './grants/client-credentials.ts'
 import type { Grant, Granted, GrantParts } from './grants/grant.ts'
 import { refreshToken } from './grants/refresh-token.ts'
 import { OAuthError } from './oauth-error.ts'
-import { basicChallenge, readClientCredentials, type TokenParameters } from './token-request.ts'
+import { readClientCredentials, type TokenParameters } from './token-request.ts'
 
 const grants: Readonly<Record<GrantType, Grant>> = {
   authorization_code: authorizationCode,
@@ -24,8 +24,11 @@ export class TokenEndpoint {
     this.#clients = clients
   }
 
-  /** @throws OAuthError; nothing is spent by a request that the store could not serve. */
-  async issue(parameters: TokenParameters, authorization: string | undefined): Promise<Granted> {
+  /**
+   * @param receivedAt Unix milliseconds.
+   * @throws OAuthError; nothing is spent by a request that the store could not serve.
+   */
+  async issue(parameters: TokenParameters, authorization: string | undefined, receivedAt: number): Promise<Granted> {
     return withoutFaults(async () => {
       if (parameters.repeated !== null) throw new OAuthError('invalid_request', `${parameters.repeated} is given twice`)
       const name = parameters.get('grant_type')
@@ -35,10 +38,10 @@ export class TokenEndpoint {
       }
       const grantType = name as GrantType
       const client = await this.#authenticated(parameters, authorization)
-      if (!mayUse(client, grantType) || (grantType === 'client_credentials' && isPublic(client))) {
+      if (!mayUse(client, grantType) || (grantType === 'client_credentials' && !actsForItself(client))) {
         throw new OAuthError('unauthorized_client', 'The client did not register for this grant')
       }
-      return grants[grantType](this.#parts, { client, parameters })
+      return grants[grantType](this.#parts, { client, parameters, receivedAt })
     })
   }
 
@@ -62,8 +65,17 @@ export class TokenEndpoint {
 
   async #authenticated(parameters: TokenParameters, authorization: string | undefined): Promise<Client> {
     const presented = readClientCredentials(parameters, authorization)
-    const client = await this.#clients.find(presented.clientId)
-    return authenticate(client, presented, authorization === undefined ? undefined : basicChallenge)
+    return authenticate(await this.#find(presented.clientId), presented)
+  }
+
+  /** A document that cannot be used makes nobody a client. */
+  async #find(clientId: string): Promise<Client | null> {
+    try {
+      return await this.#clients.find(clientId)
+    } catch (error) {
+      if (error instanceof OAuthError) return null
+      throw error
+    }
   }
 }
 

@@ -4,13 +4,13 @@ import type { Presented } from './clients.ts'
 import { OAuthError } from './oauth-error.ts'
 
 export interface TokenParameters {
+  /** An empty value reads as not given (RFC 6749 section 3.2). */
   readonly get: (name: string) => string | undefined
+  /** Whether it was sent at all. */
+  readonly has: (name: string) => boolean
   /** A parameter that came twice. */
   readonly repeated: string | null
 }
-
-/** What a client says of itself in `Authorization: Basic` (RFC 6749 section 2.3.1: both parts form-encoded). */
-export const basicChallenge = 'Basic realm="token", error="invalid_client"'
 
 /**
  * @param authorization The header; undefined without one.
@@ -27,9 +27,7 @@ export function readClientCredentials(parameters: TokenParameters, authorization
     return { clientId: inBody.clientId, secret: inBody.secret ?? null, method }
   }
   const basic = readBasic(authorization)
-  if (basic === null) {
-    throw new OAuthError('invalid_client', 'The Authorization header cannot be read', basicChallenge)
-  }
+  if (basic === null) throw new OAuthError('invalid_client', 'The Authorization header cannot be read')
   if (inBody.secret !== undefined) throw new OAuthError('invalid_request', 'The secret is given in two places')
   if (inBody.clientId !== undefined && inBody.clientId !== basic.clientId) {
     throw new OAuthError('invalid_request', 'client_id is not the one of the Authorization header')
@@ -39,6 +37,7 @@ export function readClientCredentials(parameters: TokenParameters, authorization
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** Both parts are form-encoded (RFC 6749 section 2.3.1). */
 function readBasic(authorization: string): { readonly clientId: string; readonly secret: string } | null {
   const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization) ?? []
   if (encoded === undefined) return null

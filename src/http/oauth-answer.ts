@@ -40,11 +40,13 @@ export async function inOAuthWords(work: () => Promise<Answer>): Promise<Answer>
 export interface OAuthFields {
   /** An empty value reads as not given (RFC 6749 section 3.1). */
   readonly get: (name: string) => string | undefined
+  /** Whether it was sent at all. */
+  readonly has: (name: string) => boolean
   /** Names a parameter that was given twice: neither value is used. */
   readonly repeated: string | null
 }
 
-/** Parameters that may come several times (RFC 8707 section 2): the first one that is served counts. */
+/** Parameters that may come several times (RFC 8707 section 2): the first one counts. */
 const repeatable: ReadonlySet<string> = new Set(['resource'])
 const mostFields = 100
 
@@ -57,13 +59,19 @@ export function readFields(text: string): OAuthFields {
     if (values.has(name) && !repeatable.has(name)) repeated ??= name.slice(0, 64)
     else if (!values.has(name)) values.set(name, value)
   }
-  return { get: (name) => values.get(name) || undefined, repeated }
+  return { get: (name) => values.get(name) || undefined, has: (name) => values.has(name), repeated }
 }
 
-/** @throws OAuthError `invalid_request` for a body of another kind. */
+/**
+ * The body alone counts. A parameter that stands in the address as well came twice (RFC 6749 section 3.2).
+ *
+ * @throws OAuthError `invalid_request` for a body of another kind.
+ */
 export async function readForm({ request, parts }: Exchange): Promise<OAuthFields> {
   if (!isUrlencoded(request)) {
     throw new OAuthError('invalid_request', 'The body has to be application/x-www-form-urlencoded')
   }
-  return readFields((await readFormText(request, parts.config)) ?? '')
+  const fields = readFields((await readFormText(request, parts.config)) ?? '')
+  const inBoth = [...new URLSearchParams(request.query).keys()].find(fields.has)
+  return inBoth === undefined ? fields : { ...fields, repeated: fields.repeated ?? inBoth.slice(0, 64) }
 }

@@ -2,13 +2,12 @@
 import { createHash } from 'node:crypto'
 import { sameSecret } from '../../secret/hash.ts'
 import type { Transaction } from '../../store/store.ts'
+import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf } from '../authorization-request.ts'
 import type { CodeData } from '../consents.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Grant, Granted, GrantParts, GrantRequest } from './grant.ts'
 
-/** A code that comes again within this time was sent twice by one hurried client: it is refused, and nothing ends. */
-const raceMs = 1000
 /** As long as the first access token lives. */
 const rememberedSeconds = 3600
 
@@ -35,9 +34,15 @@ export const authorizationCode: Grant = async (parts, request) => {
   const actorId = waiting.actorId ?? ''
   return store.writeActor(actorId, async (tx) => {
     const consumed = await oneTime.consume<CodeData>(tx, presented)
-    if (consumed === null) throw refused()
+    if (consumed === null || !(await stands(tx, actorId, consumed.data))) throw refused()
     return issue(parts, tx, request, consumed.data, actorId, code, audience)
   })
+}
+
+/** A code dies with the relationship that was agreed to with it; one that came later is another. */
+async function stands(tx: Transaction, actorId: string, { peerId, agreedAt }: CodeData): Promise<boolean> {
+  const trust = await findTrust(tx, actorId, peerId)
+  return trust?.approved === true && trust.createdAt <= agreedAt
 }
 
 /** @returns the audience of the tokens. @throws OAuthError */
@@ -91,16 +96,19 @@ async function issue(
   }
 }
 
-/** A code that comes a second time was stolen, here or before: what came of it ends (RFC 6749 section 4.1.2). */
+/**
+ * A code that comes a second time was stolen, here or before: what came of it ends (RFC 6749 section 4.1.2). Of requests
+ * that were under way together, which one hurried client sends, one wins and the others end nothing.
+ */
 async function revokeReplayed(
-  { store, oneTime, tokens, now }: GrantParts,
-  { client }: GrantRequest,
+  { store, oneTime, tokens }: GrantParts,
+  { client, receivedAt }: GrantRequest,
   code: string,
 ): Promise<void> {
   const spent = await store.read((q) => oneTime.spent<Spent>(q, { purpose: 'code', value: code }))
   if (spent === null || spent.data.request.clientId !== client.clientId) return
   const { outcome } = spent.data
-  if (outcome === undefined || now() - (spent.usedAt ?? 0) < raceMs) return
+  if (outcome === undefined || receivedAt < (spent.usedAt ?? 0)) return
   await store.write((tx) => tokens.endChain(tx, outcome.actorId, outcome.chainId, 'client'))
 }
 

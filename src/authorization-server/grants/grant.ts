@@ -21,6 +21,8 @@ export interface GrantRequest {
   /** Authenticated. */
   readonly client: Client
   readonly parameters: TokenParameters
+  /** When it came, before anything was done about it (Unix milliseconds). */
+  readonly receivedAt: number
 }
 
 export interface Granted {

@@ -1,5 +1,5 @@
 /** `refresh_token` (RFC 6749 section 6): rotation by the engine of all tokens. */
-import { audienceOf, parseScope } from '../authorization-request.ts'
+import { audienceOf, scopeIn } from '../authorization-request.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Grant } from './grant.ts'
 
@@ -10,12 +10,9 @@ export const refreshToken: Grant = async ({ store, tokens, resources }, { client
   const chain = await store.read((q) => tokens.chainOf(q, presented))
   const grant = chain?.client ?? null
   if (grant === null || grant.clientId !== client.clientId) throw refused()
-  const scope = parseScope(parameters.get('scope'))
-  const asked = parameters.get('scope')
-  if (
-    scope === null ||
-    (asked !== undefined && scope.split(' ').some((each) => !grant.scope.split(' ').includes(each)))
-  ) {
+  const scope = scopeIn(parameters)
+  const granted = grant.scope.split(' ')
+  if (scope === null || (parameters.has('scope') && scope.split(' ').some((each) => !granted.includes(each)))) {
     throw new OAuthError('invalid_scope', 'The scope is wider than what was agreed to')
   }
   const resource = parameters.get('resource')

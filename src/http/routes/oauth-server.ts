@@ -321,8 +321,14 @@ async function onPage({ request }: Exchange, work: () => Promise<Answer>): Promi
 
 async function token(exchange: Exchange): Promise<Answer> {
   const { request, parts } = exchange
+  const receivedAt = parts.now()
   const fields = await readForm(exchange)
-  const { tokens, scope, isRefreshable, members } = await parts.tokenEndpoint.issue(fields, authorizationOf(exchange))
+  const { tokenEndpoint } = parts
+  const { tokens, scope, isRefreshable, members } = await tokenEndpoint.issue(
+    fields,
+    authorizationOf(exchange),
+    receivedAt,
+  )
   parts.purge.occasionally()
   parts.log.debug(
     { actorId: tokens.actorId, device: request.header('user-agent')?.slice(0, 80) },

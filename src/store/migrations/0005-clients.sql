@@ -17,9 +17,15 @@ CREATE TABLE oauth_client (
   created_at BIGINT NOT NULL,
   -- Null when it never was.
   last_used_at BIGINT,
-  -- One that nobody let in goes then; null for one that stays.
+  -- One that registered itself goes then, unless somebody lets it in or it comes again; null for one that stays.
   expires_at BIGINT
 ) /*sqlite: STRICT, WITHOUT ROWID */;
 
 CREATE INDEX oauth_client_by_actor ON oauth_client (actor_id);
 CREATE INDEX oauth_client_by_expiry ON oauth_client (expires_at) WHERE expires_at IS NOT NULL;
+
+-- The relationship of an owner with a registered client goes with the client, and with it the tokens, wherever the client's
+-- end comes from. Null for peers, and for clients that are known by the address of a document.
+ALTER TABLE trust ADD COLUMN client_id TEXT /*postgres: COLLATE "C" */ REFERENCES oauth_client (client_id) ON DELETE CASCADE;
+
+CREATE INDEX trust_by_client ON trust (client_id) WHERE client_id IS NOT NULL;
