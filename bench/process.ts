@@ -18,7 +18,9 @@ export interface Running {
  * server pays for waking the one that asks.
  */
 function start(file: string, args: readonly string[] = []): ChildProcess {
-  const child = fork(new URL(file, import.meta.url), args, { execArgv: ['--conditions=troupe-source', '--no-warnings'] })
+  const child = fork(new URL(file, import.meta.url), args, {
+    execArgv: ['--conditions=troupe-source', '--no-warnings'],
+  })
   spawnSync('taskset', ['-a', '-c', '-p', file.includes('load') ? '1' : '0', String(child.pid)], { stdio: 'ignore' })
   return child
 }

@@ -96,17 +96,17 @@ function declareTools(app: App): void {
     isError: true,
   }))
   app.action('test_tool_with_progress', { description: 'Tells how far it is', mcp: true }, async ({ mcp }) => {
-    const { progress } = handsOf(mcp)
+    const hands = handsOf(mcp)
     for (const done of [0, 50, 100]) {
-      progress(done, 100, `Completed step ${done} of 100`)
+      hands.progress(done, 100, `Completed step ${done} of 100`)
       await pause(50)
     }
     return 'done'
   })
   app.action('test_tool_with_logging', { description: 'Says what it does', mcp: true }, async ({ mcp }) => {
-    const { log } = handsOf(mcp)
+    const hands = handsOf(mcp)
     for (const said of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
-      log('info', said)
+      hands.log('info', said)
       await pause(50)
     }
     return 'done'
@@ -301,10 +301,10 @@ function declareTasks(app: App): void {
     },
     async ({ input, mcp }) => {
       const { seconds = 1, label = '' } = input as { seconds?: number; label?: string }
-      const { background, signal } = handsOf(mcp)
-      background()
+      const hands = handsOf(mcp)
+      hands.background()
       const until = Date.now() + seconds * 1000
-      while (Date.now() < until && !signal.aborted) await pause(50)
+      while (Date.now() < until && !hands.signal.aborted) await pause(50)
       return { content: [text(`Computed ${label} in ${seconds} s`)] }
     },
   )

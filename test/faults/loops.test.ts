@@ -38,8 +38,8 @@ forEachService((start) => {
         [other, one],
       ].map(async ([actor, peer]) => {
         const answer = await actor?.request('GET', `/subscriptions/${peer?.id}`)
-        const { data } = (await answer?.json()) as { data: { sequence: number; callback: boolean }[] }
-        return data.find(({ callback }) => !callback)?.sequence ?? -1
+        const page = (await answer?.json()) as { data: { sequence: number; callback: boolean }[] } | undefined
+        return page?.data.find(({ callback }) => !callback)?.sequence ?? -1
       }),
     )
   }

@@ -232,7 +232,7 @@ describe('official clients', () => {
         insecure,
       ),
     )
-    const secret = oauth.ClientSecretBasic(String(registered['client_secret']))
+    const secret = oauth.ClientSecretBasic(registered['client_secret'] as string)
     const verifier = oauth.generateRandomCodeVerifier()
     const path = `/oauth/authorize?${new URLSearchParams({
       client_id: registered.client_id,

@@ -77,10 +77,10 @@ describe('who made a change', () => {
         decision,
       ])
       assert.deepEqual(
-        lines.toSorted(),
+        lines.map((line) => line.join(' ')).toSorted(),
         [
-          [client.peerId, 'mcp', 'tools/call', 'add_note', 'allowed'],
-          [viewer.peerId, 'mcp', 'tools/call', 'add_note', 'refused'],
+          `${client.peerId} mcp tools/call add_note allowed`,
+          `${viewer.peerId} mcp tools/call add_note refused`,
         ].toSorted(),
       )
       assert.ok(!JSON.stringify(entries).includes('hush'))

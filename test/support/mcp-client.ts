@@ -129,5 +129,9 @@ function encoded(name: string): string {
 
 async function answerOf(response: Response): Promise<McpAnswer> {
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? null : (JSON.parse(text) as unknown),
+  }
 }
