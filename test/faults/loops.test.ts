@@ -73,7 +73,9 @@ forEachService((start) => {
         assert.deepEqual(await handle?.remote(one.id).all(), { mood: 'sunny' })
       })
 
-      it('OUT-13 end, though their handlers answer every change with another; the copies are right', async () => {
+      it('OUT-13 end, though their handlers answer every change with another; the copies are right', {
+        timeout: 120_000,
+      }, async () => {
         const declare = (app: App): void => {
           app.subscriptionData('properties', async ({ actor }) => {
             const { count = 0 } = ((await actor.get('answer')) ?? {}) as { count?: number }
