@@ -11,7 +11,7 @@ import { application } from './auth/caller.ts'
 import { clientAccess, rememberClient } from './authorization-server/client-access.ts'
 import { endOwnClient } from './authorization-server/client-trust.ts'
 import { Clients } from './authorization-server/clients.ts'
-import { Consents } from './authorization-server/consents.ts'
+import { Consents, finishPath } from './authorization-server/consents.ts'
 import { MetadataDocuments } from './authorization-server/metadata-document.ts'
 import { TokenEndpoint } from './authorization-server/token-endpoint.ts'
 import { ConfigError } from './config/config.ts'
@@ -409,11 +409,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const clients = new Clients({ store, actors, keyRing, documents: new MetadataDocuments(peerClient, now), now })
   const resources = [`${baseUrl}/mcp`, baseUrl]
   const approvals = new Approvals({ store, live, keyRing, baseUrl, now })
+  const basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
   const parts: Parts = {
     config,
     identity,
     baseUrl,
-    basePath: new URL(baseUrl).pathname.replace(/\/$/, ''),
+    basePath,
     registry,
     authentication: new Authentication({
       bearerKinds: [
@@ -482,6 +483,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       // Where the creator is to be the address, an address is needed.
       mode: config.forceEmailAsCreator ? 'email' : config.signInIdentity,
       baseUrl,
+      clientPath: `${basePath}${finishPath}`,
       redirectOrigins: config.spaRedirectOrigins,
       isDevelopment: config.mode === 'development',
     }),

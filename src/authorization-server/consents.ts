@@ -13,6 +13,9 @@ import { ensureClientTrust } from './client-trust.ts'
 import type { Clients } from './clients.ts'
 import { OAuthError } from './oauth-error.ts'
 
+/** Where the owner comes back to once it is known who that is. */
+export const finishPath = '/oauth/authorize/finish'
+
 export interface ConsentsParts {
   readonly store: Store
   readonly oneTime: OneTime
@@ -24,6 +27,8 @@ export interface ConsentsParts {
 /** Waits for the decision. */
 interface Asked {
   readonly request: AuthorizationRequest
+  /** Whose actor the page spoke of; null where nobody was signed in. */
+  readonly ownerId: string | null
 }
 
 /** Was given, and waits for the owner to be known. */
@@ -48,16 +53,16 @@ export class Consents {
   }
 
   /** @returns the value that the page's form brings back; good once, in this browser. */
-  ask(request: AuthorizationRequest, browser: string): Promise<string> {
-    const asked: Asked = { request }
+  ask(request: AuthorizationRequest, ownerId: string | null, browser: string): Promise<string> {
+    const asked: Asked = { request, ownerId }
     return this.#parts.store.write((tx) => this.#parts.oneTime.create(tx, { purpose: 'consent', data: asked, browser }))
   }
 
   /** Null for a value that is not good, or not in this browser; nothing came of it then. */
-  async answered(value: string, browser: string): Promise<AuthorizationRequest | null> {
+  async answered(value: string, browser: string): Promise<Asked | null> {
     const { store, oneTime } = this.#parts
-    const record = await store.write((tx) => oneTime.consume<Asked>(tx, { purpose: 'consent', value, browser }))
-    return record === null || 'trustType' in record.data ? null : record.data.request
+    const record = await store.write((tx) => oneTime.consume<Asked | Given>(tx, { purpose: 'consent', value, browser }))
+    return record === null || 'trustType' in record.data ? null : record.data
   }
 
   /** @returns the value with which the browser comes back once the owner is known. */

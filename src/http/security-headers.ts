@@ -16,17 +16,24 @@ const common = {
 /** Data opened as a page runs nothing and loads nothing. */
 const dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-const pagePolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "object-src 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/**
+ * Browsers hold every redirect that follows a form to `form-action`.
+ *
+ * @param formTargets Where the answers to forms lead to besides this service; null for anywhere.
+ */
+export function pagePolicy(formTargets: readonly string[] | null): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    ...(formTargets === null ? [] : [["form-action 'self'", ...formTargets].join(' ')]),
+    "object-src 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
 
 export function securityHeaders(baseUrl: string): SecurityHeaders {
   const transport = baseUrl.startsWith('https:')
@@ -37,7 +44,7 @@ export function securityHeaders(baseUrl: string): SecurityHeaders {
     forPages: {
       ...common,
       ...transport,
-      'Content-Security-Policy': pagePolicy,
+      'Content-Security-Policy': pagePolicy([]),
       'Cross-Origin-Opener-Policy': 'same-origin',
     },
   }

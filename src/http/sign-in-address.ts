@@ -12,6 +12,22 @@ export function hasConfiguredProvider(parts: Pick<Parts, 'providers'>): boolean 
   return webProviders(parts).some(({ kind }) => kind !== 'local')
 }
 
+/**
+ * Where a form leads to that ends at a provider. Before the page where one signs in providers send browsers on to others
+ * that they trust, by https; those by plain http, which only development has, are named.
+ */
+export function providerTargets(parts: Pick<Parts, 'providers' | 'config'>): readonly string[] {
+  const providers = webProviders(parts)
+  if (providers.length === 0) return []
+  const plain = providers.flatMap(({ authorizationEndpoint }) => {
+    const origin = URL.parse(authorizationEndpoint)?.origin
+    if (origin !== undefined) return origin.startsWith('http:') ? [origin] : []
+    // It is found, or gets its port, when somebody goes there first.
+    return parts.config.mode === 'development' ? ['http://127.0.0.1:*', 'http://localhost:*'] : []
+  })
+  return ['https:', ...new Set(plain)]
+}
+
 export interface Wish {
   /** Path of this host to go on to. */
   readonly redirect?: string

@@ -68,6 +68,7 @@ export interface CallbackParts {
 }
 
 type Posted = AuthorizationResponse & { readonly state: string }
+type WebFlow = Extract<Flow, { readonly kind: 'web' }>
 type SpaFlow = Extract<Flow, { readonly kind: 'spa' }>
 
 export class Callback {
@@ -145,7 +146,11 @@ export class Callback {
 
   async #end(begun: Begun, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
     const { flow } = begun
-    if (flow.kind === 'web') return this.#endOnWeb(begun, flow, response, bringer)
+    if (flow.kind === 'web') {
+      return flow.forClient
+        ? this.#endForClient(begun, flow, response, bringer)
+        : this.#endOnWeb(begun, flow, response, bringer)
+    }
     const target = this.#targetOf(begun, flow, bringer)
     if (target === null) return this.#endInline(begun, flow, response, bringer)
     try {
@@ -155,12 +160,19 @@ export class Callback {
     }
   }
 
-  async #endOnWeb(
-    begun: Begun,
-    flow: Extract<Flow, { readonly kind: 'web' }>,
-    response: AuthorizationResponse,
-    bringer: Bringer,
-  ): Promise<Ending> {
+  /** The client waits for an answer, also for one that it does not want (RFC 6749 section 4.1.2.1). */
+  async #endForClient(begun: Begun, flow: WebFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
+    try {
+      return await this.#endOnWeb(begun, flow, response, bringer)
+    } catch (error) {
+      if (flow.redirect === null || !(error instanceof Cancelled || error instanceof SignInRefusal)) throw error
+      const reason = error instanceof Cancelled ? error.errorCode : error.why
+      this.#parts.log.info({ reason }, 'A sign-in for a client was refused')
+      return merged(new URL(flow.redirect, this.#parts.targets.root).href, { error: reason })
+    }
+  }
+
+  async #endOnWeb(begun: Begun, flow: WebFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
     const { entry, claims, freeText } = this.#parts
     const person = await this.#personOf(begun, response)
     const { expectedActorId, expectedIdentifier } = flow
@@ -170,6 +182,7 @@ export class Callback {
       expectedActorId,
       expectedIdentifier,
       asksFirst: true,
+      needsAddress: flow.forClient,
     }
     const entering = await entry.enter(arrival)
     switch (entering.kind) {

@@ -59,10 +59,12 @@ export class Claims {
   }
 
   /** For the page. @throws ServiceError `bad_request` for a claim that is not this browser's (any more). */
-  async look(claimant: Pick<Claimant, 'claim' | 'browser'>): Promise<{ identifier: string; canJoin: boolean }> {
-    const { identifier } = await this.#peek(claimant)
+  async look(
+    claimant: Pick<Claimant, 'claim' | 'browser'>,
+  ): Promise<{ identifier: string; canJoin: boolean; redirect: string | null }> {
+    const { identifier, redirect } = await this.#peek(claimant)
     const unclaimed = await this.#parts.store.read((q) => findUnclaimed(q, identifier))
-    return { identifier, canJoin: unclaimed.length > 0 }
+    return { identifier, canJoin: unclaimed.length > 0, redirect }
   }
 
   /**

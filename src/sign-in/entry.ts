@@ -45,8 +45,10 @@ export interface Arrival {
   /** Whose sign-in it has to be. */
   readonly expectedActorId?: string | null
   readonly expectedIdentifier?: string | null
-  /** The kind of relationship that an AI client asks for. */
+  /** The kind of relationship that an AI client asks for; then an address is needed. */
   readonly trustType?: string | null
+  /** A person for whom the provider vouches for no address is refused, in place of being asked for one. */
+  readonly needsAddress?: boolean
   /** An actor that has the identifier without proof is asked about, where there is somebody to ask; else it makes room. */
   readonly asksFirst?: boolean
 }
@@ -94,8 +96,7 @@ export class Entry {
    * @throws SignInRefusal and then nothing is stored, and an actor that was made for it is gone again.
    */
   async enter(arrival: Arrival): Promise<Entering> {
-    const { person, trustType = null } = arrival
-    const identity = identityOf(person, this.#parts.mode, trustType !== null)
+    const identity = identityOf(arrival.person, this.#parts.mode, needsAddress(arrival))
     if (identity.kind === 'unknown') throw new SignInRefusal('lookup_failed')
     for (let round = 0; round < mostRounds; round += 1) {
       const door = await this.#find(arrival, identity)
@@ -123,11 +124,10 @@ export class Entry {
     }))
     const account = accountOf(found, identifier, subject, this.#parts.mode)
     refuseOthers(arrival, account, identifier)
+    if (identity.kind === 'missing' && needsAddress(arrival) && !hasAddress(account))
+      throw new SignInRefusal('no_address')
     if (account !== null) return { kind: 'open', door: doorTo(account, identity) }
-    if (identity.kind === 'missing') {
-      if (arrival.trustType !== undefined && arrival.trustType !== null) throw new SignInRefusal('no_address')
-      return { kind: 'address-needed' }
-    }
+    if (identity.kind === 'missing') return { kind: 'address-needed' }
     await this.#refuseForeignActor(arrival, identity)
     if (taken) return { kind: 'claim-needed', identifier: identity.identifier }
     const actor = await this.#make(identity, subject)
@@ -237,6 +237,15 @@ export class Entry {
       return { issued, besides: done }
     })
   }
+}
+
+function needsAddress({ trustType = null, needsAddress: isAsked = false }: Arrival): boolean {
+  return isAsked || trustType !== null
+}
+
+/** An address that was proven some other time: by a provider, or by the link that was sent to it. */
+function hasAddress(account: Account | null): boolean {
+  return account?.verified === true && account.identifier.includes('@')
 }
 
 /** Thrown to roll back: another sign-in committed first. */

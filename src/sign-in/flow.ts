@@ -9,6 +9,11 @@ export type Flow =
       readonly expectedActorId: string | null
       /** The address that was typed beforehand. */
       readonly expectedIdentifier: string | null
+      /**
+       * An owner lets an AI client in and has to be known by an address that the provider vouches for: no other is asked
+       * for, and `redirect` is told of a refusal (`error`).
+       */
+      readonly forClient: boolean
     }
   /** A single-page or mobile application. */
   | {

@@ -27,6 +27,8 @@ export interface SignInParts extends EntryParts {
   readonly guesses: Guesses
   readonly trustTypes: TrustTypes
   readonly baseUrl: string
+  /** Path at which owners who let an AI client in come back from the provider. */
+  readonly clientPath: string
   /** Of single-page applications elsewhere. */
   readonly redirectOrigins: readonly string[]
   readonly isDevelopment: boolean
@@ -75,6 +77,7 @@ export class SignIn {
   readonly accounts: Accounts
   readonly #trustTypes: TrustTypes
   readonly #states: States
+  readonly #clientPath: string
 
   constructor(parts: SignInParts) {
     const { store, oneTime, providers } = parts
@@ -88,6 +91,7 @@ export class SignIn {
     const tickets = new Tickets(parts)
     this.native = new Native({ store, oneTime, providers, tickets, entry })
     this.#trustTypes = parts.trustTypes
+    this.#clientPath = parts.clientPath
     this.#states = new States(store, oneTime)
     this.callback = new Callback({
       ...parts,
@@ -117,11 +121,17 @@ export class SignIn {
         redirect: path,
         expectedActorId: actorId ?? null,
         expectedIdentifier: address,
+        forClient: path !== null && this.endsAtClient(path),
       },
       provider: provider.name,
       browser,
     })
     return authorizationUrl(provider, state, address)
+  }
+
+  /** @param path As `SafeTargets` gives it. */
+  endsAtClient(path: string): boolean {
+    return path.split('?', 1)[0] === this.#clientPath
   }
 
   /** @throws ServiceError `bad_request` for what may not be asked for, SignInRefusal. */

@@ -9,7 +9,8 @@ import { Params } from '../params.ts'
 import type { Parts } from '../parts.ts'
 import type { Exchange, Route } from '../route.ts'
 import { actorSchema, errorResponses } from '../schemas.ts'
-import { beginAddress, hasConfiguredProvider, webProviders } from '../sign-in-address.ts'
+import { pagePolicy } from '../security-headers.ts'
+import { beginAddress, hasConfiguredProvider, providerTargets, webProviders } from '../sign-in-address.ts'
 import { urlOf } from '../urls.ts'
 import { indexPage } from './single-page.ts'
 
@@ -146,7 +147,10 @@ async function frontPage(
     description: parts.identity.description,
     ...refused,
   }
-  return html(status, await parts.pages.factory(values))
+  // What is typed into its form is shown to the provider.
+  return html(status, await parts.pages.factory(values), {
+    'Content-Security-Policy': pagePolicy(hasConfiguredProvider(parts) ? providerTargets(parts) : []),
+  })
 }
 
 function readFields(body: JsonText): { creator?: string; passphrase?: string; trusteeRoot?: string } {

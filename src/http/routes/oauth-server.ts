@@ -1,6 +1,7 @@
 /** The authorization server: clients register, owners let them in, clients get tokens. */
-import { judgeAuthorization, type AuthorizationRequest } from '../../authorization-server/authorization-request.ts'
-import { type Client } from '../../authorization-server/client.ts'
+import { type AuthorizationRequest, judgeAuthorization } from '../../authorization-server/authorization-request.ts'
+import type { Client } from '../../authorization-server/client.ts'
+import { finishPath } from '../../authorization-server/consents.ts'
 import { OAuthError } from '../../authorization-server/oauth-error.ts'
 import { isLoopback, shownTarget, withParameters } from '../../authorization-server/redirect-uri.ts'
 import { readRegistration } from '../../authorization-server/registration.ts'
@@ -15,7 +16,8 @@ import { inOAuthWords, oauthFailure, oauthJson, type OAuthFields, readFields, re
 import { acceptsPages } from '../accepts.ts'
 import type { Exchange, Route } from '../route.ts'
 import { anyValue, errorResponses } from '../schemas.ts'
-import { beginAddress, webProviders } from '../sign-in-address.ts'
+import { pagePolicy } from '../security-headers.ts'
+import { beginAddress, providerTargets, webProviders } from '../sign-in-address.ts'
 
 const oauthError = { type: 'object', properties: { error: { type: 'string' }, error_description: { type: 'string' } } }
 const refusals = {
@@ -77,19 +79,19 @@ export const oauthServerRoutes: readonly Route[] = [
     takesForeignPosts: true,
     limit: ['authorize/source', 'authorize/total'],
     summary: 'The owner’s answer',
-    request: form({ consent: {}, decision: {}, trust_type: {}, provider: {} }),
+    request: form({ consent: {}, decision: {}, trust_type: {}, provider: {}, email: {} }),
     responses: { 303: 'To the provider, or back to the client', ...errorResponses(400, 403) },
     handler: decide,
   },
   {
     id: 'authorizeFinish',
     method: 'GET',
-    path: '/oauth/authorize/finish',
+    path: finishPath,
     access: 'service',
     page: true,
     summary: 'Back from the provider: the client gets its code',
-    query: { consent: 'What the owner agreed to, in this browser' },
-    responses: { 302: 'Back to the client with `code`, `state` and `iss`', ...errorResponses(400, 403) },
+    query: { consent: 'What the owner agreed to, in this browser', error: 'Why nobody signed in' },
+    responses: { 302: 'Back to the client with `code` or `error`, `state` and `iss`', ...errorResponses(400, 403) },
     handler: finish,
   },
   {
@@ -150,9 +152,10 @@ async function authorize(exchange: Exchange): Promise<Answer> {
     const mark = browserCookie(request)
     // A look at the address asks nobody.
     if (request.method === 'HEAD') return html(200, '')
-    const consent = await parts.consents.ask(judged.asked, mark.value)
-    const page = await consentPage(exchange, judged.client, judged.asked, consent)
-    return { ...page, cookies: [mark.cookie] }
+    const { client, asked } = judged
+    const owner = await signedInOwner(exchange)
+    const consent = await parts.consents.ask(asked, owner?.id ?? null, mark.value)
+    return { ...(await consentPage(exchange, { client, asked, owner, consent })), cookies: [mark.cookie] }
   })
 }
 
@@ -171,18 +174,20 @@ async function judge(
   return { client, asked: judged.request }
 }
 
-async function consentPage(
-  exchange: Exchange,
-  client: Client,
-  asked: AuthorizationRequest,
-  consent: string,
-): Promise<Answer> {
+interface Question {
+  readonly client: Client
+  readonly asked: AuthorizationRequest
+  /** Who is signed in already. */
+  readonly owner: Actor | null
+  readonly consent: string
+}
+
+async function consentPage(exchange: Exchange, { client, asked, owner, consent }: Question): Promise<Answer> {
   const { parts } = exchange
   const types = parts.config.clientTrustTypes.flatMap((name) => {
     const type = parts.relationships.types.find(name)
     return type === undefined ? [] : [type]
   })
-  const owner = await signedInOwner(exchange)
   const providers = webProviders(parts)
   const page = await parts.pages.authorization({
     base_path: parts.basePath,
@@ -201,7 +206,9 @@ async function consentPage(
     oauth_providers: providers.map(({ name, displayName }) => ({ name, display_name: displayName })),
     error: owner === null && providers.length === 0 ? 'Nobody can sign in here: no provider is configured.' : null,
   })
-  return html(200, page, { 'Content-Security-Policy': policyFor(asked.redirectUri) })
+  return html(200, page, {
+    'Content-Security-Policy': pagePolicy([...providerTargets(parts), targetOf(asked.redirectUri)]),
+  })
 }
 
 /** Never more than the owner was shown, and `mcp_client` unless the client asked for something else that is offered. */
@@ -210,19 +217,11 @@ function defaultTypeOf({ parts }: Exchange, client: Client): string {
   return clientTrustTypes.includes(client.trustType) ? client.trustType : (clientTrustTypes[0] ?? 'mcp_client')
 }
 
-/** Browsers hold the answer to a form to `form-action` too, and it leads to a provider or to the client. */
-function policyFor(redirectUri: string): string {
+/** As a content security policy names it. */
+function targetOf(redirectUri: string): string {
   const url = new URL(redirectUri)
-  const target = url.host === '' ? url.protocol : `${url.protocol}//${url.host}`
-  return [
-    "default-src 'none'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    `form-action 'self' https: http://localhost:* http://127.0.0.1:* ${target}`,
-    "object-src 'none'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
+  // It has no way to name an IPv6 address.
+  return !/^https?:$/.test(url.protocol) || url.host.startsWith('[') ? url.protocol : url.origin
 }
 
 async function signedInOwner({ request, parts }: Exchange): Promise<Actor | null> {
@@ -237,42 +236,84 @@ async function decide(exchange: Exchange): Promise<Answer> {
     const fields = await readForm(exchange)
     if (fields.repeated !== null) throw new OAuthError('invalid_request', `${fields.repeated} is given twice`)
     // What a form of another maker repeats of the request is judged as the request was (spec: both GET and POST).
-    if (fields.get('client_id') !== undefined) await judge(exchange, fields)
+    const judged = fields.has('client_id') ? await judge(exchange, fields) : null
+    if (judged !== null && 'answer' in judged) return judged.answer
+    const decision = decisionIn(exchange, fields)
     const browser = browserOf(request)
-    const asked = browser === null ? null : await parts.consents.answered(fields.get('consent') ?? '', browser)
-    if (browser === null || asked === null) {
+    const answered = browser === null ? null : await parts.consents.answered(fields.get('consent') ?? '', browser)
+    if (browser === null || answered === null) {
       throw new ServiceError(
         'forbidden',
         'Cannot take this answer: the page is too old, was used before, or belongs to another browser. Please begin again in the program.',
       )
     }
-    if (fields.get('decision') === 'deny') {
+    const asked = answered.request
+    if (decision.kind === 'deny') {
       const error = new OAuthError('access_denied', 'The owner did not let the client in')
       return backWithError(parts.baseUrl, asked.redirectUri, asked.state, error, 303)
     }
-    const trustType = fields.get('trust_type') ?? 'mcp_client'
-    if (!parts.config.clientTrustTypes.includes(trustType)) {
-      throw new ServiceError('bad_request', 'Cannot let the client in: this kind of relationship is not offered')
+    const { trustType } = decision
+    if (decision.kind === 'sign-in') {
+      const given = await parts.consents.give({ request: asked, trustType }, browser)
+      const redirectTo = `${parts.basePath}${finishPath}?consent=${given}`
+      const { provider, hint } = decision
+      return redirect(
+        303,
+        beginAddress(parts, provider, { redirect: redirectTo, ...(hint === undefined ? {} : { hint }) }),
+      )
     }
-    const provider = fields.get('provider')
-    const owner = provider === undefined ? await signedInOwner(exchange) : null
-    if (owner !== null) return backWithCode(exchange, owner, { request: asked, trustType }, 303)
-    const given = await parts.consents.give({ request: asked, trustType }, browser)
-    const way = `${parts.basePath}/oauth/authorize/finish?consent=${given}`
-    const name = provider ?? webProviders(parts)[0]?.name
-    if (name === undefined) throw new ServiceError('bad_request', 'Cannot let the client in: nobody can sign in here')
-    return redirect(303, beginAddress(parts, name, { redirect: way }))
+    const owner = await signedInOwner(exchange)
+    if (owner === null || owner.id !== answered.ownerId) {
+      throw new ServiceError(
+        'forbidden',
+        'Cannot let the client in: whom the page spoke of is not signed in any more. Please begin again in the program.',
+      )
+    }
+    return backWithCode(exchange, owner, { request: asked, trustType }, 303)
   })
+}
+
+type Decision =
+  | { readonly kind: 'deny' }
+  /** As who is signed in. */
+  | { readonly kind: 'allow'; readonly trustType: string }
+  /** As who the provider says it is. */
+  | {
+      readonly kind: 'sign-in'
+      readonly trustType: string
+      readonly provider: string
+      readonly hint: string | undefined
+    }
+
+/** Judged before anything is spent. */
+function decisionIn({ parts }: Exchange, { get }: OAuthFields): Decision {
+  if (get('decision') === 'deny') return { kind: 'deny' }
+  const trustType = get('trust_type') ?? 'mcp_client'
+  if (!parts.config.clientTrustTypes.includes(trustType)) {
+    throw new ServiceError('bad_request', 'Cannot let the client in: this kind of relationship is not offered')
+  }
+  const [provider, hint] = [get('provider'), get('email')]
+  if (provider === undefined && hint === undefined) {
+    if (get('decision') === 'allow') return { kind: 'allow', trustType }
+    throw new OAuthError('invalid_request', 'The form says neither provider nor email nor decision')
+  }
+  const [byDefault] = webProviders(parts)
+  const name = webProviders(parts).find((known) => known.name === provider)?.name
+  const chosen = provider === undefined ? byDefault?.name : name
+  if (chosen === undefined) throw new ServiceError('bad_request', 'Cannot let the client in: nobody can sign in there')
+  return { kind: 'sign-in', trustType, provider: chosen, hint }
 }
 
 async function finish(exchange: Exchange): Promise<Answer> {
   return onPage(exchange, async () => {
     const { request, parts, query } = exchange
-    if (request.method === 'HEAD') throw new ServiceError('forbidden', 'Cannot finish: send a GET')
+    if (request.method === 'HEAD') throw new ServiceError('bad_request', 'Cannot finish: send a GET')
     const browser = browserOf(request)
-    const owner = await signedInOwner(exchange)
-    const given =
-      browser === null || owner === null ? null : await parts.consents.given(query.get('consent') ?? '', browser)
+    const refusal = query.get('error')
+    const owner = refusal === undefined ? await signedInOwner(exchange) : null
+    const isOver = owner === null && refusal === undefined
+    const given = browser === null || isOver ? null : await parts.consents.given(query.get('consent') ?? '', browser)
+    if (given !== null && refusal !== undefined) return backRefused(parts.baseUrl, given.request, refusal)
     if (owner === null || given === null) {
       throw new ServiceError(
         'forbidden',
@@ -282,6 +323,26 @@ async function finish(exchange: Exchange): Promise<Answer> {
     return backWithCode(exchange, owner, given, 302)
   })
 }
+
+/** Nobody signed in: what the client is told of why. */
+function backRefused(issuer: string, { redirectUri, state }: AuthorizationRequest, why: string): Answer {
+  const error = unforeseen.has(why)
+    ? new OAuthError('server_error', 'The provider could not say who the owner is')
+    : new OAuthError(
+        'access_denied',
+        why === 'no_address' ? 'The provider vouches for no address of the owner' : 'The owner did not sign in',
+      )
+  return backWithError(issuer, redirectUri, state, error)
+}
+
+/** Reasons of the sign-in, and codes of providers, that nobody decided. */
+const unforeseen: ReadonlySet<string> = new Set([
+  'exchange_failed',
+  'identity_failed',
+  'lookup_failed',
+  'server_error',
+  'temporarily_unavailable',
+])
 
 async function backWithCode(
   { parts }: Exchange,

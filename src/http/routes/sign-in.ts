@@ -10,6 +10,7 @@ import { browserCookie, browserOf, deliveryCookies, refreshCookie } from '../coo
 import { maxFormFields, Params } from '../params.ts'
 import type { Exchange, Route } from '../route.ts'
 import { errorResponses } from '../schemas.ts'
+import { pagePolicy } from '../security-headers.ts'
 import { signedIn } from '../signed-in.ts'
 
 const callbackResponses = {
@@ -147,7 +148,8 @@ async function claim(exchange: Exchange): Promise<Answer> {
 }
 
 async function claimPage({ parts, request }: Exchange, value: string, error: ServiceError | null): Promise<Answer> {
-  const { identifier, canJoin } = await parts.signIn.claims.look({ claim: value, browser: browserOf(request) })
+  const looked = await parts.signIn.claims.look({ claim: value, browser: browserOf(request) })
+  const { identifier, canJoin, redirect: path } = looked
   const page = await parts.pages.claim({
     base_path: parts.basePath,
     name: parts.identity.name,
@@ -157,7 +159,9 @@ async function claimPage({ parts, request }: Exchange, value: string, error: Ser
     can_join: canJoin,
     error: error?.message ?? null,
   })
-  return html(error?.status ?? 200, page)
+  // The answer to the form may lead to a client, wherever that is.
+  const leadsAway = path !== null && parts.signIn.endsAtClient(path)
+  return html(error?.status ?? 200, page, leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {})
 }
 
 async function answerEnding(exchange: Exchange, ending: Ending): Promise<Answer> {
