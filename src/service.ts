@@ -523,6 +523,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
           isRead: method !== 'tools/call',
         }),
       log,
+      timers,
       now,
     }),
     pages,

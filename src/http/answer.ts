@@ -10,7 +10,7 @@ export interface Answer {
   readonly cookies?: readonly string[]
   /** In place of a body: pieces of text sent as they come, until it ends or the receiver goes. */
   readonly stream?: AsyncIterable<string>
-  /** The receiver of the stream went away: a piece that is waited for may never come. */
+  /** Nobody receives the stream (any more): a piece that is waited for may never come. */
   readonly onClose?: () => void
 }
 

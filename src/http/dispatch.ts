@@ -321,6 +321,8 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     }
     const isHead = request.method === 'HEAD'
     if (answer.stream !== undefined && !isHead) return { ...answer, headers: all }
+    // Nobody reads the stream of an answer to HEAD.
+    answer.onClose?.()
     if (answer.body !== null) all['Content-Length'] = String(Buffer.byteLength(answer.body))
     else if (answer.status !== 204 && answer.status !== 304) all['Content-Length'] = '0'
     const body = isHead ? null : answer.body

@@ -62,6 +62,13 @@ class FetchIncoming implements Incoming {
   /** `Headers` joins repeated fields, and none of those that may stand once only holds a comma. */
   readonly hasRepeated = (name: string): boolean => this.header(name)?.includes(',') === true
 
+  onGone(then: () => void): () => void {
+    const { signal } = this.#request
+    if (signal.aborted) then()
+    else signal.addEventListener('abort', then, { once: true })
+    return () => signal.removeEventListener('abort', then)
+  }
+
   body(maxBytes: number): Promise<Uint8Array> {
     this.#body ??= readStream(this.#request, maxBytes)
     return this.#body

@@ -18,6 +18,8 @@ export interface Incoming {
   body(maxBytes: number): Promise<Uint8Array>
   /** What is wrong with the request as such, whatever it asks for; null for a good one. */
   readonly fault: string | null
+  /** Calls `then` once when the sender goes away before it has the answer, until it is told to stop; an edge may not know. */
+  onGone(then: () => void): () => void
   /** The other end of the connection, where the edge knows it. */
   readonly remoteAddress: string | null
 }

@@ -1,6 +1,7 @@
 /** What a page hears while it is open, as server-sent events (WHATWG HTML, "Server-sent events"). */
-import type { Cancel, Timers } from '../delivery/timers.ts'
+import type { Timers } from '../delivery/timers.ts'
 import type { Live } from '../live/live.ts'
+import { paced } from '../live/paced.ts'
 
 export interface LiveStreamParts {
   readonly live: Pick<Live, 'watch'>
@@ -25,53 +26,23 @@ export function liveStream(actorId: string, { live, timers, isGood }: LiveStream
   return { stream: events(), close: () => controller.abort() }
 
   async function* events(): AsyncGenerator<string> {
-    const changes = live.watch(actorId, signal)
-    const ticking = new Ticking(timers)
+    let ticks = 0
     try {
       yield `retry: ${retryMs}\n\n`
-      let next = changes.next()
-      for (let ticks = 0; ; ) {
-        const batch = await Promise.race([next, ticking.next()])
+      for await (const batch of paced(live.watch(actorId, signal), timers, tickMs)) {
         if (batch === 'tick') {
           ticks += 1
           if (ticks % 3 === 0 && !(await isGood())) return
           if (ticks % 2 === 0) yield ':\n\n'
           continue
         }
-        if (batch.done === true || !(await isGood())) return
-        for (const { category, name, number } of batch.value) {
+        if (!(await isGood())) return
+        for (const { category, name, number } of batch) {
           yield `id: ${number}\nevent: change\ndata: ${JSON.stringify({ category, name, number })}\n\n`
         }
-        next = changes.next()
       }
     } finally {
-      ticking.cancel()
       controller.abort()
     }
-  }
-}
-
-/** One timer at a time, whoever waits for it how often. */
-class Ticking {
-  readonly #timers: Timers
-  #cancel: Cancel = () => {}
-  #waiting: Promise<'tick'> | null = null
-
-  constructor(timers: Timers) {
-    this.#timers = timers
-  }
-
-  next(): Promise<'tick'> {
-    this.#waiting ??= new Promise((resolve) => {
-      this.#cancel = this.#timers.setTimer(tickMs, () => {
-        this.#waiting = null
-        resolve('tick')
-      })
-    })
-    return this.#waiting
-  }
-
-  cancel(): void {
-    this.#cancel()
   }
 }

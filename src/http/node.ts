@@ -43,7 +43,7 @@ async function serve(
   stallMs: number,
 ): Promise<void> {
   try {
-    send(request, response, await handle(new NodeIncoming(request)), stallMs)
+    send(request, response, await handle(new NodeIncoming(request, response)), stallMs)
   } catch {
     // `handle` answers its own failures; what fails here is the connection.
     response.destroy()
@@ -55,11 +55,13 @@ class NodeIncoming implements Incoming {
   readonly path: string
   readonly query: string
   readonly #message: IncomingMessage & Framework
+  readonly #response: ServerResponse
   #body: Promise<Uint8Array> | undefined
 
-  constructor(message: IncomingMessage & Framework) {
+  constructor(message: IncomingMessage & Framework, response: ServerResponse) {
     // Express cuts the mount path off `url` and keeps the whole in `originalUrl`.
     this.#message = message
+    this.#response = response
     this.method = message.method ?? 'GET'
     const url = originForm(message.originalUrl ?? message.url ?? '/', this.method)
     const mark = url.indexOf('?')
@@ -89,6 +91,16 @@ class NodeIncoming implements Incoming {
 
   get remoteAddress(): string | null {
     return this.#message.socket.remoteAddress ?? null
+  }
+
+  onGone(then: () => void): () => void {
+    const response = this.#response
+    const closed = (): void => {
+      if (!response.writableFinished) then()
+    }
+    if (response.destroyed) closed()
+    else response.once('close', closed)
+    return () => void response.off('close', closed)
   }
 
   body(maxBytes: number): Promise<Uint8Array> {
@@ -147,7 +159,10 @@ async function readMessage(message: IncomingMessage & Framework, maxBytes: numbe
 }
 
 function send(request: IncomingMessage, response: ServerResponse, answer: Answer, stallMs: number): void {
-  if (response.headersSent || response.destroyed) return
+  if (response.headersSent || response.destroyed) {
+    answer.onClose?.()
+    return
+  }
   if (answer.cookies !== undefined) response.setHeader('Set-Cookie', answer.cookies)
   response.writeHead(answer.status, answer.headers)
   if (answer.stream !== undefined) {

@@ -46,12 +46,15 @@ const pollMs = 1000
 const watchMs = 90_000
 const renewMs = 30_000
 const keepMs = 300_000
+/** So many may wait for one that looks on; one that takes them no more is let go, and looks anew when it comes again. */
+const mostWaiting = 1000
 
 interface Watch {
   readonly actorId: string
   seen: number
   readonly waiting: LiveChange[]
   wake: (() => void) | null
+  isLetGo: boolean
 }
 
 export class Live {
@@ -91,13 +94,13 @@ export class Live {
     const { store, now } = this.#parts
     const seen = await store.write((tx) => beginWatching(tx, actorId, now() + watchMs))
     if (seen === null) return
-    const watch: Watch = { actorId, seen, waiting: [], wake: null }
+    const watch: Watch = { actorId, seen, waiting: [], wake: null, isLetGo: false }
     const wake = (): void => watch.wake?.()
     signal.addEventListener('abort', wake)
     this.#watches.add(watch)
     this.#schedule()
     try {
-      while (!signal.aborted && !this.#isStopping) {
+      while (!signal.aborted && !this.#isStopping && !watch.isLetGo) {
         if (watch.waiting.length > 0) yield watch.waiting.splice(0)
         else
           await new Promise<void>((resolve) => {
@@ -157,7 +160,13 @@ export class Live {
       for (const watch of this.#watches) {
         if (watch.actorId !== actorId || change.number <= watch.seen) continue
         watch.seen = change.number
-        watch.waiting.push({ ...change, category: category as LiveCategory })
+        if (watch.waiting.length < mostWaiting) {
+          watch.waiting.push({ ...change, category: category as LiveCategory })
+        } else {
+          watch.isLetGo = true
+          watch.waiting.length = 0
+          this.#watches.delete(watch)
+        }
         watch.wake?.()
       }
     }

@@ -1,6 +1,6 @@
 /** Calls whose work goes on behind their answer: from `mcp.background()` on, the client follows a task. */
 import { ServiceError } from '../errors.ts'
-import type { Channel, McpCallIn } from './call.ts'
+import type { Asked, Channel, McpCallIn } from './call.ts'
 import type { Tool } from './catalogue.ts'
 import { modernError } from './codecs/modern.ts'
 import { McpFailure } from './failure.ts'
@@ -78,13 +78,13 @@ export async function settle(
   }
 }
 
-export function takesTasks({ revision, client }: McpCallIn): boolean {
+export function takesTasks({ revision, client }: Asked): boolean {
   const { extensions } = client.capabilities
   return revision === modernRevision && isRecord(extensions) && isRecord(extensions[tasksExtension])
 }
 
 /** @throws McpFailure `missing_capability` */
-export function requireTasks(call: McpCallIn): void {
+export function requireTasks(call: Asked): void {
   if (takesTasks(call)) return
   throw new McpFailure('missing_capability', 'The client has to take tasks for this', {
     requiredCapabilities: { extensions: { [tasksExtension]: {} } },

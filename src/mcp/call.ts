@@ -4,6 +4,7 @@ import type { ClientInfo, ClientQuestion, ClientType, LogLevel } from '../app/mc
 import type { Caller } from '../auth/caller.ts'
 import type { Params } from './message.ts'
 import type { Revision } from './revisions.ts'
+import type { McpClient, Session } from './session.ts'
 
 /** Who calls, proven by the token. */
 export interface McpAccess {
@@ -24,14 +25,21 @@ export interface Channel {
   background(): void
 }
 
-export interface McpCallIn {
+/** What is asked, without the way back. */
+export interface Asked {
   readonly access: McpAccess
   readonly revision: Revision
   readonly method: string
   readonly params: Params
-  readonly client: { readonly info: ClientInfo | null; readonly capabilities: Params }
+  readonly client: McpClient
+  /** Of a legacy client that has one. */
+  readonly session: Session | null
+  /** `Mcp-Session-Id`, whatever the client put there. */
   readonly sessionId: string | null
   readonly header: (field: string) => string | undefined
+}
+
+export interface McpCallIn extends Asked {
   readonly channel: Channel
 }
 

@@ -1,13 +1,14 @@
 /** How a call reaches its client while it runs: what it is told, and what it is asked. */
-import type { ClientInfo, ClientQuestion, LogLevel } from '../app/mcp-declarations.ts'
-import type { Channel } from './call.ts'
+import type { ClientQuestion, LogLevel } from '../app/mcp-declarations.ts'
+import type { Asked, Channel } from './call.ts'
 import { metaOf } from './era.ts'
 import { McpFailure } from './failure.ts'
-import { isId, isRecord, type Params } from './message.ts'
+import { isId, isRecord } from './message.ts'
 import type { Outgoing } from './outgoing.ts'
 import { modernRevision, type Revision, since } from './revisions.ts'
 import { requestOf, requireCapabilities } from './round-trip.ts'
-import { type McpSessions, newRequestId, type Session } from './sessions.ts'
+import type { Session } from './session.ts'
+import { type McpSessions, newRequestId } from './sessions.ts'
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 
@@ -15,18 +16,8 @@ export function isLogLevel(level: unknown): level is LogLevel {
   return levels.some((known) => known === level)
 }
 
-export function channelOf(
-  params: Params,
-  revision: Revision,
-  client: {
-    readonly info: ClientInfo | null
-    readonly capabilities: Params
-    readonly logLevel: LogLevel | null
-  },
-  outgoing: Outgoing,
-  session: Session | null,
-  sessions: McpSessions,
-): Channel {
+export function channelOf(asked: Asked, outgoing: Outgoing, sessions: McpSessions): Channel {
+  const { params, revision, client, session } = asked
   const token = metaOf(params)['progressToken']
   let reached = Number.NEGATIVE_INFINITY
   return {
@@ -51,7 +42,7 @@ export function channelOf(
         throw new McpFailure('missing_capability', 'The client cannot be asked in this call')
       }
       const answers = Object.entries(questions).map(
-        async ([key, question]) => [key, await asked(question, outgoing, session, sessions)] as const,
+        async ([key, question]) => [key, await answerTo(question, outgoing, session, sessions)] as const,
       )
       return Object.fromEntries(await Promise.all(answers))
     },
@@ -60,7 +51,7 @@ export function channelOf(
 }
 
 /** A real request to the client, on the stream of the call; its answer is a POST of its own. */
-async function asked(
+async function answerTo(
   question: ClientQuestion,
   outgoing: Outgoing,
   session: Session,

@@ -1,36 +1,32 @@
 /** Streams that go on: `subscriptions/listen` of the modern revision, and the GET stream of a legacy session. */
 import { requireTasks, takesTasks } from './background.ts'
-import type { McpAccess, McpCallIn } from './call.ts'
+import type { Asked } from './call.ts'
 import type { Codec } from './codecs/codec.ts'
 import { metaKeys } from './era.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { type Id, isRecord, type Params } from './message.ts'
 import { rpcResult } from './reply.ts'
 import { complete } from './result.ts'
-import type { Session } from './sessions.ts'
+import type { Session } from './session.ts'
 import { takeUp } from './tool-call.ts'
-import { type Told, type Wanted, watchFor } from './watching.ts'
-
-interface Listener {
-  readonly access: McpAccess
-  readonly isGood: () => Promise<boolean>
-}
+import { type Again, type Told, type Wanted, watchFor } from './watching.ts'
 
 const mostUris = 500
 
-/** @throws McpFailure `missing_capability` for tasks that the client does not take. */
+/**
+ * What is listened to is read at once, so that a refusal comes before the stream.
+ *
+ * @throws McpFailure `missing_capability` for tasks that the client does not take.
+ */
 export function listen(
   parts: McpParts,
   codec: Codec,
   id: Id,
-  call: McpCallIn,
-  { isGood }: Listener,
-  signal: AbortSignal,
-): AsyncGenerator<object> {
-  const wanted = wantedIn(parts, call)
-  return stream()
-
-  async function* stream(): AsyncGenerator<object> {
+  asked: Asked,
+  again: Again,
+): (signal: AbortSignal) => AsyncGenerator<object> {
+  const wanted = wantedIn(parts, asked)
+  return async function* stream(signal) {
     const meta = { [metaKeys.subscriptionId]: id }
     // First of all, whatever happens meanwhile: what is granted.
     yield {
@@ -38,16 +34,16 @@ export function listen(
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: grantedOf(wanted), _meta: meta },
     }
-    for await (const each of watchFor(parts, parts.live, call, () => Promise.resolve(wanted), signal, isGood)) {
+    for await (const each of watchFor(parts, asked, () => Promise.resolve(wanted), signal, again)) {
       const { method, ...params } = each
-      const body = each.method === 'notifications/tasks' ? await taskOf(parts, call, each.taskId) : params
+      const body = each.method === 'notifications/tasks' ? await taskOf(parts, asked, each.taskId) : params
       if (body !== null) yield { jsonrpc: '2.0', method, params: { ...body, _meta: meta } }
     }
     yield rpcResult(id, codec.result('subscriptions/listen', complete({ _meta: meta })))
   }
 }
 
-function wantedIn(parts: McpParts, call: McpCallIn): Wanted {
+function wantedIn(parts: McpParts, call: Asked): Wanted {
   const asked = isRecord(call.params['notifications']) ? call.params['notifications'] : {}
   const texts = (value: unknown): readonly string[] =>
     Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string').slice(0, mostUris) : []
@@ -73,18 +69,18 @@ function grantedOf({ tools, prompts, resources, uris, taskIds }: Wanted): object
 }
 
 /** Null for one that is gone meanwhile. */
-async function taskOf(parts: McpParts, call: McpCallIn, taskId: string): Promise<Params | null> {
+async function taskOf(parts: McpParts, call: Asked, taskId: string): Promise<Params | null> {
   return parts.tasks
     .get(call.access, taskId, (tool, args, running) => takeUp(parts, call, tool, args, running))
     .catch(() => null)
 }
 
 /** What the session subscribed to is read anew with every change: a subscription may come while the stream is open. */
-export async function* legacyEvents(
+export async function* sessionEvents(
   parts: McpParts,
   session: Session,
-  call: McpCallIn,
-  { isGood }: Listener,
+  asked: Asked,
+  again: Again,
   signal: AbortSignal,
 ): AsyncGenerator<object> {
   const wanted = async (): Promise<Wanted | null> => {
@@ -93,7 +89,7 @@ export async function* legacyEvents(
       ? null
       : { tools: true, prompts: true, resources: true, uris: fresh.subscriptions, taskIds: [] }
   }
-  for await (const each of watchFor(parts, parts.live, call, wanted, signal, isGood)) yield messageOf(each)
+  for await (const each of watchFor(parts, asked, wanted, signal, again)) yield messageOf(each)
 }
 
 function messageOf({ method, ...params }: Told): object {

@@ -3,6 +3,7 @@ import type { ClientInfo } from '../app/mcp-declarations.ts'
 import type { McpAccess } from './call.ts'
 import type { Access } from '../operation/operations.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
+import type { Timers } from '../delivery/timers.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { Permission } from '../permission/permission.ts'
@@ -40,5 +41,6 @@ export interface McpParts {
   /** For the access ledger. */
   readonly note: (act: McpAct) => void
   readonly log: Log
+  readonly timers: Timers
   readonly now: () => number
 }

@@ -1,7 +1,7 @@
 /** `prompts/list` and `prompts/get`: the application's methods that it offers as prompts. */
 import { handlerResult } from '../app/handler-result.ts'
 import { toPlain } from '../json/json.ts'
-import type { McpCallIn } from './call.ts'
+import type { Asked, McpCallIn } from './call.ts'
 import { dressed, type Prompt } from './catalogue.ts'
 import { pageOf } from './cursor.ts'
 import { McpFailure } from './failure.ts'
@@ -13,7 +13,7 @@ import { handsOf } from './hands.ts'
 
 const listTtlMs = 5_000
 
-export async function listPrompts(parts: McpParts, call: McpCallIn): Promise<Result> {
+export async function listPrompts(parts: McpParts, call: Asked): Promise<Result> {
   const { actor, caller } = call.access
   const all = [...parts.catalogue.prompts.values()]
   const names = all.map(({ name }) => name)
@@ -59,7 +59,7 @@ export async function getPrompt(parts: McpParts, call: McpCallIn): Promise<Resul
 }
 
 /** The right comes first: whoever may not use a prompt is not told whether there is one. */
-export async function requirePrompt(parts: McpParts, call: McpCallIn, name: string): Promise<Prompt> {
+export async function requirePrompt(parts: McpParts, call: Asked, name: string): Promise<Prompt> {
   const { actor, caller } = call.access
   const verdict = await parts.permission.may(actor.id, caller, { category: 'prompts', right: 'read', target: name })
   const quoted = JSON.stringify(name.slice(0, 64))

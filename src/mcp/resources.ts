@@ -6,7 +6,7 @@ import { handlerResult } from '../app/handler-result.ts'
 import { array, type JsonText, object, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import type { StoredProperty } from '../property/property-store.ts'
-import type { McpCallIn } from './call.ts'
+import type { Asked, McpCallIn } from './call.ts'
 import { dressed, type Resource } from './catalogue.ts'
 import { pageOf } from './cursor.ts'
 import { McpFailure } from './failure.ts'
@@ -31,7 +31,7 @@ interface Listed {
   readonly mimeType: string
 }
 
-export async function listResources(parts: McpParts, call: McpCallIn): Promise<Result> {
+export async function listResources(parts: McpParts, call: Asked): Promise<Result> {
   const declared = parts.catalogue.resources.filter(({ template }) => !template.isTemplate)
   const uris = [...declared.map(({ template }) => template.text), everything]
   const { actor, caller } = call.access
@@ -61,11 +61,11 @@ export async function listResources(parts: McpParts, call: McpCallIn): Promise<R
 }
 
 /** Those that the client may read and no hook hides. */
-function visibleProperties(parts: McpParts, { access }: McpCallIn): Promise<readonly StoredProperty[]> {
+function visibleProperties(parts: McpParts, { access }: Asked): Promise<readonly StoredProperty[]> {
   return parts.properties.all({ actor: access.actor, caller: access.caller })
 }
 
-export async function listTemplates(parts: McpParts, call: McpCallIn): Promise<Result> {
+export async function listTemplates(parts: McpParts, call: Asked): Promise<Result> {
   const { actor, caller } = call.access
   const templates = parts.catalogue.resources.filter(({ template }) => template.isTemplate)
   const readable = await parts.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, [

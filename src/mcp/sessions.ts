@@ -13,6 +13,7 @@ import { type McpAccess, readClientInfo } from './call.ts'
 import { McpFailure } from './failure.ts'
 import { type Id, isRecord, type Params } from './message.ts'
 import { asLegacy, latestLegacy, type LegacyRevision } from './revisions.ts'
+import type { Session, SessionOwner } from './session.ts'
 import {
   deleteExpiredSessions,
   deleteOldSessions,
@@ -26,21 +27,6 @@ import {
   setSubscriptions,
   takeAnswer,
 } from './session-store.ts'
-
-export interface Session extends SessionOwner {
-  readonly hash: SecretHash
-  readonly revision: LegacyRevision
-  readonly info: ClientInfo | null
-  readonly capabilities: Params
-  readonly logLevel: LogLevel | null
-  readonly subscriptions: readonly string[]
-}
-
-interface SessionOwner {
-  readonly actorId: string
-  readonly peerId: string
-  readonly clientId: string
-}
 
 export interface SessionsParts {
   readonly store: Store

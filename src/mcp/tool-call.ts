@@ -2,7 +2,7 @@
 import { handlerResult } from '../app/handler-result.ts'
 import { ServiceError } from '../errors.ts'
 import { behind, settle } from './background.ts'
-import type { Channel, McpCallIn } from './call.ts'
+import type { Asked, Channel, McpCallIn } from './call.ts'
 import type { Tool } from './catalogue.ts'
 import { McpFailure } from './failure.ts'
 import { handsOf } from './hands.ts'
@@ -128,7 +128,7 @@ async function conforming(parts: McpParts, tool: Tool, result: CallResult): Prom
 }
 
 /** Takes up a task that another process left; false for a tool that must not be repeated. */
-export function takeUp(parts: McpParts, call: McpCallIn, name: string, args: Params, running: RunningTask): boolean {
+export function takeUp(parts: McpParts, call: Asked, name: string, args: Params, running: RunningTask): boolean {
   const tool = parts.catalogue.tools.get(name)
   const annotations = tool?.declaration.annotations ?? tool?.operation.metadata?.annotations
   if (tool === undefined || annotations?.idempotentHint !== true) return false

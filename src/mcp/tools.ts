@@ -1,6 +1,6 @@
 /** `tools/list`: the application's actions that it offers to AI clients. */
 import type { ClientInfo, ToolAudience } from '../app/mcp-declarations.ts'
-import { type McpAccess, type McpCallIn, clientTypeOf } from './call.ts'
+import { type Asked, type McpAccess, clientTypeOf } from './call.ts'
 import { dressed, type Tool } from './catalogue.ts'
 import { pageOf } from './cursor.ts'
 import type { McpParts } from './mcp-parts.ts'
@@ -9,7 +9,7 @@ import { complete, type Result } from './result.ts'
 
 const listTtlMs = 5_000
 
-export async function listTools(parts: McpParts, call: McpCallIn): Promise<Result> {
+export async function listTools(parts: McpParts, call: Asked): Promise<Result> {
   const listed = await toolsFor(parts, call.access, call.client.info)
   const { items, ...page } = pageOf(parts.keyRing, call, listed, ({ name }) => name)
   return complete({ tools: items, ...page }, listTtlMs)

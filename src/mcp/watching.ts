@@ -2,8 +2,9 @@
  * What a client that listens is told: that lists changed, and which resources did. Its rights are asked each time, so
  * that nothing is told of what it may not see (any more).
  */
-import type { Live, LiveChange } from '../live/live.ts'
-import type { McpAccess, McpCallIn } from './call.ts'
+import type { LiveChange } from '../live/live.ts'
+import { paced } from '../live/paced.ts'
+import type { Asked, McpAccess } from './call.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { listPrompts } from './prompts.ts'
 import { listResources, listTemplates, nameIn, uriOf } from './resources.ts'
@@ -29,38 +30,41 @@ export type Told =
 
 type Lists = Readonly<Record<'tools' | 'prompts' | 'resources', string>>
 
-/**
- * @param listing A call in whose name the lists are read.
- * @param isGood Asked with every batch: false ends it (the token expired, the right was withdrawn).
- */
+/** Who listens, as it is now; null when the token is no longer good. */
+export type Again = () => Promise<McpAccess | null>
+
+/** A stream on which nothing happens is looked at so often: its token may have expired, its session may have ended. */
+const lookMs = 30_000
+
+/** Ends with the token, with the relationship, and when nothing is wanted any more. */
 export async function* watchFor(
   parts: McpParts,
-  live: Live,
-  listing: McpCallIn,
-  wanted: () => Promise<Wanted | null>,
+  asked: Asked,
+  wantedNow: () => Promise<Wanted | null>,
   signal: AbortSignal,
-  isGood: () => Promise<boolean>,
+  again: Again,
 ): AsyncGenerator<Told> {
-  const first = await wanted()
+  const first = await wantedNow()
   if (first === null) return
-  let known = await listsOf(parts, listing, first)
-  for await (const changes of live.watch(listing.access.actor.id, signal)) {
-    const now = await wanted()
-    if (now === null || !(await isGood())) return
-    const lists = await listsOf(parts, listing, now)
+  let known = await listsOf(parts, asked, first)
+  for await (const changes of paced(parts.live.watch(asked.access.actor.id, signal), parts.timers, lookMs)) {
+    const wanted = await wantedNow()
+    const access = await again()
+    if (wanted === null || access === null) return
+    if (changes === 'tick') continue
+    const lists = await listsOf(parts, { ...asked, access }, wanted)
     for (const kind of ['tools', 'prompts', 'resources'] as const) {
       // What the application says has changed may look the same in the list.
       const isSaid = changes.some(({ category }) => category === kind)
-      if (now[kind] && (isSaid || lists[kind] !== known[kind])) yield { method: `notifications/${kind}/list_changed` }
-    }
-    known = lists
-    for (const uri of new Set(changes.flatMap((change) => uriIn(change)))) {
-      if (covers(now.uris, uri) && (await mayRead(parts, listing.access, uri))) {
-        yield { method: 'notifications/resources/updated', uri }
+      if (wanted[kind] && (isSaid || lists[kind] !== known[kind])) {
+        yield { method: `notifications/${kind}/list_changed` }
       }
     }
+    known = lists
+    const uris = [...new Set(changes.flatMap(uriIn))].filter((uri) => covers(wanted.uris, uri))
+    for (const uri of await readable(parts, access, uris)) yield { method: 'notifications/resources/updated', uri }
     for (const { category, name } of changes) {
-      if (category === 'tasks' && now.taskIds.includes(name)) yield { method: 'notifications/tasks', taskId: name }
+      if (category === 'tasks' && wanted.taskIds.includes(name)) yield { method: 'notifications/tasks', taskId: name }
     }
   }
 }
@@ -74,18 +78,23 @@ function covers(uris: readonly string[], changed: string): boolean {
   return uris.some((uri) => uri === changed || (uri.endsWith('/') && changed.startsWith(uri)))
 }
 
-/** As reading it would: properties by the rights on properties, everything else by those on resources. */
-async function mayRead(parts: McpParts, { actor, caller }: McpAccess, uri: string): Promise<boolean> {
-  const name = nameIn(uri)
-  const wanted =
-    name === null
-      ? ({ category: 'resources', right: 'read', target: uri } as const)
-      : ({ category: 'properties', right: 'read', target: name } as const)
-  return (await parts.permission.may(actor.id, caller, wanted)).allowed
+/** As reading them would be judged: properties by the rights on properties, everything else by those on resources. */
+async function readable(
+  { permission }: McpParts,
+  { actor, caller }: McpAccess,
+  uris: readonly string[],
+): Promise<readonly string[]> {
+  if (uris.length === 0) return []
+  const ofProperty = await permission.judge(actor.id, caller, { category: 'properties', right: 'read' })
+  const ofResource = await permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
+  return uris.filter((uri) => {
+    const name = nameIn(uri)
+    return (name === null ? ofResource(uri) : ofProperty(name)).allowed
+  })
 }
 
 /** Each list as one text, to be compared; empty for what nobody asked for. */
-async function listsOf(parts: McpParts, call: McpCallIn, wanted: Wanted): Promise<Lists> {
+async function listsOf(parts: McpParts, call: Asked, wanted: Wanted): Promise<Lists> {
   const bare = { ...call, params: {} }
   return {
     tools: wanted.tools ? textOf(await listTools(parts, { ...bare, method: 'tools/list' })) : '',

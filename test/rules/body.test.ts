@@ -13,6 +13,7 @@ function incoming(type: string | null, body: string | Uint8Array, more: Partial<
     header: (name) => (name === 'content-type' && type !== null ? type : undefined),
     hasRepeated: () => false,
     body: () => Promise.resolve(typeof body === 'string' ? new TextEncoder().encode(body) : body),
+    onGone: () => () => {},
     fault: null,
     remoteAddress: null,
     ...more,

@@ -251,6 +251,10 @@ class InProcess implements Incoming {
     return this.#headers[name]
   }
 
+  onGone(): () => void {
+    return () => {}
+  }
+
   body(): Promise<Uint8Array> {
     return Promise.resolve(this.#body)
   }

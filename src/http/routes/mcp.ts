@@ -1,6 +1,9 @@
 /** `/mcp`: the address of AI clients, for both eras of the protocol. */
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
+import type { Timers } from '../../delivery/timers.ts'
 import { ServiceError } from '../../errors.ts'
+import { paced } from '../../live/paced.ts'
+import type { McpAccess } from '../../mcp/call.ts'
 import { type Asking, type McpHeaders, notJson } from '../../mcp/endpoint.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import { supportedRevisions } from '../../mcp/revisions.ts'
@@ -9,6 +12,9 @@ import { type Answer, json, noContent } from '../answer.ts'
 import { readJson } from '../body.ts'
 import type { Exchange, Route } from '../route.ts'
 import { anyValue, errorResponses } from '../schemas.ts'
+
+/** How long a stream may be silent. */
+const aliveMs = 20_000
 
 const message = { type: 'object', description: 'A JSON-RPC 2.0 message of the Model Context Protocol' }
 const refusals = {
@@ -74,7 +80,7 @@ async function post(exchange: Exchange): Promise<Answer> {
     if (error instanceof ServiceError && error.code === 'invalid_json') return null
     throw error
   })
-  return toAnswer(text === null ? notJson() : await parts.mcp.post(text, headersOf(exchange), asking))
+  return toAnswer(exchange, text === null ? notJson() : await parts.mcp.post(text, headersOf(exchange), asking))
 }
 
 /** DNS rebinding: a page of another site, or one that pretends to be ours, never gets to the protocol. */
@@ -88,22 +94,25 @@ function refuseForeignOrigin({ request, parts }: Exchange): void {
 async function askingOf({ request, parts }: Exchange): Promise<Asking | null> {
   const [, token] = /^bearer +([^ ]+) *$/i.exec(request.header('authorization') ?? '') ?? []
   if (token === undefined || request.hasRepeated('authorization')) return null
-  const found = await parts.clientAccess(token)
-  if (found === null || !isForUs(found, parts)) return null
+  const again = async (): Promise<McpAccess | null> => {
+    const found = await parts.clientAccess(token)
+    return found === null || !isForUs(found, parts) ? null : accessOf(found)
+  }
+  const access = await again()
+  if (access === null) return null
   const context = currentContext()
   if (context !== undefined) {
-    context.actorId = found.actor.id
-    context.peerId = found.caller.peerId
-    context.caller = found.caller
+    context.actorId = access.actor.id
+    context.peerId = access.caller.peerId
+    context.caller = access.caller
   }
-  const { client_name: name, client_version: version } = found.facts
-  const access = {
-    actor: found.actor,
-    caller: found.caller,
-    token: { scope: found.scope, audience: found.audience, expiresAt: found.expiresAt },
-    remembered: name === undefined ? null : { name, ...(version === undefined ? {} : { version }) },
-  }
-  return { access, isGood: async () => (await parts.clientAccess(token)) !== null }
+  return { access, again, onGone: (then) => request.onGone(then) }
+}
+
+function accessOf({ actor, caller, scope, audience, expiresAt, facts }: ClientAccess): McpAccess {
+  const { client_name: name, client_version: version } = facts
+  const remembered = name === undefined ? null : { name, ...(version === undefined ? {} : { version }) }
+  return { actor, caller, token: { scope, audience, expiresAt }, remembered }
 }
 
 /** RFC 8707: a token that was asked for with a resource is good there alone. */
@@ -140,7 +149,7 @@ function headersOf({ request }: Exchange): McpHeaders {
   }
 }
 
-function toAnswer(reply: Reply): Answer {
+function toAnswer({ parts }: Exchange, reply: Reply): Answer {
   switch (reply.kind) {
     case 'json':
       return json(reply.status, reply.body, reply.headers)
@@ -151,7 +160,7 @@ function toAnswer(reply: Reply): Answer {
         status: 200,
         headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' },
         body: null,
-        stream: events(reply.messages),
+        stream: events(reply.messages, parts.timers),
         onClose: reply.close,
       }
     default:
@@ -159,9 +168,11 @@ function toAnswer(reply: Reply): Answer {
   }
 }
 
-/** One event of one line for each message; readers count on that. */
-async function* events(messages: AsyncGenerator<object>): AsyncGenerator<string> {
-  for await (const each of messages) yield `data: ${JSON.stringify(each)}\n\n`
+/** One event of one line for each message, because readers count on that; and a comment in silence (proxies cut what is). */
+async function* events(messages: AsyncGenerator<object>, timers: Timers): AsyncGenerator<string> {
+  for await (const each of paced(messages, timers, aliveMs)) {
+    yield each === 'tick' ? ':\n\n' : `data: ${JSON.stringify(each)}\n\n`
+  }
 }
 
 /** A client that only listens has to have a session; everybody else is told where things are. */
@@ -172,7 +183,7 @@ async function get(exchange: Exchange): Promise<Answer> {
   const asking = await askingOf(exchange)
   if (asking === null) return challenge(parts)
   const reply = await parts.mcp.events(headersOf(exchange), asking)
-  if (reply !== null) return toAnswer(reply)
+  if (reply !== null) return toAnswer(exchange, reply)
   throw new ServiceError('method_not_allowed', 'There is no stream to listen to without a session', {
     headers: { Allow: 'DELETE, GET, HEAD, POST' },
   })

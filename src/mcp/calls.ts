@@ -1,0 +1,106 @@
+/** Calls on their way from a message to a reply: bounded, cancelled, told to the owner, and put in a revision's words. */
+import { currentContext } from '../observe/context.ts'
+import { AtOnce } from './at-once.ts'
+import type { Asked, McpCallIn } from './call.ts'
+import { channelOf } from './channel.ts'
+import type { Codec } from './codecs/codec.ts'
+import { McpFailure } from './failure.ts'
+import type { McpParts } from './mcp-parts.ts'
+import type { Id, Params } from './message.ts'
+import { Outgoing } from './outgoing.ts'
+import { failed, json, type Reply, rpcError, rpcResult } from './reply.ts'
+import type { Result } from './result.ts'
+import { modernRevision } from './revisions.ts'
+import { answer } from './server.ts'
+import type { Session } from './session.ts'
+
+/** Calls of one client that run at the same time. */
+const mostCalls = 100
+
+/** Tells that the client goes away before it has its answer; gives what ends the telling. */
+export type OnGone = (then: () => void) => () => void
+
+export class Calls {
+  readonly #parts: McpParts
+  readonly #atOnce = new AtOnce(mostCalls, 'calls')
+  /** Of legacy sessions, whose clients cancel by a message. */
+  readonly #running = new Map<string, Outgoing>()
+
+  constructor(parts: McpParts) {
+    this.#parts = parts
+  }
+
+  /** @throws ServiceError for what is answered by status (503, 429). */
+  async run(asked: Asked, id: Id, codec: Codec, onGone: OnGone): Promise<Reply> {
+    const release = this.#atOnce.begin(asked.access)
+    const outgoing = new Outgoing(asked.revision === modernRevision ? 'cancels' : 'means_nothing')
+    const forget = this.#remember(asked.session, id, outgoing)
+    const stopWatching = onGone(() => outgoing.left())
+    const call = { ...asked, channel: channelOf(asked, outgoing, this.#parts.sessions) }
+    const answered = this.#answer(call, id, codec).finally(() => {
+      release()
+      forget()
+      stopWatching()
+    })
+    const first = await outgoing.firstOf(answered)
+    if (first !== 'message') return first.answer
+    const last = answered.then(
+      ({ body }) => body,
+      () => rpcError(id, { code: -32603, message: 'Internal error' }),
+    )
+    return { kind: 'stream', messages: outgoing.messages(last), close: () => outgoing.left() }
+  }
+
+  /** `notifications/cancelled`: only of this session's own calls, and only where this process runs them. */
+  cancel(session: Session, requestId: unknown): void {
+    this.#running.get(keyOf(session, requestId))?.abort()
+  }
+
+  #remember(session: Session | null, id: Id, outgoing: Outgoing): () => void {
+    if (session === null) return () => {}
+    const key = keyOf(session, id)
+    this.#running.set(key, outgoing)
+    return () => {
+      if (this.#running.get(key) === outgoing) this.#running.delete(key)
+    }
+  }
+
+  async #answer(call: McpCallIn, id: Id, codec: Codec): Promise<Reply & { kind: 'json' }> {
+    const context = currentContext()
+    if (context !== undefined) context.call = `${call.method} ${targetOf(call.params)} ${id}`.slice(0, 200)
+    let result: Result
+    try {
+      result = await answer(this.#parts, call)
+    } catch (error) {
+      this.#note(call, error)
+      if (!(error instanceof McpFailure)) throw error
+      if (error.kind === 'internal') this.#parts.log.error({ error, method: call.method }, 'A call of a client failed')
+      return failed(codec, call.method, id, error)
+    }
+    this.#note(call, null)
+    return json(200, rpcResult(id, codec.result(call.method, result)))
+  }
+
+  /** For the owner: which call it was and what was decided, never with what arguments. */
+  #note({ access, method, params }: McpCallIn, error: unknown): void {
+    const isRefused = error instanceof McpFailure && error.kind === 'not_permitted'
+    this.#parts.note({
+      access,
+      method,
+      target: targetOf(params),
+      decision: isRefused ? 'refused' : 'allowed',
+      reason: isRefused ? error.message : (this.#parts.permission.grantOf(access.caller) ?? 'asked by name'),
+    })
+  }
+}
+
+/** The same number and text are two ids. */
+function keyOf({ hash }: Session, id: unknown): string {
+  return `${hash} ${JSON.stringify(id)}`
+}
+
+/** What a call is about: a name or an address, bounded. */
+function targetOf({ name, uri, taskId }: Params): string {
+  const target = name ?? uri ?? taskId
+  return typeof target === 'string' ? target.slice(0, 200) : ''
+}

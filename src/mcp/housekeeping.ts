@@ -1,0 +1,36 @@
+/** Methods of the revisions with a handshake that are about the session and nothing of the actor's; each answers `{}`. */
+import { isLogLevel } from './channel.ts'
+import { McpFailure } from './failure.ts'
+import type { Params } from './message.ts'
+import type { Session } from './session.ts'
+import type { McpSessions } from './sessions.ts'
+
+type Keep = (sessions: McpSessions, session: Session | null, params: Params) => Promise<void>
+
+const longestUri = 2048
+
+/** Null for every other method. Without a session they have nothing to keep, and say so to nobody. @throws McpFailure */
+export function housekeepingOf(method: string): Keep | null {
+  return Object.hasOwn(methods, method) ? (methods[method] ?? null) : null
+}
+
+const methods: Readonly<Record<string, Keep>> = {
+  ping: async () => {},
+  'logging/setLevel': async (sessions, session, { level }) => {
+    if (!isLogLevel(level)) throw new McpFailure('invalid_params', 'The log level is not known')
+    if (session !== null) await sessions.setLogLevel(session, level)
+  },
+  'resources/subscribe': async (sessions, session, { uri }) => {
+    const wanted = requireUri(uri)
+    if (session !== null) await sessions.subscribe(session, wanted)
+  },
+  'resources/unsubscribe': async (sessions, session, { uri }) => {
+    const wanted = requireUri(uri)
+    if (session !== null) await sessions.unsubscribe(session, wanted)
+  },
+}
+
+function requireUri(uri: unknown): string {
+  if (typeof uri === 'string' && uri !== '' && uri.length <= longestUri) return uri
+  throw new McpFailure('invalid_params', 'The call names no resource')
+}
