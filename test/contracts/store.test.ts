@@ -533,7 +533,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(seen.statements, [
         'SELECT 1 AS one',
         'SELECT 2 AS two',
-        'SELECT id, creator, listeners FROM actor WHERE id = $1 /*postgres: FOR UPDATE */',
+        'SELECT id, creator, listeners, watched_until AS "watchedUntil" FROM actor WHERE id = $1 /*postgres: FOR UPDATE */',
         'UPDATE actor SET creator = $1',
       ])
     })
