@@ -10,14 +10,24 @@ import { parseRedirectUri } from './redirect-uri.ts'
 
 const mostBytes = 5120
 const mostRedirects = 20
-const keptMs = 300_000
 const mostKept = 500
 const timeouts = { connectSeconds: 5, readSeconds: 5 }
+
+/** How long a document is kept, whatever its answer says. A consent and the tokens that follow it see the same one. */
+const keptSeconds = { unsaid: 300, least: 60, most: 86_400 }
+
+interface Kept {
+  readonly client: Client
+  /** Unix milliseconds. */
+  readonly until: number
+}
 
 export class MetadataDocuments {
   readonly #client: PeerClient
   readonly #now: () => number
-  readonly #kept = new Map<string, { readonly client: Client; readonly until: number }>()
+  readonly #kept = new Map<string, Kept>()
+  /** Whoever asks meanwhile waits for the same answer: nobody is made to ask somebody else many times at once. */
+  readonly #asked = new Map<string, Promise<Kept>>()
 
   constructor(client: PeerClient, now: () => number) {
     this.#client = client
@@ -29,13 +39,30 @@ export class MetadataDocuments {
     const kept = this.#kept.get(clientId)
     if (kept !== undefined && kept.until > this.#now()) return kept.client
     if (!isClientAddress(clientId)) throw unusable('its address is none that a client may have')
-    const client = toClient(clientId, await this.#fetch(clientId), this.#now())
-    if (this.#kept.size >= mostKept) this.#kept.clear()
-    this.#kept.set(clientId, { client, until: this.#now() + keptMs })
-    return client
+    const asked = this.#asked.get(clientId) ?? this.#ask(clientId)
+    this.#asked.set(clientId, asked)
+    try {
+      return (await asked).client
+    } finally {
+      this.#asked.delete(clientId)
+    }
   }
 
-  async #fetch(url: string): Promise<unknown> {
+  async #ask(clientId: string): Promise<Kept> {
+    const { document, headers } = await this.#fetch(clientId)
+    const now = this.#now()
+    const kept = { client: toClient(clientId, document, now), until: now + freshSeconds(headers) * 1000 }
+    // The oldest goes, so that a flood of others costs one fetch each and no more.
+    this.#kept.delete(clientId)
+    for (const [oldest] of this.#kept) {
+      if (this.#kept.size < mostKept) break
+      this.#kept.delete(oldest)
+    }
+    this.#kept.set(clientId, kept)
+    return kept
+  }
+
+  async #fetch(url: string): Promise<{ document: unknown; headers: Readonly<Record<string, string>> }> {
     const outcome = await this.#client.call({
       method: 'GET',
       url,
@@ -45,11 +72,20 @@ export class MetadataDocuments {
     })
     if (outcome.kind !== 'answered' || outcome.status !== 200) throw unusable('it cannot be fetched')
     try {
-      return toPlain(normalise(outcome.body, defaultMaxDepth))
+      return { document: toPlain(normalise(outcome.body, defaultMaxDepth)), headers: outcome.headers }
     } catch {
       throw unusable('it is not JSON')
     }
   }
+}
+
+/** What the answer allows (RFC 9111 section 5.2.2), within the bounds. */
+export function freshSeconds(headers: Readonly<Record<string, string>>): number {
+  const control = headers['cache-control']?.toLowerCase() ?? ''
+  if (/(?:^|,)\s*no-(?:store|cache)\b/.test(control)) return keptSeconds.least
+  const [, age] = /(?:^|,)\s*max-age="?(\d{1,9})/.exec(control) ?? []
+  if (age === undefined) return keptSeconds.unsaid
+  return Math.min(Math.max(Number(age), keptSeconds.least), keptSeconds.most)
 }
 
 /** https, with a path, without anything that lets one document have two addresses. */

@@ -3,7 +3,7 @@
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost'])
 const longest = 2048
 
-/** Schemes that run or show what they carry, or reach into the device. */
+/** Schemes that run or show what they carry, reach into the device, or belong to nobody's application. */
 const refusedSchemes: ReadonlySet<string> = new Set([
   'javascript:',
   'data:',
@@ -17,6 +17,17 @@ const refusedSchemes: ReadonlySet<string> = new Set([
   'wss:',
   'ftp:',
   'mailto:',
+  'tel:',
+  'sms:',
+  'intent:',
+  'jar:',
+  'res:',
+  'shell:',
+  'search:',
+  'search-ms:',
+  'urn:',
+  'chrome:',
+  'resource:',
 ])
 
 /**
@@ -37,6 +48,8 @@ export function parseRedirectUri(text: string): URL | null {
       return null
     return url.protocol === 'https:' || loopbackNames.has(url.hostname) ? url : null
   }
+  // Those of a system's own tools, which do what the address says.
+  if (url.protocol.startsWith('ms-')) return null
   // Of an application's own: a scheme in reverse-domain form belongs to somebody (RFC 8252 section 7.1).
   return /^[a-z][a-z0-9+.-]*:$/.test(url.protocol) && /^[a-z][a-z0-9+.-]*:\/?\/?[^/]/i.test(text) ? url : null
 }

@@ -14,6 +14,8 @@ export interface Registration {
 }
 
 const mostRedirects = 20
+/** Of all that a client says of itself, in characters: strangers fill the store with it. */
+const mostKept = 8192
 const addresses = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri', 'jwks_uri'] as const
 const texts = ['software_id', 'software_version', 'application_type'] as const
 const longestText = 2048
@@ -33,7 +35,7 @@ export function readRegistration(body: Json, offered: readonly string[]): Regist
   const name = typeof given === 'string' ? cleanName(given) : ''
   if (name === '') throw new OAuthError('invalid_client_metadata', 'client_name has to be a name that can be shown')
   const grants = grantTypesIn(fields['grant_types'])
-  return {
+  const registration: Registration = {
     name,
     authMethod: authMethodIn(fields['token_endpoint_auth_method']),
     redirectUris: redirectsIn(fields['redirect_uris'], grants.includes('authorization_code')),
@@ -41,6 +43,9 @@ export function readRegistration(body: Json, offered: readonly string[]): Regist
     trustType: trustTypeIn(fields['trust_type'], offered),
     metadata: metadataIn(fields),
   }
+  if (JSON.stringify(registration).length > mostKept)
+    throw new OAuthError('invalid_client_metadata', 'The registration is too long to be kept')
+  return registration
 }
 
 function authMethodIn(value: Json | undefined): AuthMethod {

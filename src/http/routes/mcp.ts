@@ -75,7 +75,7 @@ async function post(exchange: Exchange): Promise<Answer> {
   const { request, parts } = exchange
   refuseForeignOrigin(exchange)
   const asking = await askingOf(exchange)
-  if (asking === null) return challenge(parts)
+  if ('status' in asking) return asking
   const text = await readJson(request, parts.config).catch((error: unknown) => {
     if (error instanceof ServiceError && error.code === 'invalid_json') return null
     throw error
@@ -91,15 +91,20 @@ function refuseForeignOrigin({ request, parts }: Exchange): void {
   throw new ServiceError('forbidden', 'Cannot take a message from a page of this origin')
 }
 
-async function askingOf({ request, parts }: Exchange): Promise<Asking | null> {
+/** What every message needs. A token that was granted for something else needs more. */
+const neededScope = 'mcp'
+
+/** Or the answer to somebody who may not ask. */
+async function askingOf({ request, parts }: Exchange): Promise<Asking | Answer> {
   const [, token] = /^bearer +([^ ]+) *$/i.exec(request.header('authorization') ?? '') ?? []
-  if (token === undefined || request.hasRepeated('authorization')) return null
+  if (token === undefined || request.hasRepeated('authorization')) return unauthorized(parts)
   const again = async (): Promise<McpAccess | null> => {
     const found = await parts.clientAccess(token)
     return found === null || !isForUs(found, parts) ? null : accessOf(found)
   }
   const access = await again()
-  if (access === null) return null
+  if (access === null) return unauthorized(parts)
+  if (!access.token.scope.split(' ').includes(neededScope)) return insufficientScope(parts)
   const context = currentContext()
   if (context !== undefined) {
     context.actorId = access.actor.id
@@ -121,19 +126,27 @@ function isForUs({ audience }: ClientAccess, { baseUrl }: Exchange['parts']): bo
 }
 
 /** Always `invalid_token`, token sent or not (actor-service, "Errors"), and where to get a good one (RFC 9728 section 5.1). */
-function challenge({ baseUrl }: Exchange['parts']): Answer {
-  const description = 'A valid access token of a client is required'
+function unauthorized(parts: Exchange['parts']): Answer {
+  return challenge(parts, 401, 'invalid_token', 'A valid access token of a client is required')
+}
+
+/** The client may ask the owner for more (RFC 6750 section 3.1). */
+function insufficientScope(parts: Exchange['parts']): Answer {
+  return challenge(parts, 403, 'insufficient_scope', 'The access token was granted for something else')
+}
+
+function challenge({ baseUrl }: Exchange['parts'], status: 401 | 403, error: string, description: string): Answer {
   const parameters = [
     'realm="mcp"',
-    'error="invalid_token"',
+    `error="${error}"`,
     `error_description="${description}"`,
     `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp"`,
     `authorization_uri="${baseUrl}/oauth/authorize"`,
-    'scope="mcp"',
+    `scope="${neededScope}"`,
   ]
   return json(
-    401,
-    { error: 'invalid_token', error_description: description },
+    status,
+    { error, error_description: description },
     { 'WWW-Authenticate': `Bearer ${parameters.join(', ')}` },
   )
 }
@@ -181,7 +194,7 @@ async function get(exchange: Exchange): Promise<Answer> {
   if (!listensOnly(request.header('accept'))) return json(200, information(parts))
   refuseForeignOrigin(exchange)
   const asking = await askingOf(exchange)
-  if (asking === null) return challenge(parts)
+  if ('status' in asking) return asking
   const reply = await parts.mcp.events(headersOf(exchange), asking)
   if (reply !== null) return toAnswer(exchange, reply)
   throw new ServiceError('method_not_allowed', 'There is no stream to listen to without a session', {
@@ -196,7 +209,7 @@ function listensOnly(accept: string | undefined): boolean {
 async function end(exchange: Exchange): Promise<Answer> {
   refuseForeignOrigin(exchange)
   const asking = await askingOf(exchange)
-  if (asking === null) return challenge(exchange.parts)
+  if ('status' in asking) return asking
   if (await exchange.parts.mcp.endSession(headersOf(exchange), asking.access)) return noContent()
   throw new ServiceError('not_found', 'There is no such session')
 }
