@@ -110,5 +110,29 @@ export type {
   TypedItem,
   TypedProperty,
 } from './ui/property-values.ts'
+export type { ActivityRow, ActivityValues } from './ui/activity-values.ts'
+export type { ApprovalRow, ApprovalsValues, ApprovalValues } from './ui/approval-values.ts'
+export type { AppGroup, AppsValues, ConnectedApp, SessionRow } from './ui/apps-values.ts'
+export type { Moment } from './ui/moment.ts'
+export type { RightsLine } from './ui/rights.ts'
+export type { SubscriptionRow, SubscriptionsValues, SubscriptionValues, TimelineRow } from './ui/subscription-values.ts'
+export type {
+  MayAnswer,
+  OauthClient,
+  PeerName,
+  RightsFields,
+  RightsFieldset,
+  RightsPreview,
+  SeenOperation,
+  SeenProperty,
+  Standing,
+  TrustConnection,
+  TrustListValues,
+  TrustNewValues,
+  TrustPeerValues,
+  TrustRow,
+  TrustTypeChoice,
+  TrustViewValues,
+} from './ui/trust-values.ts'
 export type { Member, ValueTree } from './ui/value-tree.ts'
 export type { OwnPages, Pages } from './ui/pages.ts'

@@ -66,8 +66,10 @@ export function overrideIn(fields: Fields, base: Rules): OverrideRules | null {
 
 function ruleIn({ only, operations, ...texts }: RightsFields, base: Rule): OverrideRule {
   const names = Object.entries(texts).map(([part, text]) => [part, namesIn(text)] as const)
-  const isGrant = (part: string): boolean => part === 'patterns' || part === 'allowed'
-  const given = names.filter(([part, list]) => list.length > 0 || (only && isGrant(part)))
+  // What the trust type grants is left out by granting nothing in its place.
+  const replaces = (part: string): boolean =>
+    only && ((part === 'patterns' && base.patterns !== undefined) || (part === 'allowed' && base.allowed !== undefined))
+  const given = names.filter(([part, list]) => list.length > 0 || replaces(part))
   return {
     ...Object.fromEntries(given),
     ...(isSame(operations, base.operations ?? []) ? {} : { operations }),

@@ -1,0 +1,548 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  html,
+  type TrustListValues,
+  type TrustNewValues,
+  type TrustPeerValues,
+  type TrustViewValues,
+} from '../../src/index.ts'
+import { relate } from '../support/friends.ts'
+import { letIn } from '../support/mcp-client.ts'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { OwnersBrowser } from '../support/sessions.ts'
+import { type Dump, dumpStore } from '../support/store-dump.ts'
+
+interface World {
+  readonly service: TestService
+  readonly actor: TestActor
+  readonly peer: TestActor
+  readonly browser: OwnersBrowser
+  /** What the pages were given, the last first. */
+  readonly lists: TrustListValues[]
+  readonly asks: TrustNewValues[]
+  readonly peers: TrustPeerValues[]
+  readonly views: TrustViewValues[]
+}
+
+forEachService((start) => {
+  async function open(options: StartOptions = {}): Promise<World> {
+    const [lists, asks, peers, views]: [TrustListValues[], TrustNewValues[], TrustPeerValues[], TrustViewValues[]] = [
+      [],
+      [],
+      [],
+      [],
+    ]
+    const service = await start({
+      listen: true,
+      // What is fetched behind the requests would stand in every comparison of the store.
+      peerProfileAttributes: [],
+      pages: {
+        trust: (values) => (lists.unshift(values), html`list`),
+        trustNew: (values) => (asks.unshift(values), html`new`),
+        trustPeer: (values) => (peers.unshift(values), html`peer`),
+        trustView: (values) => (views.unshift(values), html`view`),
+      },
+      ...options,
+    })
+    const actor = await service.createActor()
+    const peer = await service.createActor('peer@example.com')
+    return { service, actor, peer, browser: await OwnersBrowser.open(service, actor), lists, asks, peers, views }
+  }
+
+  /** Once what is told to peers behind the requests was told. */
+  async function quietStore(service: TestService): Promise<Dump> {
+    const { store } = await service.app.start()
+    for (;;) {
+      const dump = await dumpStore(store)
+      if (dump['notice']?.length === 0) return dump
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  /** The request is answered so, and nothing in the store is another than before. */
+  async function assertRefused({ service }: World, sending: () => Promise<Response>, status: number): Promise<string> {
+    const before = await quietStore(service)
+    const answer = await sending()
+    assert.equal(answer.status, status)
+    assert.deepEqual(await quietStore(service), before)
+    return answer.text()
+  }
+
+  async function trustOf({ actor, peer }: World): Promise<Record<string, unknown> | null> {
+    const [found] = (await (await actor.request('GET', `/trust?peerid=${peer.id}`)).json()) as Record<string, unknown>[]
+    return found ?? null
+  }
+
+  describe('the page of relationships', () => {
+    it('R-WEB-01 R-WEB-02 is given every relationship with its standing, the last contact first, and who waits', async () => {
+      const world = await open()
+      const { actor, peer, service, browser, lists } = world
+      await relate(peer, [service, actor], 'friend', false)
+      const other = await service.createActor('other@example.com')
+      await relate(actor, [service, other], 'partner', false)
+      const client = await letIn(service, actor)
+      assert.equal((await browser.get('/trust')).status, 200)
+      const [values] = lists
+      assert.ok(values)
+      assert.equal(values.url, `${service.url}/${actor.id}/www/trust/`)
+      assert.equal(values.actor_root, `/${actor.id}`)
+      assert.equal(values.actor_www, `/${actor.id}/www`)
+      assert.deepEqual(
+        values.trusts
+          .map(({ peerid, standing, standing_word, relationship, relationship_name }) => [
+            peerid,
+            standing,
+            standing_word,
+            relationship,
+            relationship_name,
+          ])
+          .toSorted(),
+        [
+          [peer.id, 'waiting', 'Waits for you', 'friend', 'Friend'],
+          [other.id, 'asked', 'Asked', 'partner', 'Partner'],
+          [client.peerId, 'mutual', 'Mutual', 'friend', 'Friend'],
+        ].toSorted(),
+      )
+      assert.deepEqual(
+        values.waiting.map(({ peerid, approveuri, has_custom_permissions }) => [
+          peerid,
+          approveuri,
+          has_custom_permissions,
+        ]),
+        [[peer.id, `/${actor.id}/trust/friend/${peer.id}`, false]],
+      )
+      assert.deepEqual(
+        values.oauth_clients.map(({ client_id, client_name, trust_type, status }) => [
+          client_id,
+          client_name,
+          trust_type,
+          status,
+        ]),
+        [[client.clientId, 'A test client', 'friend', 'active']],
+      )
+      assert.deepEqual(values.trust_connections.map(({ established_via }) => established_via).toSorted(), [
+        'oauth2_client',
+        'trust',
+        'trust',
+      ])
+    })
+
+    it('R-WEB-01 goes through many part by part, and shows no secret', async () => {
+      const world = await open({ pages: {} })
+      const { actor, browser } = world
+      for (let n = 0; n < 60; n++)
+        await actor.request('POST', '/trust/friend', { baseuri: `https://peer.example.com/peer-${n}`, id: `peer-${n}` })
+      const first = await (await browser.get('/trust')).text()
+      const second = await (await browser.get('/trust?page=2')).text()
+      assert.match(first, /60 relationships/)
+      assert.equal(first.match(/<div class="row-head">/g)?.length, 50)
+      assert.equal(second.match(/<div class="row-head">/g)?.length, 10)
+      const trusts = (await (await actor.request('GET', '/trust')).json()) as { secret: string }[]
+      for (const { secret } of trusts) assert.equal(first.includes(secret) || second.includes(secret), false)
+    })
+  })
+
+  describe('the form that asks for a relationship', () => {
+    it('R-WEB-01 asks the other actor, and goes on to the list', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, asks } = world
+      assert.equal((await browser.get('/trust/new')).status, 200)
+      assert.equal(asks[0]?.form_action, `/${actor.id}/www/trust/new`)
+      assert.equal(asks[0]?.form_method, 'post')
+      assert.deepEqual(
+        asks[0]?.trust_types.map(({ name }) => name),
+        ['admin', 'associate', 'friend', 'mcp_client', 'partner', 'viewer'],
+      )
+      assert.equal(asks[0]?.default_relationship, 'associate')
+      const answer = await browser.send('/trust/new', {
+        peer_url: `${service.url}/${peer.id}`,
+        trust_type: 'friend',
+        description: 'It is me',
+      })
+      assert.equal(answer.status, 302)
+      assert.equal(answer.headers.get('location'), `${service.url}/${actor.id}/www/trust`)
+      const trust = await trustOf(world)
+      assert.deepEqual(
+        [trust?.['relationship'], trust?.['approved'], trust?.['peer_approved']],
+        ['friend', true, false],
+      )
+      const [theirs] = (await (await peer.request('GET', '/trust')).json()) as Record<string, unknown>[]
+      assert.deepEqual([theirs?.['peerid'], theirs?.['desc']], [actor.id, 'It is me'])
+    })
+
+    for (const [what, fields, status, message] of [
+      ['no address', { trust_type: 'friend' }, 400, /the address of the other actor is missing/],
+      [
+        'an address of spaces',
+        { peer_url: '   ', trust_type: 'friend' },
+        400,
+        /the address of the other actor is missing/,
+      ],
+      ['no trust type', { peer_url: 'https://peer.example.com/1' }, 400, /choose a trust type/],
+      ['a trust type that there is not', { peer_url: 'https://peer.example.com/1', trust_type: 'boss' }, 400, /"boss"/],
+      ['an address that is none', { peer_url: 'http://', trust_type: 'friend' }, 400, /not the address of an actor/],
+      ['a script', { peer_url: 'javascript:alert(1)', trust_type: 'friend' }, 400, /not the address of an actor/],
+      [
+        'a long relationship',
+        { peer_url: 'https://peer.example.com/1', trust_type: 'friend', relationship: 'x'.repeat(101) },
+        400,
+        /longer than 100/,
+      ],
+      [
+        'nobody at the address',
+        { peer_url: 'http://127.0.0.1:9/nobody', trust_type: 'friend' },
+        408,
+        /no actor at this address/,
+      ],
+    ] as const) {
+      it(`R-WEB-01 keeps what was typed and says what is wrong: ${what}`, async () => {
+        const world = await open()
+        const sent: Record<string, string> = fields
+        await assertRefused(world, () => world.browser.send('/trust/new', sent), status)
+        const [values] = world.asks
+        assert.match(values?.error ?? '', message)
+        assert.equal(
+          values?.typed.peer_url,
+          sent['peer_url']?.trim() === '' ? sent['peer_url'] : (sent['peer_url'] ?? ''),
+        )
+        assert.equal(values?.typed.trust_type, sent['trust_type'] ?? '')
+      })
+    }
+
+    it('R-WEB-01 takes an address without a scheme as one of https', async () => {
+      const world = await open()
+      await assertRefused(
+        world,
+        () => world.browser.send('/trust/new', { peer_url: '127.0.0.1:9/nobody', trust_type: 'friend' }),
+        408,
+      )
+      assert.match(world.asks[0]?.error ?? '', /no actor at this address/)
+    })
+  })
+
+  describe('the page of a peer', () => {
+    it('R-WEB-01 approves, takes the approval back and ends the relationship', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, peers } = world
+      const related = await relate(peer, [service, actor], 'friend', false)
+      const path = `/trust/${peer.id}`
+      assert.equal((await browser.get(path)).status, 200)
+      assert.equal(peers[0]?.trust.standing, 'waiting')
+      assert.equal((await related.request('GET', '/properties')).status, 403)
+      const location = `${service.url}/${actor.id}/www`
+      const approved = await browser.send(path, { action: 'approve' })
+      assert.deepEqual([approved.status, approved.headers.get('location')], [302, location + path])
+      assert.equal((await related.request('GET', '/properties')).status, 200)
+      assert.equal((await browser.send(path, { action: 'withdraw' })).status, 302)
+      assert.equal((await related.request('GET', '/properties')).status, 403)
+      const ended = await browser.send(path, { action: 'end' })
+      assert.deepEqual([ended.status, ended.headers.get('location')], [302, `${location}/trust`])
+      assert.equal(await trustOf(world), null)
+      assert.equal((await browser.get(path)).status, 404)
+    })
+
+    it('R-WEB-01 says in plain language what the peer may do', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, peers } = world
+      await relate(peer, [service, actor])
+      await actor.request('PUT', `/trust/friend/${peer.id}/permissions`, {
+        properties: { patterns: ['notes/*'], operations: ['read'], excluded_patterns: ['notes/secret'], merge: false },
+        methods: { denied: ['*'] },
+        actions: { allowed: ['add_note'], merge: false },
+      })
+      await browser.get(`/trust/${peer.id}`)
+      const sentences = Object.fromEntries((peers[0]?.rights ?? []).map((line) => [line.category, line.sentences]))
+      assert.deepEqual(sentences['properties'], [
+        'May read everything in “notes”, but not everything in “private”, everything in “security”, everything in “_internal” or “notes/secret”.',
+        'May not change or delete anything.',
+      ])
+      assert.deepEqual(sentences['methods'], ['May not call any.'])
+      assert.deepEqual(sentences['actions'], [
+        'May run “add_note”.',
+        'Never what begins with “delete_”, what begins with “admin_” and what begins with “system_”.',
+      ])
+      assert.deepEqual(sentences['prompts'], ['May not ask for any.'])
+      assert.deepEqual(peers[0]?.reach, [])
+    })
+
+    it('R-WEB-01 warns of a relationship that reaches beyond the data', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, peers } = world
+      await relate(peer, [service, actor], 'admin')
+      await browser.get(`/trust/${peer.id}`)
+      assert.deepEqual(peers[0]?.reach, [
+        'May read, change and delete the actor itself.',
+        'May read, change and delete its relationships, other people’s included.',
+        'May read, change and delete its connections to other services.',
+      ])
+    })
+
+    it('R-WEB-01 R-PERM-01 answers “May it …?” as the rights decide, with the rule and what would change it', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, peers } = world
+      await relate(peer, [service, actor])
+      await browser.get(`/trust/${peer.id}?ask=properties.read&target=private/diary`)
+      assert.deepEqual(peers[0]?.may, {
+        ask: 'properties.read',
+        target: 'private/diary',
+        answer: {
+          question: 'read “private/diary”',
+          allowed: false,
+          because: '"private/*" in excluded_patterns of the trust type friend covers it',
+          to_change: 'give the peer another trust type: exclusions of a type cannot be lifted',
+        },
+      })
+      await browser.get(`/trust/${peer.id}?ask=methods.call&target=get_weather`)
+      assert.equal(peers[0]?.may.answer?.allowed, true)
+      for (const odd of ['?ask=properties.fly&target=x', '?ask=&target=x', '?ask=properties.read', '?target=x']) {
+        assert.equal((await browser.get(`/trust/${peer.id}${odd}`)).status, 200)
+        assert.equal(peers[0]?.may.answer, null)
+      }
+    })
+
+    for (const [what, path, fields, status] of [
+      ['another action', '', { action: 'adopt' }, 400],
+      ['no action', '', {}, 400],
+      ['another step', '/permissions', { step: 'guess' }, 400],
+      ['a name that is too long', '/permissions', { step: 'save', 'properties.patterns': 'x'.repeat(1025) }, 400],
+    ] as const) {
+      it(`R-WEB-01 refuses ${what}, and changes nothing`, async () => {
+        const world = await open()
+        await relate(world.peer, [world.service, world.actor])
+        await assertRefused(world, () => world.browser.send(`/trust/${world.peer.id}${path}`, fields), status)
+        assert.notEqual(world.peers[0]?.error, null)
+      })
+    }
+
+    it('R-WEB-01 is 404 for a peer that there is not, whatever is sent to it', async () => {
+      const world = await open()
+      for (const sending of [
+        () => world.browser.get('/trust/nobody'),
+        () => world.browser.get('/trust/nobody/view'),
+        () => world.browser.send('/trust/nobody', { action: 'approve' }),
+        () => world.browser.send('/trust/nobody', { action: 'end' }),
+        () => world.browser.send('/trust/nobody/permissions', { step: 'save', 'properties.patterns': 'x' }),
+      ])
+        await assertRefused(world, sending, 404)
+    })
+  })
+
+  describe('the form for other rights', () => {
+    const given = {
+      'properties.patterns': 'notes\r\nlogs/*\r\n\r\nnotes',
+      'properties.operations.read': '1',
+      'properties.excluded_patterns': 'logs/old',
+      'properties.only': '1',
+      'methods.denied': 'get_weather',
+    }
+
+    it('R-WEB-01 R-PERM-01 shows what would change before anything is saved, and saves what was shown', async () => {
+      const world = await open({ declare: (app) => app.method('get_weather', () => ({ sun: true })) })
+      const { service, actor, peer, browser, peers } = world
+      const related = await relate(peer, [service, actor], 'friend')
+      await actor.request('POST', '/properties', { notes: 'n', color: 'blue', private: 'p' })
+      await assertRefused(
+        world,
+        () => browser.send(`/trust/${peer.id}/permissions`, { step: 'preview', ...given }),
+        200,
+      )
+      const preview = peers[0]?.preview
+      assert.deepEqual(preview?.gained, [])
+      assert.deepEqual(preview?.lost, ['read “color”', 'change “color”', 'change “notes”', 'call “get_weather”'])
+      assert.deepEqual(preview?.lines[0]?.sentences, [
+        'May read “notes” and everything in “logs”, but not everything in “private”, everything in “security”, everything in “_internal” or “logs/old”.',
+        'May not change or delete anything.',
+      ])
+      assert.deepEqual(preview?.fields, {
+        'properties.patterns': 'notes\nlogs/*\n\nnotes',
+        'properties.operations.read': '1',
+        'properties.excluded_patterns': 'logs/old',
+        'properties.only': '1',
+        'methods.denied': 'get_weather',
+      })
+      const saved = await browser.send(`/trust/${peer.id}/permissions`, { ...preview?.fields, step: 'save' })
+      assert.equal(saved.status, 302)
+      const view = (await (await actor.request('GET', `/trust/friend/${peer.id}/permissions`)).json()) as Record<
+        string,
+        object
+      >
+      assert.deepEqual(view['properties'], {
+        patterns: ['notes', 'logs/*'],
+        operations: ['read'],
+        excluded_patterns: ['private/*', 'security/*', '_internal/*', 'logs/old'],
+      })
+      assert.equal((await related.request('GET', '/properties/notes')).status, 200)
+      assert.equal((await related.request('GET', '/properties/color')).status, 403)
+      assert.equal((await related.request('PUT', '/properties/notes', 'x')).status, 403)
+      assert.equal((await related.request('POST', '/methods/get_weather', {})).status, 403)
+    })
+
+    it('R-WEB-01 R-PERM-01 what the form leaves out is not granted any more, and an empty one removes the override', async () => {
+      const world = await open()
+      const { service, actor, peer, browser } = world
+      await relate(peer, [service, actor], 'friend')
+      const path = `/trust/friend/${peer.id}/permissions`
+      await actor.request('PUT', path, { properties: { allowed: ['extra'] }, tools: { denied: ['x'] } })
+      const asTyped = { 'properties.operations.read': '1', 'properties.operations.write': '1' }
+      const ofResources = { 'resources.operations.read': '1', 'resources.operations.write': '1' }
+      await browser.send(`/trust/${peer.id}/permissions`, {
+        step: 'save',
+        ...asTyped,
+        ...ofResources,
+        'actions.denied': 'pay',
+      })
+      const view = (await (await actor.request('GET', path)).json()) as Record<string, unknown>
+      assert.deepEqual(view['properties'], {
+        patterns: ['*'],
+        operations: ['read', 'write'],
+        excluded_patterns: ['private/*', 'security/*', '_internal/*'],
+      })
+      assert.deepEqual(view['tools'], { allowed: ['*'], denied: ['admin_*', 'system_*'] })
+      assert.equal(view['is_custom'], true)
+      await browser.send(`/trust/${peer.id}/permissions`, { step: 'save', ...asTyped, ...ofResources })
+      assert.equal(((await (await actor.request('GET', path)).json()) as Record<string, unknown>)['is_custom'], false)
+    })
+
+    it('R-WEB-01 R-PERM-01 goes back to the rights of the trust type', async () => {
+      const world = await open()
+      const { service, actor, peer, browser } = world
+      await relate(peer, [service, actor], 'friend')
+      const path = `/trust/friend/${peer.id}/permissions`
+      await actor.request('PUT', path, { properties: { allowed: ['extra'] } })
+      assert.equal((await browser.send(`/trust/${peer.id}/permissions`, { step: 'reset' })).status, 302)
+      assert.equal(((await (await actor.request('GET', path)).json()) as Record<string, unknown>)['is_custom'], false)
+    })
+  })
+
+  describe('the actor as a peer sees it', () => {
+    it('R-WEB-01 ACL-01 is exactly what the peer is given, value by value, parts and hooks included', async () => {
+      const world = await open({
+        declare: (app) => {
+          app.property('email', { get: ({ caller, value }) => (caller.kind === 'peer' ? 'hidden' : value) })
+          app.property('diary', { get: ({ caller, value }) => (caller.kind === 'peer' ? null : value) })
+          app.method('get_weather', { description: 'The weather' }, () => ({}))
+          app.method('delete_all', () => ({}))
+          app.action('paint', { description: 'Paints' }, () => ({}))
+        },
+      })
+      const { service, actor, peer, browser, views } = world
+      const related = await relate(peer, [service, actor], 'friend')
+      await actor.request('POST', '/properties', {
+        email: 'ada@example.com',
+        diary: 'secret',
+        private: 'secret',
+        color: 'blue',
+        settings: { theme: 'dark', secret: 'hush' },
+        notes: { _type: 'list' },
+      })
+      await actor.request('POST', '/properties/notes', '"first"')
+      await actor.request('PUT', `/trust/friend/${peer.id}/permissions`, {
+        properties: { excluded_patterns: ['settings/secret'] },
+      })
+      const before = await quietStore(service)
+      assert.equal((await browser.get(`/trust/${peer.id}/view`)).status, 200)
+      assert.deepEqual(await quietStore(service), before)
+      const [values] = views
+      const given = (await (await related.request('GET', '/properties')).json()) as Record<string, unknown>
+      assert.deepEqual(values?.properties.map(({ name }) => name).toSorted(), Object.keys(given).toSorted())
+      assert.deepEqual(values?.properties.map(({ name }) => name).toSorted(), ['color', 'email', 'notes'])
+      const shown = new Map(values?.properties.map((seen) => [seen.name, seen]))
+      assert.deepEqual(shown.get('email')?.tree, { kind: 'text', text: 'hidden' })
+      assert.deepEqual(shown.get('notes')?.items, [{ kind: 'text', text: 'first' }])
+      assert.deepEqual(shown.get('color')?.may, ['read', 'change'])
+      assert.deepEqual(
+        values?.parts.map(({ name, tree }) => [name, tree]),
+        [['settings/theme', { kind: 'text', text: 'dark' }]],
+      )
+      assert.equal(await (await related.request('GET', '/properties/settings/theme')).text(), '"dark"')
+      assert.equal((await related.request('GET', '/properties/settings/secret')).status, 403)
+      assert.equal((await related.request('GET', '/properties/settings')).status, 403)
+      assert.deepEqual(
+        values?.methods.map(({ name, description }) => [name, description]),
+        [['get_weather', 'The weather']],
+      )
+      assert.deepEqual(
+        values?.actions.map(({ name }) => name),
+        ['paint'],
+      )
+      assert.equal(values?.tools, null)
+    })
+
+    it('R-WEB-01 shows nothing to a peer that is not approved', async () => {
+      const world = await open({ declare: (app) => app.method('get_weather', () => ({})) })
+      const { service, actor, peer, browser, views } = world
+      await relate(peer, [service, actor], 'friend', false)
+      await actor.request('POST', '/properties', { color: 'blue', settings: { theme: 'dark' } })
+      await browser.get(`/trust/${peer.id}/view`)
+      const [values] = views
+      assert.deepEqual([values?.properties, values?.parts, values?.methods, values?.actions], [[], [], [], []])
+    })
+
+    it('R-WEB-01 shows an AI client the tools that it is offered', async () => {
+      const world = await open({
+        declare: (app) => {
+          app.action('add_note', { description: 'Adds a note', mcp: true }, () => ({}))
+          app.action('hidden', { mcp: { visible: () => false } }, () => ({}))
+          app.action('admin_all', { mcp: true }, () => ({}))
+        },
+      })
+      const client = await letIn(world.service, world.actor)
+      await world.browser.get(`/trust/${encodeURIComponent(client.peerId)}/view`)
+      const { body } = await client.modern('tools/list')
+      const offered = (body as { result: { tools: { name: string }[] } }).result.tools.map(({ name }) => name)
+      assert.deepEqual(
+        world.views[0]?.tools?.map(({ name }) => name),
+        offered,
+      )
+      assert.deepEqual(offered, ['add_note'])
+    })
+  })
+
+  describe('whoever is not the owner', () => {
+    it('WEB-04 R-WEB-05 sends no form of these pages and sees none of them', async () => {
+      const world = await open()
+      const { service, actor, peer, browser } = world
+      const related = await relate(peer, [service, actor], 'friend')
+      const stranger = await OwnersBrowser.open(service, peer)
+      const paths = ['/trust', '/trust/new', `/trust/${peer.id}`, `/trust/${peer.id}/view`]
+      for (const path of paths) {
+        assert.equal((await related.request('GET', `/www${path}`)).status, 403)
+        assert.equal((await actor.request('GET', `/www${path}`)).status, 302)
+        const answer = await service.request(`/${actor.id}/www${path}`, {
+          headers: { cookie: `oauth_token=${stranger.token}` },
+        })
+        assert.equal(answer.status, 403)
+      }
+      const forms: [string, Record<string, string>][] = [
+        [`/trust/${peer.id}`, { action: 'end' }],
+        [`/trust/${peer.id}/permissions`, { step: 'save', 'properties.allowed': 'private' }],
+        ['/trust/new', { peer_url: `${service.url}/${peer.id}`, trust_type: 'friend' }],
+      ]
+      for (const [path, fields] of forms) {
+        for (const headers of [
+          { 'sec-fetch-site': 'cross-site' },
+          { 'sec-fetch-site': 'same-site' },
+          { origin: 'https://evil.example.com' },
+          { origin: 'null' },
+        ])
+          await assertRefused(world, () => browser.send(path, fields, headers), 403)
+        const wrong = { ...fields, csrf_token: 'x'.repeat(43) }
+        await assertRefused(world, () => browser.send(path, wrong, { origin: 'null' }), 403)
+        const body = new URLSearchParams(fields).toString()
+        const form = { 'content-type': 'application/x-www-form-urlencoded' }
+        await assertRefused(
+          world,
+          () =>
+            service.request(`/${actor.id}/www${path}`, {
+              method: 'POST',
+              headers: { ...form, authorization: `Bearer ${related.secret}` },
+              body,
+            }),
+          403,
+        )
+        await assertRefused(world, () => actor.request('POST', `/www${path}`, body, form), 302)
+      }
+    })
+  })
+})
