@@ -16,6 +16,8 @@ export type CorsFamily =
   | 'discovery'
   /** As `server` to preflights alone: the answers themselves are pages. */
   | 'page'
+  /** The address of AI clients: sites that are named for it, never cookies. */
+  | 'mcp'
 
 interface Family {
   readonly methods: string
@@ -23,10 +25,14 @@ interface Family {
   readonly maxAgeSeconds: number | null
   /** Asks who may; else anybody may. */
   readonly isNamed: boolean
+  /** What scripts may read of an answer besides its body. */
+  readonly exposed?: string
 }
 
 const spaHeaders = 'Authorization, Content-Type, Accept'
 const serverHeaders = 'Authorization, Content-Type, mcp-protocol-version'
+const mcpHeaders =
+  'Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID'
 const all = 'GET, POST, OPTIONS'
 const reading = 'GET, OPTIONS'
 const day = 86_400
@@ -37,14 +43,26 @@ const families: Readonly<Record<CorsFamily, Family>> = {
   server: { methods: all, headers: serverHeaders, maxAgeSeconds: day, isNamed: false },
   discovery: { methods: reading, headers: serverHeaders, maxAgeSeconds: day, isNamed: false },
   page: { methods: all, headers: serverHeaders, maxAgeSeconds: day, isNamed: false },
+  mcp: {
+    methods: 'GET, POST, DELETE, OPTIONS',
+    headers: mcpHeaders,
+    maxAgeSeconds: day,
+    isNamed: true,
+    exposed: 'Mcp-Session-Id, WWW-Authenticate, Retry-After',
+  },
 }
 
 export class Cors {
   readonly #named: ReadonlySet<string>
+  readonly #mcp: ReadonlySet<string>
 
-  /** @param named Origins that may use cookies; with none of them every origin may ask, without. */
-  constructor(named: readonly string[]) {
+  /**
+   * @param named Origins that may use cookies; with none of them every origin may ask, without.
+   * @param mcp Origins that may speak to `/mcp`.
+   */
+  constructor(named: readonly string[], mcp: readonly string[]) {
     this.#named = new Set(named)
+    this.#mcp = new Set(mcp)
   }
 
   /** Whether scripts of the origin may use the cookies of the person who looks at them. */
@@ -58,7 +76,7 @@ export class Cors {
     return withHeaders(ok, {
       ...this.#origin(request, family),
       'Access-Control-Allow-Methods': methods,
-      'Access-Control-Allow-Headers': headers,
+      'Access-Control-Allow-Headers': [headers, ...(family === 'mcp' ? mirroredArguments(request) : [])].join(', '),
       ...(maxAgeSeconds === null ? {} : { 'Access-Control-Max-Age': String(maxAgeSeconds) }),
     })
   }
@@ -71,6 +89,7 @@ export class Cors {
   #origin(request: Incoming, family: CorsFamily): Record<string, string> {
     if (!families[family].isNamed) return { 'Access-Control-Allow-Origin': '*' }
     const origin = request.header('origin') ?? ''
+    if (family === 'mcp') return this.#mcpOrigin(origin)
     if (this.#named.size === 0) {
       return { 'Access-Control-Allow-Origin': isOrigin(origin) ? origin : '*', Vary: 'Origin' }
     }
@@ -78,6 +97,17 @@ export class Cors {
       ? { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }
       : { Vary: 'Origin' }
   }
+  #mcpOrigin(origin: string): Record<string, string> {
+    if (!this.#mcp.has(origin)) return { Vary: 'Origin' }
+    const { exposed = '' } = families.mcp
+    return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposed, Vary: 'Origin' }
+  }
+}
+
+/** Fields that a tool declares, and no list can name beforehand (2026-07-28, "x-mcp-header"). */
+function mirroredArguments(request: Incoming): readonly string[] {
+  const asked = request.header('access-control-request-headers') ?? ''
+  return asked.split(',').flatMap((name) => (/^\s*mcp-param-[\w-]+\s*$/i.test(name) ? [name.trim()] : []))
 }
 
 /** What is sent back has to be one; `null`, which anybody can be, is answered as nobody. */

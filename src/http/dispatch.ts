@@ -45,7 +45,7 @@ const longestAddress = 8192
 export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
   const table = new RouteTable(routes)
   const headers = securityHeaders(parts.baseUrl)
-  const cors = new Cors(parts.config.spaCorsOrigins)
+  const cors = new Cors(parts.config.spaCorsOrigins, parts.config.mcpOrigins)
   const forgeryRule: ForgeryRule = {
     origin: new URL(parts.baseUrl).origin,
     isTrustedOrigin: cors.isNamed,

@@ -167,6 +167,8 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
   response.writeHead(answer.status, answer.headers)
   if (answer.stream !== undefined) {
     if (answer.onClose !== undefined) response.once('close', answer.onClose)
+    // Long streams give a sign of life before this has passed, so what is over is a receiver that takes nothing.
+    response.setTimeout(stallMs)
     void sendStream(response, answer.stream)
     return
   }

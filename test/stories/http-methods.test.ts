@@ -19,7 +19,7 @@ describe('methods', () => {
   const authorized = (): Record<string, string> => ({ authorization: actor.authorization })
 
   /** Where scripts of other sites may ask first (decision 61); everywhere else OPTIONS is no method. */
-  const answersOptions = (address: string): boolean => /^\/(oauth|\.well-known)\//.test(address)
+  const answersOptions = (address: string): boolean => /^\/((oauth|\.well-known)\/|mcp$)/.test(address)
 
   /** What the rows of the route table that cover an address take together; a single segment may be an actor's. */
   const allowed = (address: string): string[] => {

@@ -13,6 +13,7 @@ import { readJson } from '../body.ts'
 import type { Exchange, Route } from '../route.ts'
 import { anyValue, errorResponses } from '../schemas.ts'
 
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i
 /** How long a stream may be silent. */
 const aliveMs = 20_000
 
@@ -29,6 +30,7 @@ export const mcpRoutes: readonly Route[] = [
     method: 'POST',
     path: '/mcp',
     access: 'service',
+    cors: 'mcp',
     // Cookies are not looked at here, so a forged post comes without credentials.
     takesForeignPosts: true,
     summary: 'A message of an AI client (Model Context Protocol), with an access token of the authorization server',
@@ -46,6 +48,7 @@ export const mcpRoutes: readonly Route[] = [
     method: 'GET',
     path: '/mcp',
     access: 'service',
+    cors: 'mcp',
     summary: 'Name, versions and where to authorize; for a session that asks for text/event-stream, what changes',
     responses: { 200: { text: 'The information', schema: anyValue }, ...errorResponses(404, 405), ...refusals },
     handler: get,
@@ -55,6 +58,7 @@ export const mcpRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/mcp',
     access: 'service',
+    cors: 'mcp',
     takesForeignPosts: true,
     summary: 'Ends the session of an AI client (revisions with a handshake)',
     responses: { 204: { text: 'It ended' }, ...errorResponses(404), ...refusals },
@@ -73,7 +77,7 @@ export const mcpRoutes: readonly Route[] = [
 
 async function post(exchange: Exchange): Promise<Answer> {
   const { request, parts } = exchange
-  refuseForeignOrigin(exchange)
+  refuseForeignPage(exchange)
   const asking = await askingOf(exchange)
   if ('status' in asking) return asking
   const text = await readJson(request, parts.config).catch((error: unknown) => {
@@ -83,12 +87,20 @@ async function post(exchange: Exchange): Promise<Answer> {
   return toAnswer(exchange, text === null ? notJson() : await parts.mcp.post(text, headersOf(exchange), asking))
 }
 
-/** DNS rebinding: a page of another site, or one that pretends to be ours, never gets to the protocol. */
-function refuseForeignOrigin({ request, parts }: Exchange): void {
+/**
+ * DNS rebinding: a page of another site never gets to the protocol, and neither does one that points a name of its own at
+ * this machine. Behind a proxy Host may be anything, so it is looked at where the service is at a loopback address alone.
+ */
+function refuseForeignPage({ request, parts }: Exchange): void {
+  const { origin: ownOrigin, hostname } = new URL(parts.baseUrl)
   const origin = request.header('origin')
-  if (origin === undefined || origin === new URL(parts.baseUrl).origin) return
-  if (parts.config.mcpOrigins.includes(origin)) return
-  throw new ServiceError('forbidden', 'Cannot take a message from a page of this origin')
+  if (origin !== undefined && origin !== ownOrigin && !parts.config.mcpOrigins.includes(origin)) {
+    throw new ServiceError('forbidden', 'Cannot take a message from a page of this origin')
+  }
+  const host = request.header('host')
+  if (host !== undefined && loopback.test(hostname) && !loopback.test(host.replace(/:\d+$/, ''))) {
+    throw new ServiceError('forbidden', 'Cannot take a message for another host')
+  }
 }
 
 /** What every message needs. A token that was granted for something else needs more. */
@@ -192,7 +204,7 @@ async function* events(messages: AsyncGenerator<object>, timers: Timers): AsyncG
 async function get(exchange: Exchange): Promise<Answer> {
   const { request, parts } = exchange
   if (!listensOnly(request.header('accept'))) return json(200, information(parts))
-  refuseForeignOrigin(exchange)
+  refuseForeignPage(exchange)
   const asking = await askingOf(exchange)
   if ('status' in asking) return asking
   const reply = await parts.mcp.events(headersOf(exchange), asking)
@@ -207,7 +219,7 @@ function listensOnly(accept: string | undefined): boolean {
 }
 
 async function end(exchange: Exchange): Promise<Answer> {
-  refuseForeignOrigin(exchange)
+  refuseForeignPage(exchange)
   const asking = await askingOf(exchange)
   if ('status' in asking) return asking
   if (await exchange.parts.mcp.endSession(headersOf(exchange), asking.access)) return noContent()
