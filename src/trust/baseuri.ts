@@ -2,6 +2,9 @@
 
 const longest = 2000
 
+/** So begin the names of relationships with clients: an actor of such a name would be taken for the client. */
+const namesOfClients = /^oauth2_[a-z]+:/
+
 /**
  * The one spelling under which an address is kept and compared, without a slash at the end. Null for what cannot be the
  * root of an actor; whether it may be called is judged at every call.
@@ -11,7 +14,8 @@ export function parseBaseuri(text: string): string | null {
   const url = URL.parse(text)
   if (url === null || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return null
   const address = url.href.replace(/\/+$/, '')
-  return address === url.origin || /[?#]/.test(text) ? null : address
+  if (address === url.origin || /[?#]/.test(text)) return null
+  return namesOfClients.test(idAt(address) ?? '') ? null : address
 }
 
 /** The actor's id as its address names it; null when it cannot be read. */
