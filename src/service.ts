@@ -32,11 +32,13 @@ import { Live } from './live/live.ts'
 import { currentContext } from './observe/context.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
+import { Tracing } from './observe/tracing.ts'
 import { Callbacks } from './operation/callbacks.ts'
 import { Once } from './operation/once.ts'
 import { Operations } from './operation/operations.ts'
 import { forgetPeer } from './peer/facts-store.ts'
 import { GuardedClient } from './peer/guarded-client.ts'
+import { ObservedClient } from './peer/observed-client.ts'
 import type { PeerClient } from './peer/peer-client.ts'
 import { PeerFacts } from './peer/peer-facts.ts'
 import { PeerLinks } from './peer/peer-link.ts'
@@ -154,6 +156,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const rates = ratesOf(config)
   const log = options.log ?? createLog(config.logLevel)
   const metrics = createMetrics(release)
+  const tracing = new Tracing(release)
   const keyRing = await keyRingOf(config)
   const pages = pageSet(options.pages ?? {}, config.templates === null ? null : Templates.load(config.templates))
   const opened = await openStore({
@@ -227,11 +230,17 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     prove: (tx, actor) => accounts.prove(tx, actor),
   })
   const contacts = new Contacts(store, log, now)
-  const tokens = new Tokens({ store, log, now, maxSessionDays: config.maxSessionDays })
+  const tokens = new Tokens({
+    store,
+    log,
+    now,
+    maxSessionDays: config.maxSessionDays,
+    onSession: (tx, grant) => store.afterCommit(tx, () => metrics.tokensIssued('session', grant)),
+  })
   const sessionUses = new Uses(store, log, now)
   const purge = new Purge(store, log, now)
   const oneTime = new OneTime(keyRing, now)
-  const peerClient =
+  const outsideClient =
     options.peerClient ??
     new GuardedClient({
       allowPrivatePeers: config.allowPrivatePeers,
@@ -240,6 +249,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       readSeconds: config.peerReadSeconds,
       release,
     })
+  // Other services are not told which trace they are in: nothing of theirs belongs to it.
+  const peerClient = new ObservedClient(outsideClient, tracing, metrics)
   const notices = new Notices({ keyRing, now, afterCommit: store.afterCommit, wake: () => deliveries.wake() })
   const deliveries = new DeliveryWorker({
     store,
@@ -266,6 +277,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     random: options.random ?? Math.random,
     log,
     metrics,
+    tracing,
   })
   metrics.backlogFrom(() => deliveries.backlog())
   const publications = new Publications({
@@ -332,7 +344,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     now,
     log,
   })
-  const gaps = new GapWorker({ store, fill: (key) => subscribing.fill(key), timers, now, log })
+  const gaps = new GapWorker({ store, fill: (key) => subscribing.fill(key), timers, now, log, tracing })
   const trustParts: TrustParts = {
     store,
     live,
@@ -372,7 +384,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     store,
     keyRing,
     oneTime,
-    client: peerClient,
+    client: outsideClient,
     now,
     timers,
     baseUrl,
@@ -387,6 +399,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     maxAgeMs: config.activityDays * dayMs,
   })
   const providers = local === null ? new ConfiguredProviders(signIn, providerParts) : new LocalProviders(local)
+  const clients = new Clients({ store, actors, keyRing, documents: new MetadataDocuments(outsideClient, now), now })
   const handleParts = {
     properties,
     lists,
@@ -402,11 +415,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     connections,
     baseUrl,
   }
-  const limiter = new Limiter({ store, rates, now, log })
-  const guesses = new Guesses({ store, rates, now, log })
+  const limiter = new Limiter({ store, rates, now, log, metrics })
+  const guesses = new Guesses({ store, rates, now, log, metrics })
   let isStopping = false
 
-  const clients = new Clients({ store, actors, keyRing, documents: new MetadataDocuments(peerClient, now), now })
   const resources = [`${baseUrl}/mcp`, baseUrl]
   const approvals = new Approvals({ store, live, keyRing, baseUrl, now })
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
@@ -491,7 +503,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     approvals,
     clients,
     consents: new Consents({ store, oneTime, clients, keyRing, now }),
-    tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now }, clients),
+    tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now, metrics }, clients),
     resources,
     clientAccess: (token) => clientAccess(store, token),
     mcp: new McpEndpoint({
@@ -536,6 +548,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     now,
     timers,
     metrics,
+    tracing,
     health: { isStopping: () => isStopping, checkStore: () => store.ping() },
   }
   deliveries.wake()

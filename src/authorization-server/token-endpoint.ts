@@ -1,5 +1,6 @@
 /** The token endpoint and the revocation endpoint: who asks is known first, then what for. */
 import { ServiceError } from '../errors.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import { actsForItself, type Client, type GrantType } from './client.ts'
 import { authenticate, type Clients, mayUse } from './clients.ts'
 import { authorizationCode } from './grants/authorization-code.ts'
@@ -15,11 +16,15 @@ const grants: Readonly<Record<GrantType, Grant>> = {
   client_credentials: clientCredentials,
 }
 
+export interface TokenEndpointParts extends GrantParts {
+  readonly metrics: Pick<Metrics, 'tokensIssued'>
+}
+
 export class TokenEndpoint {
-  readonly #parts: GrantParts
+  readonly #parts: TokenEndpointParts
   readonly #clients: Clients
 
-  constructor(parts: GrantParts, clients: Clients) {
+  constructor(parts: TokenEndpointParts, clients: Clients) {
     this.#parts = parts
     this.#clients = clients
   }
@@ -41,7 +46,9 @@ export class TokenEndpoint {
       if (!mayUse(client, grantType) || (grantType === 'client_credentials' && !actsForItself(client))) {
         throw new OAuthError('unauthorized_client', 'The client did not register for this grant')
       }
-      return grants[grantType](this.#parts, { client, parameters, receivedAt })
+      const granted = await grants[grantType](this.#parts, { client, parameters, receivedAt })
+      this.#parts.metrics.tokensIssued('client', grantType)
+      return granted
     })
   }
 

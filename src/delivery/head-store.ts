@@ -1,5 +1,6 @@
 /** The SQL of what lanes send next. */
 import { type JsonText, known } from '../json/json.ts'
+import { parseOrigin } from '../property/origin.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries } from '../store/store.ts'
 import type { TrustFacts } from '../trust/trust.ts'
@@ -37,6 +38,8 @@ export interface Waiting {
   readonly createdAt: number
   /** How many changes, each caused by the news of the one before, led to it. */
   readonly hops: number
+  /** `traceparent` of what made it; null for what no trace knows of. */
+  readonly trace: string | null
 }
 
 interface HeadRow {
@@ -68,6 +71,7 @@ interface WaitingRow {
   readonly replaces: number
   readonly created_at: number
   readonly hops: number
+  readonly origin: string
 }
 
 /** By lane; none where the subscription or the relationship is gone. One statement for all of them. */
@@ -135,8 +139,8 @@ export async function findWaiting(
        JOIN inbound_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
          AND s.subscription_id = asked.subscription
      )
-     SELECT place, sequence, kind, data, replaces, created_at, hops FROM (
-       SELECT lane.place, d.sequence, d.kind, d.data, d.replaces, d.created_at, d.hops,
+     SELECT place, sequence, kind, data, replaces, created_at, hops, origin FROM (
+       SELECT lane.place, d.sequence, d.kind, d.data, d.replaces, d.created_at, d.hops, w.origin,
          SUM(LENGTH(d.data)) OVER (PARTITION BY lane.place ORDER BY d.sequence) - LENGTH(d.data) AS before
        FROM lane
        JOIN diff d ON d.actor_id = lane.actor AND d.peer_id = lane.peer AND d.subscription_id = lane.subscription
@@ -160,6 +164,7 @@ function toWaiting(row: WaitingRow): Waiting {
     replaces: row.replaces !== 0,
     createdAt: row.created_at,
     hops: row.hops,
+    trace: parseOrigin(row.origin)?.trace ?? null,
   }
 }
 

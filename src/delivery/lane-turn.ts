@@ -7,6 +7,8 @@ import { gzip } from 'node:zlib'
 import type { JsonText } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { readTraceContext } from '../observe/trace-context.ts'
+import { failed, type Span, type Tracing } from '../observe/tracing.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
 import type { Permission, Related, Relation } from '../permission/permission.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -34,6 +36,7 @@ export interface LaneTurnParts extends CallbackOptions {
   readonly random: () => number
   readonly log: Log
   readonly metrics: Metrics
+  readonly tracing: Tracing
   /** Nothing new is sent. */
   readonly isStopping: () => boolean
   /** Running calls were cut. */
@@ -189,7 +192,20 @@ export class LaneTurns {
   }
 
   /** Null when the service stopped and nobody knows what became of it. */
-  async #attempt(lane: LaneKey, head: Head, waiting: Waiting, peer: PeerOfTurn): Promise<Sent | null> {
+  #attempt(lane: LaneKey, head: Head, waiting: Waiting, peer: PeerOfTurn): Promise<Sent | null> {
+    const attributes = {
+      'troupe.actor': lane.actorId,
+      'troupe.subscription': lane.subscriptionId,
+      'troupe.sequence': waiting.sequence,
+    }
+    // What the change belongs to, the news of it does, too, whoever tells it and when.
+    const sender = readTraceContext(waiting.trace, undefined)
+    return this.#parts.tracing.run('deliver callback', { kind: 'producer', attributes, sender, isRoot: true }, (span) =>
+      this.#attemptIn(span, lane, head, waiting, peer),
+    )
+  }
+
+  async #attemptIn(span: Span, lane: LaneKey, head: Head, waiting: Waiting, peer: PeerOfTurn): Promise<Sent | null> {
     const { now, isCut, policy, random, metrics } = this.#parts
     // A resync stands for everything up to the moment it is sent.
     const covers = waiting.kind === 'resync' ? Math.max(head.sequence, waiting.sequence) : waiting.sequence
@@ -207,6 +223,7 @@ export class LaneTurns {
       policy,
     )
     metrics.delivered(verdict.kind)
+    if (verdict.kind !== 'delivered') failed(span, verdict.kind)
     this.#report(lane, waiting.sequence, verdict)
     return {
       covers,

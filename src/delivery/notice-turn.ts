@@ -1,6 +1,7 @@
 /** One attempt to tell a notice. */
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { failed, type Tracing } from '../observe/tracing.ts'
 import type { PeerClient, PeerRequest } from '../peer/peer-client.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
@@ -21,6 +22,7 @@ export interface NoticeTurnParts {
   readonly random: () => number
   readonly log: Log
   readonly metrics: Metrics
+  readonly tracing: Tracing
   readonly isCut: () => boolean
 }
 
@@ -36,8 +38,17 @@ export class NoticeTurns {
 
   /** True when it arrived, so that the next one of its lane may go. */
   async take(notice: ClaimedNotice, held: number): Promise<boolean> {
-    const { store, now, log, metrics, isCut } = this.#parts
-    const verdict = await this.#attempt(notice)
+    const { store, now, log, metrics, tracing, isCut } = this.#parts
+    const attributes = { 'troupe.actor': notice.actorId, 'troupe.notice': notice.kind }
+    const verdict = await tracing.run(
+      'deliver notice',
+      { kind: 'producer', attributes, isRoot: true },
+      async (span) => {
+        const came = await this.#attempt(notice)
+        if (came !== null && came.kind !== 'delivered') failed(span, came.kind)
+        return came
+      },
+    )
     if (verdict === null || (isCut() && verdict.kind === 'retry')) {
       await store.write((tx) => postponeNotice(tx, { id: notice.id, held, dueAt: now(), counts: false, reason: '' }))
       return false

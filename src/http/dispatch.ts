@@ -5,6 +5,8 @@ import { type Credential, readCredential } from '../auth/credentials.ts'
 import { ServiceError } from '../errors.ts'
 import { type LimitKey, limitersOf, perOf } from '../limit/rates.ts'
 import { runInContext } from '../observe/context.ts'
+import { readTraceContext } from '../observe/trace-context.ts'
+import { failed, type Span } from '../observe/tracing.ts'
 import { judgeOwner } from '../permission/owner.ts'
 import { refusal } from '../permission/permission.ts'
 import type { ConnectedVia } from '../trust/contacts.ts'
@@ -67,40 +69,48 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       hasCredential: false,
       isSentToSignIn: false,
     }
-    return runInContext(context, async () => {
-      const started = performance.now()
-      const tracker: Tracker = {
-        context,
-        routeId: 'none',
-        method: 'other',
-        isPage: false,
-        isOfActor: false,
-        cors: undefined,
-        errors: undefined,
-      }
-      parts.metrics.requestsRunning(1)
-      let answer: Answer
-      let failure: ServiceError | null = null
-      try {
-        answer = await answerTo(request, tracker)
-      } catch (error) {
-        failure = toServiceError(error)
-        logError(parts.log, failure)
-        const actorId = tracker.isOfActor ? context.actorId : null
-        answer = tracker.isPage
-          ? await errorPage(failure, parts, { requestId, actorId })
-          : errorAnswer(failure, tracker.errors)
-      }
-      if (tracker.cors !== undefined) answer = cors.shared(request, tracker.cors, answer)
-      parts.metrics.requestsRunning(-1)
-      const seconds = (performance.now() - started) / 1000
-      parts.metrics.requestDone(tracker.routeId, tracker.method, answer.status, seconds)
-      if (parts.log.isLevelEnabled('debug')) {
-        parts.log.debug({ method: request.method, route: tracker.routeId, status: answer.status, seconds }, 'Answered')
-      }
-      if (context.actorId !== null) note(request, tracker, answer, failure)
-      return complete(request, answer, context)
+    return runInContext(context, () => {
+      const sender = parts.tracing.isInTrace()
+        ? null
+        : readTraceContext(request.header('traceparent'), request.header('tracestate'))
+      return parts.tracing.run('request', { kind: 'server', sender }, (span) => answered(request, context, span))
     })
+  }
+
+  async function answered(request: Incoming, context: Trace, span: Span): Promise<Answer> {
+    const started = performance.now()
+    const tracker: Tracker = {
+      context,
+      routeId: 'none',
+      method: 'other',
+      isPage: false,
+      isOfActor: false,
+      cors: undefined,
+      errors: undefined,
+    }
+    parts.metrics.requestsRunning(1)
+    let answer: Answer
+    let failure: ServiceError | null = null
+    try {
+      answer = await answerTo(request, tracker)
+    } catch (error) {
+      failure = toServiceError(error)
+      logError(parts.log, failure)
+      const actorId = tracker.isOfActor ? context.actorId : null
+      answer = tracker.isPage
+        ? await errorPage(failure, parts, { requestId: context.requestId, actorId })
+        : errorAnswer(failure, tracker.errors)
+    }
+    if (tracker.cors !== undefined) answer = cors.shared(request, tracker.cors, answer)
+    parts.metrics.requestsRunning(-1)
+    const seconds = (performance.now() - started) / 1000
+    parts.metrics.requestDone(tracker.routeId, tracker.method, answer.status, seconds)
+    if (parts.log.isLevelEnabled('debug')) {
+      parts.log.debug({ method: request.method, route: tracker.routeId, status: answer.status, seconds }, 'Answered')
+    }
+    if (context.actorId !== null) note(request, tracker, answer, failure)
+    describe(span, tracker, answer, failure)
+    return complete(request, answer, tracker)
   }
 
   async function answerTo(request: Incoming, tracker: Tracker): Promise<Answer> {
@@ -300,6 +310,15 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     if (act !== null) parts.ledger.record(act)
   }
 
+  async function* counted(route: string, stream: AsyncIterable<string>): AsyncGenerator<string> {
+    parts.metrics.streamsOpen(route, 1)
+    try {
+      yield* stream
+    } finally {
+      parts.metrics.streamsOpen(route, -1)
+    }
+  }
+
   function withoutPrefix(path: string): string {
     if (parts.basePath === '') return path
     if (path === parts.basePath) return '/'
@@ -311,7 +330,8 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     throw new ServiceError('not_found', 'There is nothing at this address: the service lives under a path prefix')
   }
 
-  function complete(request: Incoming, answer: Answer, { requestId, limitHeaders }: Trace): Answer {
+  function complete(request: Incoming, answer: Answer, { context, routeId }: Tracker): Answer {
+    const { requestId, limitHeaders } = context
     const isPage = answer.headers['Content-Type']?.startsWith('text/html') === true
     const all: Record<string, string> = {
       ...(isPage ? headers.forPages : headers.forData),
@@ -320,7 +340,9 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       'X-Request-ID': requestId,
     }
     const isHead = request.method === 'HEAD'
-    if (answer.stream !== undefined && !isHead) return { ...answer, headers: all }
+    if (answer.stream !== undefined && !isHead) {
+      return { ...answer, headers: all, stream: counted(routeId, answer.stream) }
+    }
     // Nobody reads the stream of an answer to HEAD.
     answer.onClose?.()
     if (answer.body !== null) all['Content-Length'] = String(Buffer.byteLength(answer.body))
@@ -330,6 +352,19 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       ? { status: answer.status, headers: all, body }
       : { status: answer.status, headers: all, body, cookies: answer.cookies }
   }
+}
+
+/** By our own names: an address or a peer's id may name a person. */
+function describe(span: Span, tracker: Tracker, { status }: Answer, failure: ServiceError | null): void {
+  if (!span.isRecording()) return
+  const { routeId, method, context } = tracker
+  span.updateName(routeId)
+  span.setAttributes({ 'troupe.route': routeId, 'http.request.method': method, 'http.response.status_code': status })
+  if (context.route !== null) span.setAttribute('http.route', context.route.path)
+  if (context.actorId !== null) span.setAttribute('troupe.actor', context.actorId)
+  if (context.caller !== null) span.setAttribute('troupe.caller', context.caller.kind)
+  // What a caller did wrong is no fault of the service.
+  if (status >= 500) failed(span, failure?.code ?? String(status))
 }
 
 function connectedVia({ path }: Route): ConnectedVia {

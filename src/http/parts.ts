@@ -18,6 +18,7 @@ import type { Guesses } from '../limit/guesses.ts'
 import type { Limiter } from '../limit/limiter.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import type { Tracing } from '../observe/tracing.ts'
 import type { Callbacks } from '../operation/callbacks.ts'
 import type { Once } from '../operation/once.ts'
 import type { Operations } from '../operation/operations.ts'
@@ -102,6 +103,7 @@ export interface Parts {
   readonly now: () => number
   readonly timers: Timers
   readonly metrics: Metrics
+  readonly tracing: Tracing
   readonly health: Health
 }
 

@@ -5,6 +5,7 @@
  */
 import type { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import type { Store } from '../store/store.ts'
 import { Buckets } from './buckets.ts'
 import { isExhausted, type Rate, standingOf, type Taken } from './gcra.ts'
@@ -29,6 +30,7 @@ export interface GuessesParts {
   readonly rates: Rates
   readonly now: () => number
   readonly log: Log
+  readonly metrics: Pick<Metrics, 'limitRefused'>
 }
 
 interface Bucket {
@@ -144,6 +146,7 @@ export class Guesses {
   }
 
   #refusal({ limit, key, rate }: Bucket): ServiceError {
+    this.#parts.metrics.limitRefused(limit)
     const now = this.#parts.now()
     return tooMany(limit, rate, standingOf(this.#failures.emptyAt(key), now, rate))
   }

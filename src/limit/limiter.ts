@@ -1,6 +1,7 @@
 /** Lets so much through and refuses the rest, counted in the store for all processes. */
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import { Buckets } from './buckets.ts'
@@ -14,6 +15,7 @@ export interface LimiterParts {
   readonly rates: Rates
   readonly now: () => number
   readonly log: Log
+  readonly metrics: Pick<Metrics, 'limitRefused'>
 }
 
 /** One bucket to take from. */
@@ -118,6 +120,7 @@ export class Limiter {
   }
 
   #refusal({ limit, rate }: Bucket, emptyAt: number): ServiceError {
+    this.#parts.metrics.limitRefused(limit)
     return tooMany(limit, rate, standingOf(emptyAt, this.#parts.now(), rate))
   }
 

@@ -1,5 +1,7 @@
 /** What every log line of one request carries. */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Context, type SpanContext, trace } from '@opentelemetry/api'
+import { traceFields } from './trace-context.ts'
 
 export interface RequestContext {
   readonly requestId: string
@@ -20,21 +22,53 @@ export type ContextCaller =
   | { readonly kind: 'peer'; readonly peerId: string }
   | { readonly kind: 'client'; readonly clientId: string }
 
-const current = new AsyncLocalStorage<RequestContext>()
+interface Scope {
+  /** Undefined for work of the application that no request began. */
+  readonly request: RequestContext | undefined
+  /** With the span that runs. */
+  readonly trace: Context | undefined
+}
 
-export function runInContext<T>(context: RequestContext, work: () => T): T {
-  return current.run(context, work)
+const current = new AsyncLocalStorage<Scope>()
+
+/** Outside every trace: whose work happens to run now has nothing to do with it. */
+export function runInContext<T>(request: RequestContext, work: () => T): T {
+  return current.run({ request, trace: undefined }, work)
 }
 
 export function currentContext(): RequestContext | undefined {
-  return current.getStore()
+  return current.getStore()?.request
+}
+
+export function runInTrace<T>(inside: Context, work: () => T): T {
+  return current.run({ request: currentContext(), trace: inside }, work)
+}
+
+export function currentTrace(): Context | undefined {
+  return current.getStore()?.trace
+}
+
+/** 32 hexadecimal digits; undefined outside a trace. */
+export function currentTraceId(): string | undefined {
+  return currentSpan()?.traceId
+}
+
+/** For what is done later, and belongs to it; undefined outside a trace. */
+export function currentTraceParent(): string | undefined {
+  const span = currentSpan()
+  return span === undefined ? undefined : traceFields(span).traceparent
+}
+
+function currentSpan(): SpanContext | undefined {
+  const inside = currentTrace()
+  return inside === undefined ? undefined : trace.getSpanContext(inside)
 }
 
 /**
  * `[request_id:actor_id:peer_id]`: the last 8 characters of the request id without hyphens, the actor, and the peer id
  * after its last colon; `-` for what is absent.
  */
-export function contextTag(context: RequestContext | undefined = current.getStore()): string {
+export function contextTag(context: RequestContext | undefined = currentContext()): string {
   if (context === undefined) return '[-:-:-]'
   const request = context.requestId.replaceAll('-', '').slice(-8)
   const peer = context.peerId?.slice(context.peerId.lastIndexOf(':') + 1)

@@ -1,6 +1,6 @@
 /** The log: one line of JSON for each event, tagged with its request. */
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { contextTag } from './context.ts'
+import { contextTag, currentTraceId } from './context.ts'
 
 export type Log = Logger
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
@@ -15,7 +15,10 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: plainTexts },
-      mixin: () => ({ context: contextTag() }),
+      mixin: () => {
+        const traceId = currentTraceId()
+        return traceId === undefined ? { context: contextTag() } : { context: contextTag(), trace_id: traceId }
+      },
       serializers: { error: (error: unknown) => describeError(error) },
     },
     destination ?? pino.destination({ fd: 2, sync: true }),

@@ -3,7 +3,7 @@
  * it costs no statement of its own; the request's id leads to its line in the access ledger and the log.
  */
 import type { Caller } from '../auth/caller.ts'
-import { type ContextCaller, currentContext } from '../observe/context.ts'
+import { type ContextCaller, currentContext, currentTraceParent } from '../observe/context.ts'
 import type { Transaction } from '../store/store.ts'
 
 export interface Origin {
@@ -14,6 +14,8 @@ export interface Origin {
   /** What a client called, and its id for the call: `tools/call add_note 7`. */
   readonly call?: string
   readonly request?: string
+  /** `traceparent` of what made it, so that telling peers of it belongs to the same trace. */
+  readonly trace?: string
 }
 
 const origins = new WeakMap<Transaction, string>()
@@ -22,12 +24,14 @@ const origins = new WeakMap<Transaction, string>()
 export function originText(by: Caller): string {
   const context = currentContext()
   const caller = context?.caller ?? by
+  const traceparent = currentTraceParent()
   const name = nameIn(caller)
   const origin: Origin = {
     by: caller.kind,
     ...(name === undefined ? {} : { name }),
     ...(context?.call === undefined ? {} : { call: context.call }),
     ...(context === undefined ? {} : { request: context.requestId }),
+    ...(traceparent === undefined ? {} : { trace: traceparent }),
   }
   return JSON.stringify(origin)
 }

@@ -7,6 +7,7 @@ import type { Cancel, Timers } from '../delivery/timers.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import { runInContext } from '../observe/context.ts'
+import type { Tracing } from '../observe/tracing.ts'
 import type { Store } from '../store/store.ts'
 import type { OutboundKey } from './outbound.ts'
 import { longestRetryMs } from './processor.ts'
@@ -18,6 +19,7 @@ export interface GapWorkerParts {
   readonly timers: Timers
   readonly now: () => number
   readonly log: Log
+  readonly tracing: Tracing
 }
 
 /** Longer than fetching a large actor takes. */
@@ -94,9 +96,10 @@ export class GapWorker {
   }
 
   async #fill(key: OutboundKey): Promise<void> {
+    const span = { kind: 'internal', isRoot: true, attributes: { 'troupe.actor': key.actorId } } as const
     await runInContext({ requestId: randomUUID(), actorId: key.actorId, peerId: key.peerId }, async () => {
       try {
-        await this.#parts.fill(key)
+        await this.#parts.tracing.run('fill gap', span, () => this.#parts.fill(key))
       } catch (error) {
         // The subscription went meanwhile, with its relationship or its actor.
         if (error instanceof ServiceError && ['not_found', 'actor_not_found'].includes(error.code)) return

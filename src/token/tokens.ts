@@ -29,6 +29,8 @@ export interface TokensParts {
   /** After so many days a chain ends, however often it is refreshed. */
   readonly maxSessionDays: number
   readonly policy?: RefreshPolicy
+  /** Told of tokens of sessions, in the transaction that issues them. */
+  readonly onSession?: (tx: Transaction, grant: Beginning | 'refresh_token') => void
 }
 
 export interface NewSession {
@@ -77,6 +79,7 @@ export class Tokens {
   async #start(tx: Transaction, session: NewSession, client: ClientGrant | null): Promise<IssuedTokens> {
     const chain = this.#newChain(session, client)
     await insertChain(tx, chain)
+    if (client === null) this.#parts.onSession?.(tx, session.beganWith)
     return this.#issue(tx, chain, session.identifier, chain.createdAt)
   }
 
@@ -165,6 +168,7 @@ export class Tokens {
         ? await markUsed(tx, hash, now, now + this.#policy.reuseWindowMs)
         : await countGraceAnswer(tx, hash, state.graceAnswers)
     if (!isConsumed) throw new Error('A refresh token changed while its row was locked')
+    if (chain.kind === 'session') this.#parts.onSession?.(tx, 'refresh_token')
     return { tokens: await this.#issue(tx, chain, identifier, now) }
   }
 

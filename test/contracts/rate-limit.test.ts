@@ -9,6 +9,7 @@ import { type Demand, Limiter } from '../../src/limit/limiter.ts'
 import { purgeBuckets, takeStored } from '../../src/limit/limit-store.ts'
 import { ratesOf } from '../../src/limit/rates.ts'
 import { createLog } from '../../src/observe/log.ts'
+import { createMetrics } from '../../src/observe/metrics.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { counting, faulty, forEachStore } from '../support/stores.ts'
@@ -21,7 +22,7 @@ function limiterOn(store: Store, { now = store.now, lines = [] as string[] } = {
     rateLimits: { 'sign_in/source': ten, 'sign_in/total': { count: 15, seconds: 3600 } },
   })
   const log = createLog('warn', { write: (line: string) => void lines.push(line) })
-  return new Limiter({ store, rates, now, log })
+  return new Limiter({ store, rates, now, log, metrics: createMetrics('test') })
 }
 
 const fromOne: Demand = { limit: 'sign_in/source', of: '192.0.2.7' }
@@ -163,7 +164,7 @@ forEachStore((_dialect, open, database) => {
     it('RATE-05 of a hundred at once as many are looked at as the limit says, the right one not among them', async () => {
       const store = await open()
       const rates = ratesOf({ mode: 'production', rateLimits: {} })
-      const guesses = new Guesses({ store, rates, now: store.now, log: createLog('error') })
+      const guesses = new Guesses({ store, rates, now: store.now, log: createLog('error'), metrics: createMetrics('test') })
       let judged = 0
       const guess = (index: number): Promise<boolean> =>
         guesses.judge(

@@ -59,6 +59,7 @@ const mayNameADriver = ['service.ts', 'store/open.ts']
 
 /** Packages that belong to one room. */
 const packageRooms: Readonly<Record<string, string>> = {
+  '@opentelemetry/api': 'observe',
   liquidjs: 'ui',
   pg: 'store/postgres',
   'node:sqlite': 'store/sqlite',
