@@ -112,7 +112,7 @@ forEachService((start) => {
       await listener.close()
     })
 
-    it('R-WEB-01 ORF-14 ends with the session, wherever that ended, before anything more is told', async () => {
+    it('R-WEB-01 ends with the session, wherever that ended, before anything more is told', async () => {
       const { service, actor, token, listener } = await open()
       const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
       assert.equal(sessions.length, 1)

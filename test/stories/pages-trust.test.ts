@@ -416,7 +416,7 @@ forEachService((start) => {
   })
 
   describe('the actor as a peer sees it', () => {
-    it('R-WEB-01 ACL-01 is exactly what the peer is given, value by value, parts and hooks included', async () => {
+    it('R-WEB-01 is exactly what the peer is given, value by value, parts and hooks included', async () => {
       const world = await open({
         declare: (app) => {
           app.property('email', { get: ({ caller, value }) => (caller.kind === 'peer' ? 'hidden' : value) })

@@ -1,0 +1,530 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import {
+  type ActivityValues,
+  type ApprovalsValues,
+  type ApprovalValues,
+  type AppsValues,
+  type DashboardValues,
+  html,
+  type SubscriptionsValues,
+  type SubscriptionValues,
+} from '../../src/index.ts'
+import { relate } from '../support/friends.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { letIn } from '../support/mcp-client.ts'
+import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { OwnersBrowser, signIn } from '../support/sessions.ts'
+import { type Dump, dumpStore } from '../support/store-dump.ts'
+
+interface World {
+  readonly service: TestService
+  readonly actor: TestActor
+  readonly peer: TestActor
+  readonly browser: OwnersBrowser
+  /** What the pages were given, the last first. */
+  readonly shown: {
+    readonly dashboard: DashboardValues[]
+    readonly subscriptions: SubscriptionsValues[]
+    readonly subscription: SubscriptionValues[]
+    readonly apps: AppsValues[]
+    readonly approvals: ApprovalsValues[]
+    readonly approval: ApprovalValues[]
+    readonly activity: ActivityValues[]
+  }
+}
+
+forEachService((start) => {
+  async function open(options: StartOptions = {}): Promise<World> {
+    const shown: World['shown'] = {
+      dashboard: [],
+      subscriptions: [],
+      subscription: [],
+      apps: [],
+      approvals: [],
+      approval: [],
+      activity: [],
+    }
+    const service = await start({
+      listen: true,
+      peerProfileAttributes: [],
+      pages: {
+        dashboard: (values) => (shown.dashboard.unshift(values), html`dashboard`),
+        subscriptions: (values) => (shown.subscriptions.unshift(values), html`subscriptions`),
+        subscription: (values) => (shown.subscription.unshift(values), html`subscription`),
+        apps: (values) => (shown.apps.unshift(values), html`apps`),
+        approvals: (values) => (shown.approvals.unshift(values), html`approvals`),
+        approval: (values) => (shown.approval.unshift(values), html`approval`),
+        activity: (values) => (shown.activity.unshift(values), html`activity`),
+      },
+      ...options,
+    })
+    const actor = await service.createActor()
+    const peer = await service.createActor('peer@example.com')
+    return { service, actor, peer, browser: await OwnersBrowser.open(service, actor), shown }
+  }
+
+  /** Once what is told to peers behind the requests was told. */
+  async function quietStore(service: TestService): Promise<Dump> {
+    const { store, parts } = await service.app.start()
+    for (;;) {
+      await Promise.all([parts.contacts.settled(), parts.sessionUses.settled()])
+      const dump = await dumpStore(store)
+      if (dump['notice']?.length === 0) return dump
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  async function assertRefused({ service }: World, sending: () => Promise<Response>, status: number): Promise<void> {
+    const before = await quietStore(service)
+    const answer = await sending()
+    assert.equal(answer.status, status)
+    assert.deepEqual(await quietStore(service), before)
+  }
+
+  /** The peer's subscription to the actor. */
+  async function subscribe({ actor, peer }: World, granularity: string): Promise<string> {
+    const wish = { peerid: actor.id, target: 'properties', granularity }
+    const answer = await peer.request('POST', '/subscriptions', wish)
+    assert.equal(answer.status, 204)
+    return answer.headers.get('location')?.split('/').at(-1) ?? ''
+  }
+
+  async function until(holds: () => Promise<boolean>): Promise<void> {
+    while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+
+  describe('the pages of subscriptions', () => {
+    it('R-WEB-01 R-SUB-01 show who listens and how far they are, and to whom the actor listens', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, shown } = world
+      await relate(peer, [service, actor])
+      const id = await subscribe(world, 'high')
+      const own = await OwnersBrowser.open(service, peer)
+      await actor.request('PUT', '/properties/color', 'blue')
+      await actor.request('PUT', '/properties/color', 'red')
+      await until(async () => {
+        await browser.get('/subscriptions')
+        return shown.subscriptions[0]?.listeners[0]?.state === 'Up to date'
+      })
+      const [listener] = shown.subscriptions[0]?.listeners ?? []
+      assert.deepEqual(
+        [listener?.subscriptionid, listener?.peer.peerid, listener?.about, listener?.how, listener?.sequence],
+        [id, peer.id, 'all properties', 'is sent each change', 2],
+      )
+      assert.equal(listener?.href, `/${actor.id}/www/subscriptions/${peer.id}/${id}`)
+      assert.deepEqual(shown.subscriptions[0]?.listening, [])
+      await own.get('/subscriptions')
+      assert.deepEqual(shown.subscriptions[0]?.listeners, [])
+      assert.deepEqual(
+        shown.subscriptions[0]?.listening.map(({ subscriptionid, sequence, how }) => [subscriptionid, sequence, how]),
+        [[id, 2, 'you are sent each change']],
+      )
+    })
+
+    it('R-WEB-01 R-SUB-03 tell of every number when it was written, sent and acknowledged', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, shown } = world
+      const related = await relate(peer, [service, actor])
+      const answer = await related.request('POST', `/subscriptions/${peer.id}`, { target: 'properties' })
+      const { subscriptionid: id } = (await answer.json()) as { subscriptionid: string }
+      for (let n = 1; n <= 60; n++) await actor.request('PUT', '/properties/color', `blue ${n}`)
+      const path = `/subscriptions/${peer.id}/${id}`
+      await related.request('PUT', path, { sequence: 2 })
+      await browser.get(`${path}?page=2`)
+      const [values] = shown.subscription
+      assert.deepEqual(values?.paging, { page: 2, pages: 2, total: 60 })
+      assert.deepEqual(
+        values?.entries.map(({ sequence }) => sequence),
+        [10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
+      )
+      assert.equal(values?.entries[0]?.outcome_text, 'Kept for fetching')
+      assert.equal(values?.entries[0]?.acknowledged, null)
+      assert.equal(values?.entries[9]?.outcome_text, 'Fetched')
+      assert.notEqual(values?.entries[9]?.acknowledged, null)
+      assert.deepEqual(
+        [values?.subscription.state, values?.subscription.how],
+        ['58 changes to fetch', 'comes and asks'],
+      )
+    })
+
+    it('R-WEB-01 show what failed for good, with the reason, and send it again', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, shown } = world
+      await relate(peer, [service, actor])
+      const id = await subscribe(world, 'high')
+      const path = `/subscriptions/${peer.id}/${id}`
+      const { store } = await service.app.start()
+      // The peer forgets the relationship, and so refuses what it is sent.
+      await store.write((tx) => tx.run('DELETE FROM trust WHERE actor_id = $1', peer.id))
+      await actor.request('PUT', '/properties/color', 'blue')
+      await until(async () => {
+        await browser.get(path)
+        return (shown.subscription[0]?.failed ?? 0) > 0
+      })
+      const [values] = shown.subscription
+      assert.equal(values?.entries[0]?.outcome, 'failed')
+      assert.match(values?.entries[0]?.outcome_text ?? '', /^Did not arrive: .*\d{3}/)
+      assert.equal(values?.subscription.is_in_order, false)
+      const attempts = values?.entries[0]?.attempts ?? 0
+      const sent = await browser.send(path, { action: 'redrive' })
+      assert.deepEqual([sent.status, sent.headers.get('location')], [302, `${service.url}/${actor.id}/www${path}`])
+      await until(async () => {
+        await browser.get(path)
+        return (shown.subscription[0]?.entries[0]?.attempts ?? 0) > attempts
+      })
+    })
+
+    it('R-WEB-01 R-SUB-06 end a subscription, on either side', async () => {
+      const world = await open()
+      const { service, actor, peer, browser } = world
+      await relate(peer, [service, actor])
+      for (const side of ['theirs', 'own'] as const) {
+        const id = await subscribe(world, 'high')
+        const own = await OwnersBrowser.open(service, peer)
+        const sent =
+          side === 'theirs'
+            ? await browser.send(`/subscriptions/${peer.id}/${id}`, { action: 'end' })
+            : await own.send(`/subscriptions/${actor.id}/${id}`, { action: 'end' })
+        assert.equal(sent.status, 302)
+        for (const one of [actor, peer]) {
+          await until(async () => {
+            const left = (await (await one.request('GET', '/subscriptions')).json()) as { data: unknown[] }
+            return left.data.length === 0
+          })
+        }
+      }
+    })
+
+    it('R-WEB-01 refuse what they cannot do, and what is not there', async () => {
+      const world = await open()
+      const { service, actor, peer, browser } = world
+      await relate(peer, [service, actor])
+      const id = await subscribe(world, 'none')
+      const path = `/subscriptions/${peer.id}/${id}`
+      await assertRefused(world, () => browser.send(path, { action: 'guess' }), 400)
+      await assertRefused(world, () => browser.send(path, {}), 400)
+      for (const unknown of [`/subscriptions/${peer.id}/none`, `/subscriptions/nobody/${id}`]) {
+        await assertRefused(world, () => browser.get(unknown), 404)
+        for (const action of ['end', 'redrive'])
+          await assertRefused(world, () => browser.send(unknown, { action }), 404)
+      }
+    })
+  })
+
+  describe('the page of connected apps', () => {
+    it('R-WEB-01 R-TOK-01 shows where the owner is signed in, this one marked, and ends one or all others', async () => {
+      const world = await open()
+      const { service, actor, browser, shown } = world
+      const others = [await signIn(service, actor), await signIn(service, actor), await signIn(service, actor)]
+      const works = async (token: string): Promise<boolean> =>
+        (await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })).status ===
+        200
+      await browser.get('/apps')
+      const sessions = shown.apps[0]?.sessions ?? []
+      assert.equal(sessions.length, 4)
+      assert.equal(sessions.filter(({ is_current }) => is_current).length, 1)
+      assert.deepEqual(
+        [...new Set(sessions.map(({ device, began_with }) => `${device}, ${began_with}`))],
+        ['A Node.js program, With the passphrase'],
+      )
+      const session = sessions.find(({ is_current }) => !is_current)?.id ?? ''
+      assert.equal((await browser.send('/apps', { action: 'end_session', session })).status, 302)
+      const left = await Promise.all(others.map(works))
+      assert.equal(left.filter(Boolean).length, 2)
+      assert.equal((await browser.send('/apps', { action: 'end_other_sessions' })).status, 302)
+      assert.deepEqual(await Promise.all(others.map(works)), [false, false, false])
+      assert.equal(await works(browser.token), true)
+    })
+
+    it('R-WEB-01 ORF-14 groups AI clients by name, says what each may do, and disconnects one with its tokens', async () => {
+      const world = await open()
+      const { actor, browser, shown } = world
+      const [first, second] = [
+        await letIn(world.service, actor),
+        await letIn(world.service, actor, { relationship: 'viewer' }),
+      ]
+      await browser.get('/apps')
+      assert.deepEqual(
+        shown.apps[0]?.groups.map(({ name, redirect_host, apps }) => [name, redirect_host, apps.length]),
+        [['A test client', '', 2]],
+      )
+      const apps = shown.apps[0]?.groups[0]?.apps ?? []
+      const viewer = apps.find(({ peer }) => peer.peerid === second.peerId)
+      assert.deepEqual(
+        viewer?.rights.map(({ subject, sentences }) => [subject, sentences.join(' ')]),
+        [
+          [
+            'Properties',
+            'May read everything in “public” and everything in “shared”. May not change or delete anything.',
+          ],
+          ['Tools for AI apps', 'May not use any.'],
+        ],
+      )
+      assert.deepEqual([viewer?.relationship_name, viewer?.has_access, viewer?.is_approved], ['Viewer', true, true])
+      assert.equal((await first.modern('tools/list')).status, 200)
+      assert.equal((await browser.send('/apps', { action: 'revoke', peerid: first.peerId })).status, 302)
+      assert.equal((await first.modern('tools/list')).status, 401)
+      assert.equal((await second.modern('tools/list')).status, 200)
+      assert.equal((await actor.request('GET', `/trust/friend/${encodeURIComponent(first.peerId)}`)).status, 404)
+    })
+
+    it('R-WEB-01 ends nothing that is not there, nothing of others, and no relationship with an actor', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, shown } = world
+      await relate(peer, [service, actor])
+      const theirs = await letIn(service, peer)
+      await signIn(service, peer)
+      const [foreign] = (await (await peer.request('GET', '/sessions')).json()) as { id: string }[]
+      for (const fields of [
+        { action: 'end_session', session: 'none' },
+        { action: 'end_session', session: foreign?.id ?? '' },
+        { action: 'revoke', peerid: 'nobody' },
+        { action: 'revoke', peerid: peer.id },
+        { action: 'revoke', peerid: theirs.peerId },
+      ]) {
+        await assertRefused(world, () => browser.send('/apps', fields), 409)
+        assert.match(shown.apps[0]?.error ?? '', /^Cannot (sign out there|disconnect it)/)
+      }
+      for (const fields of [{ action: 'format' }, {}] as Record<string, string>[])
+        await assertRefused(world, () => browser.send('/apps', fields), 400)
+    })
+  })
+
+  describe('the pages of what waits for the owner’s yes', () => {
+    const args = { to: 'Charles', text: 'It works.\n<b>', copies: 2 }
+    const declare: NonNullable<StartOptions['declare']> = (app) =>
+      app.action(
+        'send_letter',
+        {
+          description: 'Sends a letter by post',
+          input: z.object({ to: z.string(), text: z.string(), copies: z.number() }),
+          mcp: { title: 'Send a letter', confirm: 'owner' },
+        },
+        () => ({ sent: true }),
+      )
+
+    interface Waiting {
+      readonly call: () => Promise<unknown>
+      readonly id: string
+    }
+
+    async function waiting(world: World): Promise<Waiting> {
+      const client = await letIn(world.service, world.actor)
+      const call = async (): Promise<unknown> => {
+        const { body } = await client.modern('tools/call', { name: 'send_letter', arguments: args })
+        const { result } = body as { result: { isError?: boolean; content: { text: string }[] } }
+        return result.isError === true ? 'held back' : 'done'
+      }
+      assert.equal(await call(), 'held back')
+      await world.browser.get('/approvals')
+      return { call, id: world.shown.approvals[0]?.approvals[0]?.id ?? '' }
+    }
+
+    it('R-WEB-01 show the call with its arguments, and allow it once', async () => {
+      const world = await open({ declare })
+      const { browser, shown, actor } = world
+      const { call, id } = await waiting(world)
+      assert.deepEqual(
+        shown.approvals[0]?.approvals.map(({ href, title, description, tool, state, peer }) => [
+          href,
+          title,
+          description,
+          tool,
+          state,
+          peer.name,
+        ]),
+        [
+          [
+            `/${actor.id}/www/approvals/${id}`,
+            'Send a letter',
+            'Sends a letter by post',
+            'send_letter',
+            'waiting',
+            'A test client',
+          ],
+        ],
+      )
+      await browser.get(`/approvals/${id}`)
+      assert.deepEqual(shown.approval[0]?.arguments, {
+        kind: 'object',
+        members: [
+          { name: 'to', value: { kind: 'text', text: 'Charles' } },
+          { name: 'text', value: { kind: 'text', text: 'It works.\n<b>' } },
+          { name: 'copies', value: { kind: 'number', text: '2' } },
+        ],
+        more: 0,
+      })
+      assert.equal(await call(), 'held back')
+      assert.equal((await browser.send(`/approvals/${id}`, { decision: 'allow' })).status, 302)
+      assert.equal(await call(), 'done')
+      await browser.get(`/approvals/${id}`)
+      assert.equal(shown.approval[0]?.approval.state, 'used')
+      assert.equal(await call(), 'held back')
+    })
+
+    it('R-WEB-01 refuse it, and say so to whoever looks at it again or decides twice', async () => {
+      const world = await open({ declare })
+      const { browser, shown } = world
+      const { call, id } = await waiting(world)
+      assert.equal((await browser.send(`/approvals/${id}`, { decision: 'refuse' })).status, 302)
+      assert.equal(await call(), 'held back')
+      await browser.get(`/approvals/${id}`)
+      assert.equal(shown.approval[0]?.approval.state, 'denied')
+      await assertRefused(world, () => browser.send(`/approvals/${id}`, { decision: 'allow' }), 409)
+      assert.match(shown.approval[0]?.error ?? '', /decided already/)
+      assert.equal(await call(), 'held back')
+    })
+
+    it('R-WEB-01 are 404 for what is gone or another actor’s, and take no other decision', async () => {
+      const clock = new ManualClock()
+      const world = await open({ declare, now: clock.now })
+      const { service, peer, browser } = world
+      const { id } = await waiting(world)
+      await assertRefused(world, () => browser.send(`/approvals/${id}`, { decision: 'maybe' }), 400)
+      await assertRefused(world, () => browser.send(`/approvals/${id}`, {}), 400)
+      const stranger = await OwnersBrowser.open(service, peer)
+      await assertRefused(world, () => stranger.get(`/approvals/${id}`), 404)
+      await assertRefused(world, () => stranger.send(`/approvals/${id}`, { decision: 'allow' }), 404)
+      clock.pass(16 * 60_000)
+      // Notes that the session is in use.
+      await browser.get('/approvals')
+      assert.deepEqual(world.shown.approvals[0]?.approvals, [])
+      await assertRefused(world, () => browser.get(`/approvals/${id}`), 404)
+      await assertRefused(world, () => browser.send(`/approvals/${id}`, { decision: 'allow' }), 404)
+    })
+  })
+
+  describe('the page of activity', () => {
+    it('R-WEB-01 tells in words what others did and were refused, by caller and part by part', async () => {
+      const world = await open({
+        activityPerActor: 1000,
+        declare: (app) => app.method('greet', () => ({ hello: true })),
+      })
+      const { service, actor, peer, browser, shown } = world
+      const related = await relate(peer, [service, actor])
+      await actor.request('PUT', '/properties/color', 'blue')
+      await related.request('GET', '/properties/color')
+      await related.request('PUT', '/properties/color', 'red')
+      await related.request('GET', '/properties/private')
+      await related.request('POST', '/methods/greet', {})
+      const { parts } = await service.app.start()
+      await parts.ledger.flush()
+      await browser.get(`/activity?caller=${peer.id}`)
+      const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
+      assert.deepEqual(lines.slice(0, 4), [
+        ['called the method “greet”', false, 'methods.allowed ("*") of friend allows it'],
+        ['read the property “private”', true, 'properties.excluded_patterns ("private/*") of friend refuses it'],
+        ['changed the property “color”', false, 'properties.patterns ("*") of friend allows it'],
+        ['read the property “color”', false, 'properties.patterns ("*") of friend allows it'],
+      ])
+      assert.equal(shown.activity[0]?.caller, peer.id)
+      assert.deepEqual(
+        shown.activity[0]?.callers.map(({ peerid }) => peerid),
+        [peer.id],
+      )
+      for (let n = 0; n < 60; n++) await related.request('GET', `/properties/p${n}`)
+      await parts.ledger.flush()
+      await browser.get(`/activity?caller=${peer.id}`)
+      assert.equal(shown.activity[0]?.entries.length, 50)
+      const older = shown.activity[0]?.older_href ?? ''
+      await browser.get(older.slice(`/${actor.id}/www`.length))
+      assert.equal(shown.activity[0]?.is_first, false)
+      assert.equal(shown.activity[0]?.older_href, null)
+      assert.ok(shown.activity[0]?.entries.some(({ what }) => what === 'called the method “greet”'))
+      await browser.get('/activity?caller=nobody')
+      assert.deepEqual(shown.activity[0]?.entries, [])
+      assert.equal((await browser.get('/activity?cursor=nonsense')).status, 400)
+    })
+
+    it('R-WEB-01 says so where no activity is kept', async () => {
+      const world = await open()
+      await world.browser.get('/activity')
+      assert.equal(world.shown.activity[0]?.is_off, true)
+    })
+  })
+
+  describe('the overview', () => {
+    it('R-WEB-01 counts, and names what waits for the owner with the page where it is decided', async () => {
+      const world = await open({
+        declare: (app) => app.action('pay', { mcp: { title: 'Pay a bill', confirm: 'owner' } }, () => ({})),
+      })
+      const { service, actor, peer, browser, shown } = world
+      await browser.get('')
+      assert.deepEqual(
+        [shown.dashboard[0]?.waiting, shown.dashboard[0]?.relationship_count, shown.dashboard[0]?.app_count],
+        [[], 0, 0],
+      )
+      await relate(peer, [service, actor], 'friend', false)
+      const client = await letIn(service, actor)
+      await client.modern('tools/call', { name: 'pay', arguments: {} })
+      await browser.get('')
+      const [values] = shown.dashboard
+      assert.deepEqual(
+        [values?.relationship_count, values?.app_count, values?.waiting_count, values?.approval_count],
+        [2, 1, 1, 1],
+      )
+      const www = `/${actor.id}/www`
+      assert.deepEqual(
+        values?.waiting.map(({ text }) => text),
+        ['A test client wants to: Pay a bill', `Actor ${peer.id.slice(0, 6)} asks for a relationship`],
+      )
+      assert.ok(values?.waiting[0]?.href.startsWith(`${www}/approvals/`))
+      assert.equal(values?.waiting[1]?.href, `${www}/trust/${peer.id}`)
+    })
+  })
+
+  describe('whoever is not the owner', () => {
+    it('WEB-04 R-WEB-05 sends no form of these pages and sees none of them', async () => {
+      const world = await open()
+      const { service, actor, peer, browser } = world
+      const related = await relate(peer, [service, actor])
+      const id = await subscribe(world, 'high')
+      const client = await letIn(service, actor)
+      const stranger = await OwnersBrowser.open(service, peer)
+      for (const path of ['/subscriptions', `/subscriptions/${peer.id}/${id}`, '/apps', '/approvals', '/activity']) {
+        assert.equal((await related.request('GET', `/www${path}`)).status, 403)
+        assert.equal((await actor.request('GET', `/www${path}`)).status, 302)
+        for (const headers of [
+          { cookie: `oauth_token=${stranger.token}` },
+          { authorization: `Bearer ${stranger.token}` },
+          { authorization: `Bearer ${client.token}` },
+        ]) {
+          const { status } = await service.request(`/${actor.id}/www${path}`, { headers })
+          assert.ok([401, 403].includes(status), `${path} ${status}`)
+        }
+      }
+      const forms: [string, Record<string, string>][] = [
+        [`/subscriptions/${peer.id}/${id}`, { action: 'end' }],
+        ['/apps', { action: 'end_other_sessions' }],
+        ['/apps', { action: 'revoke', peerid: client.peerId }],
+        ['/approvals/none', { decision: 'allow' }],
+      ]
+      for (const [path, fields] of forms) {
+        for (const headers of [
+          { 'sec-fetch-site': 'cross-site' },
+          { origin: 'https://evil.example.com' },
+          { origin: 'null' },
+        ])
+          await assertRefused(world, () => browser.send(path, fields, headers), 403)
+        const body = new URLSearchParams(fields).toString()
+        const form = { 'content-type': 'application/x-www-form-urlencoded' }
+        for (const token of [related.secret, stranger.token, client.token]) {
+          await assertRefused(
+            world,
+            async () => {
+              const answer = await service.request(`/${actor.id}/www${path}`, {
+                method: 'POST',
+                headers: { ...form, authorization: `Bearer ${token}` },
+                body,
+              })
+              return new Response(null, { status: answer.status === 401 ? 403 : answer.status })
+            },
+            403,
+          )
+        }
+      }
+    })
+  })
+})
