@@ -10,7 +10,7 @@
  * export default app // serve it with `troupe dev app.ts`, or embed it with `app.fetch`
  * ```
  */
-export { type ActorsApi, App, type CreatedActor, troupe, type TroupeOptions } from './troupe.ts'
+export { type ActorsApi, App, type ClientsApi, type CreatedActor, troupe, type TroupeOptions } from './troupe.ts'
 export { type NodeHandler, toNodeHandler } from './node-handler.ts'
 export { ServiceError, type ErrorCode, type ErrorDetail } from './errors.ts'
 export { google } from './sign-in/providers/google.ts'
@@ -30,7 +30,10 @@ export type { NewActor } from './actor/actors.ts'
 export type {
   Activity,
   ActivityPage,
+  ActorClient,
   ActorHandle,
+  ClientsHandle,
+  ClientStats,
   Delivery,
   ListHandle,
   ListItem,

@@ -263,6 +263,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       circuitCooldownMs: config.circuitCooldownSeconds * 1000,
       giveUpAfterMs: config.maxDiffAgeDays * dayMs,
     },
+    announce: ({ actorId, subscriptionId }) => live.announce(actorId, 'subscriptions', subscriptionId),
     fullState: async (actorId, caller, scope) => {
       const actor = await actors.find(actorId)
       return actor === null ? null : fullState({ properties, lists }, { actor, caller }, scope)
@@ -321,6 +322,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const receiver = new Receiver({
     store,
+    live,
     data: peerData,
     policy: { gapTimeoutMs: config.gapTimeoutSeconds * 1000, maxPending: config.maxPendingCallbacks },
     enqueue: notices.enqueue,
@@ -413,6 +415,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     ledger,
     live,
     connections,
+    clients,
     baseUrl,
   }
   const limiter = new Limiter({ store, rates, now, log, metrics })
@@ -534,6 +537,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
           requestId: currentContext()?.requestId ?? '',
           isRead: method !== 'tools/call',
         }),
+      metrics,
+      tracing,
       log,
       timers,
       now,

@@ -1,6 +1,6 @@
 /** `troupe(…)`: an application's declarations, and the service that they make. */
 import type { Created, NewActor } from './actor/actors.ts'
-import type { ActorHandle } from './app/actor-handle.ts'
+import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
 import type {
   AppCallbackHandler,
   BotHandler,
@@ -23,6 +23,8 @@ import type {
 import type { Identity } from './app/identity.ts'
 import { type OperationKind, Registry } from './app/registry.ts'
 import type { DeclaredSchema } from './app/schema.ts'
+import { systemActorId } from './authorization-server/client.ts'
+import { clientsHandle } from './authorization-server/clients-handle.ts'
 import { resolveConfig } from './config/config.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
@@ -65,6 +67,9 @@ export interface ActorsApi {
   /** Wipes the actor; fires no event. True when there was one. */
   delete(id: string): Promise<boolean>
 }
+
+/** Programs that registered themselves and belong to no actor. */
+export type ClientsApi = Pick<ClientsHandle, 'get' | 'delete' | 'stats'>
 
 /** What parts of the service a test or an embedding program may replace before it starts. */
 export type Replaceable = Pick<
@@ -213,6 +218,16 @@ export class App {
     findBy: async (name, value) => this.#found((service) => service.parts.actors.findBy(name, value)),
     findByCreator: async (creator) => this.#found((service) => service.parts.actors.findByCreator(creator)),
     delete: async (id) => (await this.start()).parts.actors.delete(id),
+  }
+
+  readonly clients: ClientsApi = {
+    get: async (clientId) => (await this.#registeredClients()).get(clientId),
+    delete: async (clientId) => (await this.#registeredClients()).delete(clientId),
+    stats: async () => (await this.#registeredClients()).stats(),
+  }
+
+  async #registeredClients(): Promise<ClientsApi> {
+    return clientsHandle((await this.start()).parts.clients, systemActorId)
   }
 
   async #found(find: (service: Service) => Promise<Created['actor'] | null>): Promise<ActorHandle | undefined> {

@@ -1,5 +1,7 @@
 /** The actor as applications hold it: plain values in and out, the same rules as any other access. */
 import type { ActorHandle, ListHandle } from '../app/actor-handle.ts'
+import type { Clients } from '../authorization-server/clients.ts'
+import { clientsHandle } from '../authorization-server/clients-handle.ts'
 import { fromPlain, type Json, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import type { Lists } from '../property/lists.ts'
@@ -30,6 +32,7 @@ export interface HandleParts extends SubscribingHandleParts {
   readonly ledger: Ledger
   readonly live: Live
   readonly connections: Connections
+  readonly clients: Clients
   readonly baseUrl: string
 }
 
@@ -65,6 +68,7 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
         ? parts.live.announce(access.actor.id, changed, '')
         : parts.live.announce(access.actor.id, 'resource', changed.resource),
     signIn: signInHandle(parts.accounts, access.actor.id),
+    clients: clientsHandle(parts.clients, access.actor.id),
     services: servicesHandle(parts.connections, access.actor.id, `${parts.baseUrl}/${access.actor.id}`),
     activity: activityHandle(parts.ledger, access.actor.id),
     list: (name): ListHandle => listHandle(lists, access, name),

@@ -55,6 +55,9 @@ export interface ActorHandle {
   /** What the actor has at third-party services. */
   readonly services: ServicesHandle
 
+  /** Programs that act for the actor by a secret of their own. */
+  readonly clients: ClientsHandle
+
   /**
    * Who touched the actor, the newest first: peers, clients, trustees and strangers, not its owner. Entries of the last
    * seconds may be missing.
@@ -142,6 +145,50 @@ export interface ServiceConnection {
   readonly expiresAt: Date | null
   /** What was granted, separated by blanks. */
   readonly scope: string
+}
+
+/** Clients of the authorization server that belong to an actor. */
+export interface ClientsHandle {
+  /**
+   * Makes a client, which gets tokens at `/oauth/token` by `client_credentials` and acts for this actor with them, as far
+   * as `trustType` goes. With `redirectUris` other owners may let it in, too.
+   *
+   * @returns with its secret, which is shown this once.
+   * @throws ServiceError `invalid_value` for a name that cannot be shown, or an address that nobody may be sent back to.
+   */
+  create(client: {
+    readonly name: string
+    /** `mcp_client` unless given. */
+    readonly trustType?: string
+    readonly redirectUris?: readonly string[]
+  }): Promise<{ readonly client: ActorClient; readonly secret: string }>
+  /** The newest first. */
+  list(): Promise<ActorClient[]>
+  get(clientId: string): Promise<ActorClient | undefined>
+  /** Another secret in place of the one that it has; its tokens stay good. Undefined when there is no such client. */
+  rotateSecret(clientId: string): Promise<string | undefined>
+  /** With its tokens, and with those that other owners gave it, at once. False when there was none. */
+  delete(clientId: string): Promise<boolean>
+  stats(): Promise<ClientStats>
+}
+
+export interface ActorClient {
+  readonly clientId: string
+  readonly name: string
+  /** The kind of relationship by which it acts for the actor. */
+  readonly trustType: string
+  readonly redirectUris: readonly string[]
+  readonly createdAt: Date
+  /** When it last came for tokens of its own, or an owner let it in; null when that never was. */
+  readonly lastUsedAt: Date | null
+}
+
+export interface ClientStats {
+  readonly total: number
+  /** Those that hold tokens now. */
+  readonly active: number
+  /** How many of each kind of relationship. */
+  readonly trustTypes: Readonly<Record<string, number>>
 }
 
 export interface ActivityPage {

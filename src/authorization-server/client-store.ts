@@ -79,6 +79,26 @@ export async function findClientsOf(q: Queries, actorId: string): Promise<Client
   return rows.map(toClient)
 }
 
+export interface ClientCount {
+  readonly trustType: string
+  readonly total: number
+  /** Those that hold tokens. */
+  readonly active: number
+}
+
+/** By kind of relationship. */
+export async function countClientsOf(q: Queries, actorId: string, now: number): Promise<ClientCount[]> {
+  const rows = await q.all<{ trust_type: string; total: number; active: number }>(
+    `SELECT trust_type, COUNT(*) AS total,
+       COUNT(CASE WHEN EXISTS (SELECT 1 FROM token_chain c WHERE c.client_id = oauth_client.client_id AND c.ends_at >= $2)
+         THEN 1 END) AS active
+     FROM oauth_client WHERE actor_id = $1 GROUP BY trust_type ORDER BY trust_type`,
+    actorId,
+    now,
+  )
+  return rows.map(({ trust_type, total, active }) => ({ trustType: trust_type, total, active }))
+}
+
 /** False when there is none of that actor. */
 export async function setClientSecret(
   tx: Transaction,

@@ -1,5 +1,6 @@
 /** Clients: registered by themselves, made by an application, or described by a document at their own address. */
 import type { Actors } from '../actor/actors.ts'
+import type { ClientStats } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
 import { hashSecret, sameSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -16,6 +17,7 @@ import {
   systemCreator,
 } from './client.ts'
 import {
+  countClientsOf,
   deleteClient,
   deleteUnusedClients,
   findClient,
@@ -156,6 +158,16 @@ export class Clients {
     const secret = randomToken(32)
     const changed = await this.#parts.store.write((tx) => setClientSecret(tx, actorId, clientId, hashSecret(secret)))
     return changed ? secret : null
+  }
+
+  async stats(actorId: string): Promise<ClientStats> {
+    const { store, now } = this.#parts
+    const counts = await store.read((q) => countClientsOf(q, actorId, now()))
+    return {
+      total: counts.reduce((sum, { total }) => sum + total, 0),
+      active: counts.reduce((sum, { active }) => sum + active, 0),
+      trustTypes: Object.fromEntries(counts.map(({ trustType, total }) => [trustType, total])),
+    }
   }
 
   /** Null for one that is not the actor's. */
