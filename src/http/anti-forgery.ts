@@ -63,6 +63,20 @@ export interface ForgeryRule extends BodyLimits {
   readonly isTrustedOrigin: (origin: string) => boolean
 }
 
+/**
+ * Whether the browser that asks may be given cookies, or have them taken away, where no cookie of its own shows who it is:
+ * other sites make browsers send requests that cookies stay away from, and the answer's cookies count all the same.
+ */
+export function mayChangeCookies(request: Incoming, rule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>): boolean {
+  // No other site can add this header without asking first, and then the browser takes no cookies.
+  if (request.header('authorization') !== undefined) return true
+  const from = originOf(request, rule.origin)
+  if (from === 'same') return true
+  const origin = request.header('origin')
+  // A program says nothing of all this; a page without an origin may be anybody's.
+  return from === 'unknown' ? origin === undefined : rule.isTrustedOrigin(origin ?? '')
+}
+
 /** @throws ServiceError `forged_request` when a request with a session's cookie comes from elsewhere, or nothing shows where from. */
 export async function refuseForgery(request: Incoming, rule: ForgeryRule): Promise<void> {
   const browserSecret = browserSecretOf(request)

@@ -697,6 +697,39 @@ forEachService((start) => {
       assert.deepEqual(await dump(), before)
     })
 
+    it('WEB-04 a form of another site takes no cookie away, although the browser kept them to itself', async () => {
+      const elsewhere = [
+        { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+        { 'sec-fetch-site': 'same-site', origin: 'https://other.troupe.test' },
+        { 'sec-fetch-site': 'cross-site' },
+        { origin: 'https://evil.example' },
+        { origin: 'null' },
+      ]
+      for (const path of ['/oauth/logout', '/oauth/spa/logout', '/oauth/revoke']) {
+        const body = path === '/oauth/revoke' ? { token: 'x' } : undefined
+        for (const from of elsewhere) {
+          const answer = await ask('POST', path, body, from)
+          assert.deepEqual([answer.status, answer.cookies], [200, []], `${path} ${JSON.stringify(from)}`)
+        }
+        const known = [{ 'sec-fetch-site': 'same-origin' }, { origin: 'https://app.example.com' }, {}]
+        for (const from of known) assertCleared(await ask('POST', path, body, from))
+      }
+    })
+
+    it('WEB-04 a form of a page without an origin signs nobody in', async () => {
+      const fields = {
+        grant_type: 'passphrase',
+        actor_id: actor.id,
+        passphrase: actor.passphrase,
+        token_delivery: 'cookie',
+      }
+      const before = await dump()
+      for (const from of [{ origin: 'null' }, { 'sec-fetch-site': 'cross-site', origin: 'null' }]) {
+        assertSpaError(await token(fields, from), 403, /Cannot set cookies/)
+      }
+      assert.deepEqual(await dump(), before)
+    })
+
     it('WEB-09 a new token comes with every sign-in, and a planted or old one stays dead', async () => {
       const planted = 'a'.repeat(40)
       const fields = {

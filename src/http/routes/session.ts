@@ -3,7 +3,7 @@ import { ServiceError } from '../../errors.ts'
 import { recogniseToken } from '../../token/token-text.ts'
 import { acceptsPages } from '../accepts.ts'
 import { type Answer, html, json, redirect } from '../answer.ts'
-import { antiForgeryValue, browserSecretOf, originOf } from '../anti-forgery.ts'
+import { antiForgeryValue, browserSecretOf, mayChangeCookies, originOf } from '../anti-forgery.ts'
 import { browserOf, clearCookies, clearedCookieNames } from '../cookies.ts'
 import { accessTokenOf, bearerOf, sessionCookiesOf } from '../presented-tokens.ts'
 import type { Exchange, Method, Route } from '../route.ts'
@@ -151,12 +151,13 @@ async function showSession({ parts, request }: Exchange): Promise<Answer> {
 }
 
 /** Of any text it is told that it is revoked, so that nobody learns which ones were tokens. The hint is not needed. */
-async function revoke({ parts, request }: Exchange): Promise<Answer> {
+async function revoke(exchange: Exchange): Promise<Answer> {
+  const { parts, request } = exchange
   const named = (await readSpaFields(request, parts.config)).get('token')
   const token = named ?? accessTokenOf(request) ?? sessionCookiesOf(request)[0]
   if (token === undefined) throw new ServiceError('bad_request', 'Cannot revoke: token is missing')
   await parts.sessions.signOut([token])
-  return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearCookies() }
+  return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearing(exchange) }
 }
 
 async function logout(exchange: Exchange): Promise<Answer> {
@@ -181,7 +182,8 @@ function signOut({ parts, request }: Exchange): Promise<void> {
   return parts.sessions.signOut([...(isOurs ? [bearer] : []), ...sessionCookiesOf(request)])
 }
 
-function signedOut({ parts, method }: Exchange): Answer {
+function signedOut(exchange: Exchange): Answer {
+  const { parts, method } = exchange
   const answer = json(200, {
     success: true,
     message: 'You are signed out',
@@ -189,7 +191,16 @@ function signedOut({ parts, method }: Exchange): Answer {
     method,
     cleared_cookies: clearedCookieNames,
   })
-  return { ...answer, cookies: clearCookies() }
+  return { ...answer, cookies: clearing(exchange) }
+}
+
+/** Another site may make a browser come without its cookies, to be rid of them: they stay. */
+function clearing({ parts, request }: Exchange): readonly string[] {
+  const isTrustedOrigin = (origin: string): boolean => parts.config.spaCorsOrigins.includes(origin)
+  const isJudged = browserSecretOf(request) !== null
+  return isJudged || mayChangeCookies(request, { origin: new URL(parts.baseUrl).origin, isTrustedOrigin })
+    ? clearCookies()
+    : []
 }
 
 function asksForJson({ request }: Exchange): boolean {

@@ -1,7 +1,7 @@
 /** `/oauth/spa/token`: tokens for single-page and mobile applications. */
 import { ServiceError } from '../../errors.ts'
 import type { Answer } from '../answer.ts'
-import { originOf } from '../anti-forgery.ts'
+import { mayChangeCookies } from '../anti-forgery.ts'
 import { grants } from '../grants/grants.ts'
 import type { Exchange, Route } from '../route.ts'
 import { spaErrors, tokenSchema } from '../schemas.ts'
@@ -52,8 +52,8 @@ async function issue(exchange: Exchange): Promise<Answer> {
 
 /** Another site could otherwise sign its visitors in as somebody else: the cookies would be theirs from then on. */
 function refuseCookiesForOthers({ parts, request }: Exchange): void {
-  if (originOf(request, new URL(parts.baseUrl).origin) !== 'other') return
-  if (parts.config.spaCorsOrigins.includes(request.header('origin') ?? '')) return
+  const isTrustedOrigin = (origin: string): boolean => parts.config.spaCorsOrigins.includes(origin)
+  if (mayChangeCookies(request, { origin: new URL(parts.baseUrl).origin, isTrustedOrigin })) return
   throw new ServiceError(
     'forged_request',
     'Cannot set cookies: neither a page of this service nor one of a site that is configured asks for them',
