@@ -542,7 +542,7 @@ forEachService((start) => {
 
   async function grantClient(): Promise<IssuedTokens> {
     const { parts, store: all } = await service.app.start()
-    const peerId = 'oauth2_client:mcp_a'
+    const peerId = 'mcp_a'
     await actor.request('POST', '/trust/friend', { baseuri: `https://peer.example.com/${peerId}`, id: peerId })
     return all.writeActor(actor.id, (tx) =>
       parts.tokens.startClient(
@@ -853,7 +853,7 @@ forEachService((start) => {
       const client = await grantClient()
       const { parts } = await service.app.start()
       assert.notEqual(await parts.tokens.validate(client.accessToken), null)
-      const { status } = await actor.request('DELETE', '/trust/friend/oauth2_client%3Amcp_a?peer=true')
+      const { status } = await actor.request('DELETE', '/trust/friend/mcp_a?peer=true')
       assert.equal(status, 204)
       assert.equal(await parts.tokens.validate(client.accessToken), null)
       assert.equal(await parts.tokens.refresh(client.refreshToken, { kind: 'client', clientId: 'mcp_a' }), null)
