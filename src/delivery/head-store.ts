@@ -26,6 +26,8 @@ export interface Head {
   readonly approved: boolean
   readonly facts: TrustFacts
   readonly circuit: Circuit
+  /** Until then somebody looks on while the actor changes (Unix milliseconds). */
+  readonly watchedUntil: number
 }
 
 /** One number that waits. */
@@ -61,6 +63,7 @@ interface HeadRow {
   readonly facts: string
   readonly failures: number
   readonly open_until: number | null
+  readonly watched_until: number
 }
 
 interface WaitingRow {
@@ -79,11 +82,12 @@ export async function findHeads(q: Queries, lanes: readonly LaneKey[]): Promise<
   const rows = await q.all<HeadRow>(
     `/* delivery */ SELECT lane.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence, s.attempts,
        s.uncertain, s.failing_since, s.state, s.claimed_until, t.baseuri, t.relationship, t.secret, t.approved, t.facts,
-       t.failures, t.open_until
+       t.failures, t.open_until, a.watched_until
      FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS lane
      JOIN inbound_subscription s ON s.actor_id = lane.actor AND s.peer_id = lane.peer
        AND s.subscription_id = lane.subscription
-     JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id`,
+     JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
+     JOIN actor a ON a.id = s.actor_id`,
     placesOf(lanes),
   )
   const found = new Map(rows.map((row) => [row.place, row]))
@@ -113,6 +117,7 @@ function toHead(row: HeadRow): Head {
     approved: row.approved !== 0,
     facts: JSON.parse(row.facts) as TrustFacts,
     circuit: { failures: row.failures, openUntil: row.open_until },
+    watchedUntil: row.watched_until,
   }
 }
 

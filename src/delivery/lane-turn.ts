@@ -32,6 +32,8 @@ export interface LaneTurnParts extends CallbackOptions {
   readonly keyRing: KeyRing
   readonly policy: DeliveryPolicy
   readonly fullState: FullState
+  /** Tells whoever looks on that something became of a lane. */
+  readonly announce: (lane: LaneKey) => Promise<void>
   readonly now: () => number
   readonly random: () => number
   readonly log: Log
@@ -291,7 +293,16 @@ export class LaneTurns {
       circuit: isSame(circuit, head.circuit) ? null : circuit,
       recovered: head.circuit.openUntil !== null && circuit.openUntil === null,
     })
+    this.#announce(lane, head, hasMore)
     return { attempted: covers, reached: circuit.failures === 0, hasMore }
+  }
+
+  /** Behind the turn, and only while somebody looks on. */
+  #announce(lane: LaneKey, { watchedUntil }: Head, kept: Promise<unknown>): void {
+    if (watchedUntil < this.#parts.now()) return
+    void kept
+      .then(() => this.#parts.announce(lane))
+      .catch((error: unknown) => this.#parts.log.debug({ error }, 'Nobody was told what became of a callback'))
   }
 
   /** Ends the turn without an attempt. */

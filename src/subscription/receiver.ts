@@ -5,7 +5,8 @@
 import type { EnqueueNotice } from '../delivery/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { known } from '../json/json.ts'
-import type { AfterCommit, Queries, Store, Transaction } from '../store/store.ts'
+import type { Live } from '../live/live.ts'
+import type { AfterCommit, LockedActor, Queries, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import type { Trust } from '../trust/trust.ts'
 import { fetchedValue, type PeerData, type Whole } from './baseline.ts'
@@ -42,6 +43,7 @@ import { changesOf } from './replica-change.ts'
 export interface ReceiverParts {
   readonly store: Store
   readonly data: PeerData
+  readonly live: Pick<Live, 'record'>
   readonly policy: ProcessorPolicy
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
@@ -60,6 +62,7 @@ type Seen = Pick<OutboundSubscription, 'gapDueAt'> & Pick<Trust, 'secretHash'> &
 
 /** A subscription in its actor's turn. */
 interface Locked {
+  readonly actor: LockedActor
   readonly subscription: OutboundSubscription
   readonly state: ReceiverState
   /** Whether what comes for it is stored, or another subscription's comes for the same. */
@@ -120,8 +123,8 @@ export class Receiver {
 
   async #takeDiff(key: OutboundKey, sequence: number, kept: Kept): Promise<void> {
     const { store, now, policy } = this.#parts
-    const done = await store.writeActor(key.actorId, async (tx) => {
-      const locked = await lock(tx, key)
+    const done = await store.writeActor(key.actorId, async (tx, actor) => {
+      const locked = await lock(tx, key, actor)
       if (locked === null) throw noSubscription()
       const verdict = judgeCallback(locked.state, { type: 'diff', sequence }, now(), policy)
       switch (verdict.kind) {
@@ -187,9 +190,10 @@ export class Receiver {
     })
   }
 
-  async #save(tx: Transaction, { subscription }: Locked, progress: Partial<Progress>): Promise<void> {
+  async #save(tx: Transaction, { actor, subscription }: Locked, progress: Partial<Progress>): Promise<void> {
     const { sequence, gapDueAt, resyncPending, isUnknown, attempts } = { ...subscription, ...progress }
     await saveProgress(tx, subscription, { sequence, gapDueAt, resyncPending, isUnknown, attempts })
+    await this.#parts.live.record(tx, actor, 'subscriptions', [subscription.subscriptionId])
     if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) this.#parts.afterCommit(tx, this.#parts.wake)
   }
 
@@ -217,8 +221,8 @@ export class Receiver {
   async replace(key: OutboundKey, whole: Extract<Whole, { kind: 'whole' }>, seen: Seen): Promise<boolean> {
     const { store, now, policy } = this.#parts
     const { fetched, sequence, isMoving } = whole
-    const done = await store.writeActor(key.actorId, async (tx) => {
-      const locked = await lock(tx, key)
+    const done = await store.writeActor(key.actorId, async (tx, actor) => {
+      const locked = await lock(tx, key, actor)
       if (locked === null) throw noSubscription()
       if (seen.sequence !== null && locked.state.sequence !== seen.sequence) return null
       if (locked.subscription.resyncPending && locked.subscription.gapDueAt !== seen.gapDueAt) return null
@@ -253,8 +257,8 @@ export class Receiver {
    */
   async applyPolled(key: OutboundKey, polled: readonly Item[]): Promise<number> {
     const { store, now, policy } = this.#parts
-    const done = await store.writeActor(key.actorId, async (tx) => {
-      const locked = await lock(tx, key)
+    const done = await store.writeActor(key.actorId, async (tx, actor) => {
+      const locked = await lock(tx, key, actor)
       if (locked === null) throw noSubscription()
       const { state } = locked
       const known_ = new Map(polled.map((item) => [item.sequence, item]))
@@ -289,8 +293,8 @@ export class Receiver {
 
   /** No number is missing (any more), as far as the peer says. What makes the whole necessary stays. */
   async settle(key: OutboundKey): Promise<void> {
-    await this.#parts.store.writeActor(key.actorId, async (tx) => {
-      const locked = await lock(tx, key)
+    await this.#parts.store.writeActor(key.actorId, async (tx, actor) => {
+      const locked = await lock(tx, key, actor)
       if (locked === null || locked.subscription.resyncPending || locked.state.pending.length > 0) return
       await this.#save(tx, locked, { gapDueAt: null, isUnknown: false, attempts: 0 })
     })
@@ -314,8 +318,8 @@ export class Receiver {
    */
   async doubt(key: OutboundKey, dueAt: number): Promise<void> {
     const { store, now, afterCommit, wake } = this.#parts
-    await store.writeActor(key.actorId, async (tx) => {
-      const locked = await lock(tx, key)
+    await store.writeActor(key.actorId, async (tx, actor) => {
+      const locked = await lock(tx, key, actor)
       if (locked === null) return
       await this.#save(tx, locked, { gapDueAt: dueAt, resyncPending: true, isUnknown: true })
       if (locked.subscription.isUnknown) return
@@ -339,8 +343,8 @@ export class Receiver {
 
   async #fetchSoon(key: OutboundKey, whole: boolean): Promise<void> {
     const { store, now, policy } = this.#parts
-    await store.writeActor(key.actorId, async (tx) => {
-      const locked = await lock(tx, key)
+    await store.writeActor(key.actorId, async (tx, actor) => {
+      const locked = await lock(tx, key, actor)
       if (locked === null) return
       const { subscription } = locked
       await this.#save(tx, locked, {
@@ -351,7 +355,7 @@ export class Receiver {
   }
 }
 
-async function lock(tx: Transaction, key: OutboundKey): Promise<Locked | null> {
+async function lock(tx: Transaction, key: OutboundKey, actor: LockedActor): Promise<Locked | null> {
   const ofPeer = await findOutboundOf(tx, key.actorId, key.peerId)
   const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
   if (subscription === undefined) return null
@@ -360,6 +364,7 @@ async function lock(tx: Transaction, key: OutboundKey): Promise<Locked | null> {
   const spokenOf = { ...subscription, isUnknown: false }
   const places = ofPeer.map((other) => (other === subscription ? spokenOf : other))
   return {
+    actor,
     subscription,
     state,
     isStored: storesFor(spokenOf, places),

@@ -39,6 +39,14 @@ class Watch {
     return found
   }
 
+  /** What was told until now, each once. */
+  async soFar(actor: TestActor): Promise<string[]> {
+    await actor.request('PUT', '/properties/now', 'x')
+    while (!this.#told.includes('properties now')) await new Promise((resolve) => setTimeout(resolve, 5))
+    const found = this.#told.splice(0).filter((each) => !/^properties (begin|now)$/.test(each))
+    return [...new Set(found)]
+  }
+
   async end(): Promise<void> {
     this.#controller.abort()
     await this.#ended
@@ -80,10 +88,26 @@ forEachService((start) => {
       const answer = await peer.request('POST', '/subscriptions', { peerid: actor.id, target: 'properties' })
       const id = answer.headers.get('location')?.split('/').at(-1)
       assert.deepEqual(await watch.next(1), [`subscriptions ${id}`])
-      assert.deepEqual(await other.next(1), [`subscriptions ${id}`])
+      assert.deepEqual(await other.soFar(peer), [`subscriptions ${id}`])
       await peer.request('DELETE', `/subscriptions/${actor.id}/${id}`)
-      assert.deepEqual(await other.next(1), [`subscriptions ${id}`])
+      assert.deepEqual(await other.soFar(peer), [`subscriptions ${id}`])
       assert.deepEqual(await watch.next(1), [`subscriptions ${id}`])
+      await Promise.all([watch.end(), other.end()])
+    })
+
+    it('R-WEB-01 R-SUB-04 a change that was delivered, to the one who told it and to the one who was told', async () => {
+      const service = await start({ listen: true })
+      const actor = await service.createActor()
+      const peer = await service.createActor('peer@example.com')
+      await relate(peer, [service, actor])
+      const wish = { peerid: actor.id, target: 'properties', subtarget: 'color', granularity: 'high' }
+      const answer = await peer.request('POST', '/subscriptions', wish)
+      const id = answer.headers.get('location')?.split('/').at(-1)
+      const watch = await Watch.begin(service, actor)
+      const other = await Watch.begin(service, peer)
+      await actor.request('PUT', '/properties/color', 'blue')
+      assert.deepEqual(await watch.next(2), ['properties color', `subscriptions ${id}`])
+      assert.deepEqual(await other.next(1), [`subscriptions ${id}`])
       await Promise.all([watch.end(), other.end()])
     })
 
