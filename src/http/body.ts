@@ -50,10 +50,21 @@ export async function readFormText(request: Incoming, limits: BodyLimits): Promi
 }
 
 export function isUrlencoded(request: Incoming): boolean {
+  return mediaIn(request) === 'form'
+}
+
+/** A body that does not say what it is counts (decision 56). */
+export function saysJson(request: Incoming): boolean {
+  const media = mediaIn(request)
+  return media === 'json' || media === 'absent'
+}
+
+/** Null for one that nobody reads. */
+function mediaIn(request: Incoming): MediaType | null {
   try {
-    return contentType(request).media === 'form'
+    return contentType(request).media
   } catch (error) {
-    if (error instanceof ServiceError) return false
+    if (error instanceof ServiceError) return null
     throw error
   }
 }

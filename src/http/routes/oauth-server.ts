@@ -10,7 +10,7 @@ import { sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
 import { ServiceError } from '../../errors.ts'
 import { toPlain } from '../../json/json.ts'
 import { type Answer, html, redirect } from '../answer.ts'
-import { readJson } from '../body.ts'
+import { readJson, saysJson } from '../body.ts'
 import { browserCookie, browserOf, cookieOf } from '../cookies.ts'
 import { inOAuthWords, oauthFailure, oauthJson, type OAuthFields, readFields, readForm } from '../oauth-answer.ts'
 import { acceptsPages } from '../accepts.ts'
@@ -123,6 +123,7 @@ export const oauthServerRoutes: readonly Route[] = [
 ]
 
 async function register({ request, parts }: Exchange): Promise<Answer> {
+  if (!saysJson(request)) throw new OAuthError('invalid_request', 'The body has to be application/json')
   const body = toPlain(await readJson(request, parts.config))
   const { client, secret } = await parts.clients.register(readRegistration(body, parts.config.clientTrustTypes))
   return oauthJson(201, {
