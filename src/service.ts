@@ -505,7 +505,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     live,
     approvals,
     clients,
-    consents: new Consents({ store, oneTime, clients, keyRing, now }),
+    consents: new Consents({ store, oneTime, clients, keyRing, live, now }),
     tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now, metrics }, clients),
     resources,
     clientAccess: (token) => clientAccess(store, token),

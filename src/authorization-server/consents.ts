@@ -3,6 +3,7 @@
  * provider is contacted; then the owner signs in, and only the same browser gets the code.
  */
 import type { Actor } from '../actor/actor.ts'
+import type { Live } from '../live/live.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store } from '../store/store.ts'
 import type { OneTime } from '../token/one-time.ts'
@@ -21,6 +22,7 @@ export interface ConsentsParts {
   readonly oneTime: OneTime
   readonly clients: Clients
   readonly keyRing: KeyRing
+  readonly live: Pick<Live, 'record'>
   readonly now: () => number
 }
 
@@ -82,10 +84,10 @@ export class Consents {
    * @throws OAuthError `access_denied` when the client is gone meanwhile.
    */
   async issueCode(actor: Pick<Actor, 'id' | 'creator'>, { request, trustType }: Given): Promise<string> {
-    const { store, oneTime, clients, keyRing, now } = this.#parts
+    const { store, oneTime, clients, keyRing, live, now } = this.#parts
     const client: Client | null = await clients.find(request.clientId)
     if (client === null) throw clientGone()
-    return store.writeActor(actor.id, async (tx) => {
+    return store.writeActor(actor.id, async (tx, locked) => {
       const agreedAt = now()
       if (!isDocumented(client) && !(await keepClient(tx, client.clientId, agreedAt))) throw clientGone()
       const peerId = await ensureClientTrust(tx, keyRing, client, {
@@ -94,6 +96,7 @@ export class Consents {
         relationship: trustType,
         now: agreedAt,
       })
+      await live.record(tx, locked, 'trust', [peerId])
       const data: CodeData = { request, trustType, peerId, identifier: actor.creator, agreedAt }
       return oneTime.create(tx, { purpose: 'code', data, actorId: actor.id })
     })
