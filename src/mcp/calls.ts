@@ -7,6 +7,7 @@ import type { Codec } from './codecs/codec.ts'
 import { McpFailure } from './failure.ts'
 import type { McpParts } from './mcp-parts.ts'
 import type { Id, Params } from './message.ts'
+import { observed } from './observed.ts'
 import { Outgoing } from './outgoing.ts'
 import { failed, json, type Reply, rpcError, rpcResult } from './reply.ts'
 import type { Result } from './result.ts'
@@ -70,7 +71,7 @@ export class Calls {
     if (context !== undefined) context.call = `${call.method} ${targetOf(call.params)} ${id}`.slice(0, 200)
     let result: Result
     try {
-      result = await answer(this.#parts, call)
+      result = await observed(this.#parts, call, () => answer(this.#parts, call))
     } catch (error) {
       this.#note(call, error)
       if (!(error instanceof McpFailure)) throw error

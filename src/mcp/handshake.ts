@@ -26,6 +26,7 @@ export async function initialize(
   const session = since(revision, '2025-03-26')
     ? await sessions.begin(access, revision, info, isRecord(declared) ? declared : {})
     : null
+  if (session !== null) parts.metrics.mcpSessionBegun(revision)
   if (info !== null) await parts.remember(access, info)
   return session === null ? json(200, body) : { ...json(200, body), headers: { 'Mcp-Session-Id': session } }
 }

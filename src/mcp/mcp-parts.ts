@@ -6,6 +6,8 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import type { Timers } from '../delivery/timers.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { Tracing } from '../observe/tracing.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
@@ -40,6 +42,8 @@ export interface McpParts {
   readonly remember: (access: McpAccess, info: ClientInfo) => Promise<void>
   /** For the access ledger. */
   readonly note: (act: McpAct) => void
+  readonly metrics: Pick<Metrics, 'mcpCalled' | 'mcpSessionBegun'>
+  readonly tracing: Tracing
   readonly log: Log
   readonly timers: Timers
   readonly now: () => number

@@ -90,7 +90,11 @@ export async function answer(parts: McpParts, call: McpCallIn): Promise<Result> 
   }
 }
 
-function methodOf({ method, revision }: McpCallIn): Method | undefined {
+export function isKnown(call: Pick<McpCallIn, 'method' | 'revision'>): boolean {
+  return methodOf(call) !== undefined
+}
+
+function methodOf({ method, revision }: Pick<McpCallIn, 'method' | 'revision'>): Method | undefined {
   if (revision === modernRevision && Object.hasOwn(modernMethods, method)) return modernMethods[method]
   return Object.hasOwn(methods, method) ? methods[method] : undefined
 }

@@ -8,6 +8,8 @@ import { createTraceState, isSpanContextValid, type SpanContext, TraceFlags, typ
 const longestParent = 256
 /** In characters; so many at least are to be passed on (section 3.3.1.5), and no more are. */
 const longestState = 512
+/** Section 3.3.1.1 */
+const mostMembers = 32
 
 const form = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
@@ -31,6 +33,7 @@ export function readTraceContext(traceparent: unknown, tracestate: unknown): Spa
 /** Members without the form are dropped; the rest means nothing to us. */
 function readState(tracestate: unknown): TraceState | null {
   if (typeof tracestate !== 'string' || tracestate.length > longestState) return null
+  if (tracestate.split(',').length > mostMembers) return null
   const state = createTraceState(tracestate)
   return state.serialize() === '' ? null : state
 }

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { trace } from '@opentelemetry/api'
+import { letIn } from '../support/mcp-client.ts'
+import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
+import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { TestTraces } from '../support/traces.ts'
+import type { App } from '../../src/troupe.ts'
+
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+const spanId = '00f067aa0ba902b7'
+const traceparent = `00-${traceId}-${spanId}-01`
+const other = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
+const otherParent = `00-${other.traceId}-${other.spanId}-01`
+
+const start = sqliteService()
+
+const idsIn = (service: TestService): unknown[] => [
+  ...new Set(service.log.map((line) => (JSON.parse(line) as { trace_id?: unknown }).trace_id)),
+]
+
+function declare(app: App): void {
+  app.action('add_note', { mcp: true }, async ({ actor }) => {
+    await actor.list('notes').append('secret-value')
+    return 'done'
+  })
+  app.action('fails', { mcp: true }, async () => {
+    throw new Error('secret-text')
+  })
+  app.action('own', async () => {
+    const span = trace.getTracer('of the application').startSpan('inner')
+    span.end()
+    return 'done'
+  })
+  app.method('summarize', { mcp: { prompt: {} } }, async () => 'Sum up')
+}
+
+/** A change that a peer is told of; gives the call that tells it. */
+async function told(
+  service: TestService,
+  actor: TestActor,
+  headers: Record<string, string>,
+): Promise<{ received: RecordingPeer['received']; peerId: string }> {
+  const remote = await new RecordingPeer().start()
+  try {
+    const peer = await relateTo(service, actor, { baseuri: `${remote.url}/remote` })
+    await peer.subscribe({ granularity: 'high' })
+    const answer = await actor.request('PUT', '/properties/color', 'blue', headers)
+    assert.equal(answer.status, 204)
+    await remote.has(1)
+    return { received: remote.received, peerId: peer.peerId }
+  } finally {
+    await remote.stop()
+  }
+}
+
+describe('a request in a trace, where nothing records', () => {
+  it('has the trace in every line of its log, and no other request has', async () => {
+    const service = await start()
+    const actor = await service.createActor()
+    service.reset()
+    await actor.request('GET', '/properties', undefined, { traceparent })
+    assert.ok(service.log.length > 0)
+    assert.deepEqual(idsIn(service), [traceId])
+    service.reset()
+    await actor.request('GET', '/properties')
+    assert.ok(service.log.length > 0)
+    assert.deepEqual(idsIn(service), [undefined])
+  })
+
+  for (const malformed of ['', 'x', `00-${'0'.repeat(32)}-${spanId}-01`, `${traceparent}, ${traceparent}`]) {
+    it(`is served as one outside every trace where the field is ${JSON.stringify(malformed.slice(0, 30))}`, async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      service.reset()
+      const answer = await actor.request('GET', '/meta', undefined, { traceparent: malformed })
+      assert.equal(answer.status, 200)
+      assert.deepEqual(idsIn(service), [undefined])
+    })
+  }
+
+  it('takes its trace along to the peers that are told of what it changed, and no baggage', async () => {
+    const service = await start({ allowPrivatePeers: true })
+    const actor = await service.createActor()
+    const { received } = await told(service, actor, {
+      traceparent,
+      tracestate: 'vendor=value',
+      baggage: 'user=somebody',
+    })
+    assert.equal(received[0]?.headers['traceparent'], traceparent)
+    assert.equal(received[0].headers['baggage'], undefined)
+  })
+
+  it('gives peers no trace where it has none', async () => {
+    const service = await start({ allowPrivatePeers: true })
+    const { received } = await told(service, await service.createActor(), { baggage: 'user=somebody' })
+    assert.equal(received[0]?.headers['traceparent'], undefined)
+    assert.equal(received[0]?.headers['tracestate'], undefined)
+    assert.equal(received[0]?.headers['baggage'], undefined)
+  })
+
+  it('takes trace and state along to a peer that it calls itself', async () => {
+    const remote = await new RecordingPeer().start()
+    remote.replies = [404]
+    try {
+      const service = await start({ allowPrivatePeers: true })
+      const actor = await service.createActor()
+      const headers = { traceparent, tracestate: 'vendor=value', baggage: 'user=somebody' }
+      await actor.request('POST', '/trust', { url: `${remote.url}/remote`, relationship: 'friend' }, headers)
+      const [first] = await remote.has(1)
+      assert.equal(first?.headers['traceparent'], traceparent)
+      assert.equal(first.headers['tracestate'], 'vendor=value')
+      assert.equal(first.headers['baggage'], undefined)
+    } finally {
+      await remote.stop()
+    }
+  })
+})
+
+describe('what records spans', () => {
+  let traces: TestTraces
+  beforeEach(() => {
+    traces = new TestTraces().register()
+  })
+  afterEach(() => traces.unregister())
+
+  it('is told of a request by the id of its route, below the span of its sender', async () => {
+    const service = await start()
+    const actor = await service.createActor()
+    traces.ended.length = 0
+    await actor.request('GET', '/properties/color?secret=query', undefined, { traceparent })
+    assert.equal(traces.ended.length, 1)
+    assert.deepEqual(
+      { ...traces.ended[0], spanId: '' },
+      {
+        name: 'getProperty',
+        kind: 'SERVER',
+        traceId,
+        spanId: '',
+        parent: spanId,
+        links: [],
+        attributes: {
+          'troupe.route': 'getProperty',
+          'http.request.method': 'GET',
+          'http.response.status_code': 404,
+          'http.route': '/:actor/properties/:name/*',
+          'troupe.actor': actor.id,
+          'troupe.caller': 'creator',
+        },
+        isError: false,
+      },
+    )
+    assert.equal(traces.open, 0)
+  })
+
+  it('is told of a request that nobody sent in a trace as the first of a new one, which its log lines have', async () => {
+    const service = await start()
+    service.reset()
+    await service.request('/no/such/address')
+    const [span] = traces.named('none')
+    assert.equal(span?.parent, null)
+    assert.deepEqual(idsIn(service), [span.traceId])
+  })
+
+  it('sees the service within the span of the server that it is mounted in', async () => {
+    const service = await start()
+    const tracer = trace.getTracer('of the server')
+    await tracer.startActiveSpan('around', async (span) => {
+      await service.request('/no/such/address', { headers: { traceparent } })
+      span.end()
+    })
+    const [around] = traces.named('around')
+    assert.equal(traces.named('none')[0]?.parent, around?.spanId)
+  })
+
+  it('sees the spans of the application within those of the service', async () => {
+    const service = await start({ declare })
+    const actor = await service.createActor()
+    await actor.request('POST', '/actions/own', {})
+    assert.equal(traces.named('inner')[0]?.parent, traces.named('callAction')[0]?.spanId)
+  })
+
+  it('is told of a fault as one, by its code alone', async () => {
+    const service = await start({ declare })
+    const actor = await service.createActor()
+    const answer = await actor.request('POST', '/actions/fails', {})
+    assert.equal(answer.status, 500)
+    const [span] = traces.named('callAction')
+    assert.equal(span?.isError, true)
+    assert.equal(span.attributes['error.type'], 'server_error')
+    assert.ok(!JSON.stringify(traces.ended).includes('secret-text'))
+  })
+
+  it('is told of a call of an AI client by method and tool, below the span that the client names, beside its request', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    traces.ended.length = 0
+    await client.modern(
+      'tools/call',
+      { name: 'add_note', arguments: { text: 'secret-argument' } },
+      { meta: { traceparent: otherParent }, headers: { traceparent } },
+    )
+    const [call] = traces.named('tools/call add_note')
+    const [request] = traces.named('mcpMessage')
+    assert.equal(request?.parent, spanId)
+    assert.equal(call?.traceId, other.traceId)
+    assert.equal(call.parent, other.spanId)
+    assert.deepEqual(call.links, [request.spanId])
+    assert.equal(call.kind, 'SERVER')
+    const { 'troupe.actor': _actor, ...attributes } = call.attributes
+    assert.deepEqual(attributes, {
+      'mcp.method.name': 'tools/call',
+      'mcp.protocol.version': '2026-07-28',
+      'gen_ai.tool.name': 'add_note',
+    })
+    assert.ok(!/secret|creator@/.test(JSON.stringify(traces.ended)))
+    assert.ok(!JSON.stringify(traces.ended).includes(client.token))
+  })
+
+  it('is told of a call without a trace of its own below its request, in every revision', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    for (const revision of ['legacy', 'modern'] as const) {
+      traces.ended.length = 0
+      await client[revision]('prompts/get', { name: 'summarize' })
+      const [span] = traces.named('prompts/get summarize')
+      assert.equal(span?.parent, traces.named('mcpMessage')[0]?.spanId)
+      assert.deepEqual(span?.links, [])
+    }
+  })
+
+  it('is told of calls under names of ours alone, and of their failures by a word of ours', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    traces.ended.length = 0
+    await client.legacy('tools/call', { name: 'no-such-tool' })
+    await client.legacy('no/such/method')
+    await client.legacy('resources/read', { uri: 'actingweb://properties/no-such-name' })
+    await client.legacy('tools/call', { name: 'fails' })
+    const calls = traces.ended.filter(({ name }) => name !== 'mcpMessage')
+    assert.deepEqual(
+      calls.map(({ name, isError, attributes }) => [name, isError, attributes['error.type']]),
+      [
+        ['tools/call', true, 'unknown_tool'],
+        ['other', true, 'unknown_method'],
+        ['resources/read', true, 'unknown_resource'],
+        ['tools/call fails', true, 'tool_error'],
+      ],
+    )
+    assert.ok(!/no-such|no\/such|secret/.test(JSON.stringify(calls)))
+  })
+
+  for (const keepsContext of [true, false]) {
+    const how = keepsContext ? 'and keeps its context' : 'and keeps no context'
+    it(`sees a change, its delivery and the call to the peer in one trace, which goes on to the peer, ${how}`, async () => {
+      traces.unregister()
+      traces.register({ keepsContext })
+      const service = await start({ allowPrivatePeers: true })
+      const actor = await service.createActor()
+      const { received, peerId } = await told(service, actor, { traceparent })
+      const delivery = await traces.has('deliver callback')
+      const call = await traces.has('peer POST')
+      const [put] = traces.named('putProperty')
+      assert.deepEqual([put?.traceId, delivery.traceId, call.traceId], [traceId, traceId, traceId])
+      assert.equal(delivery.parent, put?.spanId)
+      assert.equal(call.parent, delivery.spanId)
+      assert.deepEqual([delivery.kind, call.kind], ['PRODUCER', 'CLIENT'])
+      assert.equal(received[0]?.headers['traceparent'], `00-${traceId}-${call.spanId}-01`)
+      const { 'troupe.subscription': subscription, ...attributes } = delivery.attributes
+      assert.match(String(subscription), /^[0-9a-f]{32}$/)
+      assert.deepEqual(attributes, { 'troupe.actor': actor.id, 'troupe.sequence': 1 })
+      assert.deepEqual(call.attributes, {
+        'http.request.method': 'POST',
+        'server.address': call.attributes['server.address'],
+        'http.response.status_code': 204,
+      })
+      assert.match(String(call.attributes['server.address']), /^127\.0\.0\.1:\d+$/)
+      assert.ok(!JSON.stringify(traces.ended).includes(peerId))
+    })
+  }
+
+  it('is told of a delivery that fails', async () => {
+    const remote = await new RecordingPeer().start()
+    remote.replies = [404]
+    try {
+      const service = await start({ allowPrivatePeers: true })
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/remote` })
+      await peer.subscribe({ granularity: 'high' })
+      await actor.request('PUT', '/properties/color', 'blue')
+      const delivery = await traces.has('deliver callback')
+      assert.deepEqual([delivery.isError, delivery.attributes['error.type']], [true, 'failed'])
+      const call = await traces.has('peer POST')
+      assert.deepEqual([call.isError, call.attributes['error.type']], [true, '404'])
+    } finally {
+      await remote.stop()
+    }
+  })
+})
