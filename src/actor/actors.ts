@@ -52,6 +52,9 @@ export interface Created {
   readonly isNew: boolean
 }
 
+/** Says whether somebody's guess at the passphrase of an actor is right, and counts the wrong ones. */
+export type PassphraseJudge = (actor: Actor, isRight: () => boolean) => Promise<boolean>
+
 export interface ActorsParts {
   readonly store: Store
   readonly registry: Registry
@@ -117,9 +120,9 @@ export class Actors {
 
   /**
    * @throws ServiceError `creator_exists` when creators are unique and this one has an actor, `conflict` when the id is
-   *   taken, `invalid_value` for an id or creator that cannot be used.
+   *   taken, `invalid_value` for an id or creator that cannot be used, and what `judge` throws.
    */
-  async create(request: NewActor): Promise<Created> {
+  async create(request: NewActor, judge: PassphraseJudge = asItIs): Promise<Created> {
     const creator = normaliseCreator(request.creator)
     const passphrase =
       request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
@@ -131,7 +134,7 @@ export class Actors {
         await this.announce(actor)
         return { actor, passphrase, isNew: true }
       }
-      if (outcome !== 'lost') return this.#existing(request, outcome)
+      if (outcome !== 'lost') return this.#existing(request, outcome, judge)
     }
     throw new ServiceError(
       'store_unavailable',
@@ -220,9 +223,10 @@ export class Actors {
   }
 
   /** The creator proved to be the owner by the passphrase, or is refused. */
-  #existing(request: NewActor, existing: Actor): Created {
+  async #existing({ passphrase: shown }: NewActor, existing: Actor, judge: PassphraseJudge): Promise<Created> {
     const passphrase = this.passphraseOf(existing)
-    if (request.passphrase !== undefined && sameSecret(request.passphrase, passphrase)) {
+    const isRight = shown !== undefined && shown !== '' && (await judge(existing, () => sameSecret(shown, passphrase)))
+    if (isRight) {
       return { actor: existing, passphrase, isNew: false }
     }
     if (existing.creator === defaultCreator) {
@@ -287,6 +291,9 @@ export class Actors {
     }
   }
 }
+
+/** Of the application, which guesses nothing. */
+const asItIs: PassphraseJudge = async (_actor, isRight) => isRight()
 
 /** Thrown to roll back: another creation of the same creator committed first. */
 class LostRace extends Error {}

@@ -219,6 +219,25 @@ forEachService((start) => {
       assert.equal(await service.app.actors.findByCreator('c3@example.com'), undefined)
     })
 
+    it('RATE-01 where creators are unique a passphrase is guessed at the factory no faster than anywhere else', async () => {
+      const service = await start({
+        uniqueCreator: true,
+        rateLimits: { ...few.rateLimits, 'create_actor/source': null, 'create_actor/total': null },
+      })
+      const actor = await service.createActor('ada@example.com')
+      const create = async (address: string, passphrase: string): Promise<number> => {
+        const body = { creator: 'Ada@example.com', passphrase }
+        return (await from(service, address, '/', { method: 'POST', body })).status
+      }
+      assert.deepEqual([await create(attacker, 'a'), await create(attacker, 'b')], [403, 403])
+      assert.deepEqual(await guess(service, actor, attacker, 3), [403, 403, 429])
+      assert.equal(await create(attacker, actor.passphrase), 429)
+      assert.equal(await create(home, actor.passphrase), 201)
+      // Who shows none guesses nothing.
+      assert.equal(await create(home, ''), 403)
+      assert.equal(await asOwner(service, actor, home), 200)
+    })
+
     it('RATE-02 addresses of one /64 share a bucket, and forged forwarding headers change nothing', async () => {
       const service = await start(few)
       const statuses: number[] = []

@@ -9,7 +9,8 @@ import { dumpStore, rowsOf } from '../support/store-dump.ts'
 /** Whoever asks here is judged in a way of its own: what it sends is not looked at as a credential of the actor. */
 const forAskers = ['receiveTrust', 'followEmail', 'postSubscriptionCallback', 'putSubscriptionCallback']
 const opensActors = routes.filter(
-  ({ id, access }) => access !== 'service' && access !== 'public' && !forAskers.includes(id) && !/Callback$/.test(id),
+  ({ id, access }) =>
+    access !== 'service' && access !== 'public' && !forAskers.includes(id) && !id.endsWith('Callback'),
 )
 
 forEachService((start) => {

@@ -1,5 +1,5 @@
 /** `/`: the front page, and the creation of actors by API and by form. */
-import type { Created } from '../../actor/actors.ts'
+import type { Created, PassphraseJudge } from '../../actor/actors.ts'
 import { ServiceError } from '../../errors.ts'
 import { isObject, type JsonText, members, stringValue } from '../../json/json.ts'
 import { type Answer, html, json, redirect } from '../answer.ts'
@@ -74,24 +74,33 @@ function isSinglePage({ config }: Parts): boolean {
 async function create(exchange: Exchange): Promise<Answer> {
   const { parts, request } = exchange
   const body = await readJsonOrForm(request, parts.config)
-  if (body.kind === 'form') return createFromForm(parts, body.form, request.header('accept'))
+  const judge: PassphraseJudge = (actor, isRight) => parts.guesses.judge('passphrase', actor, exchange.source, isRight)
+  if (body.kind === 'form') return createFromForm(parts, body.form, judge, request.header('accept'))
   if (body.kind === 'text')
     throw new ServiceError('invalid_json', 'Cannot create an actor: the body is neither JSON nor a form')
   if (body.kind === 'none' && request.header('accept')?.includes('text/html') === true) return missingCreator(parts)
-  return answerCreated(parts, await parts.actors.create(body.kind === 'none' ? {} : readFields(body.json)))
+  return answerCreated(parts, await parts.actors.create(body.kind === 'none' ? {} : readFields(body.json), judge))
 }
 
 /** A program that sends a form but asks for JSON gets the API's answer. */
-async function createFromForm(parts: Parts, form: Params, accept: string | undefined): Promise<Answer> {
+async function createFromForm(
+  parts: Parts,
+  form: Params,
+  judge: PassphraseJudge,
+  accept: string | undefined,
+): Promise<Answer> {
   const creator = form.get('creator') ?? form.get('email')
   if (accept?.includes('application/json') === true) {
     return answerCreated(
       parts,
-      await parts.actors.create({
-        ...definedOf('creator', creator),
-        ...definedOf('passphrase', form.get('passphrase')),
-        ...definedOf('trusteeRoot', form.get('trustee_root')),
-      }),
+      await parts.actors.create(
+        {
+          ...definedOf('creator', creator),
+          ...definedOf('passphrase', form.get('passphrase')),
+          ...definedOf('trusteeRoot', form.get('trustee_root')),
+        },
+        judge,
+      ),
     )
   }
   if (creator === undefined || creator.trim() === '') return missingCreator(parts)
