@@ -1,0 +1,578 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  authorizePath,
+  consent,
+  consentIn,
+  newPkce,
+  type Pkce,
+  redirectUri,
+  type RegisteredClient,
+  registerClient,
+  requestTokens,
+} from '../support/oauth-client.ts'
+import { forEachService, sqliteService, type StartOptions, type TestService } from '../support/service.ts'
+import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import { type Dump, dumpStore } from '../support/store-dump.ts'
+
+const provider = sharedProvider({
+  nameless: { name: 'Without Address' },
+  unverified: { email: 'unverified@example.com', email_verified: false },
+})
+
+async function stored(service: TestService): Promise<Dump> {
+  const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.start()).store)
+  return rest
+}
+
+/** Runs `work` and holds it to having stored nothing, not even something that waits. */
+async function storesNothing<T>(service: TestService, work: () => Promise<T>): Promise<T> {
+  const before = await stored(service)
+  const result = await work()
+  assert.deepEqual(await stored(service), before, 'something was stored')
+  return result
+}
+
+/** A refusal that is told here alone: on a page to a person, in the words of OAuth to a program. */
+async function refusedHere(service: TestService, path: string, init: RequestInit = {}): Promise<void> {
+  for (const [accept, type] of [
+    ['text/html', /^text\/html/],
+    ['application/json', /^application\/json/],
+  ] as const) {
+    const answer = await storesNothing(service, () =>
+      service.request(path, { ...init, headers: { ...(init.headers as Record<string, string>), accept } }),
+    )
+    assert.equal(answer.status, 400, path)
+    assert.match(answer.headers.get('content-type') ?? '', type, path)
+    assert.equal(answer.headers.get('location'), null, path)
+    assert.deepEqual(answer.headers.getSetCookie(), [], path)
+    assert.equal(answer.headers.get('cache-control'), 'no-store', path)
+    const body = await answer.text()
+    if (accept === 'application/json') {
+      const { error, error_description: description, ...rest } = JSON.parse(body) as Record<string, string>
+      assert.deepEqual([error, typeof description, rest], ['invalid_request', 'string', {}], path)
+    }
+  }
+}
+
+/** A refusal that the client is told. */
+async function refusedToClient(service: TestService, path: string, error: string, state = 'state-1'): Promise<void> {
+  const answer = await storesNothing(service, () => service.request(path, { headers: { accept: 'text/html' } }))
+  assert.equal(answer.status, 302, path)
+  const back = new URL(answer.headers.get('location') ?? '')
+  assert.equal(`${back.origin}${back.pathname}`, redirectUri)
+  assert.equal(back.searchParams.get('error'), error, path)
+  assert.equal(back.searchParams.get('state'), state, path)
+  assert.equal(back.searchParams.get('iss'), service.url)
+  assert.equal(back.searchParams.get('code'), null)
+  assert.equal(answer.headers.get('access-control-allow-origin'), null)
+}
+
+/** A request with the parameter in place of, or beside, the good one. */
+function withParameter(path: string, name: string, value: string): string {
+  return `${path}&${new URLSearchParams({ [name]: value }).toString()}`
+}
+
+async function startedForPublic(
+  start: (options?: StartOptions) => Promise<TestService>,
+  members: object = {},
+  options: StartOptions = {},
+): Promise<{ service: TestService; client: RegisteredClient; pkce: Pkce }> {
+  const service = await start({ ...signInAt(await provider()), ...options })
+  const client = await registerClient(service, { token_endpoint_auth_method: 'none', ...members })
+  return { service, client, pkce: newPkce() }
+}
+
+describe('an authorization request', () => {
+  const start = sqliteService()
+
+  it('OAZ-01 of a client that nobody knows, or none, is refused on a page of the service: no redirect, no cookie, nothing kept', async () => {
+    const { service, client, pkce } = await startedForPublic(start)
+    for (const clientId of [
+      undefined,
+      '',
+      'mcp_0123456789abcdef0123456789abcdef',
+      'x',
+      '../x',
+      "' OR 1=1",
+      '\u0000',
+      'é',
+    ])
+      await refusedHere(service, authorizePath(client, pkce, { client_id: clientId }))
+    for (const clientId of [
+      'http://program.example/client',
+      'https://program.example',
+      'https://program.example/',
+      'javascript:x',
+    ])
+      await refusedHere(service, authorizePath(client, pkce, { client_id: clientId }))
+  })
+
+  it('OAZ-02 OAZ-03 OAZ-04 with an address that is not byte for byte one of the client’s is refused on a page of the service', async () => {
+    const { service, client, pkce } = await startedForPublic(start)
+    for (const uri of [
+      undefined,
+      '',
+      'https://program.example/other',
+      'https://program.example/back?x=1',
+      'https://program.example/back/',
+      'https://program.example/Back',
+      'https://program.example/x/../back',
+      'https://program.example/%2e%2e/back',
+      'https://program.example/back#x',
+      'https://program.example:8443/back',
+      'https://*.example/back',
+      'https://program.example@evil.example/back',
+      'https://evil.example/back',
+      'https:\\\\program.example\\back',
+      ' https://program.example/back',
+      'https://program.example/\tback',
+      'https://program.example/back\r\nLocation: https://evil.example',
+      'https://program.example/back\u0000',
+      'javascript:alert(1)',
+      'JAVASCRIPT:alert(1)',
+      'data:text/html,x',
+      'vbscript:x',
+      'file:///x',
+    ]) {
+      await refusedHere(service, authorizePath(client, pkce, { redirect_uri: uri }))
+    }
+  })
+
+  it('OAZ-05 may come back to another port of the loopback address that was registered, and to no other place', async () => {
+    const { service, pkce } = await startedForPublic(start)
+    for (const host of ['127.0.0.1', '[::1]', 'localhost']) {
+      const client = await registerClient(service, { redirect_uris: [`http://${host}:3333/cb`] })
+      const at = (uri: string): string => authorizePath(client, pkce, { redirect_uri: uri })
+      const answer = await new TestBrowser(service).get(at(`http://${host}:4444/cb`))
+      assert.equal(answer.status, 200)
+      assert.match(await answer.text(), /That is your own computer/)
+      for (const uri of [`http://${host}:3333/other`, `https://${host}:3333/cb`, `http://${host}.example:3333/cb`])
+        await refusedHere(service, at(uri))
+      for (const other of ['127.0.0.1', '[::1]', 'localhost'])
+        if (other !== host) await refusedHere(service, at(`http://${other}:3333/cb`))
+    }
+  })
+
+  it('OAZ-07 OAZ-08 R-AS-02 of a public client needs a challenge by S256, and of nobody is another one taken', async () => {
+    const { service, client, pkce } = await startedForPublic(start)
+    const confidential = await registerClient(service)
+    await refusedHere(
+      service,
+      authorizePath(client, pkce, { code_challenge: undefined, code_challenge_method: undefined }),
+    )
+    await refusedHere(service, authorizePath(client, pkce, { code_challenge: '', code_challenge_method: '' }))
+    const bad: Record<string, string | undefined>[] = [
+      { code_challenge_method: 'plain' },
+      { code_challenge_method: undefined },
+      { code_challenge_method: '' },
+      { code_challenge_method: 's256' },
+      { code_challenge_method: 'S512' },
+      { code_challenge: undefined },
+      { code_challenge: 'x'.repeat(42) },
+      { code_challenge: 'x'.repeat(44) },
+      { code_challenge: 'x'.repeat(128) },
+      { code_challenge: 'x'.repeat(129) },
+      { code_challenge: `${'x'.repeat(42)}=` },
+      { code_challenge: `${'x'.repeat(42)}+` },
+      { code_challenge: `${'x'.repeat(42)}é` },
+    ]
+    for (const changed of bad)
+      for (const who of [client, confidential]) await refusedHere(service, authorizePath(who, pkce, changed))
+    // Never told to the client, although its address is good (decision 60): by GET and by POST.
+    const form = new URLSearchParams(authorizePath(client, pkce, { code_challenge_method: 'plain' }).split('?')[1])
+    await refusedHere(service, '/oauth/authorize', { method: 'POST', body: form })
+    const none = { code_challenge: undefined, code_challenge_method: undefined }
+    assert.equal((await new TestBrowser(service).get(authorizePath(confidential, pkce, none))).status, 200)
+  })
+
+  it('OAZ-09 with a parameter twice is refused, in the address, in the form, and in both together', async () => {
+    const { service, client, pkce } = await startedForPublic(start)
+    const good = authorizePath(client, pkce, { scope: 'mcp' })
+    for (const [name, value] of new URLSearchParams(good.split('?')[1])) {
+      await refusedHere(service, withParameter(good, name, value))
+      await refusedHere(service, withParameter(good, name, 'other'))
+      const form = new URLSearchParams(good.split('?')[1])
+      form.append(name, value)
+      await refusedHere(service, '/oauth/authorize', { method: 'POST', body: form })
+      const once = new URLSearchParams({ consent: 'x'.repeat(43), decision: 'allow', [name]: value })
+      await refusedHere(service, `/oauth/authorize?${new URLSearchParams({ [name]: value }).toString()}`, {
+        method: 'POST',
+        body: once,
+      })
+    }
+  })
+
+  it('OAZ-06 OAZ-10 with an error that is found once client and address are good is told to the client, with its state', async () => {
+    const { service, client, pkce } = await startedForPublic(start)
+    for (const type of [undefined, '', 'token', 'id_token', 'none', 'code token', 'code id_token', 'CODE'])
+      await refusedToClient(service, authorizePath(client, pkce, { response_type: type }), 'unsupported_response_type')
+    for (const scope of ['admin', 'openid', 'mcp"', 'mcp\\', ' mcp', 'mcp  x', 'mcp\n', 'mçp'])
+      await refusedToClient(service, authorizePath(client, pkce, { scope }), 'invalid_scope')
+    for (const mode of ['fragment', 'form_post', 'web_message'])
+      await refusedToClient(service, authorizePath(client, pkce, { response_mode: mode }), 'invalid_request')
+    for (const state of ['a b+c', 'é\u{1f600}', '&=#%?/', '%2525', '<script>', '\r\nX: y', 'x'.repeat(2048)]) {
+      const path = authorizePath(client, pkce, { state, response_type: 'token' })
+      await refusedToClient(service, path, 'unsupported_response_type', state)
+    }
+    await refusedToClient(
+      service,
+      authorizePath(client, pkce, { state: 'x'.repeat(2049) }),
+      'invalid_request',
+      'x'.repeat(2049),
+    )
+    // What is no text could not come back byte for byte.
+    await refusedHere(service, authorizePath(client, pkce, { state: undefined }).concat('&state=%ff%fe'))
+    const without = await service.request(authorizePath(client, pkce, { state: undefined, response_type: 'token' }))
+    assert.equal(new URL(without.headers.get('location') ?? '').searchParams.has('state'), false)
+  })
+
+  it('OAZ-18 with a request object, or a resource that is not served, asks nobody outside', async () => {
+    const asked: string[] = []
+    const { service, client, pkce } = await startedForPublic(
+      start,
+      {},
+      {
+        peerClient: {
+          call: async ({ url }) => {
+            asked.push(url)
+            return { kind: 'unreached', reason: 'nobody is there' }
+          },
+          close: async () => {},
+        },
+      },
+    )
+    await refusedToClient(
+      service,
+      authorizePath(client, pkce, { request_uri: 'https://evil.example/x' }),
+      'invalid_request',
+    )
+    await refusedToClient(
+      service,
+      authorizePath(client, pkce, { request: 'eyJhbGciOiJub25lIn0.e30.' }),
+      'invalid_request',
+    )
+    for (const resource of [
+      '/mcp',
+      'mcp',
+      `${service.url}/mcp#x`,
+      `${service.url}/mcp#`,
+      `${service.url}/other`,
+      `${service.url}/mcp?x=1`,
+      'https://evil.example/mcp',
+      'ftp://troupe.test/mcp',
+      `${service.url}.evil.example/mcp`,
+      'x',
+    ]) {
+      await refusedToClient(service, authorizePath(client, pkce, { resource }), 'invalid_target')
+    }
+    assert.deepEqual(asked, [])
+    for (const resource of [`${service.url}/mcp`, service.url, `${service.url}/`, `${service.url}/mcp/`])
+      assert.equal(
+        (await new TestBrowser(service).get(authorizePath(client, pkce, { resource }))).status,
+        200,
+        resource,
+      )
+  })
+
+  it('OAZ-14 OAZ-16 is answered by pages that nobody frames, and never to scripts of other sites; preflights carry no credentials', async () => {
+    const { service, client, pkce } = await startedForPublic(start)
+    const browser = new TestBrowser(service)
+    const pages = [
+      await browser.get(authorizePath(client, pkce), { origin: 'https://evil.example' }),
+      await browser.get('/oauth/authorize', { origin: 'https://evil.example' }),
+      await browser.get('/oauth/authorize/finish', { origin: 'https://evil.example' }),
+      await browser.post('/oauth/authorize', { consent: 'x' }),
+      await browser.get('/login'),
+      await browser.get('/oauth/callback?state=x'),
+    ]
+    for (const page of pages) {
+      assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
+      assert.match(page.headers.get('content-security-policy') ?? '', /(?:^|; )frame-ancestors 'none'(?:;|$)/)
+      assert.equal(page.headers.get('x-frame-options'), 'DENY')
+      assert.equal(page.headers.get('access-control-allow-origin'), null)
+      assert.equal(page.headers.get('access-control-allow-credentials'), null)
+      assert.equal(page.headers.get('referrer-policy'), 'no-referrer')
+    }
+    assert.deepEqual(
+      pages.map(({ status }) => status),
+      [200, 400, 403, 400, 200, 400],
+    )
+    const preflight = await service.request('/oauth/authorize', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+    })
+    assert.equal(preflight.status, 200)
+    assert.equal(preflight.headers.get('access-control-allow-credentials'), null)
+    assert.equal(preflight.headers.get('access-control-allow-methods'), 'GET, POST, OPTIONS')
+    assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /Content-Type/)
+  })
+
+  it('is looked at by HEAD without anybody being asked', async () => {
+    const { service, client, pkce } = await startedForPublic(start)
+    const head = await storesNothing(service, () =>
+      service.request(authorizePath(client, pkce), { method: 'HEAD', headers: { accept: 'text/html' } }),
+    )
+    assert.deepEqual([head.status, head.headers.getSetCookie(), await head.text()], [200, [], ''])
+    assert.equal((await service.request('/oauth/authorize/finish', { method: 'HEAD' })).status, 400)
+  })
+})
+
+forEachService((start) => {
+  describe('the owner’s answer to a client', () => {
+    it('OAZ-11 is asked for on a page that names client, host and access, before any provider hears of it, each time', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const browser = new TestBrowser(service)
+      const { requests } = await provider()
+      const heard = requests.length
+      const path = authorizePath(client, pkce)
+      for (let round = 0; round < 2; round += 1) {
+        const page = await browser.get(path)
+        const text = await page.text()
+        assert.equal(page.status, 200)
+        for (const named of [
+          'A program',
+          'program.example',
+          'MCP Client (AI Assistant)',
+          'An AI assistant that acts for the owner',
+        ])
+          assert.ok(text.includes(named), named)
+        if (round === 0) assert.equal(requests.length, heard)
+        // A person who let it in before is asked again: nothing is remembered for whoever sends them here.
+        if (round === 0) assert.ok((await consent(browser, await provider(), path)).searchParams.has('code'))
+      }
+      const back = await browser.get(path)
+      assert.equal(back.headers.get('location'), null)
+    })
+
+    it('OAZ-11 gives no code without a word of the owner’s', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      const value = consentIn(await (await browser.get(authorizePath(client, pkce))).text())
+      for (const form of [{}, { trust_type: 'mcp_client' }, { decision: 'maybe' }, { decision: '' }]) {
+        const answer = await storesNothing(service, () => browser.post('/oauth/authorize', { consent: value, ...form }))
+        assert.equal(answer.status, 400)
+      }
+      for (const type of ['admin', 'friend', 'creator', 'MCP_CLIENT', 'viewer']) {
+        const form = { consent: value, decision: 'allow', trust_type: type }
+        const answer = await storesNothing(service, () => browser.post('/oauth/authorize', form))
+        assert.equal(answer.status, 400, type)
+      }
+      for (const name of ['nobody', 'google', '../login', 'acme-mobile']) {
+        const form = { consent: value, provider: name }
+        assert.equal((await storesNothing(service, () => browser.post('/oauth/authorize', form))).status, 400, name)
+      }
+      const allowed = await browser.post('/oauth/authorize', { consent: value, decision: 'allow' })
+      assert.equal(allowed.status, 303)
+      assert.ok(new URL(allowed.headers.get('location') ?? '').searchParams.has('code'))
+    })
+
+    it('OAZ-12 counts in the browser that gave it alone: whoever else is sent on ends at nothing', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const attacker = new TestBrowser(service)
+      const value = consentIn(await (await attacker.get(authorizePath(client, pkce))).text())
+      const decided = await attacker.post('/oauth/authorize', { consent: value, provider: 'acme' })
+      const begun = await attacker.get(decided.headers.get('location') ?? '')
+      const finish = new URL(decided.headers.get('location') ?? '').searchParams.get('redirect') ?? ''
+      const { url } = await (await provider()).signIn(begun.headers.get('location') ?? '', 'ada')
+      // At the provider's answer, and, signed in already, at the last step.
+      const victim = new TestBrowser(service)
+      await victim.get('/oauth/login/acme')
+      const forged = await storesNothing(service, () => victim.get(url.href))
+      assert.equal(forged.status, 400)
+      await signIn(victim, await provider(), 'ada')
+      const last = await storesNothing(service, () => victim.get(finish))
+      assert.deepEqual([last.status, last.headers.get('location')], [403, null])
+      const stranger = await storesNothing(service, () => new TestBrowser(service).get(finish))
+      assert.equal(stranger.status, 403)
+      const refusal = await storesNothing(service, () => victim.get(`${finish}&error=access_denied`))
+      assert.deepEqual([refusal.status, refusal.headers.get('location')], [403, null])
+    })
+
+    it('OAZ-13 is taken once, with the page’s own value, in its own browser', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      const value = consentIn(await (await browser.get(authorizePath(client, pkce))).text())
+      const other = new TestBrowser(service)
+      await signIn(other, await provider(), 'ada')
+      const foreign = consentIn(await (await other.get(authorizePath(client, pkce))).text())
+      for (const decision of [{ decision: 'allow' }, { provider: 'acme' }, { decision: 'deny' }]) {
+        for (const consented of [undefined, '', 'x'.repeat(43), foreign]) {
+          const form = new URLSearchParams({ ...decision, ...(consented === undefined ? {} : { consent: consented }) })
+          const answer = await storesNothing(service, () => browser.post('/oauth/authorize', form))
+          assert.deepEqual([answer.status, answer.headers.get('location')], [403, null])
+        }
+        // A page of another site: the browser's cookies stay at home.
+        const sent = new URLSearchParams({ ...decision, consent: value })
+        const forged = await storesNothing(service, () => browser.postFromElsewhere('/oauth/authorize', sent))
+        assert.equal(forged.status, 403)
+      }
+      assert.equal((await browser.post('/oauth/authorize', { consent: value, decision: 'allow' })).status, 303)
+      const again = await storesNothing(service, () =>
+        browser.post('/oauth/authorize', { consent: value, decision: 'allow' }),
+      )
+      assert.equal(again.status, 403)
+      // What was given for the way back is no answer to the page, and the reverse.
+      const next = consentIn(await (await browser.get(authorizePath(client, pkce))).text())
+      assert.equal((await browser.get(`/oauth/authorize/finish?consent=${next}`)).status, 403)
+    })
+
+    it('OAZ-11 is for whom the page spoke of: somebody else who signs in meanwhile decides nothing', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      const text = await (await browser.get(authorizePath(client, pkce))).text()
+      assert.ok(text.includes('ada@example.com'))
+      browser.cookies.delete('oauth_token')
+      await signIn(browser, await provider(), 'bob')
+      const trusts = (await stored(service))['trust']
+      const answer = await browser.post('/oauth/authorize', { consent: consentIn(text), decision: 'allow' })
+      assert.deepEqual([answer.status, answer.headers.get('location')], [403, null])
+      assert.deepEqual((await stored(service))['trust'], trusts)
+    })
+
+    it('OAZ-15 is followed by a GET: no form goes on to another site', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      for (const form of [{ decision: 'allow' }, { decision: 'deny' }, { provider: 'acme' }]) {
+        const value = consentIn(await (await browser.get(authorizePath(client, pkce))).text())
+        const answer = await browser.post('/oauth/authorize', { consent: value, ...form })
+        assert.equal(answer.status, 303)
+      }
+    })
+
+    it('OAZ-17 goes to an address with a query of its own, of which not a byte changes', async () => {
+      const uri = 'https://program.example/back?x=%2f&iss=own&code=own&state=own'
+      const { service, client, pkce } = await startedForPublic(start, { redirect_uris: [uri] })
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      const path = authorizePath(client, pkce, { redirect_uri: uri, state: 'mine' })
+      const value = consentIn(await (await browser.get(path)).text())
+      const answer = await browser.post('/oauth/authorize', { consent: value, decision: 'allow' })
+      const location = answer.headers.get('location') ?? ''
+      assert.ok(location.startsWith(`${uri}&`))
+      const added = new URLSearchParams(location.slice(uri.length + 1))
+      assert.deepEqual([...added.keys()].toSorted(), ['code', 'iss', 'state'])
+      assert.match(added.get('code') ?? '', /^ac_/)
+      assert.deepEqual([added.get('state'), added.get('iss')], ['mine', service.url])
+    })
+  })
+
+  describe('an owner who lets a client in and has no session', () => {
+    /** From the page to the address that the client is sent back to, as far as it comes. */
+    async function decided(
+      browser: TestBrowser,
+      service: TestService,
+      path: string,
+    ): Promise<{ authorization: string; finish: string }> {
+      const page = await browser.get(path)
+      const answer = await browser.post('/oauth/authorize', { consent: consentIn(await page.text()), provider: 'acme' })
+      const begin = answer.headers.get('location') ?? ''
+      assert.ok(begin.startsWith(`${service.url}/oauth/login/acme?`))
+      const authorization = (await browser.get(begin)).headers.get('location') ?? ''
+      return { authorization, finish: new URL(begin).searchParams.get('redirect') ?? '' }
+    }
+
+    for (const sub of ['nameless', 'unverified']) {
+      it(`R-OC-20 OAZ-06 is not asked for an address: the client is told that the provider vouches for none (${sub})`, async () => {
+        const { service, client, pkce } = await startedForPublic(start)
+        const browser = new TestBrowser(service)
+        const { authorization } = await decided(browser, service, authorizePath(client, pkce))
+        const { url } = await (await provider()).signIn(authorization, sub)
+        const people = async (): Promise<unknown[]> => {
+          const { actor, account, trust, token } = await stored(service)
+          return [actor, account, trust, token]
+        }
+        const before = await people()
+        const answer = await browser.get(url.href)
+        assert.equal(answer.status, 302)
+        const finished = await browser.get(answer.headers.get('location') ?? '')
+        assert.equal(finished.status, 302)
+        const back = new URL(finished.headers.get('location') ?? '')
+        assert.equal(`${back.origin}${back.pathname}`, redirectUri)
+        assert.deepEqual(
+          ['error', 'state', 'iss', 'code'].map((name) => back.searchParams.get(name)),
+          ['access_denied', 'state-1', service.url, null],
+        )
+        assert.deepEqual(await people(), before)
+        assert.equal(browser.cookies.has('oauth_token'), false)
+        // It was told once.
+        assert.equal((await browser.get(answer.headers.get('location') ?? '')).status, 403)
+      })
+    }
+
+    it('R-OC-20 a person whose typed address nobody verified is refused likewise, by their own account', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const typist = new TestBrowser(service)
+      const asked = await signIn(typist, await provider(), 'nameless')
+      const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      assert.equal((await typist.post('/oauth/email', { session, email: 'typed@example.com' })).status, 302)
+      const browser = new TestBrowser(service)
+      const { authorization } = await decided(browser, service, authorizePath(client, pkce))
+      const { url } = await (await provider()).signIn(authorization, 'nameless')
+      const answer = await browser.get(url.href)
+      const finished = await browser.get(answer.headers.get('location') ?? '')
+      assert.equal(new URL(finished.headers.get('location') ?? '').searchParams.get('error'), 'access_denied')
+      assert.equal(browser.cookies.has('oauth_token'), false)
+    })
+
+    it('OAZ-06 tells the client when the owner changes their mind at the provider', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const browser = new TestBrowser(service)
+      const { authorization } = await decided(browser, service, authorizePath(client, pkce))
+      const { url } = await (await provider()).cancel(authorization)
+      const finished = await browser.get((await browser.get(url.href)).headers.get('location') ?? '')
+      const back = new URL(finished.headers.get('location') ?? '')
+      assert.equal(back.searchParams.get('error'), 'access_denied')
+      assert.equal(back.searchParams.get('state'), 'state-1')
+    })
+
+    it('OAZ-06 tells the client when the provider fails, and when the application accepts nobody', async () => {
+      const declare: NonNullable<StartOptions['declare']> = (app) => app.on('oauth_success', () => false)
+      const refusing = await startedForPublic(start, {}, { declare })
+      const browser = new TestBrowser(refusing.service)
+      const { authorization } = await decided(browser, refusing.service, authorizePath(refusing.client, refusing.pkce))
+      const { url } = await (await provider()).signIn(authorization, 'ada')
+      const rejected = await browser.get((await browser.get(url.href)).headers.get('location') ?? '')
+      assert.equal(new URL(rejected.headers.get('location') ?? '').searchParams.get('error'), 'access_denied')
+      assert.equal(browser.cookies.has('oauth_token'), false)
+
+      const { service, client, pkce } = await startedForPublic(start)
+      const other = new TestBrowser(service)
+      const way = await decided(other, service, authorizePath(client, pkce))
+      const answered = await (await provider()).signIn(way.authorization, 'ada')
+      answered.url.searchParams.set('code', 'wrong')
+      const failed = await other.get((await other.get(answered.url.href)).headers.get('location') ?? '')
+      assert.equal(new URL(failed.headers.get('location') ?? '').searchParams.get('error'), 'server_error')
+    })
+
+    it('IDP-08 is asked first whose an actor is that somebody made under the address, and then goes on to the client', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const squatted = await service.createActor('ada@example.com')
+      const browser = new TestBrowser(service)
+      const { authorization } = await decided(browser, service, authorizePath(client, pkce))
+      const { url } = await (await provider()).signIn(authorization, 'ada')
+      const page = await browser.get(url.href)
+      assert.equal(page.status, 200)
+      // Its form leads to the client in the end, wherever that is.
+      assert.doesNotMatch(page.headers.get('content-security-policy') ?? '', /form-action/)
+      const claim = /name="claim" value="([\w-]{43})"/.exec(await page.text())?.[1] ?? ''
+      const claimed = await browser.post('/oauth/claim', { claim, choice: 'anew' })
+      const finished = await browser.get(claimed.headers.get('location') ?? '')
+      const code = new URL(finished.headers.get('location') ?? '').searchParams.get('code') ?? ''
+      const answer = await requestTokens(service, {
+        grant_type: 'authorization_code',
+        client_id: client.client_id,
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: pkce.verifier,
+      })
+      const { actor_id: actorId } = (await answer.json()) as { actor_id: string }
+      assert.match(actorId, /^[0-9a-f]{32}$/)
+      assert.notEqual(actorId, squatted.id)
+    })
+  })
+})
