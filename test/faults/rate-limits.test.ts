@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { ManualClock } from '../support/manual-clock.ts'
 import { FakePeers } from '../support/fake-peers.ts'
 import { basic, forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 import { faulty } from '../support/stores.ts'
 
 interface Sent {
@@ -46,6 +47,8 @@ const few: Pick<StartOptions, 'rateLimits'> = {
 }
 
 const times = (count: number, status: number): number[] => Array.from({ length: count }, () => status)
+
+const provider = sharedProvider()
 
 const attacker = '192.0.2.66'
 const home = '198.51.100.1'
@@ -329,12 +332,36 @@ forEachService((start) => {
     }
 
     it('RATE-01 RATE-03 the entry of one address is bounded however it is written and whoever enters it', async () => {
-      const service = await start({ rateLimits: { '*': null, 'email_entry/target': { count: 2, seconds: 60 } } })
-      const enter = async (address: string, email: string): Promise<number> =>
-        (await from(service, address, '/oauth/email', { method: 'POST', body: { session: 'x', email } })).status
-      assert.deepEqual([await enter(attacker, 'a@example.com'), await enter(home, ' A@Example.com')], [400, 400])
-      assert.equal(await enter('203.0.113.1', 'a@EXAMPLE.com'), 429)
-      assert.equal(await enter('203.0.113.1', 'b@example.com'), 400)
+      const rateLimits = { '*': null, 'email_entry/target': { count: 2, seconds: 60 } } as const
+      const service = await start({ ...signInAt(await provider()), rateLimits })
+      const enter = async (email: string): Promise<number> => {
+        const browser = new TestBrowser(service)
+        const asked = await signIn(browser, await provider(), 'silent')
+        const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
+        return (await browser.post('/oauth/email', { session, email })).status
+      }
+      await service.createActor('a@example.com')
+      assert.deepEqual([await enter('a@example.com'), await enter(' A@Example.com')], [409, 409])
+      assert.equal(await enter('a@EXAMPLE.com'), 429)
+      assert.equal(await enter('b@example.com'), 302)
+    })
+
+    it('RATE-01 whoever signs in nowhere uses up no address of others', async () => {
+      const rateLimits = { '*': null, 'email_entry/target': { count: 2, seconds: 60 } } as const
+      const service = await start({ ...signInAt(await provider()), rateLimits })
+      const email = 'silent@example.com'
+      for (const body of [
+        { email },
+        { session: 'x', email },
+        { session: '', email },
+        { session: 'x'.repeat(43), email },
+      ]) {
+        assert.equal((await from(service, attacker, '/oauth/email', { method: 'POST', body })).status, 400)
+      }
+      const browser = new TestBrowser(service)
+      const asked = await signIn(browser, await provider(), 'silent')
+      const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      assert.equal((await browser.post('/oauth/email', { session, email })).status, 302)
     })
 
     it('RATE-01 the passphrase grant counts with every other guess', async () => {

@@ -159,12 +159,18 @@ async function enter(exchange: Exchange): Promise<Answer> {
     return follow(exchange, token)
   }
   const typed = fields.get('email') ?? ''
-  await exchange.charge('email_entry', parseAddress(typed) ?? typed)
   const session = fields.get('session')
-  if (session === undefined) throw new ServiceError('bad_request', 'Cannot enter an address: session is missing')
   const browser = browserOf(request)
   const isProgram = isForProgram(exchange) || !acceptsPages(request)
-  const asking = await parts.signIn.freeText.look(session, browser)
+  const looked = parts.signIn.freeText.look(session ?? '', browser)
+  const waits = await looked.then(
+    () => true,
+    () => false,
+  )
+  // Who does not sign in anywhere must not use up what the owner of an address may enter.
+  await exchange.charge('email_entry', waits ? (parseAddress(typed) ?? typed) : undefined)
+  if (session === undefined) throw new ServiceError('bad_request', 'Cannot enter an address: session is missing')
+  const asking = await looked
   if (!isProgram && !asking.isBound) return emailPage(exchange, session, asking)
   try {
     const device = deviceOf(request.header('user-agent'))
