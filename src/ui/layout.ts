@@ -36,6 +36,8 @@ export interface ActorFrame {
   readonly section: Section
   /** Ways up, outermost first, where the page lies below another one. */
   readonly trail?: readonly Step[]
+  /** The page answers a form, with what was typed in it: nothing of that is shown anew while it is open. */
+  readonly isAnswer?: boolean
 }
 
 export interface Step {
@@ -45,6 +47,7 @@ export interface Step {
 
 /** A page of the owner. `content` begins with its `h1`. */
 export function actorPage(values: ActorPageValues, frame: ActorFrame, content: Html): Html {
+  const isAnswer = values.error !== null || frame.isAnswer === true
   return shell(
     { ...values, title: `${values.error === null ? '' : 'Not done: '}${frame.title}` },
     html`${bar(values, values.actor_www, owner(values))}
@@ -55,7 +58,7 @@ ${sections.map(
     html`<li><a href="${values.actor_www}${path}"${path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${text}</a></li>`,
 )}
 </ul></nav>
-<main id="content" tabindex="-1" data-live="${values.actor_www}/live">
+<main id="content" tabindex="-1"${isAnswer ? '' : html` data-live="${values.actor_www}/live"`}>
 ${frame.trail === undefined ? '' : trail(frame.trail, frame.title)}
 ${messages(values)}
 ${content}

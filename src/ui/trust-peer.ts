@@ -15,9 +15,14 @@ export function trustPeerPage(values: TrustPeerValues): Html {
   const { peer } = trust
   return actorPage(
     values,
-    { title: peer.name, section: '/trust', trail: [{ text: 'Relationships', href: `${actor_www}/trust` }] },
+    {
+      title: peer.name,
+      section: '/trust',
+      trail: [{ text: 'Relationships', href: `${actor_www}/trust` }],
+      isAnswer: values.is_editing,
+    },
     html`
-${following('peer', ['trust'], html`${head(values)}${decision(values)}${facts(values)}${rights(values)}`, peer.peerid)}
+${following('peer', ['trust', 'subscriptions'], html`${head(values)}${decision(values)}${facts(values)}${follow(values)}${rights(values)}`, peer.peerid)}
 ${mayBox(values)}
 ${following('rights', ['trust'], rightsForm(values), peer.peerid)}
 ${ending(values)}`,
@@ -52,14 +57,28 @@ ${isAsking && trust.desc !== '' ? html`<p>It says: <q>${trust.desc}</q></p>` : '
 function facts({ trust, profile }: TrustPeerValues): Html {
   return html`<section class="card" aria-labelledby="facts"><h2 id="facts">Who it is</h2><dl class="facts">
 ${trust.baseuri === '' ? '' : html`<dt>Address</dt><dd><code>${trust.baseuri}</code></dd>`}
-<dt>Relationship</dt><dd>${trust.relationship_name}: ${trust.relationship_description.toLowerCase()}</dd>
+<dt>Relationship</dt><dd>${trust.relationship_name} <span class="kind">${trust.relationship_description}</span></dd>
 ${trust.peer.is_app ? '' : html`<dt>Kind of application</dt><dd>${trust.type}</dd>`}
 <dt>Since</dt><dd>${momentView(trust.since)}</dd>
-<dt>Last contact</dt><dd>${momentView(trust.last_contact)}, by ${trust.last_connected_via}</dd>
+<dt>Last contact</dt><dd>${momentView(trust.last_contact)}</dd>
 ${trust.peer.is_app ? '' : html`<dt>Proved its address</dt><dd>${trust.verified ? 'Yes' : 'No'}</dd>`}
 ${trust.desc === '' || trust.standing === 'waiting' ? '' : html`<dt>Said when it was made</dt><dd>${trust.desc}</dd>`}
 ${profile.map(([name, text]) => html`<dt>Says of itself (${name})</dt><dd>${text}</dd>`)}
 </dl></section>`
+}
+
+/** The other direction of what it may do here: what the owner wants to know of it. */
+function follow(values: TrustPeerValues): Html | string {
+  const { trust, followed, form_action } = values
+  if (trust.peer.is_app || trust.standing !== 'mutual') return ''
+  const { name } = trust.peer
+  return html`<section class="card" aria-labelledby="follow"><h2 id="follow">What changes there</h2>
+${
+  followed === null
+    ? html`<p>Follow ${name}, and you see here what it shows you of its properties, as it changes.</p>
+<form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="action" value="follow"><button type="submit">Follow ${name}</button></form>`
+    : html`<p>You follow ${name}. <a href="${followed}">What you know of it</a></p>`
+}</section>`
 }
 
 function rights({ trust, rights: lines, reach, form_action, actor_www }: TrustPeerValues): Html {

@@ -293,7 +293,7 @@ describe('the pages of an actor', () => {
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     for (const path of ['', '/init', '/properties', '/properties/notes', '/properties/settings'])
-      await page.goto(`${service.url}/${actor.id}/www${path}`, { waitUntil: 'networkidle' })
+      await page.goto(`${service.url}/${actor.id}/www${path}`)
     assert.deepEqual(
       asked.filter((url) => !url.startsWith(`${service.url}/`)),
       [],

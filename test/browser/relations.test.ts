@@ -1,0 +1,343 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { relate } from '../support/friends.ts'
+import { letIn } from '../support/mcp-client.ts'
+import { startService, type TestActor, type TestService } from '../support/service.ts'
+import { signIn } from '../support/sessions.ts'
+import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+
+const phone = { width: 390, height: 844 }
+const desktop = { width: 1280, height: 860 }
+
+const databases: TestDatabase[] = []
+let service: TestService
+/** Of the peers: another process, as far as the network shows. */
+let elsewhere: TestService
+const opened: WatchedPage[] = []
+
+before(async () => {
+  const start = async (name: string): Promise<TestService> => {
+    const database = await createTestDatabase('sqlite')
+    databases.push(database)
+    return startService(database.url, {
+      listen: true,
+      name,
+      activityPerActor: 1000,
+      declare: (app) => {
+        app.action(
+          'send_letter',
+          { description: 'Sends a letter', mcp: { title: 'Send a letter', confirm: 'owner' } },
+          () => ({}),
+        )
+        app.method('get_weather', { description: 'The weather' }, () => ({}))
+      },
+    })
+  }
+  service = await start('Notes')
+  elsewhere = await start('Elsewhere')
+})
+after(async () => {
+  for (const one of [service, elsewhere]) await one.close()
+  for (const database of databases) await database.remove()
+})
+afterEach(async () => {
+  for (const page of opened.splice(0)) await closePage(page)
+})
+
+async function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const page = await openPage({ viewport: desktop, ...options })
+  opened.push(page)
+  const token = await signIn(service, actor)
+  const cookie = { name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' as const }
+  await page.context().addCookies([cookie])
+  await open(page, actor, path)
+  return page
+}
+
+async function open(page: Page, actor: TestActor, path: string): Promise<void> {
+  await page.goto(`${service.url}/${actor.id}/www${path}`)
+}
+
+/** Waits until the page listens: its stream is open, and it looked at itself once more after that. */
+async function listening(page: Page, begin: () => Promise<unknown>): Promise<void> {
+  const stream = page.waitForResponse((answer) => answer.url().endsWith('/www/live'))
+  const look = page.waitForResponse((answer) => answer.request().resourceType() === 'fetch')
+  await begin()
+  await stream
+  await look
+}
+
+async function isTooWide(page: Page): Promise<boolean> {
+  return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true
+}
+
+const said = (page: Page): Promise<string | null> => page.locator('body > p[aria-live]').textContent()
+const unfold = 'for (const one of document.querySelectorAll("details")) one.open = true'
+
+interface Furnished {
+  readonly actor: TestActor
+  readonly friend: TestActor
+  readonly asking: TestActor
+  readonly paths: readonly string[]
+}
+
+async function furnished(): Promise<Furnished> {
+  const actor = await service.createActor(`ada${Math.random()}@example.com`)
+  const friend = await elsewhere.createActor(`grace${Math.random()}@example.com`)
+  const asking = await elsewhere.createActor(`alan${Math.random()}@example.com`)
+  await friend.request('POST', '/properties', { displayname: 'Grace Hopper' })
+  await actor.request('POST', '/properties', { color: 'blue', settings: { theme: 'dark' }, notes: { _type: 'list' } })
+  await actor.request('POST', '/properties/notes', 'Milk')
+  const related = await relate(friend, [service, actor])
+  await relate(asking, [service, actor], 'associate', false)
+  const wish = { peerid: actor.id, target: 'properties', granularity: 'high' }
+  const subscribed = await friend.request('POST', '/subscriptions', wish)
+  const subscription = subscribed.headers.get('location')?.split('/').at(-1)
+  for (const color of ['red', 'green']) await actor.request('PUT', '/properties/color', color)
+  await related.request('GET', '/properties/color')
+  await related.request('GET', '/properties/private')
+  const client = await letIn(service, actor)
+  await client.modern('tools/call', { name: 'send_letter', arguments: { to: 'Charles', copies: [1, { deep: true }] } })
+  const { parts } = await service.app.start()
+  await parts.ledger.flush()
+  const [approval] = await parts.approvals.waiting(actor.id)
+  return {
+    actor,
+    friend,
+    asking,
+    paths: [
+      '',
+      '/trust',
+      '/trust/new',
+      `/trust/${friend.id}?ask=properties.delete&target=notes`,
+      `/trust/${asking.id}`,
+      `/trust/${encodeURIComponent(client.peerId)}`,
+      `/trust/${friend.id}/view`,
+      '/subscriptions',
+      `/subscriptions/${friend.id}/${subscription}`,
+      '/apps',
+      '/approvals',
+      `/approvals/${approval?.approvalId}`,
+      '/activity',
+      `/activity?caller=${friend.id}`,
+    ],
+  }
+}
+
+describe('the pages of relations', () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [device, viewport] of Object.entries({ phone, desktop })) {
+      it(`R-WEB-01 are in order for everybody on a ${device} in ${colorScheme} colours, with every form open`, async () => {
+        const { actor, friend, paths } = await furnished()
+        const page = await visit(actor, '', { viewport, colorScheme, bypassCSP: true })
+        for (const path of paths) {
+          const answer = await page.goto(`${service.url}/${actor.id}/www${path}`)
+          assert.equal(answer?.status(), 200, path)
+          await page.evaluate(unfold)
+          assert.deepEqual(await accessibilityViolations(page), [], path)
+          assert.equal(await isTooWide(page), false, path)
+          assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1, path)
+        }
+        await page.goto(`${service.url}/${actor.id}/www/trust/${friend.id}`)
+        await page.evaluate(unfold)
+        await page.locator('#properties-excluded_patterns').fill('color')
+        await page.getByRole('button', { name: 'Look at what that means' }).click()
+        await page.getByRole('button', { name: 'Save these rights' }).waitFor()
+        assert.deepEqual(await accessibilityViolations(page), [])
+        assert.equal(await isTooWide(page), false)
+        assert.deepEqual(page.complaints, [])
+      })
+    }
+  }
+
+  for (const javaScriptEnabled of [true, false]) {
+    const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
+    it(`R-WEB-01 approve somebody, narrow its rights after a look at what that means, and end it, ${how}`, async () => {
+      const { actor, asking } = await furnished()
+      const page = await visit(actor, '', { javaScriptEnabled })
+      await page.getByRole('link', { name: /asks for a relationship$/ }).click()
+      await page.getByRole('button', { name: 'Approve', exact: true }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Approved.')
+      await page.getByText('Change these rights').click()
+      await page.locator('summary', { hasText: 'Methods' }).click()
+      await page.locator('#methods-denied').fill('get_weather')
+      await page.getByRole('button', { name: 'Look at what that means' }).click()
+      assert.equal(await page.locator('#preview .dense').innerText(), 'call “get_weather”')
+      const denied = async (): Promise<boolean> => {
+        const rights = await actor.request('GET', `/trust/associate/${asking.id}/permissions`)
+        return ((await rights.json()) as { methods: { denied: string[] } }).methods.denied.includes('get_weather')
+      }
+      assert.equal(await denied(), false)
+      await page.getByRole('button', { name: 'Save these rights' }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Saved.')
+      assert.equal(await denied(), true)
+      await page.getByLabel('Do what').selectOption('methods.call')
+      await page.getByLabel('Of this name').fill('get_weather')
+      await page.getByRole('button', { name: 'Ask', exact: true }).click()
+      assert.match((await page.locator('.answer').textContent()) ?? '', /^No: .* may not call “get_weather”/)
+      // The page may look at itself once more while it is left, and finds that it is gone.
+      assert.deepEqual(page.complaints, [])
+      await page.getByText('End the relationship…').click()
+      await page.getByRole('button', { name: /^End the relationship with/ }).click()
+      assert.equal(await page.getByRole('status').textContent(), 'Ended.')
+      assert.equal((await actor.request('GET', `/trust/associate/${asking.id}`)).status, 404)
+    })
+  }
+
+  it('R-WEB-01 draw the relationships, and tell the same in a list with the state in words', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor, '/trust')
+    assert.equal(await page.locator('.picture a').count(), 3)
+    assert.deepEqual((await page.locator('.picture .standing').allTextContents()).toSorted(), [
+      'Mutual',
+      'Mutual',
+      'Waits for you',
+    ])
+    assert.equal(await page.locator('.picture').getAttribute('aria-hidden'), 'true')
+    assert.deepEqual((await page.locator('.rows .badge').allTextContents()).map((text) => text.trim()).toSorted(), [
+      'Mutual',
+      'Mutual',
+      'Waits for you',
+    ])
+    // The picture is no stop for the keyboard.
+    assert.equal(await page.locator('.picture a:not([tabindex="-1"])').count(), 0)
+  })
+
+  it('R-WEB-01 allow a call of an AI client from the overview, once', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await page.getByRole('link', { name: 'A test client wants to: Send a letter' }).click()
+    assert.equal(await page.locator('.value').innerText(), 'to: Charles\ncopies:\n1\ndeep: true')
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    assert.equal(await page.getByRole('status').textContent(), 'Allowed, once.')
+    assert.equal(await page.getByRole('button', { name: 'Allow once' }).count(), 0)
+    assert.match(
+      (await page.locator('main').textContent()) ?? '',
+      /You allowed it\. It waits for the app to do it now\./,
+    )
+  })
+})
+
+describe('a page that is open while something changes', () => {
+  it('R-WEB-01 shows a value that another one changes, and says so, without a reload', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await listening(page, () => open(page, actor, '/properties/color'))
+    assert.equal(await page.locator('.value').innerText(), 'green')
+    await actor.request('PUT', '/properties/color', 'violet')
+    await page.locator('.value', { hasText: 'violet' }).waitFor()
+    assert.equal(await said(page), 'color changed')
+    assert.deepEqual(page.complaints, [])
+  })
+
+  it('R-WEB-01 R-SUB-09 shows the arrival of a callback of a peer at another service', async () => {
+    const { actor, friend } = await furnished()
+    await relate(actor, [elsewhere, friend])
+    const subscribed = await actor.request('POST', '/subscriptions', {
+      peerid: friend.id,
+      target: 'properties',
+      subtarget: 'mood',
+      granularity: 'high',
+    })
+    assert.equal(subscribed.status, 204)
+    const page = await visit(actor)
+    await listening(page, () => open(page, actor, '/subscriptions'))
+    const row = page.locator('.rows > li', { hasText: 'mood' })
+    assert.match(await row.innerText(), /no change yet/)
+    await friend.request('PUT', '/properties/mood', 'curious')
+    await page.locator('.rows > li', { hasText: 'last number 1' }).and(row).waitFor()
+    assert.match((await said(page)) ?? '', /Subscriptions changed/)
+  })
+
+  it('R-WEB-01 shows on the overview who begins to wait for the owner', async () => {
+    const actor = await service.createActor(`ada${Math.random()}@example.com`)
+    const page = await visit(actor)
+    await listening(page, () => open(page, actor, ''))
+    assert.equal(await page.getByRole('heading', { name: 'One thing waits for you' }).count(), 0)
+    const asking = await elsewhere.createActor(`alan${Math.random()}@example.com`)
+    await relate(asking, [service, actor], 'friend', false)
+    await page.getByRole('heading', { name: 'One thing waits for you' }).waitFor()
+    assert.equal(await said(page), 'Relationships changed')
+    const client = await letIn(service, actor)
+    await client.modern('tools/call', { name: 'send_letter', arguments: {} })
+    await page.getByRole('heading', { name: '2 things wait for you' }).waitFor()
+    await page.getByRole('link', { name: 'A test client wants to: Send a letter' }).waitFor()
+  })
+
+  it('R-WEB-01 leaves what is being typed, and keeps the focus and what is unfolded where nothing is typed', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await listening(page, () => open(page, actor, '/properties/color'))
+    await page.getByText('Change it').click()
+    await page.getByText('Delete…').focus()
+    await actor.request('PUT', '/properties/color', 'violet')
+    await page.locator('.value', { hasText: 'violet' }).waitFor()
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Delete…')
+    const field = page.getByRole('textbox', { name: 'Value' })
+    assert.equal(await field.isVisible(), true)
+    await field.fill('half a sentence')
+    await actor.request('PUT', '/properties/color', 'yellow')
+    await page.locator('.stale').waitFor()
+    assert.equal(await field.inputValue(), 'half a sentence')
+    assert.equal(await page.locator('.value').innerText(), 'violet')
+    assert.equal(await page.locator('.stale').count(), 1)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('status').waitFor()
+    assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'half a sentence')
+  })
+
+  it('R-WEB-01 leaves the answer to a form as it is, with what was typed', async () => {
+    const { actor, friend } = await furnished()
+    const page = await visit(actor, '/properties/color')
+    await page.getByText('Change it').click()
+    const field = page.getByRole('textbox', { name: 'Value' })
+    await field.fill('{')
+    await page.getByLabel('JSON', { exact: false }).check()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.locator('[data-live]').count(), 0)
+    assert.equal(await field.inputValue(), '{')
+    await open(page, actor, `/trust/${friend.id}`)
+    assert.equal(await page.locator('[data-live]').count(), 1)
+    await page.getByText('Change these rights').click()
+    await page.getByRole('button', { name: 'Look at what that means' }).click()
+    await page.getByRole('button', { name: 'Save these rights' }).waitFor()
+    assert.equal(await page.locator('[data-live]').count(), 0)
+  })
+
+  it('R-WEB-01 R-TOK-01 says that its session ended, and shows nothing more', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await listening(page, () => open(page, actor, '/properties/color'))
+    const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
+    for (const { id } of sessions) await actor.request('DELETE', `/sessions/${id}`)
+    await page.locator('.stale', { hasText: 'You are signed out.' }).waitFor()
+    await actor.request('PUT', '/properties/color', 'violet')
+    assert.equal(await page.locator('.value').innerText(), 'green')
+  })
+
+  it('R-WEB-01 says so when what it shows is deleted', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await listening(page, () => open(page, actor, '/properties/color'))
+    await actor.request('DELETE', '/properties/color')
+    await page.locator('.stale', { hasText: 'not there any more' }).waitFor()
+  })
+
+  it('R-WEB-01 listens no longer than somebody looks at it', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await listening(page, () => open(page, actor, '/properties/color'))
+    const hide = (hidden: boolean): string =>
+      `Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} }); document.dispatchEvent(new Event('visibilitychange'))`
+    const gone = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/www/live'))
+    await page.evaluate(hide(true))
+    await gone
+    await actor.request('PUT', '/properties/color', 'violet')
+    assert.equal(await page.locator('.value').innerText(), 'green')
+    await page.evaluate(hide(false))
+    await page.locator('.value', { hasText: 'violet' }).waitFor()
+  })
+})
