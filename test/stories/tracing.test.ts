@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { trace } from '@opentelemetry/api'
 import { letIn } from '../support/mcp-client.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
-import { TestTraces } from '../support/traces.ts'
+import { Workplace } from '../support/program.ts'
+import { type Recorded, TestTraces } from '../support/traces.ts'
 import type { App } from '../../src/troupe.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -12,6 +14,11 @@ const spanId = '00f067aa0ba902b7'
 const traceparent = `00-${traceId}-${spanId}-01`
 const other = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' }
 const otherParent = `00-${other.traceId}-${other.spanId}-01`
+
+const stubPackage = '{"type":"module","exports":"./index.js"}'
+const appText = `import { troupe } from 'troupe'
+export default troupe({ type: 'urn:actingweb:example.com:notes', name: 'notes' })
+`
 
 const start = sqliteService()
 
@@ -294,6 +301,60 @@ describe('what records spans', () => {
       assert.deepEqual([call.isError, call.attributes['error.type']], [true, '404'])
     } finally {
       await remote.stop()
+    }
+  })
+})
+
+describe('the example in docs/operations.md', () => {
+  it('has the service record a request from its first to its last moment', async () => {
+    const place = new Workplace()
+    try {
+      const guide = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+      const [, example = ''] = /^```js\n(\/\/ telemetry\.js\n.*?)^```$/ms.exec(guide) ?? []
+      assert.match(guide, /NODE_OPTIONS='--import \.\/telemetry\.js' npx troupe serve app\.ts/)
+      place.write('package.json', '{"type":"module"}')
+      place.write('telemetry.js', example)
+      place.write('app.ts', appText)
+      // What the example imports, made of the interface alone: it exports to a file.
+      const support = JSON.stringify(new URL('../support/traces.ts', import.meta.url).href)
+      place.write('node_modules/@opentelemetry/exporter-trace-otlp-proto/package.json', stubPackage)
+      place.write(
+        'node_modules/@opentelemetry/exporter-trace-otlp-proto/index.js',
+        `import { appendFileSync } from 'node:fs'
+export class OTLPTraceExporter {
+  export = (span) => appendFileSync('spans.jsonl', JSON.stringify(span) + '\\n')
+}`,
+      )
+      place.write('node_modules/@opentelemetry/sdk-node/package.json', stubPackage)
+      place.write(
+        'node_modules/@opentelemetry/sdk-node/index.js',
+        `import { TestTraces } from ${support}
+export class NodeSDK {
+  constructor({ traceExporter }) { this.exporter = traceExporter }
+  start() {
+    const traces = new TestTraces().register()
+    const keep = traces.keep.bind(traces)
+    traces.keep = (span) => { keep(span); this.exporter.export(span) }
+  }
+  shutdown() { this.exporter.export({ name: 'shutdown' }) }
+}`,
+      )
+      const program = place.start(['dev', 'app.ts'], {
+        env: { PORT: '0', NODE_OPTIONS: '--import ./telemetry.js' },
+      })
+      const [, url = ''] = await program.prints(/is ready at (http:\/\/localhost:\d+)/)
+      assert.equal((await fetch(`${url}/health/live`, { headers: { traceparent } })).status, 200)
+      program.signal('SIGTERM')
+      assert.equal((await program.ended).code, 0)
+      const spans = readFileSync(place.path('spans.jsonl'), 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Partial<Recorded>)
+      const request = spans.find(({ name }) => name === 'live')
+      assert.deepEqual([request?.traceId, request?.parent], [traceId, spanId])
+      assert.ok(spans.some(({ name }) => name === 'shutdown'))
+    } finally {
+      await place.remove()
     }
   })
 })

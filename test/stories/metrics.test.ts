@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { HostLabels } from '../../src/observe/host-labels.ts'
+import type { App } from '../../src/troupe.ts'
+import { EventStream } from '../support/event-stream.ts'
+import { letIn } from '../support/mcp-client.ts'
+import { requestTokens } from '../support/oauth-client.ts'
+import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
+import { sqliteService, type TestService } from '../support/service.ts'
+import { signIn } from '../support/sessions.ts'
+
+const start = sqliteService()
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** Every sample of one metric, as Prometheus reads them. */
+async function samples(service: TestService, name: string): Promise<Sample[]> {
+  const text = await (await service.request('/metrics')).text()
+  return [...text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'))].map(([, labels = '', value]) => ({
+    labels: Object.fromEntries([...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', of = '']) => [key, of])),
+    value: Number(value),
+  }))
+}
+
+function declare(app: App): void {
+  app.action('add_note', { mcp: true }, async () => 'done')
+  app.action('fails', { mcp: true }, async () => {
+    throw new Error('fails')
+  })
+}
+
+describe('the metrics of AI clients', () => {
+  it('count calls by declared tool and by what they led to', async () => {
+    const service = await start({ declare })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    const stranger = await letIn(service, actor, { relationship: 'no-such-type' })
+    for (let round = 0; round < 3; round += 1) await client.modern('tools/call', { name: 'add_note' })
+    await client.legacy('tools/call', { name: 'fails' })
+    await stranger.legacy('tools/call', { name: 'add_note' })
+    await client.legacy('tools/list')
+    const counted = await samples(service, 'troupe_mcp_call_duration_seconds_count')
+    assert.deepEqual(
+      counted.map(({ labels, value }) => [labels['method'], labels['tool'], labels['outcome'], value]),
+      [
+        ['tools/call', 'add_note', 'ok', 3],
+        ['tools/call', 'fails', 'tool_error', 1],
+        ['tools/call', 'add_note', 'not_permitted', 1],
+        ['tools/list', '', 'ok', 1],
+      ],
+    )
+  })
+
+  it('have no label of what a client makes up', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    for (let round = 0; round < 20; round += 1) {
+      await client.legacy('tools/call', { name: `made-up-${round}` })
+      await client.legacy(`made/up/${round}`)
+      await client.legacy('prompts/get', { name: `made-up-${round}` })
+      await client.legacy('resources/read', { uri: `actingweb://properties/made-up-${round}` })
+    }
+    const counted = await samples(service, 'troupe_mcp_call_duration_seconds_count')
+    assert.deepEqual(
+      counted.map(({ labels, value }) => [labels['method'], labels['tool'], labels['outcome'], value]),
+      [
+        ['tools/call', '', 'unknown_tool', 20],
+        ['other', '', 'unknown_method', 20],
+        ['prompts/get', '', 'not_permitted', 20],
+        ['resources/read', '', 'unknown_resource', 20],
+      ],
+    )
+  })
+
+  it('count the sessions that begin, by revision', async () => {
+    const service = await start()
+    const client = await letIn(service, await service.createActor())
+    const begin = (protocolVersion: string): Promise<unknown> =>
+      client.legacy('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } })
+    await begin('2025-11-25')
+    await begin('2025-11-25')
+    await begin('2025-03-26')
+    // It knows no sessions.
+    await begin('2024-11-05')
+    assert.deepEqual(await samples(service, 'troupe_mcp_sessions_begun_total'), [
+      { labels: { revision: '2025-11-25' }, value: 2 },
+      { labels: { revision: '2025-03-26' }, value: 1 },
+    ])
+  })
+})
+
+describe('the metrics of streams', () => {
+  it('count one from its first event until its receiver is gone', async () => {
+    const service = await start()
+    const client = await letIn(service, await service.createActor())
+    const open = async (): Promise<number> => {
+      const [sample] = await samples(service, 'troupe_streams_open')
+      assert.deepEqual(sample?.labels ?? { route: 'mcpMessage' }, { route: 'mcpMessage' })
+      return sample?.value ?? 0
+    }
+    assert.equal(await open(), 0)
+    const answer = await client.send(
+      JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'subscriptions/listen',
+        params: {
+          notifications: { toolsListChanged: true },
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      }),
+      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+    )
+    const stream = new EventStream(answer)
+    await stream.next()
+    assert.equal(await open(), 1)
+    await stream.close()
+    for (let turns = 0; turns < 1000 && (await open()) > 0; turns += 1) await setImmediate()
+    assert.equal(await open(), 0)
+  })
+})
+
+describe('the metrics of tokens and limits', () => {
+  it('count pairs of tokens by what they are for and how they were come by, and nothing that was refused', async () => {
+    const service = await start({ devtest: true })
+    const actor = await service.createActor()
+    await signIn(service, actor)
+    const begun = await service.request('/oauth/spa/token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'passphrase', actor_id: actor.id, passphrase: actor.passphrase }),
+    })
+    const { refresh_token: refreshToken } = (await begun.json()) as { refresh_token: string }
+    const refresh = (token: string): Promise<Response> =>
+      service.request('/oauth/spa/token', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ grant_type: 'refresh_token', refresh_token: token }),
+      })
+    assert.equal((await refresh(refreshToken)).status, 200)
+    assert.equal((await refresh('spa_rt_made-up')).status, 401)
+    const client = await service.request('/oauth/register', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ client_name: 'program', grant_types: ['client_credentials'] }),
+    })
+    const { client_id: id, client_secret: secret } = (await client.json()) as {
+      client_id: string
+      client_secret: string
+    }
+    const form = { grant_type: 'client_credentials', client_id: id }
+    assert.equal((await requestTokens(service, { ...form, client_secret: secret })).status, 200)
+    assert.equal((await requestTokens(service, { ...form, client_secret: `${secret}x` })).status, 401)
+    assert.deepEqual(await samples(service, 'troupe_tokens_issued_total'), [
+      { labels: { kind: 'session', grant: 'passphrase' }, value: 2 },
+      { labels: { kind: 'session', grant: 'refresh_token' }, value: 1 },
+      { labels: { kind: 'client', grant: 'client_credentials' }, value: 1 },
+    ])
+  })
+
+  it('count what rate limits refuse, by limiter, wherever it is refused', async () => {
+    const service = await start({
+      rateLimits: {
+        '*': null,
+        'create_actor/total': { count: 1, seconds: 600 },
+        'passphrase/target': { count: 1, seconds: 600 },
+      },
+    })
+    const actor = await service.createActor()
+    assert.deepEqual(await samples(service, 'troupe_rate_limit_refusals_total'), [])
+    const create = (): Promise<Response> =>
+      service.request('/', { method: 'POST', body: '{"creator":"a@example.com"}' })
+    assert.deepEqual([(await create()).status, (await create()).status], [429, 429])
+    const guess = (): Promise<Response> =>
+      service.request(`/${actor.id}/properties`, {
+        headers: { authorization: `Basic ${Buffer.from(`${actor.creator}:wrong`).toString('base64')}` },
+      })
+    assert.deepEqual([(await guess()).status, (await guess()).status], [403, 429])
+    assert.deepEqual(await samples(service, 'troupe_rate_limit_refusals_total'), [
+      { labels: { limit: 'create_actor/total' }, value: 2 },
+      { labels: { limit: 'passphrase/target' }, value: 1 },
+    ])
+  })
+})
+
+describe('the metrics of peers', () => {
+  it('count requests by host once a relationship’s secret was taken there, and by what they led to', async () => {
+    const remote = await new RecordingPeer().start()
+    remote.replies = [404, 204, 503]
+    try {
+      const service = await start({ allowPrivatePeers: true })
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/remote` })
+      await peer.subscribe({ granularity: 'high' })
+      for (let count = 1; count <= 3; count += 1) {
+        await actor.request('PUT', '/properties/color', String(count))
+        await remote.has(count)
+        for (;;) {
+          const all = await samples(service, 'troupe_peer_calls_total')
+          if (all.reduce((sum, { value }) => sum + value, 0) === count) break
+          await setImmediate()
+        }
+      }
+      const host = new URL(remote.url).host
+      assert.deepEqual(await samples(service, 'troupe_peer_calls_total'), [
+        { labels: { host: 'other', outcome: '4xx' }, value: 1 },
+        { labels: { host, outcome: '2xx' }, value: 1 },
+        { labels: { host, outcome: '5xx' }, value: 1 },
+      ])
+      assert.deepEqual(
+        (await samples(service, 'troupe_peer_call_duration_seconds_count')).map(({ labels }) => labels['outcome']),
+        ['4xx', '2xx', '5xx'],
+      )
+    } finally {
+      await remote.stop()
+    }
+  })
+
+  it('tell so many hosts apart and no more, and none that strangers name', () => {
+    const hosts = new HostLabels(2)
+    assert.equal(hosts.labelOf('stranger.example', false), 'other')
+    assert.equal(hosts.labelOf('one.example', true), 'one.example')
+    assert.equal(hosts.labelOf('one.example', false), 'one.example')
+    assert.equal(hosts.labelOf('stranger.example', false), 'other')
+    assert.equal(hosts.labelOf('two.example', true), 'two.example')
+    assert.equal(hosts.labelOf('three.example', true), 'other')
+    assert.equal(hosts.labelOf('two.example', true), 'two.example')
+  })
+})
+
+describe('the table of metrics in docs/operations.md', () => {
+  const table = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+    .split('## Metrics')[1]
+    ?.split('\n## ')[0]
+  const rows = [...(table ?? '').matchAll(/^\| `(troupe_\w+)` \|([^|]*)\|([^|]*)\|/gm)].map(
+    ([, name = '', type = '', labels = '']) => ({
+      name,
+      type: type.trim(),
+      labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
+    }),
+  )
+
+  it('names every metric of the service with its type, and no other', async () => {
+    const service = await start()
+    const text = await (await service.request('/metrics')).text()
+    const known = [...text.matchAll(/^# TYPE (troupe_\w+) (\w+)$/gm)]
+      .map(([, name = '', type = '']) => `${name} ${type}`)
+      // Those of the runtime are the library's.
+      .filter((line) => !/^troupe_(process|nodejs)_/.test(line))
+    assert.deepEqual(rows.map(({ name, type }) => `${name} ${type}`).toSorted(), known.toSorted())
+  })
+
+  it('names their labels, and no label is a secret or a person', async () => {
+    const remote = await new RecordingPeer().start()
+    try {
+      const service = await start({ declare, allowPrivatePeers: true, devtest: true })
+      const actor = await service.createActor('somebody@example.com')
+      const session = await signIn(service, actor)
+      const client = await letIn(service, actor)
+      await client.modern('tools/call', { name: 'add_note' })
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/remote` })
+      await peer.subscribe({ granularity: 'high' })
+      await actor.request('PUT', '/properties/color', 'planted-value')
+      await remote.has(1)
+      const text = await (await service.request('/metrics')).text()
+      const labelsOf = new Map(rows.map(({ name, labels }) => [name, new Set([...labels, 'le'])]))
+      let seen = 0
+      for (const [, sample = '', labels = ''] of text.matchAll(/^(troupe_\w+)\{(.*)\} /gm)) {
+        if (/^troupe_(process|nodejs)_/.test(sample)) continue
+        const known = labelsOf.get(sample) ?? labelsOf.get(sample.replace(/_(bucket|sum|count)$/, ''))
+        for (const [, label = ''] of labels.matchAll(/(\w+)="/g)) {
+          assert.ok(known?.has(label) === true, `${sample}: ${label}`)
+          seen += 1
+        }
+      }
+      assert.ok(seen > 50)
+      for (const secret of [
+        actor.id,
+        actor.creator,
+        actor.passphrase,
+        session,
+        client.token,
+        client.clientId,
+        peer.peerId,
+        peer.secret,
+        'planted-value',
+      ])
+        assert.ok(!text.includes(secret), secret)
+    } finally {
+      await remote.stop()
+    }
+  })
+})
