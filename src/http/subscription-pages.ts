@@ -14,9 +14,11 @@ import { pagingOf, partOf } from './paging.ts'
 import { type Peers, peersOf } from './peer-names.ts'
 import { formRefusal, refusedOnPage } from './refused-on-page.ts'
 import type { PageExchange } from './route.ts'
+import { seenList, seenValue } from './seen-property.ts'
 
 const rowsOnAPage = 50
 const numbersOnAPage = 50
+const namesOnAPage = 50
 
 export async function showSubscriptions(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, query } = exchange
@@ -61,16 +63,24 @@ export async function showSubscription(exchange: PageExchange, error: ServiceErr
       ...common,
       subscription: inboundRow(exchange, peers, found.subscription, backlog),
       is_own: false,
+      known: [],
       entries: partOf(entries, paging, numbersOnAPage),
       failed: backlog?.failed ?? 0,
     })
     return showPage(exchange, page, error?.status)
   }
   if (own === undefined) throw new ServiceError('not_found', 'There is no such subscription')
+  const remote = await parts.subscribing.known(actor.id, address.peerId)
+  const known = [...remote].filter(([name]) => own.subtarget === '' || own.subtarget === name)
+  const parting = pagingOf(query, known.length, namesOnAPage)
   const page = parts.pages.subscription({
     ...common,
+    paging: parting,
     subscription: outboundRow(exchange, peers, own),
     is_own: true,
+    known: partOf(known, parting, namesOnAPage).map(([name, each]) =>
+      each.kind === 'value' ? seenValue(name, each.value, []) : seenList(name, each.items, []),
+    ),
     entries: [],
     failed: 0,
   })

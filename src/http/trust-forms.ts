@@ -25,9 +25,9 @@ export async function requestTrust(exchange: PageExchange): Promise<Answer> {
     async () => {
       const address = typed.peer_url.trim()
       if (address === '') throw refused('the address of the other actor is missing')
-      if (typed.trust_type === '') throw refused('what it is to be is missing: choose a trust type')
+      if (typed.trust_type === '') throw refused('choose what it is to be')
       if (parts.relationships.types.find(typed.trust_type) === undefined)
-        throw refused(`there is no trust type ${JSON.stringify(typed.trust_type.slice(0, 100))}`)
+        throw refused(`there is no kind of relationship ${JSON.stringify(typed.trust_type.slice(0, 100))}`)
       if ((sent.get('relationship') ?? '').length > longestRelationship)
         throw refused(`the relationship is longer than ${longestRelationship} characters`)
       await parts.trusts.request(actor, {
@@ -55,7 +55,7 @@ function inWords(error: ServiceError): ServiceError {
   )
 }
 
-/** Approving, taking the approval back, and ending. */
+/** Approving, taking the approval back, following, and ending. */
 export async function changeTrust(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, params } = exchange
   const peerId = params['peerid'] ?? ''
@@ -71,14 +71,35 @@ export async function changeTrust(exchange: PageExchange): Promise<Answer> {
         case 'withdraw':
           await parts.trusts.change(actor, peerId, null, { approved: false })
           return goOn(exchange, sent, here, 'withdrawn')
+        case 'follow': {
+          const wish = { target: 'properties', subtarget: '', resource: '', granularity: 'high' }
+          const { subscription } = await parts.subscribing.subscribe(actor, peerId, wish)
+          const { subscriptionId } = subscription
+          return goOn(
+            exchange,
+            sent,
+            `/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
+            'followed',
+          )
+        }
         case 'end':
           await parts.trusts.delete(actor, peerId, null, { byPeer: false, tell: true })
           return goOn(exchange, sent, '/trust', 'ended')
         default:
-          throw formRefusal('the action is neither approve, withdraw nor end')
+          throw formRefusal('the action is none of approve, withdraw, follow and end')
       }
     },
-    (error) => showPeer(exchange, { error }),
+    (error) => showPeer(exchange, { error: notFollowed(error) }),
+  )
+}
+
+/** Only following asks the other side while the owner waits. */
+function notFollowed(error: ServiceError): ServiceError {
+  if (error.code !== 'peer_failed') return error
+  return new ServiceError(
+    'peer_failed',
+    'Cannot follow it: the other side refused, or cannot be reached now.',
+    error.detail,
   )
 }
 

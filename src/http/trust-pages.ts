@@ -2,7 +2,8 @@
 import type { ServiceError } from '../errors.ts'
 import { explain, parseQuestion } from '../permission/explain.ts'
 import { mergeRules, type OverrideRules, type Rules } from '../permission/rules.ts'
-import { reachInWords, rightsInWords, verbOf } from '../ui/rights.ts'
+import { reachInWords, rightsInWords } from '../ui/rights.ts'
+import { answerInWords } from '../ui/rights-answer.ts'
 import type {
   MayAnswer,
   OauthClient,
@@ -18,7 +19,7 @@ import { peerName, peersOf, shownText } from './peer-names.ts'
 import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-form.ts'
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from './route.ts'
-import { trustRow } from './trust-rows.ts'
+import { nameOf, trustRow } from './trust-rows.ts'
 
 const rowsOnAPage = 50
 
@@ -101,9 +102,10 @@ export async function showPeer(
 ): Promise<Answer> {
   const { parts, actor, params, query } = exchange
   const peerId = params['peerid'] ?? ''
-  const [{ trust, override, effective }, profile] = await Promise.all([
+  const [{ trust, override, effective }, profile, [followed]] = await Promise.all([
     parts.permissions.require(actor.id, peerId),
     parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
+    parts.subscribing.list(actor.id, peerId),
   ])
   const base = parts.relationships.effective(trust.relationship, null)
   const path = `/trust/${encodeURIComponent(peerId)}`
@@ -116,6 +118,10 @@ export async function showPeer(
     ...values,
     trust: trustRow(exchange, trust, peerName(trust, profile, values.actor_www), override !== null),
     profile: profileTexts(profile, parts.config.peerProfileAttributes),
+    followed:
+      followed === undefined
+        ? null
+        : `${values.actor_www}/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(followed.subscriptionId)}`,
     rights: rightsInWords(effective),
     reach: reachInWords(trust.relationship),
     fieldsets: fieldsets(fields, base),
@@ -127,7 +133,12 @@ export async function showPeer(
     may: {
       ask: query.get('ask') ?? 'properties.read',
       target: query.get('target') ?? '',
-      answer: answerTo(subject, query.get('ask'), query.get('target')),
+      answer: answerTo(
+        subject,
+        nameOf(parts.relationships.types, trust.relationship),
+        query.get('ask'),
+        query.get('target'),
+      ),
     },
     form_action: `${values.actor_www}${path}`,
   })
@@ -166,12 +177,12 @@ function profileTexts(profile: unknown, attributes: readonly string[]): readonly
 
 function answerTo(
   subject: Parameters<typeof explain>[0],
+  kind: string,
   ask: string | undefined,
   target: string | undefined,
 ): MayAnswer | null {
   if (ask === undefined || target === undefined) return null
   const question = parseQuestion(`${ask}:${target}`)
   if (question === null) return null
-  const { allowed, because, to_change } = explain(subject, question)
-  return { question: `${verbOf(question.operation)} “${target}”`, allowed, because, to_change }
+  return answerInWords(explain(subject, question), kind)
 }

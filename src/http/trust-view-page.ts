@@ -1,21 +1,18 @@
 /** What a peer sees of the actor, asked as the peer would ask. */
 import type { Related } from '../permission/permission.ts'
 import { judgeRule, type Rules } from '../permission/rules.ts'
-import type { JsonText } from '../json/json.ts'
 import type { Trust } from '../trust/trust.ts'
 import { verbOf } from '../ui/rights.ts'
 import type { SeenProperty } from '../ui/trust-values.ts'
-import { kindInWords, treeOf } from '../ui/value-tree.ts'
-import { count } from '../ui/words.ts'
 import type { Answer } from './answer.ts'
 import { pageValues, showPage } from './page.ts'
 import { pagingOf, partOf } from './paging.ts'
 import { peerName } from './peer-names.ts'
 import type { PageExchange } from './route.ts'
+import { seenList, seenValue } from './seen-property.ts'
 import { trustRow } from './trust-rows.ts'
 
 const rowsOnAPage = 50
-const itemsShown = 5
 
 /** The caller that a request of the peer would have; nothing is noted of it. */
 export function callerOf(trust: Trust): Related {
@@ -44,9 +41,9 @@ export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
   ])
   const rules = trust.approved ? effective : {}
   const seen = (await parts.properties.show(access, stored)).flatMap((property): SeenProperty[] => {
-    if (property.kind === 'value') return [seenValue(property.name, property.value, rules)]
+    if (property.kind === 'value') return [seenValue(property.name, property.value, mayWith(property.name, rules))]
     const content = lists.get(property.name)
-    return content === undefined ? [] : [seenList(property.name, content.items, rules)]
+    return content === undefined ? [] : [seenList(property.name, content.items, mayWith(property.name, rules))]
   })
   const paging = pagingOf(query, seen.length, rowsOnAPage)
   const values = pageValues(exchange, `/trust/${encodeURIComponent(peerId)}/view`)
@@ -54,7 +51,7 @@ export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
     ...values,
     trust: trustRow(exchange, trust, peerName(trust, profile, values.actor_www), override !== null),
     properties: partOf(seen, paging, rowsOnAPage),
-    parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, rules)),
+    parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, mayWith(path.join('/'), rules))),
     paging,
     methods,
     actions,
@@ -66,21 +63,6 @@ export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
 function rememberedOf({ facts }: Trust) {
   const { client_name: name, client_version: version } = facts
   return name === undefined ? null : { name, ...(version === undefined ? {} : { version }) }
-}
-
-function seenValue(name: string, value: JsonText, rules: Rules): SeenProperty {
-  return { name, kind: kindInWords(value), tree: treeOf(value), items: [], more: 0, may: mayWith(name, rules) }
-}
-
-function seenList(name: string, items: readonly JsonText[], rules: Rules): SeenProperty {
-  return {
-    name,
-    kind: `List with ${count(items.length, 'item')}`,
-    tree: null,
-    items: items.slice(0, itemsShown).map(treeOf),
-    more: Math.max(0, items.length - itemsShown),
-    may: mayWith(name, rules),
-  }
 }
 
 function mayWith(name: string, rules: Rules): string[] {

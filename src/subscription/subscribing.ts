@@ -14,7 +14,7 @@ import { deleteOutbound, findOutbound, findOutboundOf, insertOutbound, markAllFo
 import { covers, type OutboundKey, type OutboundSubscription } from './outbound.ts'
 import type { Scope } from './inbound.ts'
 import { callable, noSubscription, type Receiver } from './receiver.ts'
-import { removeAll, removeNames } from './remote-data.ts'
+import { readRemote, type RemoteValue, removeAll, removeNames } from './remote-data.ts'
 
 export interface SubscribingParts {
   readonly store: Store
@@ -83,6 +83,11 @@ export class Subscribing {
   /** Oldest first; of one peer, or of all. */
   list(actorId: string, peerId: string | null = null): Promise<OutboundSubscription[]> {
     return this.#parts.store.read((q) => findOutboundOf(q, actorId, peerId))
+  }
+
+  /** What is known of the peer's data, by name. */
+  known(actorId: string, peerId: string): Promise<ReadonlyMap<string, RemoteValue>> {
+    return this.#parts.store.read((q) => readRemote(q, { actorId, peerId }))
   }
 
   /**

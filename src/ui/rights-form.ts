@@ -3,6 +3,7 @@ import { html } from 'hono/html'
 import { confirmation, hiddenFields } from './forms.ts'
 import { forgeryField } from './layout.ts'
 import { type RightsLine, verbOf } from './rights.ts'
+import { fieldLabels } from './rights-answer.ts'
 import type { RightsFieldset, RightsPreview, TrustPeerValues } from './trust-values.ts'
 import type { Html } from './values.ts'
 
@@ -16,7 +17,7 @@ export function rightsList(lines: readonly RightsLine[]): Html {
 export function rightsForm(values: TrustPeerValues): Html {
   const { fieldsets, is_editing, preview, form_action, trust } = values
   return html`<details class="card" id="change"${is_editing ? html` open` : ''}><summary>Change these rights</summary>
-<p>Names stand one to a line. <code>*</code> is any run of characters: <code>notes/*</code> is everything in notes. What the trust type excludes stays excluded.</p>
+<p>Names stand one to a line. <code>*</code> is any run of characters: <code>notes/*</code> is everything in notes. What this kind of relationship excludes stays excluded.</p>
 <form method="post" action="${form_action}/permissions">${forgeryField(values)}<input type="hidden" name="step" value="preview">
 ${fieldsets.map(fieldset)}
 <button type="submit">Look at what that means</button></form>
@@ -25,7 +26,7 @@ ${
     ? confirmation(values, {
         action: `${form_action}/permissions`,
         fields: { step: 'reset' },
-        summary: 'Back to the trust type…',
+        summary: 'Back to the usual rights…',
         warning: `What you chose for ${trust.peer.name} will be forgotten. It may do then what ${trust.relationship_name} lets everybody do.`,
         button: 'Forget what I chose',
         isDanger: true,
@@ -46,18 +47,18 @@ function fieldset({ category, subject, fields, operations, by_type, has_patterns
 ${text}</textarea></div>`
   }
   return html`<details class="part"${isUsed ? html` open` : ''}><summary>${subject}</summary>
-<p class="fine">By its trust type: ${by_type.join(' ')}</p>
+<p class="fine">By its kind of relationship: ${by_type.join(' ')}</p>
 ${
   has_patterns
-    ? html`<div class="pair">${area('patterns', 'Also')}${area('excluded_patterns', 'But not')}</div>
+    ? html`<div class="pair">${area('patterns', fieldLabels.patterns)}${area('excluded_patterns', fieldLabels.excluded_patterns)}</div>
 <fieldset><legend>May do with them</legend>${operations.map(
         (operation) =>
           html`<label class="choice"><input type="checkbox" name="${category}.operations.${operation}" value="1"${fields.operations.includes(operation) ? html` checked` : ''}> ${verbOf(operation)}</label>`,
       )}</fieldset>`
     : ''
 }
-${has_names ? html`<div class="pair">${area('allowed', has_patterns ? 'Everything with' : 'Also')}${area('denied', 'Never')}</div>` : ''}
-<label class="choice"><input type="checkbox" name="${category}.only" value="1"${fields.only ? html` checked` : ''}> Only what stands here, not what the trust type grants besides</label>
+${has_names ? html`<div class="pair">${area('allowed', has_patterns ? fieldLabels.allowed : fieldLabels.patterns)}${area('denied', fieldLabels.denied)}</div>` : ''}
+<label class="choice"><input type="checkbox" name="${category}.only" value="1"${fields.only ? html` checked` : ''}> Only what stands here, not what its kind of relationship grants besides</label>
 </details>`
 }
 

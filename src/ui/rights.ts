@@ -49,29 +49,56 @@ function lineOf(category: RuledCategory, rule: Rule): RightsLine {
   if (isDenied || (operations.length === 0 && allowed.length === 0)) {
     return { ...line, sentences: [`May not ${either(known.map(verbOf))} any.`], is_granted: false }
   }
-  const never = denied.length > 0 ? [`Never ${both(denied.map(patternInWords))}.`] : []
+  const never = denied.length > 0 ? [`Never ${excludedInWords(denied)}.`] : []
   const byPattern =
     operations.length === 0
       ? []
       : [
-          `May ${both(operations.map(verbOf))} ${both(patterns.map(patternInWords))}${
-            excluded.length === 0 ? '' : `, but not ${either(excluded.map(patternInWords))}`
+          `May ${both(operations.map(verbOf))} ${grantedInWords(patterns)}${
+            excluded.length === 0 ? '' : `, but not ${excludedInWords(excluded)}`
           }.`,
         ]
-  const byName = allowed.length === 0 ? [] : [`May ${both(known.map(verbOf))} ${both(allowed.map(patternInWords))}.`]
+  const byName = allowed.length === 0 ? [] : [`May ${both(known.map(verbOf))} ${grantedInWords(allowed)}.`]
   const missing = known.filter((operation) => operation !== 'subscribe' && !operations.includes(operation))
   const besides = missing.length > 0 && allowed.length === 0 ? [`May not ${either(missing.map(verbOf))} anything.`] : []
   return { ...line, sentences: [...byPattern, ...byName, ...never, ...besides], is_granted: true }
 }
 
-/** `*` is any run of characters, `?` is one (`permission/pattern.ts`). */
-export function patternInWords(pattern: string): string {
-  if (pattern === '*') return 'everything'
-  const rest = pattern.replace(/\*$/, '')
-  if (/[*?]/.test(rest)) return `what looks like “${pattern}”`
-  if (pattern.endsWith('/*')) return `everything in “${rest.slice(0, -1)}”`
-  if (rest !== pattern || pattern.endsWith('://')) return `what begins with “${rest}”`
-  return `“${pattern}”`
+/** `“search”, everything in “notes” and “shared” and what begins with “get_” or “list_”`. */
+export function grantedInWords(patterns: readonly string[]): string {
+  if (patterns.includes('*')) return 'everything'
+  const { names, places, beginnings, shapes } = sorted(patterns)
+  return both([
+    ...names,
+    ...(places.length === 0 ? [] : [`everything in ${both(places)}`]),
+    ...(beginnings.length === 0 ? [] : [`what begins with ${either(beginnings)}`]),
+    ...(shapes.length === 0 ? [] : [`what looks like ${either(shapes)}`]),
+  ])
+}
+
+/** `what is in “private” or “security” or what begins with “oauth_”`. */
+export function excludedInWords(patterns: readonly string[]): string {
+  if (patterns.includes('*')) return 'anything'
+  const { names, places, beginnings, shapes } = sorted(patterns)
+  return either([
+    ...names,
+    ...(places.length === 0 ? [] : [`what is in ${either(places)}`]),
+    ...(beginnings.length === 0 ? [] : [`what begins with ${either(beginnings)}`]),
+    ...(shapes.length === 0 ? [] : [`what looks like ${either(shapes)}`]),
+  ])
+}
+
+/** By what they cover, in quotation marks. `*` is any run of characters, `?` is one (`permission/pattern.ts`). */
+function sorted(patterns: readonly string[]) {
+  const [names, places, beginnings, shapes]: [string[], string[], string[], string[]] = [[], [], [], []]
+  for (const pattern of patterns) {
+    const rest = pattern.replace(/\*$/, '')
+    if (/[*?]/.test(rest)) shapes.push(`“${pattern}”`)
+    else if (pattern.endsWith('/*') && !pattern.endsWith('://*')) places.push(`“${rest.slice(0, -1)}”`)
+    else if (rest !== pattern || pattern.endsWith('://')) beginnings.push(`“${rest}”`)
+    else names.push(`“${pattern}”`)
+  }
+  return { names, places, beginnings, shapes }
 }
 
 /** What the name of the relationship opens beside the data, whatever its rules say. */

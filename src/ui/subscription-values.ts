@@ -1,7 +1,7 @@
 /** What the pages of subscriptions are made from. */
 import type { Moment } from './moment.ts'
 import type { Paging } from './property-values.ts'
-import type { PeerName } from './trust-values.ts'
+import type { PeerName, SeenProperty } from './trust-values.ts'
 import type { ActorPageValues } from './values.ts'
 
 export interface SubscriptionRow {
@@ -42,6 +42,8 @@ export interface SubscriptionValues extends ActorPageValues {
   readonly subscription: SubscriptionRow
   /** True: this actor listens to the peer, and there is no time line. */
   readonly is_own: boolean
+  /** What is known of the peer, of this page; empty unless `is_own`. */
+  readonly known: readonly SeenProperty[]
   readonly entries: readonly TimelineRow[]
   /** How many failed for good; they can be sent again while they are kept. */
   readonly failed: number

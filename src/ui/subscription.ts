@@ -3,6 +3,7 @@ import { html } from 'hono/html'
 import { confirmation, pager } from './forms.ts'
 import { actorPage, following, forgeryField } from './layout.ts'
 import { clockView, exactView, momentView } from './moment.ts'
+import { seenRow } from './trust-view.ts'
 import { stateBadge } from './subscriptions.ts'
 import type { SubscriptionValues, TimelineRow } from './subscription-values.ts'
 import type { Html } from './values.ts'
@@ -19,7 +20,7 @@ export function subscriptionPage(values: SubscriptionValues): Html {
       trail: [{ text: 'Subscriptions', href: `${actor_www}/subscriptions` }],
     },
     html`
-${following('subscription', ['subscriptions', 'properties', 'trust'], html`${head(values)}${isOwn ? '' : html`${failures(values)}${timeline(values)}`}`)}
+${following('subscription', ['subscriptions', 'properties', 'trust'], html`${head(values)}${isOwn ? known(values) : html`${failures(values)}${timeline(values)}`}`)}
 ${confirmation(values, {
   action: form_action,
   fields: { action: 'end' },
@@ -43,6 +44,16 @@ function head({ subscription, is_own: isOwn }: SubscriptionValues): Html {
 <dt>Last number</dt><dd>${sequence}</dd>
 <dt>Since</dt><dd>${momentView(since)}</dd>
 </dl></section>`
+}
+
+function known({ known: properties, paging, form_action, subscription }: SubscriptionValues): Html {
+  return html`<h2>What you know of it</h2>
+${
+  properties.length === 0
+    ? html`<p class="empty">${subscription.peer.name} shows you nothing${subscription.is_in_order ? ' now' : ' yet'}.</p>`
+    : html`<ul class="rows">${properties.map(seenRow)}</ul>`
+}
+${pager(paging, 'Parts of what you know', form_action)}`
 }
 
 function failures(values: SubscriptionValues): Html | string {

@@ -125,6 +125,8 @@ export interface TrustPeerValues extends ActorPageValues {
   readonly reach: readonly string[]
   readonly fieldsets: readonly RightsFieldset[]
   readonly preview: RightsPreview | null
+  /** Where what the owner follows of the peer is shown; null for nothing. */
+  readonly followed: string | null
   /** The form was sent and refused, or is being looked at before it is saved. */
   readonly is_editing: boolean
   readonly may: { readonly ask: string; readonly target: string; readonly answer: MayAnswer | null }

@@ -32,9 +32,9 @@ export function trustViewPage(values: TrustViewValues): Html {
           : 'Nothing: the relationship is not approved.'
       }</p>
 <h2>${paging.total === 0 ? 'No properties' : count(paging.total, 'property', 'properties')}</h2>
-${properties.length === 0 ? html`<p class="empty">It sees none as a whole.</p>` : html`<ul class="rows">${properties.map(seen)}</ul>`}
+${properties.length === 0 ? html`<p class="empty">It sees none as a whole.</p>` : html`<ul class="rows">${properties.map(seenRow)}</ul>`}
 ${pager(paging, 'Parts of what it sees', `${href}/view`)}
-${parts.length === 0 ? '' : html`<h2>Only parts of these</h2><ul class="rows">${parts.map(seen)}</ul>`}
+${parts.length === 0 ? '' : html`<h2>Only parts of these</h2><ul class="rows">${parts.map(seenRow)}</ul>`}
 ${operations('Methods', 'It may call none.', methods)}
 ${operations('Actions', 'It may run none.', actions)}
 ${tools === null ? '' : operations('Tools', 'It is offered none.', tools)}`,
@@ -42,7 +42,7 @@ ${tools === null ? '' : operations('Tools', 'It is offered none.', tools)}`,
   )
 }
 
-function seen({ name, kind, tree, items, more, may }: SeenProperty): Html {
+export function seenRow({ name, kind, tree, items, more, may }: SeenProperty): Html {
   const besides = may.filter((verb) => verb !== 'read')
   return html`<li><div class="row-head"><strong>${name}</strong><span class="kind">${kind}${besides.length === 0 ? '' : ` · may ${both(besides)} it`}</span></div>
 ${tree === null ? '' : valueView(tree)}${

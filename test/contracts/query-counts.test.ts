@@ -166,7 +166,7 @@ const costs: Readonly<Record<string, Cost>> = {
   trustPage: { statements: 4, rules: null, bySession: true },
   trustNewPage: { statements: 1, rules: null, bySession: true },
   requestTrustForm: { statements: 7, rules: null, bySession: true },
-  peerPage: { statements: 4, rules: null, bySession: true },
+  peerPage: { statements: 5, rules: null, bySession: true },
   peerForm: { statements: 7, rules: null, bySession: true },
   rightsForm: { statements: 8, rules: null, bySession: true },
   viewAsPeerPage: { statements: 8, rules: null, bySession: true },

@@ -255,10 +255,7 @@ forEachService((start) => {
       assert.deepEqual(
         viewer?.rights.map(({ subject, sentences }) => [subject, sentences.join(' ')]),
         [
-          [
-            'Properties',
-            'May read everything in “public” and everything in “shared”. May not change or delete anything.',
-          ],
+          ['Properties', 'May read everything in “public” and “shared”. May not change or delete anything.'],
           ['Tools for AI apps', 'May not use any.'],
         ],
       )

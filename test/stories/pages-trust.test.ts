@@ -179,7 +179,7 @@ forEachService((start) => {
         400,
         /the address of the other actor is missing/,
       ],
-      ['no trust type', { peer_url: 'https://peer.example.com/1' }, 400, /choose a trust type/],
+      ['no trust type', { peer_url: 'https://peer.example.com/1' }, 400, /choose what it is to be/],
       ['a trust type that there is not', { peer_url: 'https://peer.example.com/1', trust_type: 'boss' }, 400, /"boss"/],
       ['an address that is none', { peer_url: 'http://', trust_type: 'friend' }, 400, /not the address of an actor/],
       ['a script', { peer_url: 'javascript:alert(1)', trust_type: 'friend' }, 400, /not the address of an actor/],
@@ -242,6 +242,35 @@ forEachService((start) => {
       assert.equal((await browser.get(path)).status, 404)
     })
 
+    it('R-WEB-01 R-SUB-01 follows what the peer shows, and then shows what is known of it', async () => {
+      const world = await open({ pages: {} })
+      const { service, actor, peer, browser } = world
+      await relate(peer, [service, actor])
+      assert.equal((await peer.request('PUT', '/properties/color', 'blue')).status, 204)
+      assert.equal((await peer.request('PUT', '/properties/private/diary', 'Dear diary')).status, 204)
+      const path = `/trust/${peer.id}`
+      assert.match(await (await browser.get(path)).text(), /<button type="submit">Follow /)
+      const sent = await browser.send(path, { action: 'follow' })
+      assert.equal(sent.status, 302)
+      const at = (sent.headers.get('location') ?? '').slice(`${service.url}/${actor.id}/www`.length)
+      assert.match(at, new RegExp(`^/subscriptions/${peer.id}/[0-9a-f]{32}$`))
+      const known = await (await browser.get(at)).text()
+      assert.match(known, /<strong>color<\/strong>/)
+      assert.match(known, /blue/)
+      assert.equal(known.includes('diary'), false)
+      const after = await (await browser.get(path)).text()
+      assert.match(after, /You follow /)
+      assert.equal(after.includes('<button type="submit">Follow '), false)
+    })
+
+    it('R-WEB-01 follows nobody who has not approved, and says so', async () => {
+      const world = await open()
+      await relate(world.actor, [world.service, world.peer], 'friend', false)
+      await assertRefused(world, () => world.browser.send(`/trust/${world.peer.id}`, { action: 'follow' }), 408)
+      assert.equal(world.peers[0]?.followed, null)
+      assert.equal(world.peers[0]?.error, 'Cannot follow it: the other side refused, or cannot be reached now.')
+    })
+
     it('R-WEB-01 says in plain language what the peer may do', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
@@ -254,13 +283,13 @@ forEachService((start) => {
       await browser.get(`/trust/${peer.id}`)
       const sentences = Object.fromEntries((peers[0]?.rights ?? []).map((line) => [line.category, line.sentences]))
       assert.deepEqual(sentences['properties'], [
-        'May read everything in “notes”, but not everything in “private”, everything in “security”, everything in “_internal” or “notes/secret”.',
+        'May read everything in “notes”, but not “notes/secret” or what is in “private”, “security” or “_internal”.',
         'May not change or delete anything.',
       ])
       assert.deepEqual(sentences['methods'], ['May not call any.'])
       assert.deepEqual(sentences['actions'], [
         'May run “add_note”.',
-        'Never what begins with “delete_”, what begins with “admin_” and what begins with “system_”.',
+        'Never what begins with “delete_”, “admin_” or “system_”.',
       ])
       assert.deepEqual(sentences['prompts'], ['May not ask for any.'])
       assert.deepEqual(peers[0]?.reach, [])
@@ -289,8 +318,8 @@ forEachService((start) => {
         answer: {
           question: 'read “private/diary”',
           allowed: false,
-          because: '"private/*" in excluded_patterns of the trust type friend covers it',
-          to_change: 'give the peer another trust type: exclusions of a type cannot be lifted',
+          because: 'Friend excludes what is in “private”',
+          to_change: 'it takes a relationship of another kind: what Friend excludes cannot be opened',
         },
       })
       await browser.get(`/trust/${peer.id}?ask=methods.call&target=get_weather`)
@@ -322,6 +351,7 @@ forEachService((start) => {
         () => world.browser.get('/trust/nobody/view'),
         () => world.browser.send('/trust/nobody', { action: 'approve' }),
         () => world.browser.send('/trust/nobody', { action: 'end' }),
+        () => world.browser.send('/trust/nobody', { action: 'follow' }),
         () => world.browser.send('/trust/nobody/permissions', { step: 'save', 'properties.patterns': 'x' }),
       ])
         await assertRefused(world, sending, 404)
@@ -351,7 +381,7 @@ forEachService((start) => {
       assert.deepEqual(preview?.gained, [])
       assert.deepEqual(preview?.lost, ['read “color”', 'change “color”', 'change “notes”', 'call “get_weather”'])
       assert.deepEqual(preview?.lines[0]?.sentences, [
-        'May read “notes” and everything in “logs”, but not everything in “private”, everything in “security”, everything in “_internal” or “logs/old”.',
+        'May read “notes” and everything in “logs”, but not “logs/old” or what is in “private”, “security” or “_internal”.',
         'May not change or delete anything.',
       ])
       assert.deepEqual(preview?.fields, {

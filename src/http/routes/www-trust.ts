@@ -55,9 +55,9 @@ export const wwwTrustRoutes: readonly Route[] = [
     method: 'POST',
     path: '/:actor/www/trust/:peerid',
     access: 'www',
-    summary: 'Approves the relationship, takes the approval back, or ends it',
+    summary: 'Approves the relationship, takes the approval back, follows what the peer shows, or ends the relationship',
     request: formSchema('action'),
-    responses: formResponses,
+    responses: { ...formResponses, ...errorResponses(408) },
     handler: changeTrust,
   },
   {

@@ -1,0 +1,22 @@
+/** A property as somebody else sees it: a value as a tree, the first items of a list. */
+import type { JsonText } from '../json/json.ts'
+import type { SeenProperty } from '../ui/trust-values.ts'
+import { kindInWords, treeOf } from '../ui/value-tree.ts'
+import { count } from '../ui/words.ts'
+
+const itemsShown = 5
+
+export function seenValue(name: string, value: JsonText, may: readonly string[]): SeenProperty {
+  return { name, kind: kindInWords(value), tree: treeOf(value), items: [], more: 0, may }
+}
+
+export function seenList(name: string, items: readonly JsonText[], may: readonly string[]): SeenProperty {
+  return {
+    name,
+    kind: `List with ${count(items.length, 'item')}`,
+    tree: null,
+    items: items.slice(0, itemsShown).map(treeOf),
+    more: Math.max(0, items.length - itemsShown),
+    may,
+  }
+}
