@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { letIn } from '../support/mcp-client.ts'
 import { payloads } from '../support/payloads.ts'
 import { startService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
 import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 
 let database: TestDatabase
 let service: TestService
@@ -24,6 +26,12 @@ before(async () => {
     listen: true,
     name: payloads[10] ?? '',
     description: payloads[11] ?? '',
+    declare: (app) =>
+      app.action(
+        'draw',
+        { description: payloads[12] ?? '', mcp: { title: payloads[13] ?? '', confirm: 'owner' } },
+        () => ({}),
+      ),
   })
   actor = await service.createActor(payloads[1] ?? '')
   const entries = (of: (payload: string) => unknown): Record<string, unknown> =>
@@ -70,8 +78,9 @@ async function scanner(of: TestService, owner: TestActor): Promise<Scanner> {
 /** What stands on the page that no page of the service has: elements, handlers, addresses that run. */
 const strange = `[...document.querySelectorAll('*')].flatMap((one) => {
   const name = one.tagName.toLowerCase()
-  const known = /^(html|head|meta|title|link|body|header|a|img|div|span|form|input|button|nav|ul|ol|li|main|p|h1|h2|section|dl|dt|dd|code|pre|strong|small|b|details|summary|label|textarea|fieldset|legend)$/
-  const found = known.test(name) ? [] : [name]
+  const known = /^(html|head|meta|title|link|body|header|a|img|div|span|form|input|button|nav|ul|ol|li|main|p|h1|h2|section|dl|dt|dd|code|pre|strong|small|b|details|summary|label|textarea|fieldset|legend|h3|q|time|select|optgroup|option|table|thead|tbody|tr|th|td)$/
+  const ofOurs = one.matches('svg.picture, svg.picture *, .badge > svg, .badge > svg *, head > script[type=module][src$="/assets/troupe.js"]:empty')
+  const found = known.test(name) || ofOurs ? [] : [name]
   if (name === 'img' && !/\\/assets\\/troupe\\.svg$/.test(one.getAttribute('src'))) found.push('img ' + one.getAttribute('src'))
   for (const { name: attribute, value } of one.attributes) {
     if (/^on|^style$|^srcdoc$/.test(attribute)) found.push(name + ' ' + attribute)
@@ -170,6 +179,69 @@ describe('a page that is fed with a hundred texts that look like markup', () => 
         await eye.page.goto(service.url + address)
         await assertHarmless(eye, address)
       }
+    }
+  })
+
+  it('WEB-01 trust text, names of peers and clients, arguments of calls, patterns and activity are text', async () => {
+    const { parts, store } = await service.app.start()
+    const owner = await service.createActor('relations@example.com')
+    for (const [index, payload] of payloads.entries()) {
+      if (index % 5 !== 0) continue
+      const id = `p${index}`
+      const asking = { baseuri: `https://peer.example.com/${id}`, id, desc: payload, type: payload }
+      await owner.request('POST', '/trust/friend', asking)
+    }
+    const client = await letIn(service, owner)
+    const all = payloads.filter((payload) => !payload.includes('\0')).join('\n')
+    await store.writeActor(owner.id, async (tx) => {
+      const trust = await findTrust(tx, owner.id, client.peerId)
+      assert.ok(trust)
+      await updateTrust(tx, { ...trust, facts: { ...trust.facts, client_name: all, peer_identifier: all } })
+    })
+    await owner.request('PUT', `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`, {
+      properties: { patterns: payloads.filter((payload) => payload !== '').map((payload) => payload.slice(0, 1000)) },
+      methods: { allowed: ['greet', ...payloads.slice(0, 20).filter((payload) => payload !== '')] },
+    })
+    await client.modern('tools/call', {
+      name: 'draw',
+      arguments: Object.fromEntries(payloads.map((text) => [text, [text]])),
+    })
+    await parts.ledger.flush()
+    const [approval] = await parts.approvals.waiting(owner.id)
+    const eye = await scanner(service, owner)
+    const peer = `/trust/${encodeURIComponent(client.peerId)}`
+    for (const path of [
+      '',
+      '/trust',
+      '/trust/p5',
+      peer,
+      `${peer}/view`,
+      '/apps',
+      '/approvals',
+      `/approvals/${approval?.approvalId}`,
+      '/subscriptions',
+      '/activity',
+      ...payloads
+        .filter((_, index) => index % 9 === 0)
+        .flatMap((payload) => [
+          `${peer}?ask=properties.read&target=${encodeURIComponent(payload)}`,
+          `${peer}?ask=${encodeURIComponent(payload)}&target=x`,
+          `/activity?caller=${encodeURIComponent(payload)}`,
+          `/trust/${encodeURIComponent(payload.replaceAll('/', '∕'))}`,
+        ]),
+    ]) {
+      await eye.page.goto(`${service.url}/${owner.id}/www${path}`)
+      await assertHarmless(eye, path)
+    }
+    await eye.page.goto(`${service.url}/${owner.id}/www/approvals/${approval?.approvalId}`)
+    assert.match((await eye.page.locator('.value').textContent()) ?? '', /<script>/)
+    for (const payload of payloads.filter((_, index) => index % 9 === 4)) {
+      await eye.page.goto(`${service.url}/${owner.id}/www/trust/new`)
+      await eye.page.getByLabel('Address of the other actor').fill(payload)
+      await eye.page.getByLabel('A word to the other side').fill(payload)
+      await eye.page.getByRole('button', { name: 'Ask', exact: true }).click()
+      await eye.page.getByRole('alert').or(eye.page.locator('#peer_url')).first().waitFor()
+      await assertHarmless(eye, payload)
     }
   })
 
