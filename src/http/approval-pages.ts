@@ -4,7 +4,7 @@ import { normalise } from '../json/json.ts'
 import type { Approval } from '../mcp/approvals.ts'
 import type { ApprovalRow } from '../ui/approval-values.ts'
 import { momentOf } from '../ui/moment.ts'
-import { treeOf } from '../ui/value-tree.ts'
+import { wholeTreeOf } from '../ui/value-tree.ts'
 import type { Answer } from './answer.ts'
 import { goOn, pageValues, readForm, showPage } from './page.ts'
 import { type Peers, peersOf } from './peer-names.ts'
@@ -35,7 +35,7 @@ export async function showApproval(exchange: PageExchange, error: ServiceError |
   const page = parts.pages.approval({
     ...values,
     approval: rowOf(exchange, peers, approval),
-    arguments: treeOf(normalise(JSON.stringify(approval.arguments))),
+    arguments: wholeTreeOf(normalise(JSON.stringify(approval.arguments))),
     form_action: `${values.actor_www}${path}`,
   })
   return showPage(exchange, page, error?.status)

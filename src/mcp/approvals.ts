@@ -46,7 +46,8 @@ export interface Approval {
 }
 
 export type ApprovalAnswer =
-  | { readonly answer: 'granted' | 'denied' }
+  /** `unseen`: nobody could look through all of its arguments, so nobody is asked. */
+  | { readonly answer: 'granted' | 'denied' | 'unseen' }
   /** Where the owner decides. */
   | { readonly answer: 'waiting'; readonly approvalId: string; readonly url: string }
 
@@ -54,6 +55,8 @@ export type ApprovalAnswer =
 const waitMs = 15 * 60_000
 const mostWaiting = 20
 const mostShown = 100
+/** What the owner says yes to stands on the page as a whole: so many characters of JSON at most. */
+export const longestArguments = 16_384
 
 export class Approvals {
   readonly #parts: ApprovalsParts
@@ -65,6 +68,7 @@ export class Approvals {
   /** @throws ServiceError `too_many_requests` for a client with too many calls that wait. */
   async ask({ actor, caller }: McpAccess, tool: string, args: Params): Promise<ApprovalAnswer> {
     const { store, live, now } = this.#parts
+    if (JSON.stringify(args).length > longestArguments) return { answer: 'unseen' }
     const key = {
       actorId: actor.id,
       peerId: caller.peerId,

@@ -48,6 +48,8 @@ async function heldBack(parts: McpParts, call: McpCallIn, name: string, args: Pa
       return null
     case 'denied':
       return errorResult('The owner refused this call.')
+    case 'unseen':
+      return errorResult('The owner has to agree to this call, and its arguments are too long to be looked through.')
     case 'waiting': {
       const { approvalId, url } = verdict
       const message = `The owner has to agree to this call of ${name}`

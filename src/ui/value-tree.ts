@@ -21,6 +21,11 @@ export function treeOf(json: JsonText): ValueTree {
   return grow(json, { left: maxParts })
 }
 
+/** All of it, of what is bounded elsewhere: somebody decides about it. */
+export function wholeTreeOf(json: JsonText): ValueTree {
+  return grow(json, { left: Number.POSITIVE_INFINITY })
+}
+
 function grow(json: JsonText, budget: { left: number }): ValueTree {
   const named = members(json)
   if (named !== null) {

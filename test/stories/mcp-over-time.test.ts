@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
-import { letIn, type TestClient } from '../support/mcp-client.ts'
+import { letIn, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { signIn } from '../support/sessions.ts'
 
 const form = {
   message: 'Who are you?',
@@ -327,6 +328,30 @@ describe('the owner’s yes', () => {
       const again = await client.modern('tools/call', call, opens)
       assert.equal(again.body.result.resultType, 'input_required')
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{"painted":1}')
+    })
+
+    it('shows the owner all of what the yes is for, and asks nobody about what is too long for that', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const { parts } = await service.app.start()
+      const call = (args: object): Promise<McpAnswer> => client.legacy('tools/call', { name: 'paint', arguments: args })
+      const many = { notes: Array.from({ length: 900 }, (_, index) => `note ${index}`), last: 'and the last one' }
+      const told = await call(many)
+      const [waiting] = await parts.approvals.waiting(actor.id)
+      assert.ok(told.body.result.content[0].text.includes(waiting?.approvalId))
+      const session = await signIn(service, actor)
+      const page = await service.request(`/${actor.id}/www/approvals/${waiting?.approvalId}`, {
+        headers: { cookie: `oauth_token=${session}`, accept: 'text/html' },
+      })
+      const text = await page.text()
+      for (const shown of ['note 0<', 'note 899<', 'and the last one']) assert.ok(text.includes(shown), shown)
+      assert.ok(!text.includes('not shown here'))
+      const tooLong = await call({ text: 'x'.repeat(16_384) })
+      assert.equal(tooLong.body.result.isError, true)
+      assert.match(tooLong.body.result.content[0].text, /too long to be looked through/)
+      assert.equal((await parts.approvals.waiting(actor.id)).length, 1)
+      assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
     })
 
     it('lets one of two equal calls through that come at once', async () => {
