@@ -19,6 +19,8 @@ export type Redeemed =
 
 const timeouts = { connectSeconds: 5, readSeconds: 30 }
 const maxAnswerBytes = 262_144
+/** Ten years: a longer life is one that nobody measures. */
+const longestSeconds = 315_360_000
 
 export class TokenEndpoint {
   readonly #client: PeerClient
@@ -54,7 +56,7 @@ export class TokenEndpoint {
       tokens: {
         accessToken,
         refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : null,
-        expiresAt: Number.isFinite(seconds) && seconds > 0 ? this.#now() + seconds * 1000 : null,
+        expiresAt: seconds > 0 && seconds <= longestSeconds ? this.#now() + Math.floor(seconds) * 1000 : null,
         scope: typeof scope === 'string' ? scope : '',
       },
     }

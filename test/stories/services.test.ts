@@ -132,6 +132,19 @@ forEachService((start) => {
       }
     })
 
+    it('takes a life of tokens that no clock can show for one that nobody measures', async () => {
+      for (const seconds of [1e13, 1e300, -5, 0.4]) {
+        const { party, actor, browser } = await begin()
+        party.expiresIn = seconds
+        await connect(browser, party, actor)
+        const listed = await actor.request('GET', '/services')
+        assert.equal(listed.status, 200, String(seconds))
+        const [drive] = (await listed.json()) as { connected: boolean; expires_at: string | null }[]
+        assert.equal(drive?.connected, true)
+        if (seconds !== 0.4) assert.equal(drive.expires_at, null)
+      }
+    })
+
     it('comes back by one address for all actors where every address has to be registered', async () => {
       const { party, actor, browser } = await begin({ callback: 'shared' })
       const begun = await browser.get(connectPath(actor))
