@@ -86,6 +86,43 @@ export async function consent(
   return new URL(finished.headers.get('location') ?? '')
 }
 
+/** A code for an owner who is signed in at the browser. */
+export async function codeFor(
+  browser: TestBrowser,
+  client: RegisteredClient,
+  pkce: Pkce,
+  changed: Record<string, string | undefined> = {},
+): Promise<string> {
+  const page = await browser.get(authorizePath(client, pkce, changed))
+  if (page.status !== 200) throw new Error(`No page: ${page.status} ${await page.text()}`)
+  const form = { consent: consentIn(await page.text()), decision: 'allow' }
+  const answer = await browser.post('/oauth/authorize', form)
+  const code = new URL(answer.headers.get('location') ?? '').searchParams.get('code')
+  if (code === null) throw new Error(`No code: ${answer.status} ${answer.headers.get('location')}`)
+  return code
+}
+
+/** The form that redeems a code of a public client. */
+export function redemption(client: RegisteredClient, code: string, pkce: Pkce): Record<string, string> {
+  return {
+    grant_type: 'authorization_code',
+    client_id: client.client_id,
+    code,
+    redirect_uri: redirectUri,
+    code_verifier: pkce.verifier,
+  }
+}
+
+/** What the endpoint of AI clients answers to a token: 200 to one that opens it. */
+export async function mcpStatus(service: TestService, token: string): Promise<number> {
+  const answer = await service.request('/mcp', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  })
+  return answer.status
+}
+
 export function requestTokens(
   service: TestService,
   form: Record<string, string>,

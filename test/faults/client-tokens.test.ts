@@ -1,0 +1,727 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  type ClientTokens,
+  codeFor,
+  letInByConsent,
+  mcpStatus,
+  newPkce,
+  type Pkce,
+  redemption,
+  type RegisteredClient,
+  registerClient,
+  requestTokens,
+} from '../support/oauth-client.ts'
+import { basic, forEachService, sqliteService, type StartOptions, type TestService } from '../support/service.ts'
+import { startServiceProcess } from '../support/service-process.ts'
+import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import { type Dump, dumpStore } from '../support/store-dump.ts'
+import { type FaultyStore, faulty } from '../support/stores.ts'
+
+const provider = sharedProvider()
+
+type Start = (options?: StartOptions) => Promise<TestService>
+
+/** A service with an owner who is signed in, and a public client that she may let in. */
+interface Scene {
+  readonly service: TestService
+  readonly browser: TestBrowser
+  readonly client: RegisteredClient
+  readonly pkce: Pkce
+}
+
+async function scene(start: Start, members: object = {}, options: StartOptions = {}): Promise<Scene> {
+  const service = await start({ ...signInAt(await provider()), ...options })
+  const browser = new TestBrowser(service)
+  await signIn(browser, await provider(), 'ada')
+  const client = await registerClient(service, { token_endpoint_auth_method: 'none', ...members })
+  return { service, browser, client, pkce: newPkce() }
+}
+
+async function stored(service: TestService): Promise<Dump> {
+  const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.start()).store)
+  return rest
+}
+
+/** Holds an answer of the token endpoint to what every one of them has (OTK-15). */
+async function errorOf(answer: Response): Promise<readonly [number, string]> {
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
+  const { error, error_description: description, ...rest } = (await answer.json()) as Record<string, string>
+  assert.deepEqual([typeof description, rest], ['string', {}])
+  return [answer.status, error ?? '']
+}
+
+/** As `errorOf`, and the refusal changed nothing. */
+async function refused(
+  service: TestService,
+  form: Record<string, string> | URLSearchParams,
+  headers: Record<string, string> = {},
+): Promise<readonly [number, string]> {
+  const before = await stored(service)
+  const found = await errorOf(await requestTokens(service, Object.fromEntries(new URLSearchParams(form)), headers))
+  assert.deepEqual(await stored(service), before, 'the refusal changed something')
+  return found
+}
+
+async function tokensOf(answer: Response): Promise<ClientTokens> {
+  assert.equal(answer.status, 200, await answer.clone().text())
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
+  assert.equal(answer.headers.get('pragma'), 'no-cache')
+  return (await answer.json()) as ClientTokens
+}
+
+function without(form: Record<string, string>, ...names: string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(form).filter(([name]) => !names.includes(name)))
+}
+
+const grantError = [400, 'invalid_grant'] as const
+const requestError = [400, 'invalid_request'] as const
+const clientError = [401, 'invalid_client'] as const
+
+/** Lets the turn of the event loop end until something is so. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
+}
+
+forEachService((start, dialect) => {
+  describe('an authorization code', () => {
+    it('OTK-01 that comes again at once, or later, is refused, and every token that came of it stops working', async () => {
+      let later = 0
+      const { service, browser, client, pkce } = await scene(start, {}, { now: () => Date.now() + later })
+      const beside = await letInByConsent(service, await provider(), { browser })
+      for (const wait of [1, 30_000, 3_500_000]) {
+        const code = await codeFor(browser, client, pkce)
+        const first = await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
+        const rotated = await tokensOf(
+          await requestTokens(service, {
+            grant_type: 'refresh_token',
+            client_id: client.client_id,
+            refresh_token: first.refresh_token,
+          }),
+        )
+        later += wait
+        const again = await requestTokens(service, redemption(client, code, pkce))
+        assert.deepEqual(await errorOf(again), grantError)
+        for (const { access_token: token } of [first, rotated]) assert.equal(await mcpStatus(service, token), 401)
+        for (const { refresh_token: token } of [first, rotated]) {
+          const form = { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: token }
+          assert.deepEqual(await refused(service, form), grantError)
+        }
+        if (later < 3_000_000) assert.equal(await mcpStatus(service, beside.tokens.access_token), 200)
+        // The owner signs in again.
+        await signIn(browser, await provider(), 'ada')
+      }
+    })
+
+    it('OTK-02 that comes fifty times at once is redeemed once, and nothing ends', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const { store } = await service.app.start()
+      const code = await codeFor(browser, client, pkce)
+      const owner = await service.app.actors.findByCreator('ada@example.com')
+      const held = Promise.withResolvers<void>()
+      const isHeld = Promise.withResolvers<void>()
+      // Nobody gets the actor's turn before all of them came so far.
+      const holding = store.writeActor(owner?.id ?? '', async () => {
+        isHeld.resolve()
+        await held.promise
+      })
+      await isHeld.promise
+      service.reset()
+      const sent = Array.from({ length: 50 }, () => requestTokens(service, redemption(client, code, pkce)))
+      await until(() => service.statements.filter((sql) => /FROM one_time/.test(sql)).length >= 50)
+      held.resolve()
+      await holding
+      const answers = await Promise.all(sent)
+      const [winner, ...others] = answers.filter(({ status }) => status === 200)
+      assert.ok(winner !== undefined && others.length === 0)
+      for (const answer of answers) if (answer !== winner) assert.deepEqual(await errorOf(answer), grantError)
+      const tokens = await tokensOf(winner)
+      assert.equal(await mcpStatus(service, tokens.access_token), 200)
+      const { token, token_chain: chains } = await stored(service)
+      const ofClient = (chains ?? []).filter((row) => row.includes(client.client_id))
+      assert.equal(ofClient.length, 1)
+      const { chain_id: chainId } = JSON.parse(ofClient[0] ?? '{}') as { chain_id: string }
+      assert.equal((token ?? []).filter((row) => row.includes(chainId)).length, 2)
+    })
+
+    if (dialect === 'postgres') {
+      it('OTK-02 that comes to two processes at once, twenty-five times to each, is redeemed once', {
+        timeout: 60_000,
+      }, async () => {
+        const { service, browser, client, pkce } = await scene(start)
+        const other = await startServiceProcess({
+          database: service.databaseUrl,
+          env: { TROUPE_RATE_LIMITS: '*=off' },
+        })
+        try {
+          const { store } = await service.app.start()
+          const code = await codeFor(browser, client, pkce)
+          const owner = await service.app.actors.findByCreator('ada@example.com')
+          const held = Promise.withResolvers<void>()
+          const isHeld = Promise.withResolvers<void>()
+          const holding = store.writeActor(owner?.id ?? '', async () => {
+            isHeld.resolve()
+            await held.promise
+          })
+          await isHeld.promise
+          const form = redemption(client, code, pkce)
+          const here = Array.from({ length: 25 }, () => requestTokens(service, form))
+          const there = Array.from({ length: 25 }, () =>
+            other.send('POST', '/oauth/token', {
+              body: new URLSearchParams(form).toString(),
+              headers: { 'content-type': 'application/x-www-form-urlencoded' },
+            }),
+          )
+          const running = async (): Promise<number> =>
+            Number(/^troupe_http_requests_running (\d+)$/m.exec((await other.send('GET', '/metrics')).text)?.[1])
+          // The one that asks is among them.
+          await until(async () => (await running()) >= 26)
+          // Their clocks may differ by a moment.
+          for (let round = 0; round < 10; round += 1) await running()
+          held.resolve()
+          await holding
+          const answers = [
+            ...(await Promise.all(there)),
+            ...(await Promise.all(
+              (await Promise.all(here)).map(async (each) => ({ status: each.status, text: await each.text() })),
+            )),
+          ]
+          const redeemed = answers.filter(({ status }) => status === 200)
+          assert.equal(redeemed.length, 1)
+          for (const { status, text } of answers)
+            if (status !== 200) assert.deepEqual([status, (JSON.parse(text) as { error: string }).error], grantError)
+          const { access_token: token } = JSON.parse(redeemed[0]?.text ?? '{}') as ClientTokens
+          assert.equal(await mcpStatus(service, token), 200)
+          assert.equal(
+            ((await stored(service))['token_chain'] ?? []).filter((row) => row.includes(client.client_id)).length,
+            1,
+          )
+        } finally {
+          await other.kill()
+        }
+      })
+    }
+
+    it('OTK-03 OTK-08 of one client is nothing to another one, nor is a code that only looks like it; it stays good', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const stranger = await registerClient(service, { token_endpoint_auth_method: 'none' })
+      const confidential = await registerClient(service)
+      const code = await codeFor(browser, client, pkce)
+      assert.deepEqual(await refused(service, redemption(stranger, code, pkce)), grantError)
+      const withSecret = { ...redemption(confidential, code, pkce), client_secret: confidential.client_secret ?? '' }
+      assert.deepEqual(await refused(service, withSecret), grantError)
+      const last = code.at(-1) === 'A' ? 'B' : 'A'
+      for (const guess of [
+        code.slice(0, -1),
+        `${code}x`,
+        `${code.slice(0, -1)}${last}`,
+        code.slice(3),
+        code.toUpperCase(),
+        `ac_${'A'.repeat(43)}`,
+        `${code}%00`,
+        `${code}\u0000`,
+        ` ${code}`,
+        '*',
+        '%',
+        'x'.repeat(10_000),
+      ]) {
+        assert.deepEqual(await refused(service, redemption(client, guess, pkce)), grantError, guess.slice(0, 60))
+      }
+      await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
+    })
+
+    it('OTK-04 OTK-19 is dead after a minute, whoever brings it', async () => {
+      let later = 0
+      const { service, browser, client, pkce } = await scene(start, {}, { now: () => Date.now() + later })
+      const code = await codeFor(browser, client, pkce)
+      assert.match(code, /^ac_[\w-]{43}$/)
+      later = 61_000
+      assert.deepEqual(await refused(service, redemption(client, code, pkce)), grantError)
+      const next = await codeFor(browser, client, pkce)
+      assert.notEqual(next, code)
+      later += 55_000
+      const stranger = await registerClient(service, { token_endpoint_auth_method: 'none' })
+      assert.deepEqual(await refused(service, redemption(stranger, next, pkce)), grantError)
+      await tokensOf(await requestTokens(service, redemption(client, next, pkce)))
+    })
+
+    it('OTK-05 OTK-06 OTK-07 is for who has the verifier, and for the address that it was asked for', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const code = await codeFor(browser, client, pkce)
+      const good = redemption(client, code, pkce)
+      assert.deepEqual(await refused(service, without(good, 'code_verifier')), grantError)
+      for (const verifier of [
+        newPkce().verifier,
+        pkce.challenge,
+        pkce.verifier.slice(0, 42),
+        `${pkce.verifier}x`,
+        'x'.repeat(128),
+        'x'.repeat(129),
+        `${'x'.repeat(42)}é`,
+        `${'x'.repeat(42)} `,
+        `${'x'.repeat(42)}=`,
+      ]) {
+        assert.deepEqual(await refused(service, { ...good, code_verifier: verifier }), grantError, verifier)
+      }
+      for (const uri of [
+        'https://program.example/other',
+        'https://program.example/back/',
+        'https://PROGRAM.example/back',
+        'https://program.example/back?',
+        'https://evil.example/back',
+        'x',
+      ]) {
+        assert.deepEqual(await refused(service, { ...good, redirect_uri: uri }), grantError, uri)
+      }
+      for (const missing of ['code', 'redirect_uri', 'grant_type'])
+        assert.deepEqual(await refused(service, without(good, missing)), requestError, missing)
+      for (const empty of ['code', 'redirect_uri', 'grant_type'])
+        assert.deepEqual(await refused(service, { ...good, [empty]: '' }), requestError, empty)
+      await tokensOf(await requestTokens(service, good))
+
+      const confidential = await registerClient(service)
+      const plain = await codeFor(browser, confidential, pkce, {
+        code_challenge: undefined,
+        code_challenge_method: undefined,
+      })
+      const form = { ...redemption(confidential, plain, pkce), client_secret: confidential.client_secret ?? '' }
+      assert.deepEqual(await refused(service, form), requestError)
+      await tokensOf(await requestTokens(service, without(form, 'code_verifier')))
+    })
+
+    it('OTK-16 is not spent by a request that the store fails in, wherever it fails', async () => {
+      let store: FaultyStore | undefined
+      const wrapStore: NonNullable<StartOptions['wrapStore']> = (inner) => (store = faulty(inner))
+      const { service, browser, client, pkce } = await scene(start, {}, { wrapStore })
+      const form = redemption(client, await codeFor(browser, client, pkce), pkce)
+      const before = await stored(service)
+      let failures = 0
+      for (let at = 1; at < 100; at += 1) {
+        store?.plan({ at })
+        const answer = await requestTokens(service, form)
+        const hasFailed = (store?.failed ?? 0) > 0
+        store?.plan()
+        if (!hasFailed) {
+          assert.equal(await mcpStatus(service, (await tokensOf(answer)).access_token), 200)
+          break
+        }
+        failures += 1
+        assert.ok(answer.headers.has('retry-after'))
+        assert.deepEqual(await errorOf(answer), [500, 'server_error'])
+        assert.deepEqual(await stored(service), before, `statement ${at}`)
+      }
+      assert.ok(failures >= 5)
+    })
+
+    it('OTK-17 gives tokens for the resource that was agreed to, and for no other', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const resource = `${service.url}/mcp`
+      const code = await codeFor(browser, client, pkce, { resource })
+      const good = redemption(client, code, pkce)
+      for (const wanted of [service.url, 'https://evil.example/mcp', '/mcp', `${resource}#x`, `${resource}/x`])
+        assert.deepEqual(await refused(service, { ...good, resource: wanted }), [400, 'invalid_target'], wanted)
+      const tokens = await tokensOf(await requestTokens(service, { ...good, resource }))
+      const audiences = async (): Promise<unknown[]> =>
+        ((await stored(service))['token_chain'] ?? [])
+          .map((row) => JSON.parse(row) as { kind: string; audience: string })
+          .filter(({ kind }) => kind === 'client')
+          .map(({ audience }) => audience)
+      assert.deepEqual(await audiences(), [resource])
+      const refresh = { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: tokens.refresh_token }
+      for (const wanted of [service.url, 'https://evil.example/mcp'])
+        assert.deepEqual(await refused(service, { ...refresh, resource: wanted }), [400, 'invalid_target'])
+      await tokensOf(await requestTokens(service, { ...refresh, resource }))
+      assert.deepEqual(await audiences(), [resource])
+    })
+  })
+
+  describe('what a client was given', () => {
+    it('ORF-08 R-AS-04 its refresh token is nothing to another client, nor to whoever has not its secret', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const confidential = await registerClient(service)
+      const secret = confidential.client_secret ?? ''
+      const code = await codeFor(browser, confidential, pkce)
+      const tokens = await tokensOf(
+        await requestTokens(service, { ...redemption(confidential, code, pkce), client_secret: secret }),
+      )
+      const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+      assert.deepEqual(await refused(service, { ...form, client_id: client.client_id }), grantError)
+      const id = confidential.client_id
+      assert.deepEqual(await refused(service, { ...form, client_id: id }), clientError)
+      assert.deepEqual(await refused(service, { ...form, client_id: id, client_secret: 'wrong' }), clientError)
+      assert.deepEqual(await refused(service, { ...form, client_id: id, client_secret: `${secret}x` }), clientError)
+      assert.equal(await mcpStatus(service, tokens.access_token), 200)
+      const next = await tokensOf(await requestTokens(service, { ...form, client_id: id, client_secret: secret }))
+      assert.notEqual(next.refresh_token, tokens.refresh_token)
+      assert.equal(next.scope, 'mcp')
+    })
+
+    it('ORF-09 opens what it is for: no token stands for the other kind, or for a session', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const code = await codeFor(browser, client, pkce)
+      const tokens = await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
+      const session = browser.cookies.get('oauth_token') ?? ''
+      for (const token of [tokens.refresh_token, code, session, client.client_id, 'x', ''])
+        assert.equal(await mcpStatus(service, token), 401)
+      for (const token of [tokens.access_token, code, session]) {
+        const form = { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: token }
+        assert.deepEqual(await refused(service, form), grantError)
+      }
+      const spa = await service.request('/oauth/spa/token', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token }),
+      })
+      assert.equal(spa.status, 401)
+      assert.equal(await mcpStatus(service, tokens.access_token), 200)
+    })
+
+    it('opens the endpoint of AI clients alone: the actor’s own routes refuse it, and no provider hears of it', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const code = await codeFor(browser, client, pkce)
+      const tokens = await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
+      const heard = (await provider()).requests.length
+      for (const path of ['', '/properties', '/properties/x', '/trust', '/methods', '/actions', '/www', '/meta/id']) {
+        for (const token of [tokens.access_token, tokens.refresh_token]) {
+          const answer = await service.request(`/${tokens.actor_id}${path}`, {
+            headers: { authorization: `Bearer ${token}` },
+          })
+          if (path !== '/meta/id') assert.ok([401, 403].includes(answer.status), `${path} ${answer.status}`)
+        }
+        const asCookie = await service.request(`/${tokens.actor_id}${path}`, {
+          headers: { cookie: `oauth_token=${tokens.access_token}` },
+        })
+        if (path !== '/meta/id') assert.ok([401, 403].includes(asCookie.status), `${path} ${asCookie.status}`)
+      }
+      const byCookie = await service.request('/mcp', {
+        method: 'POST',
+        headers: { cookie: `oauth_token=${tokens.access_token}`, 'content-type': 'application/json' },
+        body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+      })
+      assert.equal(byCookie.status, 401)
+      assert.equal((await provider()).requests.length, heard)
+    })
+
+    it('is given back by the client: the whole family, by either token, and nobody else’s (RFC 7009)', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const revoke = (form: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> =>
+        service.request('/oauth/token/revoke', { method: 'POST', headers, body: new URLSearchParams(form) })
+      const stranger = await registerClient(service, { token_endpoint_auth_method: 'none' })
+      for (const [which, hint] of [
+        ['access_token', 'access_token'],
+        ['access_token', 'refresh_token'],
+        ['refresh_token', 'access_token'],
+        ['refresh_token', 'nonsense'],
+      ] as const) {
+        const code = await codeFor(browser, client, pkce)
+        const tokens = await tokensOf(await requestTokens(service, redemption(client, code, pkce)))
+        const before = await stored(service)
+        for (const form of [
+          { client_id: stranger.client_id, token: tokens[which] },
+          { client_id: client.client_id, token: 'unknown' },
+          { client_id: client.client_id, token: browser.cookies.get('oauth_token') ?? '' },
+        ]) {
+          const answer = await revoke(form)
+          assert.deepEqual([answer.status, answer.headers.get('cache-control')], [200, 'no-store'])
+        }
+        assert.deepEqual(await errorOf(await revoke({ client_id: 'mcp_none', token: tokens[which] })), clientError)
+        assert.deepEqual(await errorOf(await revoke({ token: tokens[which] })), clientError)
+        assert.deepEqual(await errorOf(await revoke({ client_id: client.client_id })), requestError)
+        assert.deepEqual(await stored(service), before)
+        const good = await revoke({ client_id: client.client_id, token: tokens[which], token_type_hint: hint })
+        assert.equal(good.status, 200)
+        assert.equal(await mcpStatus(service, tokens.access_token), 401)
+        const form = { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: tokens.refresh_token }
+        assert.deepEqual(await refused(service, form), grantError)
+      }
+    })
+
+    it('ORF-14 ends with the relationship, the client and the actor: codes, tokens and what they could still give', async () => {
+      const options: StartOptions = { declare: (app) => app.action('list_notes', { mcp: true }, async () => ({})) }
+      for (const end of ['relationship', 'client', 'actor', 'unapproved'] as const) {
+        const { service, browser, client, pkce } = await scene(start, {}, options)
+        const redeemed = await codeFor(browser, client, pkce)
+        const tokens = await tokensOf(await requestTokens(service, redemption(client, redeemed, pkce)))
+        const code = await codeFor(browser, client, pkce)
+        const beside = await letInByConsent(service, await provider(), { sub: 'bob' })
+        const owner = { authorization: `Bearer ${browser.cookies.get('oauth_token') ?? ''}` }
+        const path = `/${tokens.actor_id}`
+        const trust = `${path}/trust/mcp_client/oauth2_client:ada_at_example_dot_com:${client.client_id}`
+        if (end === 'relationship')
+          assert.equal((await service.request(trust, { method: 'DELETE', headers: owner })).status, 204)
+        if (end === 'actor')
+          assert.equal((await service.request(path, { method: 'DELETE', headers: owner })).status, 204)
+        if (end === 'client') assert.equal(await service.app.clients.delete(client.client_id), true)
+        if (end === 'unapproved') {
+          const answer = await service.request(trust, {
+            method: 'PUT',
+            headers: { ...owner, 'content-type': 'application/json' },
+            body: '{"approved":false}',
+          })
+          assert.ok(answer.ok, `${answer.status}`)
+        }
+        const expected = end === 'client' ? clientError : grantError
+        assert.deepEqual(await errorOf(await requestTokens(service, redemption(client, code, pkce))), expected, end)
+        const form = { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: tokens.refresh_token }
+        if (end === 'unapproved') {
+          // The token is one, and opens nothing.
+          const listed = await service.request('/mcp', {
+            method: 'POST',
+            headers: { authorization: `Bearer ${tokens.access_token}`, 'content-type': 'application/json' },
+            body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+          })
+          assert.deepEqual(((await listed.json()) as { result: { tools: unknown[] } }).result.tools, [])
+        } else {
+          assert.equal(await mcpStatus(service, tokens.access_token), 401, end)
+          assert.deepEqual(await refused(service, form), expected, end)
+          const dump = await stored(service)
+          for (const table of ['token_chain', 'trust'])
+            assert.ok(!(dump[table] ?? []).some((row) => row.includes(client.client_id)), `${end} ${table}`)
+        }
+        assert.equal(await mcpStatus(service, beside.tokens.access_token), 200, end)
+      }
+    })
+
+    it('ORF-14 a code does not outlive its relationship, though the owner lets the client in again', async () => {
+      let later = 0
+      const { service, browser, client, pkce } = await scene(start, {}, { now: () => Date.now() + later })
+      const code = await codeFor(browser, client, pkce)
+      const owner = await service.app.actors.findByCreator('ada@example.com')
+      const [trust] = (await owner?.trust.list()) ?? []
+      assert.equal(await owner?.trust.delete(trust?.peerid ?? ''), true)
+      later = 10
+      const next = await codeFor(browser, client, pkce)
+      assert.deepEqual(await refused(service, redemption(client, code, pkce)), grantError)
+      await tokensOf(await requestTokens(service, redemption(client, next, pkce)))
+    })
+  })
+})
+
+describe('the token endpoint', () => {
+  const start = sqliteService()
+
+  async function withClients(): Promise<{
+    service: TestService
+    post: RegisteredClient
+    header: RegisteredClient
+    open: RegisteredClient
+  }> {
+    const service = await start({ ...signInAt(await provider()) })
+    const members = { grant_types: ['client_credentials', 'authorization_code', 'refresh_token'] }
+    return {
+      service,
+      post: await registerClient(service, members),
+      header: await registerClient(service, { ...members, token_endpoint_auth_method: 'client_secret_basic' }),
+      open: await registerClient(service, { ...members, token_endpoint_auth_method: 'none' }),
+    }
+  }
+
+  const form = { grant_type: 'client_credentials' }
+  const bodyOf = (client: RegisteredClient): Record<string, string> => ({
+    ...form,
+    client_id: client.client_id,
+    client_secret: client.client_secret ?? '',
+  })
+  const headerOf = (client: RegisteredClient): Record<string, string> => ({
+    authorization: basic(client.client_id, client.client_secret ?? ''),
+  })
+
+  it('OTK-09 tells nobody whether a client is unknown or its secret wrong', async () => {
+    const { service, post, header } = await withClients()
+    const texts = new Set<string>()
+    for (const [body, headers] of [
+      [{ ...bodyOf(post), client_secret: 'wrong' }, {}],
+      [{ ...bodyOf(post), client_id: `mcp_${'0'.repeat(32)}` }, {}],
+      [{ ...bodyOf(post), client_id: 'nobody' }, {}],
+      [{ ...bodyOf(post), client_id: '../../x' }, {}],
+      [form, { authorization: basic(header.client_id, 'wrong') }],
+      [form, { authorization: basic(`mcp_${'0'.repeat(32)}`, header.client_secret ?? '') }],
+    ] as const) {
+      const answer = await requestTokens(service, body, headers)
+      assert.equal(answer.status, 401)
+      assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic realm="[^"]+", error="invalid_client"$/)
+      texts.add(await answer.text())
+    }
+    assert.equal(texts.size, 1)
+    assert.deepEqual(await refused(service, form), clientError)
+  })
+
+  it('OTK-10 R-AS-03 takes credentials from one place', async () => {
+    const { service, post, header } = await withClients()
+    const other = { ...form, client_id: post.client_id }
+    assert.deepEqual(await refused(service, other, headerOf(header)), requestError)
+    const both = { ...form, client_secret: header.client_secret ?? '' }
+    assert.deepEqual(await refused(service, both, headerOf(header)), requestError)
+    assert.deepEqual(await refused(service, bodyOf(header), headerOf(header)), requestError)
+    await tokensOf(await requestTokens(service, { ...form, client_id: header.client_id }, headerOf(header)))
+    const twice = new Headers([
+      ['authorization', headerOf(header)['authorization'] ?? ''],
+      ['authorization', headerOf(post)['authorization'] ?? ''],
+    ])
+    const answer = await service.request('/oauth/token', {
+      method: 'POST',
+      headers: twice,
+      body: new URLSearchParams(form),
+    })
+    assert.ok([400, 401].includes(answer.status))
+  })
+
+  it('OTK-11 takes the one way to authenticate that a client registered', async () => {
+    const { service, post, header, open } = await withClients()
+    for (const [body, headers] of [
+      [{ ...form, client_id: open.client_id, client_secret: 'x' }, {}],
+      [form, { authorization: basic(open.client_id, '') }],
+      [form, { authorization: basic(open.client_id, 'x') }],
+      [{ ...form, client_id: post.client_id }, {}],
+      [{ ...form, client_id: header.client_id }, {}],
+      [form, headerOf(post)],
+      [bodyOf(header), {}],
+      [{ ...form, client_id: post.client_id, client_secret: '' }, {}],
+    ] as const) {
+      assert.deepEqual(await refused(service, body, headers), clientError)
+    }
+    await tokensOf(await requestTokens(service, bodyOf(post)))
+    await tokensOf(await requestTokens(service, form, headerOf(header)))
+  })
+
+  it('OTK-12 reads Basic as the standard has it, form-encoded, and fails at nothing that somebody sends', async () => {
+    const { service, header } = await withClients()
+    const id = header.client_id
+    const secret = header.client_secret ?? ''
+    const encoded = (text: string): string => Buffer.from(text).toString('base64')
+    for (const value of [
+      'Basic',
+      'Basic ',
+      'Basic !!!!',
+      `Basic ${encoded(id)}`,
+      `Basic ${encoded(`:${secret}`)}`,
+      `Basic ${encoded(`${id}:%zz`)}`,
+      `Basic ${encoded(`%:${secret}`)}`,
+      `Basic ${encoded(`${id}:${secret}`)} x`,
+      `Basic ${Buffer.from([0xff, 0xfe, 0x3a, 0x41]).toString('base64')}`,
+      `Basic ${encoded(`${id}:${secret}:`)}`,
+      `Basic ${encoded(`${id}:${secret}%00`)}`,
+      `Basic ${encoded(`${id}:${encodeURIComponent(encodeURIComponent('a:b'))}`)}`,
+      `Bearer ${secret}`,
+      `Digest username="${id}"`,
+      'x',
+    ]) {
+      assert.deepEqual(await refused(service, form, { authorization: value }), clientError, value)
+    }
+    const escaped = (text: string): string =>
+      [...text].map((letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`).join('')
+    for (const value of [
+      `bAsIc ${encoded(`${id}:${secret}`)}`,
+      `BASIC   ${encoded(`${id}:${secret}`)}`,
+      `Basic ${encoded(`${escaped(id)}:${escaped(secret)}`)}`,
+    ]) {
+      await tokensOf(await requestTokens(service, form, { authorization: value }))
+    }
+  })
+
+  it('OTK-13 R-AS-04 R-AS-06 gives what a client registered for, and knows no other grants', async () => {
+    const { service, open } = await withClients()
+    const id = { client_id: open.client_id }
+    assert.deepEqual(await refused(service, { ...form, ...id }), [400, 'unauthorized_client'])
+    for (const grant of ['password', 'implicit', 'passphrase', 'toString', '__proto__', 'AUTHORIZATION_CODE', 'x'])
+      assert.deepEqual(await refused(service, { ...id, grant_type: grant }), [400, 'unsupported_grant_type'], grant)
+    const narrow = await registerClient(service)
+    assert.deepEqual(await refused(service, bodyOf(narrow)), [400, 'unauthorized_client'])
+    const own = await registerClient(service, { grant_types: ['client_credentials'] })
+    for (const grant of ['authorization_code', 'refresh_token'])
+      assert.deepEqual(
+        await refused(service, { ...bodyOf(own), grant_type: grant, code: 'x', redirect_uri: 'x', refresh_token: 'x' }),
+        [400, 'unauthorized_client'],
+      )
+    const productive = await start({ devtest: false })
+    const passphrase = await productive.request('/oauth/spa/token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'passphrase', actor_id: 'x', passphrase: 'y' }),
+    })
+    assert.equal(passphrase.status, 403)
+  })
+
+  it('OTK-14 reads a form in the body and nothing else; what stands in an address is neither used nor logged', async () => {
+    const { service, post } = await withClients()
+    const body = new URLSearchParams(bodyOf(post)).toString()
+    const send = (type: string | undefined, text: string, path = '/oauth/token', method = 'POST'): Promise<Response> =>
+      service.request(path, {
+        method,
+        ...(type === undefined ? {} : { headers: { 'content-type': type } }),
+        ...(method === 'GET' ? {} : { body: Buffer.from(text) }),
+      })
+    for (const [type, text] of [
+      ['application/json', JSON.stringify(bodyOf(post))],
+      ['application/json', body],
+      ['application/json, application/x-www-form-urlencoded', body],
+      ['application/x-www-form-urlencoded, application/json', body],
+      ['multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="grant_type"\r\n\r\nx\r\n--x--'],
+      ['multipart/form-data', body],
+      ['text/plain', body],
+      [undefined, body],
+    ] as const) {
+      assert.deepEqual(await errorOf(await send(type, text)), requestError, String(type))
+    }
+    const form = 'application/x-www-form-urlencoded'
+    assert.deepEqual(await errorOf(await send(form, '')), requestError)
+    assert.deepEqual(await errorOf(await send(form, '', `/oauth/token?${body}`)), requestError)
+    assert.deepEqual(await errorOf(await send(form, body, `/oauth/token?${body}`)), requestError)
+    assert.deepEqual(await errorOf(await send(form, body, '/oauth/token?grant_type=password')), requestError)
+    const got = await send(undefined, '', `/oauth/token?${body}`, 'GET')
+    assert.deepEqual([got.status, got.headers.get('allow')], [405, 'OPTIONS, POST'])
+    assert.equal(got.headers.get('cache-control'), 'no-store')
+    const log = service.log.join('\n')
+    assert.ok(!log.includes(post.client_secret ?? ''))
+    await tokensOf(await send(`${form}; charset=utf-8`, body))
+  })
+
+  it('OAZ-09 takes no parameter twice, whatever its values', async () => {
+    const { service, post } = await withClients()
+    const good = new URLSearchParams({ ...bodyOf(post), scope: 'mcp' })
+    for (const [name, value] of good) {
+      for (const again of [value, 'other']) {
+        const twice = new URLSearchParams(good)
+        twice.append(name, again)
+        const answer = await service.request('/oauth/token', { method: 'POST', body: twice })
+        assert.deepEqual(await errorOf(answer), requestError, name)
+      }
+    }
+  })
+
+  it('OTK-18 gives the scope that is asked for, where it is one', async () => {
+    const { service, post } = await withClients()
+    for (const scope of ['admin', 'mcp"', 'mcp\\', ' mcp', 'mcp ', 'a  b', 'é', '\u0000', ''])
+      assert.deepEqual(
+        await refused(service, { ...bodyOf(post), scope }),
+        [400, 'invalid_scope'],
+        JSON.stringify(scope),
+      )
+    for (const scope of ['mcp', 'mcp offline_access', 'mcp mcp']) {
+      const { scope: given } = await tokensOf(await requestTokens(service, { ...bodyOf(post), scope }))
+      assert.equal(given, 'mcp')
+    }
+    const { tokens, client } = await letInByConsent(service, await provider())
+    const refresh = { grant_type: 'refresh_token', client_id: client.client_id, refresh_token: tokens.refresh_token }
+    for (const scope of ['admin', 'mcp"', '', ' '])
+      assert.deepEqual(await refused(service, { ...refresh, scope }), [400, 'invalid_scope'])
+    await tokensOf(await requestTokens(service, { ...refresh, scope: 'mcp' }))
+  })
+
+  it('R-AS-05 is answered to scripts of every site, which bring no cookies', async () => {
+    const { service, post } = await withClients()
+    for (const path of ['/oauth/token', '/oauth/register', '/oauth/authorize', '/oauth/token/revoke']) {
+      const preflight = await service.request(path, { method: 'OPTIONS', headers: { origin: 'https://app.example' } })
+      assert.equal(preflight.status, 200, path)
+      assert.equal(preflight.headers.get('access-control-allow-origin'), '*')
+      assert.equal(preflight.headers.get('access-control-allow-credentials'), null)
+      assert.equal(preflight.headers.get('access-control-allow-methods'), 'GET, POST, OPTIONS')
+      assert.equal(preflight.headers.get('access-control-max-age'), '86400')
+      const headers = preflight.headers.get('access-control-allow-headers') ?? ''
+      for (const name of ['Authorization', 'Content-Type', 'mcp-protocol-version']) assert.ok(headers.includes(name))
+    }
+    const answer = await requestTokens(service, bodyOf(post), { origin: 'https://app.example' })
+    assert.equal(answer.headers.get('access-control-allow-origin'), '*')
+  })
+})
