@@ -87,6 +87,7 @@ import { Subscribing } from './subscription/subscribing.ts'
 import { OneTime } from './token/one-time.ts'
 import { Purge } from './token/purge.ts'
 import { deadBearer, sessionBearer } from './token/session-bearer.ts'
+import { recogniseToken } from './token/token-text.ts'
 import { Sessions } from './token/sessions.ts'
 import { SpaSessions } from './token/spa-sessions.ts'
 import { Tokens } from './token/tokens.ts'
@@ -440,6 +441,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         // What comes after it never sees a token of ours.
         deadBearer,
       ],
+      isOwnToken: (token) => recogniseToken(token) !== null,
       passphraseOf: (actor) => actors.passphraseOf(actor),
       guesses,
       realm: new URL(baseUrl).host,

@@ -202,6 +202,25 @@ forEachService((start) => {
     })
   })
 
+  describe('a session where others guess', () => {
+    for (const address of [attacker, null]) {
+      it(`RATE-01 goes on ${address === null ? 'where no address is known' : 'behind the address that they come from'}`, async () => {
+        const service = await start(few)
+        const actor = await service.createActor()
+        const { parts } = await service.app.start()
+        const begun = { actorId: actor.id, identifier: actor.creator, beganWith: 'web', device: '' } as const
+        const { accessToken } = await parts.sessions.begin(begun)
+        const ask = async (token: string): Promise<number> =>
+          (await from(service, address, `/${actor.id}/properties`, { authorization: `Bearer ${token}` })).status
+        for (let index = 0; index < 13; index++) await ask(`a-wrong-secret-${index}`)
+        assert.equal(await ask('a-wrong-secret'), 429)
+        assert.equal(await ask(accessToken), 200)
+        await parts.sessions.end(actor.id, (await parts.sessions.list(actor.id))[0]?.chainId ?? '')
+        assert.equal(await ask(accessToken), 401)
+      })
+    }
+  })
+
   describe('costly work for strangers', () => {
     it('RATE-03 RATE-04 the creation of actors is bounded per sender and in total', async () => {
       const service = await start(few)
