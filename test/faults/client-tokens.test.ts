@@ -609,8 +609,7 @@ describe('the token endpoint', () => {
     ]) {
       assert.deepEqual(await refused(service, form, { authorization: value }), clientError, value)
     }
-    const escaped = (text: string): string =>
-      [...text].map((letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`).join('')
+    const escaped = (text: string): string => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&')
     for (const value of [
       `bAsIc ${encoded(`${id}:${secret}`)}`,
       `BASIC   ${encoded(`${id}:${secret}`)}`,
