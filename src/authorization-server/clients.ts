@@ -2,6 +2,8 @@
 import type { Actors } from '../actor/actors.ts'
 import type { ClientStats } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
+import { putOverride } from '../permission/override-store.ts'
+import type { OverrideRules } from '../permission/rules.ts'
 import { hashSecret, sameSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId, randomToken } from '../secret/random.ts'
@@ -60,6 +62,12 @@ const dayMs = 86_400_000
 const unusedMs = 7 * dayMs
 /** One that registered itself and acts for itself goes when it did not come for this long. */
 export const idleMs = 30 * dayMs
+
+/** What the tools of one stranger put into the shared actor is no other stranger's to read. */
+const sharedRules: OverrideRules = {
+  properties: { denied: ['*'] },
+  resources: { denied: ['actingweb://properties/*'] },
+}
 
 export class Clients {
   readonly #parts: ClientsParts
@@ -140,11 +148,14 @@ export class Clients {
   }
 
   async #insertOwnTrust(tx: Transaction, client: Client): Promise<void> {
-    await ensureClientTrust(tx, this.#parts.keyRing, client, {
-      actorId: client.ownerId,
-      identifier: client.clientId,
-      relationship: client.trustType,
-      now: client.createdAt,
+    const { ownerId: actorId, clientId: identifier, trustType: relationship, createdAt: now } = client
+    const peerId = await ensureClientTrust(tx, this.#parts.keyRing, client, { actorId, identifier, relationship, now })
+    if (actorId !== systemActorId) return
+    await putOverride(tx, actorId, peerId, {
+      rules: sharedRules,
+      createdBy: systemCreator,
+      notes: 'The actor is shared with every program that registers itself',
+      updatedAt: now,
     })
   }
 
