@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { applied, mutantsOf } from '../../tools/mutants.ts'
+
+/** What each fault of a kind makes of the source. */
+const made = (source: string, kind: string): string[] =>
+  mutantsOf(source)
+    .filter((mutant) => mutant.kind === kind)
+    .map((mutant) => applied(source, mutant))
+
+describe('the faults that mutation testing puts into a source', () => {
+  const cases: [kind: string, source: string, expected: string[]][] = [
+    ['equality', 'const a = b === c', ['const a = b !== c']],
+    ['bound', 'const a = b < c && d >= e', ['const a = b <= c && d >= e', 'const a = b < c && d > e']],
+    ['bound', 'const a: Map<string, Set<number>> = b()', []],
+    ['connective', 'const a = b || c', ['const a = b && c']],
+    ['default', 'const a = b ?? c', ['const a = b && c']],
+    ['boolean', 'return true', ['return false']],
+    ['quantifier', 'const a = b.some(c)', ['const a = b.every(c)']],
+    ['negation', 'const a = !b', ['const a = b']],
+    ['condition', 'if (a(b)) c()', ['if (!(a(b))) c()']],
+    ['condition', 'if (!a) b()', []],
+    ['throw', "if (a) throw new Error('no')\nb()", ['if (a) {}\nb()']],
+    ['throw', "throw new Error(\n  'no',\n)\nb()", ['{}\nb()']],
+    ['statement', '{\n  await a(b)\n  return c\n}', ['{\n  \n  return c\n}']],
+    ['statement', '{\n  a()\n    .b()\n  d.e = f\n}', ['{\n  \n  d.e = f\n}', '{\n  a()\n    .b()\n  \n}']],
+    ['statement', '{\n  method(a: string): void {\n    return b\n  }\n}', []],
+    ['statement', '{\n  log.warn({ a })\n}', []],
+    ['number', 'const a = 60 * seconds', ['const a = 61 * seconds']],
+    ['number', 'const a = 86_400_000', ['const a = 172800000']],
+    ['number', 'const sha256 = b1', []],
+    ['SQL condition', 'q(`SELECT a FROM b WHERE c = $1 AND d = $2`)', ['q(`SELECT a FROM b WHERE c = $1 `)']],
+    ['SQL bound', "q('DELETE FROM a WHERE b < $1')", ["q('DELETE FROM a WHERE b <= $1')"]],
+    ['SQL null', "q('SELECT a FROM b WHERE c IS NULL')", ["q('SELECT a FROM b WHERE c IS NOT NULL')"]],
+  ]
+  for (const [kind, source, expected] of cases) {
+    it(`are, of the kind ${kind}, ${expected.length} in ${JSON.stringify(source)}`, () => {
+      assert.deepEqual(made(source, kind), expected)
+    })
+  }
+
+  for (const untouched of [
+    '// a === b && c < 60',
+    '/* if (a) throw b */',
+    "const a = 'b === c && d < 60'",
+    'const a = `b === c`',
+    'const a = /[<>] && 60/',
+    "import { a } from './b60.ts'",
+    'export interface A {\n  readonly b: 60 | true\n}',
+    "export type A = 'b' | true",
+  ]) {
+    it(`are none in ${JSON.stringify(untouched)}`, () => {
+      assert.deepEqual(mutantsOf(untouched), [])
+    })
+  }
+
+  it('reach code inside of templates', () => {
+    assert.deepEqual(made('const a = `b === ${c === d} === e`', 'equality'), ['const a = `b === ${c !== d} === e`'])
+  })
+
+  it('say where they are', () => {
+    const [mutant] = mutantsOf('const a = 1\nconst b = c === d').filter(({ kind }) => kind === 'equality')
+    assert.deepEqual([mutant?.line, mutant?.column], [2, 13])
+  })
+})
