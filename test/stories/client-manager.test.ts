@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  authorizePath,
+  codeFor,
+  letInByConsent,
+  mcpStatus,
+  newPkce,
+  redemption,
+  redirectUri,
+  registerClient,
+  requestTokens,
+} from '../support/oauth-client.ts'
+import { forEachService, type TestService } from '../support/service.ts'
+import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import { dumpStore } from '../support/store-dump.ts'
+
+const provider = sharedProvider()
+
+function tokenRequest(service: TestService, clientId: string, secret: string): Promise<Response> {
+  return requestTokens(service, { grant_type: 'client_credentials', client_id: clientId, client_secret: secret })
+}
+
+async function tokenOf(service: TestService, clientId: string, secret: string): Promise<string> {
+  const answer = await tokenRequest(service, clientId, secret)
+  assert.equal(answer.status, 200)
+  return ((await answer.json()) as { access_token: string }).access_token
+}
+
+forEachService((start) => {
+  describe('the clients of an actor', () => {
+    it('are made with a secret that is shown once, and act for that actor alone', async () => {
+      const service = await start({
+        declare: (app) => app.action('get_owner', { mcp: true }, async ({ actor }) => ({ owner: actor.creator })),
+      })
+      const actor = await service.app.actors.get((await service.createActor('ada@example.com')).id)
+      const { client, secret } = (await actor?.clients.create({ name: ' My <b>script</b> ' })) ?? assert.fail()
+      assert.match(client.clientId, /^mcp_[0-9a-f]{32}$/)
+      assert.match(secret, /^[\w-]{43}$/)
+      assert.ok(Math.abs(client.createdAt.getTime() - Date.now()) < 60_000)
+      const { createdAt: _at, clientId, ...rest } = client
+      assert.deepEqual(rest, { name: 'My b script /b', trustType: 'mcp_client', redirectUris: [], lastUsedAt: null })
+      const token = await tokenOf(service, clientId, secret)
+      const answer = await service.request('/mcp', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name: 'get_owner', arguments: {} },
+        }),
+      })
+      assert.ok((await answer.text()).includes('ada@example.com'))
+      const dump = JSON.stringify(await dumpStore((await service.app.start()).store))
+      assert.ok(!dump.includes(secret))
+      assert.notEqual((await actor?.clients.get(clientId))?.lastUsedAt, null)
+    })
+
+    it('are refused with a name that cannot be shown, or an address that nobody may be sent back to', async () => {
+      const service = await start()
+      const actor = (await service.app.actors.create()).actor
+      for (const wanted of [
+        { name: '' },
+        { name: ' <> ' },
+        { name: 'A', redirectUris: ['http://program.example/back'] },
+        { name: 'A', redirectUris: [redirectUri, 'javascript:alert(1)'] },
+      ]) {
+        await assert.rejects(actor.clients.create(wanted), { code: 'invalid_value' })
+      }
+      assert.deepEqual(await actor.clients.list(), [])
+      await service.app.actors.delete(actor.id)
+      await assert.rejects(actor.clients.create({ name: 'A' }), { code: 'actor_not_found' })
+    })
+
+    it('are listed and counted, the newest first, each actor’s apart from the others’', async () => {
+      let now = Date.now()
+      const service = await start({ now: () => now })
+      const one = (await service.app.actors.create()).actor
+      const other = (await service.app.actors.create()).actor
+      const made: { clientId: string; secret: string }[] = []
+      for (const [name, trustType] of [
+        ['A', 'mcp_client'],
+        ['B', 'viewer'],
+        ['C', 'mcp_client'],
+      ] as const) {
+        now += 1000
+        const { client, secret } = await one.clients.create({ name, trustType })
+        made.push({ clientId: client.clientId, secret })
+      }
+      assert.deepEqual(
+        (await one.clients.list()).map(({ name }) => name),
+        ['C', 'B', 'A'],
+      )
+      assert.deepEqual(await one.clients.stats(), { total: 3, active: 0, trustTypes: { mcp_client: 2, viewer: 1 } })
+      const [first] = made
+      await tokenOf(service, first?.clientId ?? '', first?.secret ?? '')
+      assert.deepEqual(await one.clients.stats(), { total: 3, active: 1, trustTypes: { mcp_client: 2, viewer: 1 } })
+      assert.deepEqual(await other.clients.list(), [])
+      assert.deepEqual(await other.clients.stats(), { total: 0, active: 0, trustTypes: {} })
+      for (const clientId of [first?.clientId ?? '', 'mcp_none', '', 'https://program.example/x']) {
+        assert.equal(await other.clients.get(clientId), undefined)
+        assert.equal(await other.clients.rotateSecret(clientId), undefined)
+        assert.equal(await other.clients.delete(clientId), false)
+        assert.equal(await service.app.clients.delete(clientId), false)
+      }
+      await tokenOf(service, first?.clientId ?? '', first?.secret ?? '')
+    })
+
+    it('get another secret, and the one before is good for nothing', async () => {
+      const service = await start()
+      const actor = (await service.app.actors.create()).actor
+      const { client, secret } = await actor.clients.create({ name: 'A' })
+      const next = (await actor.clients.rotateSecret(client.clientId)) ?? ''
+      assert.match(next, /^[\w-]{43}$/)
+      assert.notEqual(next, secret)
+      assert.equal((await tokenRequest(service, client.clientId, secret)).status, 401)
+      assert.equal(await mcpStatus(service, await tokenOf(service, client.clientId, next)), 200)
+      const open = await registerClient(service, { token_endpoint_auth_method: 'none' })
+      const { parts } = await service.app.start()
+      assert.equal(await parts.clients.rotateSecret('_actingweb_oauth2', open.client_id), null)
+    })
+
+    it('ORF-14 end with everything that any owner gave them, tokens or none: relationships too that no token is left of', async () => {
+      let later = 0
+      const service = await start({ ...signInAt(await provider()), now: () => Date.now() + later })
+      const actor = (await service.app.actors.create()).actor
+      const { client, secret } = await actor.clients.create({ name: 'A', redirectUris: [redirectUri] })
+      const own = await tokenOf(service, client.clientId, secret)
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      const asClient = { client_id: client.clientId }
+      const pkce = newPkce()
+      const redeemed = await codeFor(browser, asClient, pkce)
+      const answer = await requestTokens(service, { ...redemption(asClient, redeemed, pkce), client_secret: secret })
+      assert.equal(answer.status, 200)
+      const { access_token: granted } = (await answer.json()) as { access_token: string }
+      // Another owner agreed, and no token ever came of it.
+      const bob = new TestBrowser(service)
+      await signIn(bob, await provider(), 'bob')
+      const code = await codeFor(bob, asClient, pkce)
+      const beside = await letInByConsent(service, await provider(), { browser })
+      const about = async (): Promise<string[]> => {
+        const dump = await dumpStore((await service.app.start()).store)
+        return ['oauth_client', 'trust', 'token_chain'].flatMap((table) =>
+          (dump[table] ?? []).filter((row) => row.includes(client.clientId)).map(() => table),
+        )
+      }
+      assert.deepEqual(await about(), ['oauth_client', 'trust', 'trust', 'trust', 'token_chain', 'token_chain'])
+      assert.equal(await actor.clients.delete(client.clientId), true)
+      assert.deepEqual(await about(), [])
+      for (const token of [own, granted]) assert.equal(await mcpStatus(service, token), 401)
+      assert.equal(await mcpStatus(service, beside.tokens.access_token), 200)
+      const late = await requestTokens(service, { ...redemption(asClient, code, pkce), client_secret: secret })
+      assert.equal(late.status, 401)
+      assert.equal((await new TestBrowser(service).get(authorizePath(asClient, pkce))).status, 400)
+      assert.equal(await actor.clients.delete(client.clientId), false)
+    })
+
+    it('ORF-14 end with their actor, whoever let them in', async () => {
+      const service = await start({ ...signInAt(await provider()) })
+      const actor = (await service.app.actors.create()).actor
+      const { client, secret } = await actor.clients.create({ name: 'A', redirectUris: [redirectUri] })
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      const pkce = newPkce()
+      const asClient = { client_id: client.clientId }
+      const code = await codeFor(browser, asClient, pkce)
+      const answer = await requestTokens(service, { ...redemption(asClient, code, pkce), client_secret: secret })
+      const { access_token: granted } = (await answer.json()) as { access_token: string }
+      assert.equal(await mcpStatus(service, granted), 200)
+      assert.equal(await service.app.actors.delete(actor.id), true)
+      assert.equal(await mcpStatus(service, granted), 401)
+      assert.equal((await tokenRequest(service, client.clientId, secret)).status, 401)
+    })
+
+    it('ORF-14 do not come back once their owner ended the relationship, or took the approval back', async () => {
+      const service = await start()
+      const made = await service.createActor('ada@example.com')
+      const actor = await service.app.actors.get(made.id)
+      const { client, secret } = (await actor?.clients.create({ name: 'A' })) ?? assert.fail()
+      const token = await tokenOf(service, client.clientId, secret)
+      const trust = `/trust/mcp_client/oauth2_client:${client.clientId}:${client.clientId}`
+      assert.ok((await made.request('PUT', trust, { approved: false })).ok)
+      assert.equal((await tokenRequest(service, client.clientId, secret)).status, 401)
+      assert.ok((await made.request('PUT', trust, { approved: true })).ok)
+      assert.equal((await tokenRequest(service, client.clientId, secret)).status, 200)
+      assert.equal((await made.request('DELETE', trust)).status, 204)
+      assert.equal(await mcpStatus(service, token), 401)
+      assert.equal((await tokenRequest(service, client.clientId, secret)).status, 401)
+      assert.deepEqual(await actor?.clients.list(), [])
+    })
+  })
+
+  describe('the programs that registered themselves', () => {
+    it('are looked up, counted and ended by the application', async () => {
+      const service = await start({ ...signInAt(await provider()) })
+      assert.deepEqual(await service.app.clients.stats(), { total: 0, active: 0, trustTypes: {} })
+      const { client, tokens } = await letInByConsent(service, await provider())
+      await registerClient(service)
+      assert.deepEqual(await service.app.clients.stats(), { total: 2, active: 1, trustTypes: { mcp_client: 2 } })
+      assert.equal((await service.app.clients.get(client.client_id))?.name, 'A program')
+      assert.equal(await service.app.clients.delete(client.client_id), true)
+      assert.equal(await mcpStatus(service, tokens.access_token), 401)
+      assert.equal(await service.app.clients.get(client.client_id), undefined)
+    })
+  })
+})
