@@ -1,6 +1,7 @@
 /** What a provider sent the browser back with, and how the sign-in ends (wire, 2.11 and 2.12). */
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
+import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import type { IssuedTokens } from '../token/chain.ts'
 import type { OneTime } from '../token/one-time.ts'
@@ -243,7 +244,12 @@ export class Callback {
     }
     const { tokens, actor } = entering
     const session = await this.#handOver(
-      { tokens, delivery: flow.delivery, redirectUrl: redirectUrlOf(flow.returnPath, actor.id) },
+      {
+        tokens,
+        delivery: flow.delivery,
+        redirectUrl: redirectUrlOf(flow.returnPath, actor.id),
+        begunIn: begun.isBound && bringer.browser !== null ? hashSecret(bringer.browser) : null,
+      },
       begun.isBound && this.#parts.targets.isOwn(target) ? bringer.browser : null,
     )
     return {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { authorizePath, consent, newPkce, redirectUri, registerClient, requestTokens } from '../support/oauth-client.ts'
-import { forEachService } from '../support/service.ts'
-import { actorIn, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import { forEachService, type TestService } from '../support/service.ts'
+import { actorIn, peopleStored, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 
 describe('a peer that asks under a name of somebody else’s relationship', () => {
   const provider = sharedProvider()
@@ -48,6 +48,77 @@ describe('a peer that asks under a name of somebody else’s relationship', () =
       assert.equal((await open()).status, 403)
       for (const name of names) assert.equal((await ask(name)).status, 400, name)
       assert.equal((await open()).status, 403)
+    })
+  })
+})
+
+describe('a link of a stranger that ends in the page of this service', () => {
+  const provider = sharedProvider()
+
+  forEachService((start) => {
+    /** Mallory begins with a program and signs in as Mallory: where the browser is sent back to. */
+    async function planted(service: TestService, sub: string, redirect_uri: string): Promise<URLSearchParams> {
+      const begun = await service.request('/oauth/spa/authorize', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uri }),
+      })
+      const { authorization_url } = (await begun.json()) as { authorization_url: string }
+      const { url } = await (await provider()).signIn(authorization_url, sub)
+      const back = await service.request(url.href.slice(service.url.length), { headers: { accept: 'text/html' } })
+      return new URL(back.headers.get('location') ?? '').searchParams
+    }
+    const startOne = async (): Promise<TestService> =>
+      start({ ...signInAt(await provider()), spaRedirectOrigins: ['https://app.example.com'] })
+    const ofPage = { 'sec-fetch-site': 'same-origin' }
+
+    for (const target of ['/login', 'https://app.example.com/signed-in']) {
+      it(`IDP-03 WEB-09 signs nobody in as the stranger, begun by a program for ${target}`, async () => {
+        const service = await startOne()
+        const victim = new TestBrowser(service)
+        await victim.get('/oauth/login/acme')
+        for (const browser of [victim, new TestBrowser(service)]) {
+          const session = (await planted(service, 'bob', target)).get('session') ?? ''
+          const answer = await browser.get(`/oauth/spa/session/${session}`, ofPage)
+          assert.equal(answer.status, 404)
+        }
+        // The program itself, and a page elsewhere, get what they began.
+        const own = (await planted(service, 'bob', target)).get('session') ?? ''
+        assert.equal((await service.request(`/oauth/spa/session/${own}`)).status, 200)
+        const ofApp = (await planted(service, 'bob', target)).get('session') ?? ''
+        const headers = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example.com' }
+        assert.equal((await service.request(`/oauth/spa/session/${ofApp}`, { headers })).status, 200)
+      })
+    }
+
+    it('IDP-03 WEB-09 signs nobody in as the stranger, begun in a browser of the stranger’s', async () => {
+      const service = await startOne()
+      const stranger = new TestBrowser(service)
+      const begun = (await (
+        await stranger.fetchJson('/oauth/spa/authorize', { redirect_uri: 'https://app.example.com/signed-in' })
+      ).json()) as { authorization_url: string }
+      const { url } = await (await provider()).signIn(begun.authorization_url, 'bob')
+      const back = await stranger.get(url.href)
+      const session = new URL(back.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      const victim = new TestBrowser(service)
+      await victim.get('/oauth/login/acme')
+      assert.equal((await victim.get(`/oauth/spa/session/${session}`, ofPage)).status, 404)
+    })
+
+    it('IDP-08 IDP-09 asks nobody for an address that would become the stranger’s', async () => {
+      const service = await startOne()
+      const victim = new TestBrowser(service)
+      await victim.get('/oauth/login/acme')
+      const before = await peopleStored(service)
+      const query = await planted(service, 'silent', '/login')
+      assert.equal(query.get('email_required'), 'true')
+      const session = query.get('session') ?? ''
+      const asked = await victim.get(`/oauth/email?session=${session}`, { ...ofPage, accept: 'application/json' })
+      assert.equal(asked.status, 400)
+      const typed = await victim.fetchJson('/oauth/email', { session, email: 'ada@example.com' })
+      assert.equal(typed.status, 400)
+      assert.deepEqual(await peopleStored(service), before)
+      assert.equal(await service.app.actors.findByCreator('ada@example.com'), undefined)
     })
   })
 })

@@ -870,7 +870,10 @@ forEachService((start) => {
         device: '',
       })
       return all.write((tx) =>
-        parts.oneTime.create(tx, { purpose: 'spa_session', data: { tokens, delivery, redirectUrl: '/app' } }),
+        parts.oneTime.create(tx, {
+          purpose: 'spa_session',
+          data: { tokens, delivery, redirectUrl: '/app', begunIn: null },
+        }),
       )
     }
     const get = (id: string, headers: Record<string, string> = {}): Promise<Answered> =>

@@ -7,6 +7,7 @@ import type { Verified } from '../../sign-in/verification.ts'
 import { deviceOf } from '../../token/device.ts'
 import { acceptsJsonByName, acceptsPages } from '../accepts.ts'
 import { type Answer, html, json, noContent } from '../answer.ts'
+import { originOf } from '../anti-forgery.ts'
 import { browserOf } from '../cookies.ts'
 import type { Params } from '../params.ts'
 import { accessTokenOf } from '../presented-tokens.ts'
@@ -99,6 +100,7 @@ async function ask(exchange: Exchange): Promise<Answer> {
   const session = query.get('session')
   if (session === undefined) throw new ServiceError('bad_request', 'Cannot ask for an address: session is missing')
   const asking = await parts.signIn.freeText.look(session, browserOf(request))
+  refuseStrangers(exchange, asking)
   return isForProgram(exchange)
     ? json(200, { ...emailValues(exchange, session, asking), action: 'email_required' })
     : emailPage(exchange, session, asking)
@@ -115,6 +117,15 @@ function emailValues({ parts }: Exchange, session: string, { provider, displayNa
     verified_emails: [],
     has_verified_emails: false,
   }
+}
+
+/** A page of this service goes on with what was begun in its browser alone: anybody could send its visitors a link with theirs. */
+function refuseStrangers({ parts, request }: Exchange, { isBound }: Asking): void {
+  if (isBound || originOf(request, new URL(parts.baseUrl).origin) !== 'same') return
+  throw new ServiceError(
+    'bad_request',
+    'Cannot go on with this sign-in here: an application began it and goes on with it',
+  )
 }
 
 function messageFor(displayName: string): string {
@@ -171,6 +182,7 @@ async function enter(exchange: Exchange): Promise<Answer> {
   await exchange.charge('email_entry', waits ? (parseAddress(typed) ?? typed) : undefined)
   if (session === undefined) throw new ServiceError('bad_request', 'Cannot enter an address: session is missing')
   const asking = await looked
+  refuseStrangers(exchange, asking)
   if (!isProgram && !asking.isBound) return emailPage(exchange, session, asking)
   try {
     const device = deviceOf(request.header('user-agent'))

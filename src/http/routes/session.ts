@@ -228,10 +228,11 @@ async function askFirst({ parts, request }: Exchange): Promise<Answer> {
 
 async function exchangeSession({ parts, request, params }: Exchange): Promise<Answer> {
   const id = params['session'] ?? ''
-  const mark = markOf(request)
+  const isOwnPage = originOf(request, new URL(parts.baseUrl).origin) === 'same'
+  const asker = [id, markOf(request), isOwnPage ? { browser: browserOf(request) } : null] as const
   const found = await (request.method === 'HEAD'
-    ? parts.spaSessions.find(id, mark)
-    : parts.spaSessions.exchange(id, mark))
+    ? parts.spaSessions.find(...asker)
+    : parts.spaSessions.exchange(...asker))
   if (found === null) {
     throw new ServiceError('not_found', 'Cannot exchange this session id: it is unknown, has expired, or was exchanged')
   }
