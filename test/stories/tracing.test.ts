@@ -7,6 +7,7 @@ import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { Workplace } from '../support/program.ts'
 import { type Recorded, TestTraces } from '../support/traces.ts'
+import type { PeerRequest } from '../../src/peer/peer-client.ts'
 import type { App } from '../../src/troupe.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -121,6 +122,31 @@ describe('a request in a trace, where nothing records', () => {
     } finally {
       await remote.stop()
     }
+  })
+})
+
+describe('calls to others than actors', () => {
+  it('carry no trace: the document of a client is asked for as if there was none, an actor is not', async () => {
+    const calls: PeerRequest[] = []
+    const service = await start({
+      peerClient: {
+        call: async (request) => {
+          calls.push(request)
+          return { kind: 'unreached', reason: 'there is nobody' }
+        },
+        close: async () => {},
+      },
+    })
+    const actor = await service.createActor()
+    const headers = { traceparent, tracestate: 'vendor=value' }
+    const query = new URLSearchParams({ client_id: 'https://client.example/client.json', response_type: 'code' })
+    await service.request(`/oauth/authorize?${query}`, { headers })
+    await actor.request('POST', '/trust', { url: 'https://peer.example/actor', relationship: 'friend' }, headers)
+    const given = calls.map(({ url, headers: fields }) => [new URL(url).host, fields?.['traceparent']])
+    assert.deepEqual(given.slice(0, 2), [
+      ['client.example', undefined],
+      ['peer.example', traceparent],
+    ])
   })
 })
 
