@@ -25,6 +25,7 @@ export interface McpAnswer {
 
 export interface TestClient {
   readonly token: string
+  readonly refreshToken: string
   readonly peerId: string
   readonly clientId: string
   readonly chainId: string
@@ -92,6 +93,7 @@ export async function letIn(service: TestService, actor: TestActor, options: Cli
   const rpc = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })
   return {
     token: issued.accessToken,
+    refreshToken: issued.refreshToken,
     peerId,
     clientId,
     chainId: issued.chainId,

@@ -181,7 +181,10 @@ export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
     const due = plan.at !== undefined && seen >= plan.at
     if (!due && plan.matching?.test(sql) !== true) return
     failed++
-    throw plan.error?.() ?? new ServiceError('store_unavailable', undefined, { reason: 'A planned fault' })
+    throw (
+      plan.error?.() ??
+      new ServiceError('store_unavailable', undefined, { reason: 'A planned fault', retryAfterSeconds: 1 })
+    )
   }
   const transacted = async <Q extends Queries, T>(inner: Q, work: (wrapped: Wrapped) => Promise<T>): Promise<T> => {
     const wrapped = new Wrapped(inner, judge)

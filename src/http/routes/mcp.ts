@@ -81,7 +81,8 @@ async function post(exchange: Exchange): Promise<Answer> {
   const asking = await askingOf(exchange)
   if ('status' in asking) return asking
   const text = await readJson(request, parts.config).catch((error: unknown) => {
-    if (error instanceof ServiceError && error.code === 'invalid_json') return null
+    // Bytes that are no text included.
+    if (error instanceof ServiceError && error.status === 400) return null
     throw error
   })
   return toAnswer(exchange, text === null ? notJson() : await parts.mcp.post(text, headersOf(exchange), asking))

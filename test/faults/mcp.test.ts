@@ -1,0 +1,697 @@
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import { ServiceError } from '../../src/errors.ts'
+import type { App } from '../../src/troupe.ts'
+import { letIn, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
+import { rawRequest } from '../support/raw-request.ts'
+import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { faulty, type FaultyStore } from '../support/stores.ts'
+
+function declare(app: App): void {
+  app.action('paint', { input: z.object({ color: z.string() }), mcp: true }, async ({ actor, input }) => {
+    await actor.set('color', input.color)
+    return { painted: input.color }
+  })
+  app.action('look', { mcp: true }, async ({ actor }) => ({ color: await actor.get('color') }))
+  app.method('advise', { mcp: { prompt: { arguments: [{ name: 'on', complete: () => fail() }] } } }, () => fail())
+  app.method('status', { mcp: { resource: { uri: 'house://status' } } }, () => fail())
+  app.method('room', { mcp: { resource: { uri: 'house://rooms/{name}' } } }, () => ({ open: true }))
+}
+
+function fail(): never {
+  throw new Error('a stack with hunter2 in it')
+}
+
+const post = (service: TestService, headers: Record<string, string>, body = rpc('tools/list')): Promise<Response> =>
+  service.request('/mcp', { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
+
+const rpc = (method: string, params: object = {}, id: unknown = 1): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params })
+
+/** The properties of the actor, as its owner reads them. */
+const kept = async (actor: TestActor): Promise<string> => (await actor.request('GET', '/properties')).text()
+
+describe('who gets to the protocol', () => {
+  const start = sqliteService()
+
+  it('MCP-03 nobody with another kind of token, and none of them leaves the service', async () => {
+    const asked: string[] = []
+    const service = await start({
+      declare,
+      peerClient: {
+        call: (request) => {
+          asked.push(request.url)
+          return Promise.reject(new Error('nobody is there'))
+        },
+        close: () => Promise.resolve(),
+      },
+    })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    const { parts, store } = await service.app.start()
+    const session = await store.writeActor(actor.id, (tx) =>
+      parts.tokens.startSession(tx, {
+        actorId: actor.id,
+        identifier: actor.creator,
+        beganWith: 'web',
+        device: 'a browser',
+      }),
+    )
+    const secret = 'c'.repeat(40)
+    const trust = await actor.request('POST', '/trust/friend', {
+      baseuri: 'https://peer.example.com/p1',
+      id: 'p1',
+      type: 'urn:x',
+      secret,
+    })
+    assert.ok(trust.status < 500)
+    const tokens = [
+      client.refreshToken,
+      session.accessToken,
+      session.refreshToken,
+      secret,
+      actor.passphrase,
+      'ya29.a0AfH6SMBx-something-of-a-provider',
+      'gho_16C7e42F292c6912E7710c838347Ae178B4a',
+      `eyJhbGciOiJub25lIn0.${Buffer.from('{"sub":"ada"}').toString('base64url')}.`,
+      client.token.toUpperCase(),
+      `${client.token}x`,
+      client.token.slice(0, -1),
+    ]
+    asked.length = 0
+    for (const token of tokens) {
+      const response = await post(service, { authorization: `Bearer ${token}` })
+      assert.equal(response.status, 401, token)
+      assert.match(response.headers.get('www-authenticate') ?? '', /^Bearer .*error="invalid_token"/)
+    }
+    assert.deepEqual(asked, [])
+    for (const header of ['Bearer', 'Bearer ', `Bearer ${client.token} ${client.token}`, client.token]) {
+      assert.equal((await post(service, { authorization: header })).status, 401, header)
+    }
+    assert.equal((await post(service, { authorization: `bEARER  ${client.token} ` })).status, 200)
+  })
+
+  it('MCP-01 MCP-02 nobody who sends the header twice, or the token in a cookie', async () => {
+    const service = await start({ declare, listen: true })
+    const client = await letIn(service, await service.createActor())
+    const send = (headers: Record<string, string | string[]>) =>
+      rawRequest(service.url, 'POST', '/mcp', {
+        headers: { 'content-type': 'application/json', ...headers },
+        body: rpc('tools/list'),
+      })
+    const one = `Bearer ${client.token}`
+    assert.equal((await send({ authorization: one })).status, 200)
+    for (const cookie of [`access_token=${client.token}`, `oauth_token=${client.token}`]) {
+      assert.equal((await send({ cookie })).status, 401)
+    }
+    // node:http keeps the first of two; both were sent.
+    assert.equal((await send({ Authorization: [one, one] })).status, 401)
+  })
+
+  it('MCP-01 nobody whose token has expired, or whose relationship was ended', async () => {
+    let later = 0
+    const service = await start({ declare, now: () => Date.now() + later })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    const ended = await letIn(service, actor)
+    const { parts, store } = await service.app.start()
+    await store.writeActor(actor.id, (tx) => parts.tokens.endChain(tx, actor.id, ended.chainId))
+    assert.equal((await ended.modern('tools/list')).status, 401)
+    assert.equal((await client.modern('tools/list')).status, 200)
+    later = 3_700_000
+    for (const [method, init] of [
+      ['POST', { body: rpc('tools/list') }],
+      ['GET', {}],
+      ['DELETE', {}],
+    ] as const) {
+      const response = await service.request('/mcp', {
+        method,
+        headers: {
+          authorization: `Bearer ${client.token}`,
+          accept: 'text/event-stream',
+          'content-type': 'application/json',
+        },
+        ...init,
+      })
+      assert.equal(response.status, 401, method)
+    }
+  })
+
+  it('MCP-05 no page of another site, and none that points its own name at this machine, before a token is looked at', async () => {
+    const service = await start({ declare, listen: true })
+    const client = await letIn(service, await service.createActor())
+    const { port } = new URL(service.url)
+    const send = (method: string, headers: Record<string, string>) =>
+      rawRequest(service.url, method, '/mcp', {
+        headers: {
+          accept: 'text/event-stream',
+          authorization: `Bearer ${client.token}`,
+          ...(method === 'POST' ? { 'content-type': 'application/json' } : {}),
+          ...headers,
+        },
+        ...(method === 'POST' ? { body: rpc('tools/list') } : {}),
+      })
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      assert.equal((await send(method, { origin: 'https://evil.example' })).status, 403, method)
+      assert.equal((await send(method, { origin: 'https://evil.example', authorization: 'Bearer x' })).status, 403)
+      assert.equal((await send(method, { host: 'evil.example' })).status, 403, method)
+      assert.equal((await send(method, { host: `evil.example:${port}`, authorization: 'Bearer x' })).status, 403)
+      assert.equal((await send(method, { host: `localhost.evil.example:${port}` })).status, 403, method)
+    }
+    for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, 'LOCALHOST']) {
+      assert.equal((await send('POST', { host })).status, 200, host)
+    }
+  })
+
+  it('MCP-05 MCP-18 behind a proxy any host is the service’s, and its addresses are those of the configuration', async () => {
+    const service = await start({ declare, baseUrl: 'https://troupe.example/svc' })
+    const forged = {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'http',
+      forwarded: 'host=evil.example;proto=http',
+    }
+    const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
+      service.app.fetch(
+        new Request(`http://evil.example/svc${path}`, {
+          ...init,
+          headers: new Headers([...Object.entries(forged), ...new Headers(init.headers)]),
+        }),
+      )
+    for (const path of ['/mcp', '/mcp/info', '/.well-known/oauth-protected-resource/mcp']) {
+      const response = await ask(path)
+      const body = await response.text()
+      assert.equal(response.status, 200, path)
+      assert.ok(body.includes('https://troupe.example/svc/mcp') && !body.includes('evil'), body)
+    }
+    const refused = await ask('/mcp', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: rpc('tools/list'),
+    })
+    assert.equal(refused.status, 401)
+    assert.match(
+      refused.headers.get('www-authenticate') ?? '',
+      /resource_metadata="https:\/\/troupe\.example\/svc\/\.well-known\/oauth-protected-resource\/mcp"/,
+    )
+  })
+
+  it('MCP-17 documents name the service under its prefix, S256 alone, and are found at every spelling', async () => {
+    const service = await start({ declare, baseUrl: 'https://troupe.example/svc' })
+    const read = async (path: string): Promise<Record<string, unknown>> => {
+      const response = await service.app.fetch(new Request(`https://troupe.example${path}`))
+      assert.equal(response.status, 200, path)
+      return (await response.json()) as Record<string, unknown>
+    }
+    for (const path of [
+      '/.well-known/oauth-authorization-server/svc',
+      '/svc/.well-known/oauth-authorization-server',
+      '/.well-known/oauth-authorization-server/svc/mcp',
+    ]) {
+      const server = await read(path)
+      assert.equal(server['issuer'], 'https://troupe.example/svc')
+      assert.equal(server['authorization_endpoint'], 'https://troupe.example/svc/oauth/authorize')
+      assert.equal(server['token_endpoint'], 'https://troupe.example/svc/oauth/token')
+      assert.deepEqual(server['code_challenge_methods_supported'], ['S256'])
+      const algorithms = Object.entries(server).filter(([name]) => name.includes('signing_alg'))
+      assert.deepEqual(algorithms, [])
+    }
+    for (const path of [
+      '/.well-known/oauth-protected-resource/svc/mcp',
+      '/svc/.well-known/oauth-protected-resource/mcp',
+    ]) {
+      const resource = await read(path)
+      assert.equal(resource['resource'], 'https://troupe.example/svc/mcp')
+      assert.deepEqual(resource['authorization_servers'], ['https://troupe.example/svc'])
+    }
+  })
+
+  it('pages of a named origin may read what is answered, refusals too, and no other page', async () => {
+    const site = 'https://inspector.example'
+    const service = await start({ declare, mcpOrigins: [site] })
+    const client = await letIn(service, await service.createActor())
+    const ask = (method: string, headers: Record<string, string>): Promise<Response> =>
+      service.request('/mcp', { method, headers, ...(method === 'POST' ? { body: rpc('tools/list') } : {}) })
+    const preflight = await ask('OPTIONS', {
+      origin: site,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization, mcp-param-region, x-other',
+    })
+    assert.equal(preflight.status, 200)
+    assert.equal(preflight.headers.get('access-control-allow-origin'), site)
+    assert.equal(
+      preflight.headers.get('access-control-allow-headers'),
+      'Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, ' +
+        'mcp-param-region',
+    )
+    assert.equal(preflight.headers.get('access-control-allow-credentials'), null)
+    const json = { 'content-type': 'application/json' }
+    const answered = await ask('POST', { origin: site, authorization: `Bearer ${client.token}`, ...json })
+    assert.equal(answered.status, 200)
+    assert.equal(answered.headers.get('access-control-allow-origin'), site)
+    assert.match(answered.headers.get('access-control-expose-headers') ?? '', /Mcp-Session-Id/)
+    const refused = await ask('POST', { origin: site, ...json })
+    assert.equal(refused.status, 401)
+    assert.equal(refused.headers.get('access-control-allow-origin'), site)
+    for (const origin of [
+      'https://evil.example',
+      'null',
+      'http://inspector.example',
+      'https://inspector.example.evil.example',
+    ]) {
+      assert.equal((await ask('OPTIONS', { origin })).headers.get('access-control-allow-origin'), null, origin)
+      const other = await ask('POST', { origin, authorization: `Bearer ${client.token}`, ...json })
+      assert.equal(other.status, 403)
+      assert.equal(other.headers.get('access-control-allow-origin'), null, origin)
+    }
+  })
+})
+
+describe('a store that fails in the middle of a call', () => {
+  forEachService((start) => {
+    it('MCP-11 MCP-13 never allows, never says 401, and leaves all or nothing behind, whichever statement fails', async () => {
+      let store: FaultyStore | undefined
+      const service = await start({ declare, wrapStore: (inner) => (store = faulty(inner)) })
+      const actor = await service.createActor()
+      const allowed = await letIn(service, actor)
+      const denied = await letIn(service, actor, { relationship: 'viewer' })
+      assert.ok(store !== undefined)
+      const call = { name: 'paint', arguments: { color: 'red' } }
+      for (const way of ['modern', 'legacy'] as const) {
+        for (const [client, expected] of [
+          [denied, way === 'modern' ? 403 : -32003],
+          [allowed, undefined],
+        ] as const) {
+          let statements = 0
+          for (let at = 1; ; at++) {
+            store.plan()
+            await actor.request('PUT', '/properties/color', 'blue')
+            store.plan({ at })
+            const answer: McpAnswer = await client[way]('tools/call', call)
+            const isBroken = store.failed > 0
+            store.plan()
+            const color = await kept(actor)
+            const what = `${way}, ${expected === undefined ? 'allowed' : 'denied'}, statement ${at}: ${JSON.stringify(answer.body)}`
+            assert.notEqual(answer.status, 401, what)
+            assert.ok(color === '{"color":"blue"}' || (expected === undefined && color === '{"color":"red"}'), what)
+            if (!isBroken) {
+              assert.equal(answer.status, 200)
+              assert.equal(answer.body.error?.code, expected, what)
+              if (expected === undefined) assert.equal(color, '{"color":"red"}')
+              statements = at - 1
+              break
+            }
+            if (answer.status === 503) {
+              assert.ok(Number(answer.headers.get('retry-after')) >= 1, what)
+              assert.equal(color, '{"color":"blue"}', what)
+            } else {
+              // What is only noted may be lost, the call itself stands.
+              assert.equal(answer.status, 200, what)
+              assert.equal(answer.body.error?.code, expected, what)
+            }
+          }
+          assert.ok(statements >= (expected === undefined ? 3 : 2), `${statements} statements`)
+        }
+      }
+    })
+
+    it('MCP-13 answers 503 to every method whose reading fails, in both eras, and goes on when it is over', async () => {
+      let store: FaultyStore | undefined
+      const service = await start({ declare, wrapStore: (inner) => (store = faulty(inner)) })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor, { relationship: 'admin' })
+      const calls: [method: string, params: object][] = [
+        ['tools/list', {}],
+        ['prompts/list', {}],
+        ['resources/list', {}],
+        ['resources/templates/list', {}],
+        ['resources/read', { uri: 'actingweb://properties/color' }],
+        ['resources/read', { uri: 'house://rooms/attic' }],
+        ['tools/call', { name: 'look' }],
+        [
+          'completion/complete',
+          { ref: { type: 'ref/resource', uri: 'house://rooms/{name}' }, argument: { name: 'name', value: '' } },
+        ],
+      ]
+      await actor.request('PUT', '/properties/color', 'red')
+      for (const [method, params] of calls) {
+        for (const way of ['modern', 'legacy'] as const) {
+          store?.plan({ matching: /./, times: Number.POSITIVE_INFINITY })
+          const during = await client[way](method, params)
+          assert.equal(during.status, 503, `${way} ${method}`)
+          assert.ok(Number(during.headers.get('retry-after')) >= 1)
+          store?.plan()
+          assert.equal((await client[way](method, params)).body.error, undefined, `${way} ${method}`)
+        }
+      }
+    })
+  })
+})
+
+describe('a permission check that fails', () => {
+  const start = sqliteService()
+  const calls: [method: string, params: object][] = [
+    ['tools/call', { name: 'paint', arguments: { color: 'red' } }],
+    ['tools/call', { name: 'look' }],
+    ['prompts/get', { name: 'advise' }],
+    ['resources/read', { uri: 'house://rooms/attic' }],
+    ['resources/read', { uri: 'actingweb://properties/color' }],
+    ['resources/read', { uri: 'actingweb://properties/all' }],
+    ['tools/list', {}],
+    ['prompts/list', {}],
+    ['resources/list', {}],
+    ['completion/complete', { ref: { type: 'ref/prompt', name: 'advise' }, argument: { name: 'on', value: '' } }],
+  ]
+
+  it('MCP-11 is an internal error without a word of why, and never a yes', async () => {
+    const service = await start({
+      declare,
+      relationshipRules: () => Promise.reject(new TypeError('rules of hunter2 are undefined')),
+    })
+    const actor = await service.createActor()
+    await actor.request('PUT', '/properties/color', 'blue')
+    const client = await letIn(service, actor, { relationship: 'admin' })
+    for (const [method, params] of calls) {
+      for (const way of ['modern', 'legacy'] as const) {
+        const { status, body } = await client[way](method, params)
+        assert.deepEqual(
+          [status, body.result, body.error],
+          [200, undefined, { code: -32603, message: 'Internal error' }],
+        )
+      }
+    }
+    assert.equal(await kept(actor), '{"color":"blue"}')
+    assert.ok(
+      service.log.some((line) => line.includes('rules of hunter2')),
+      'the operator is told',
+    )
+  })
+
+  it('MCP-11 is 503 when it cannot be read', async () => {
+    const service = await start({
+      declare,
+      relationshipRules: () => Promise.reject(new ServiceError('store_unavailable')),
+    })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor, { relationship: 'admin' })
+    for (const [method, params] of calls) assert.equal((await client.modern(method, params)).status, 503, method)
+    assert.equal(await kept(actor), '{}')
+  })
+})
+
+describe('handlers that fail', () => {
+  const start = sqliteService()
+
+  it('MCP-16 tell nothing of what went wrong, whatever they are declared as', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+    const calls: [method: string, params: object][] = [
+      ['prompts/get', { name: 'advise' }],
+      ['resources/read', { uri: 'house://status' }],
+      ['completion/complete', { ref: { type: 'ref/prompt', name: 'advise' }, argument: { name: 'on', value: '' } }],
+    ]
+    for (const [method, params] of calls) {
+      for (const way of ['modern', 'legacy'] as const) {
+        const { status, body } = await client[way](method, params)
+        assert.deepEqual([status, body.error], [200, { code: -32603, message: 'Internal error' }], method)
+      }
+    }
+    assert.ok(service.log.some((line) => line.includes('hunter2')))
+  })
+
+  it('MCP-16 hand out no secret of a relationship or of a provider that they return as a whole', async () => {
+    const service = await start({
+      declare: (app) => {
+        app.action('peers', { mcp: true }, async ({ actor }) => actor.trust.list())
+        app.action('one', { mcp: true }, async ({ actor }) => ({ trust: await actor.trust.list() }))
+        app.method('peers', { mcp: { resource: { uri: 'app://peers' } } }, async ({ actor }) => actor.trust.list())
+        app.method('ask', { mcp: { prompt: true } }, async ({ actor }) => ({ trust: await actor.trust.list() }))
+      },
+    })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor, { relationship: 'admin' })
+    const records = JSON.stringify(await (await actor.request('GET', '/trust')).json())
+    const secrets = [...records.matchAll(/"(?:secret|verification_token)":"([^"]+)"/g)].map(([, secret = '']) => secret)
+    assert.ok(secrets.length >= 1)
+    for (const [method, params] of [
+      ['tools/call', { name: 'peers' }],
+      ['tools/call', { name: 'one' }],
+      ['resources/read', { uri: 'app://peers' }],
+      ['prompts/get', { name: 'ask' }],
+    ] as const) {
+      const { body } = await client.modern(method, params)
+      const text = JSON.stringify(body)
+      assert.ok(text.includes(client.clientId), text)
+      for (const secret of secrets) assert.ok(!text.includes(secret), `${method}: ${text}`)
+    }
+  })
+})
+
+describe('broken messages', () => {
+  const start = sqliteService()
+
+  it('MCP-14 are answered in order, with a bounded text, in both eras', async () => {
+    const service = await start({ declare })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor, { relationship: 'admin' })
+    const long = 'x'.repeat(1_000_000)
+    const sent: [what: string, body: string | Uint8Array<ArrayBuffer>, code: number, id: unknown][] = [
+      ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), -32700, undefined],
+      ['params as a list', '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}', -32600, 1],
+      ['an id of null', '{"jsonrpc":"2.0","id":null,"method":"tools/list"}', -32600, undefined],
+      ['an id with a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}', -32600, undefined],
+      ['a method as a number', '{"jsonrpc":"2.0","id":"a","method":7}', -32600, 'a'],
+      ['a method of a megabyte', rpc(long), -32600, 1],
+      ['no jsonrpc', '{"id":1,"method":"ping"}', -32600, 1],
+      ['jsonrpc as a number', '{"jsonrpc":2.0,"id":1,"method":"ping"}', -32600, 1],
+      [
+        'a batch of too many',
+        JSON.stringify(Array.from({ length: 51 }, () => JSON.parse(rpc('ping')))),
+        -32600,
+        undefined,
+      ],
+      ['a batch in a batch', `[[${rpc('ping')}]]`, -32600, undefined],
+      ['a batch with initialize', `[${rpc('initialize')},${rpc('ping')}]`, -32600, undefined],
+    ]
+    for (const [what, body, code, id] of sent) {
+      const response = await service.request('/mcp', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${client.token}`, 'content-type': 'application/json' },
+        body,
+      })
+      const text = await response.text()
+      const answer = JSON.parse(text) as { id?: unknown; error?: { code: number } } | { error: { code: number } }[]
+      assert.ok(text.length < 1000, what)
+      const one = Array.isArray(answer) ? answer[0] : answer
+      assert.equal(one?.error?.code, code, `${what}: ${text}`)
+      assert.equal(Array.isArray(answer) ? undefined : answer.id, id, what)
+      assert.equal(response.status, Array.isArray(answer) ? 200 : 400, what)
+    }
+    for (const [method, params] of [
+      ['tools/call', { name: long }],
+      ['tools/call', { name: 7 }],
+      ['tools/call', { name: 'paint', arguments: 'red' }],
+      ['tools/call', { name: 'paint', arguments: [] }],
+      ['prompts/get', { name: {} }],
+      ['prompts/get', { name: 'advise', arguments: { on: 7 } }],
+      ['resources/read', { uri: `house://rooms/${long}` }],
+      ['resources/read', { uri: null }],
+      ['completion/complete', { ref: { type: 'ref/other' }, argument: {} }],
+      ['tools/list', { cursor: long }],
+      ['tools/list', { cursor: '' }],
+      ['tools/list', { cursor: null }],
+    ] as const) {
+      const response = await client.send(rpc(method, params), { 'mcp-protocol-version': '2025-11-25' })
+      const text = await response.text()
+      const { error } = JSON.parse(text) as { error?: { code: number } }
+      assert.ok(response.status === 200 && text.length < 1000, text.slice(0, 1000))
+      assert.equal(error?.code, 'name' in params && params.name === long ? -32601 : -32602, `${method} ${text}`)
+    }
+    assert.equal(await kept(actor), '{}')
+  })
+
+  it('MCP-14 a batch is answered entry by entry, with the rights of each; one of notifications alone by 202', async () => {
+    const service = await start({ declare })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor, { relationship: 'viewer' })
+    const send = (entries: unknown[]): Promise<Response> =>
+      client.send(JSON.stringify(entries), { 'mcp-protocol-version': '2025-03-26' })
+    const call = (id: number, name: string): unknown =>
+      JSON.parse(rpc('tools/call', { name, arguments: { color: 'red' } }, id))
+    const mixed = (await (await send([7, call(1, 'paint'), null, call(2, 'paint'), [], call(3, 'none')])).json()) as {
+      id?: number
+      error?: { code: number }
+    }[]
+    assert.deepEqual(
+      mixed.map(({ id, error }) => [id, error?.code]),
+      [
+        [undefined, -32600],
+        [1, -32003],
+        [undefined, -32600],
+        [2, -32003],
+        [undefined, -32600],
+        [3, -32003],
+      ],
+    )
+    assert.equal(await kept(actor), '{}')
+    const notified = await send([
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 9, result: {} },
+    ])
+    assert.deepEqual([notified.status, await notified.text()], [202, ''])
+    const smuggled = await send([
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/list',
+        params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } },
+      },
+    ])
+    assert.equal(smuggled.status, 400)
+  })
+
+  it('MCP-06 a version that is not known is refused in few words, and fills no log', async () => {
+    const service = await start({ declare, listen: true, logLevel: 'info' })
+    const client = await letIn(service, await service.createActor())
+    service.reset()
+    for (let n = 0; n < 50; n++) {
+      const { status, body } = await client.legacy(
+        'tools/list',
+        {},
+        { 'mcp-protocol-version': `1999-01-${n} ${'x'.repeat(2000)}` },
+      )
+      assert.equal(status, 400)
+      assert.equal(body.error.code, -32600)
+      assert.ok(body.error.message.length < 300 && body.error.message.includes('2026-07-28, 2025-11-25, 2025-06-18'))
+    }
+    assert.deepEqual(service.log, [])
+    const repeated = await rawRequest(service.url, 'POST', '/mcp', {
+      headers: {
+        authorization: `Bearer ${client.token}`,
+        'content-type': 'application/json',
+        'MCP-Protocol-Version': ['2025-11-25', '2025-06-18'],
+      },
+      body: rpc('tools/list'),
+    })
+    assert.equal(repeated.status, 400)
+    assert.equal((JSON.parse(repeated.body) as { error: { code: number } }).error.code, -32600)
+  })
+
+  it('MCP-15 an address that is made to be hard is answered at once, and nobody waits for it', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor(), { relationship: 'admin' })
+    const started = process.cpuUsage()
+    for (const uri of [
+      `house://rooms/${'%'.repeat(2000)}`,
+      `house://rooms/${'a/'.repeat(1000)}`,
+      `house:${'/'.repeat(2000)}`,
+    ]) {
+      const { body } = await client.modern('resources/read', { uri })
+      assert.equal(body.error.code, -32602)
+    }
+    assert.ok(process.cpuUsage(started).user < 1_000_000)
+  })
+})
+
+describe('what stands between the eras', () => {
+  const start = sqliteService()
+  const modern = { 'mcp-protocol-version': '2026-07-28' }
+
+  it('modern notifications are taken by 202 with no further header, and responses are refused', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
+    for (const params of [{}, { _meta }]) {
+      const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+      const taken = await client.send(body, modern)
+      assert.deepEqual([taken.status, await taken.text()], [202, ''])
+    }
+    const response = await client.send('{"jsonrpc":"2.0","id":4,"result":{}}', modern)
+    assert.equal(response.status, 400)
+    assert.deepEqual(((await response.json()) as { id: number; error: { code: number } }).error.code, -32600)
+  })
+
+  it('GET and DELETE in the modern way find nothing without a session, and no session is made', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    const headers = { ...modern, authorization: `Bearer ${client.token}`, accept: 'text/event-stream' }
+    const listening = await service.request('/mcp', { headers })
+    assert.equal(listening.status, 405)
+    assert.equal(listening.headers.get('allow'), 'DELETE, GET, HEAD, POST')
+    const ended = await service.request('/mcp', { method: 'DELETE', headers })
+    assert.equal(ended.status, 404)
+    const listed = await client.modern('tools/list', {}, { headers: { 'mcp-session-id': `ms_${'x'.repeat(43)}` } })
+    assert.equal(listed.status, 200, 'the header says nothing in this revision')
+    assert.equal(listed.headers.get('mcp-session-id'), null)
+  })
+
+  it('a log level that is none is refused in the words of each', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    for (const level of ['loud', 7, null, {}]) {
+      const meta = { 'io.modelcontextprotocol/logLevel': level }
+      const asked = await client.modern('tools/call', { name: 'look' }, { meta })
+      assert.deepEqual([asked.status, asked.body.error.code], [400, -32602])
+      const set = await client.legacy('logging/setLevel', { level })
+      assert.deepEqual([set.status, set.body.error.code], [200, -32602])
+    }
+    assert.deepEqual((await client.legacy('logging/setLevel', { level: 'notice' })).body.result, {})
+  })
+
+  it('what is answered for one caller is never for everybody to keep, discovery and readings included', async () => {
+    const service = await start({ declare })
+    const actor = await service.createActor()
+    await actor.request('PUT', '/properties/color', 'red')
+    const client = await letIn(service, actor, { relationship: 'admin' })
+    const discovered = (await client.modern('server/discover')).body.result
+    assert.equal(discovered.cacheScope, 'private')
+    const read = (await client.modern('resources/read', { uri: 'actingweb://properties/color' })).body.result
+    assert.deepEqual([read.ttlMs, read.cacheScope], [0, 'private'])
+    const called = (await client.modern('tools/call', { name: 'look' })).body.result
+    assert.deepEqual([called.ttlMs, called.cacheScope], [undefined, undefined])
+  })
+
+  it('HEAD /mcp and OPTIONS /mcp answer without a token and without a body that matters', async () => {
+    const service = await start({ declare })
+    const head = await service.request('/mcp', { method: 'HEAD' })
+    assert.deepEqual([head.status, await head.text()], [200, ''])
+    const options = await service.request('/mcp', { method: 'OPTIONS' })
+    assert.equal(options.status, 200)
+    assert.deepEqual(options.headers.get('allow')?.split(', ').toSorted(), ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST'])
+    for (const method of ['PUT', 'PATCH']) {
+      assert.ok([405, 501].includes((await service.request('/mcp', { method })).status), method)
+    }
+  })
+})
+
+describe('clients whose ids are parts of others', () => {
+  forEachService((start) => {
+    it('ACL-11 are told apart: the end of one is the end of no other', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const { parts } = await service.app.start()
+      const handle = await service.app.actors.get(actor.id)
+      assert.ok(handle !== undefined)
+      const made = await Promise.all(['one', 'two'].map((name) => handle.clients.create({ name })))
+      const [one, two] = made
+      assert.ok(one !== undefined && two !== undefined)
+      const id = one.client.clientId
+      const near: TestClient[] = []
+      for (const clientId of [`${id}0`, `x${id}`, id.slice(0, -1), id.toUpperCase(), `${id}%`, `_${id.slice(1)}`]) {
+        near.push(await letIn(service, actor, { clientId }))
+      }
+      const itself = await letIn(service, actor, { clientId: id })
+      for (const client of [itself, ...near]) assert.equal((await client.modern('tools/list')).status, 200)
+      assert.equal((await actor.request('DELETE', `/trust/friend/${encodeURIComponent(itself.peerId)}`)).status, 204)
+      assert.equal((await itself.modern('tools/list')).status, 401)
+      for (const client of near) assert.equal((await client.modern('tools/list')).status, 200, client.clientId)
+      assert.equal(await parts.clients.delete(actor.id, id.slice(0, -1)), false)
+      assert.equal(await parts.clients.delete(actor.id, id), true)
+      assert.equal(await parts.clients.find(id), null)
+      assert.notEqual(await parts.clients.find(two.client.clientId), null)
+      for (const client of near) assert.equal((await client.modern('tools/list')).status, 200, client.clientId)
+    })
+  })
+})
