@@ -18,7 +18,8 @@ export async function showActivity(exchange: PageExchange): Promise<Answer> {
     parts.ledger.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),
   ])
   const values = pageValues(exchange, '/activity')
-  const link = (given: Record<string, string>): string => `${values.actor_www}/activity?${new URLSearchParams(given)}`
+  const link = (given: Record<string, string>): string =>
+    `${values.actor_www}/activity?${new URLSearchParams(given).toString()}`
   const rows = entries.map((entry) => rowOf(entry, peers, parts.now(), caller === '' ? link : null))
   const page = parts.pages.activity({
     ...values,

@@ -310,8 +310,11 @@ forEachService((start) => {
     async function waiting(world: World): Promise<Waiting> {
       const client = await letIn(world.service, world.actor)
       const call = async (): Promise<unknown> => {
-        const { body } = await client.modern('tools/call', { name: 'send_letter', arguments: args })
-        const { result } = body as { result: { isError?: boolean; content: { text: string }[] } }
+        const called: { readonly body: unknown } = await client.modern('tools/call', {
+          name: 'send_letter',
+          arguments: args,
+        })
+        const { result } = called.body as { result: { isError?: boolean; content: { text: string }[] } }
         return result.isError === true ? 'held back' : 'done'
       }
       assert.equal(await call(), 'held back')

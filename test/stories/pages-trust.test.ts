@@ -89,20 +89,17 @@ forEachService((start) => {
       assert.equal(values.actor_root, `/${actor.id}`)
       assert.equal(values.actor_www, `/${actor.id}/www`)
       assert.deepEqual(
-        values.trusts
-          .map(({ peerid, standing, standing_word, relationship, relationship_name }) => [
-            peerid,
-            standing,
-            standing_word,
-            relationship,
-            relationship_name,
-          ])
-          .toSorted(),
-        [
-          [peer.id, 'waiting', 'Waits for you', 'friend', 'Friend'],
-          [other.id, 'asked', 'Asked', 'partner', 'Partner'],
-          [client.peerId, 'mutual', 'Mutual', 'friend', 'Friend'],
-        ].toSorted(),
+        new Map(
+          values.trusts.map((trust) => [
+            trust.peerid,
+            [trust.standing, trust.standing_word, trust.relationship, trust.relationship_name],
+          ]),
+        ),
+        new Map([
+          [peer.id, ['waiting', 'Waits for you', 'friend', 'Friend']],
+          [other.id, ['asked', 'Asked', 'partner', 'Partner']],
+          [client.peerId, ['mutual', 'Mutual', 'friend', 'Friend']],
+        ]),
       )
       assert.deepEqual(
         values.waiting.map(({ peerid, approveuri, has_custom_permissions }) => [
@@ -519,8 +516,9 @@ forEachService((start) => {
       })
       const client = await letIn(world.service, world.actor)
       await world.browser.get(`/trust/${encodeURIComponent(client.peerId)}/view`)
-      const { body } = await client.modern('tools/list')
-      const offered = (body as { result: { tools: { name: string }[] } }).result.tools.map(({ name }) => name)
+      const listed: { readonly body: unknown } = await client.modern('tools/list')
+      const { result } = listed.body as { result: { tools: { name: string }[] } }
+      const offered = result.tools.map(({ name }) => name)
       assert.deepEqual(
         world.views[0]?.tools?.map(({ name }) => name),
         offered,
