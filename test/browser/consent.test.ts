@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts'
+import { authorizePath, newPkce, redemption, registerClient, requestTokens } from '../support/oauth-client.ts'
+import { startService, type StartOptions, type TestService } from '../support/service.ts'
+import { signInAt } from '../support/sign-in.ts'
+import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+
+const phone = { width: 390, height: 844 }
+const undo: (() => Promise<void> | void)[] = []
+const opened: WatchedPage[] = []
+afterEach(async () => {
+  for (const page of opened.splice(0)) await closePage(page)
+})
+after(async () => {
+  for (const step of undo.reverse()) await step()
+})
+
+async function start(options: StartOptions): Promise<TestService> {
+  const database: TestDatabase = await createTestDatabase('sqlite')
+  const service = await startService(database.url, { listen: true, host: 'localhost', name: 'Notes', ...options })
+  undo.push(
+    () => database.remove(),
+    () => service.close(),
+  )
+  return service
+}
+
+async function open(): Promise<WatchedPage> {
+  const page = await openPage({ viewport: phone })
+  opened.push(page)
+  return page
+}
+
+/** A program that waits on this machine for what it is sent back with, and goes on to a page of its own at another port. */
+interface Program {
+  readonly redirectUri: string
+  readonly last: string
+}
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  undo.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function waitingProgram(): Promise<Program> {
+  const page = (text: string): Server =>
+    createServer((_request, response) => void response.setHeader('content-type', 'text/html').end(`<h1>${text}</h1>`))
+  const url = await listening(page('Thank you'))
+  return { redirectUri: `${url}/back`, last: url }
+}
+
+let provider: IdentityProvider
+let program: Program
+before(async () => {
+  provider = await startIdentityProvider({
+    people: {
+      ada: { email: 'ada@example.com', email_verified: true },
+      claimed: { email: 'claimed@example.com', email_verified: true },
+      silent: { name: 'Without Address' },
+    },
+  })
+  undo.push(() => provider.close())
+  program = await waitingProgram()
+})
+
+async function codeAt(page: WatchedPage): Promise<URL> {
+  await page.waitForURL((url) => url.href.startsWith(program.redirectUri))
+  assert.equal(await page.getByRole('heading').innerText(), 'Thank you')
+  return new URL(page.url())
+}
+
+describe('letting a client in, in a real browser', () => {
+  const options = { redirect_uris: ['http://127.0.0.1/back'], token_endpoint_auth_method: 'none' }
+  const asked = { redirect_uri: '' }
+  before(() => {
+    asked.redirect_uri = program.redirectUri
+  })
+
+  for (const kind of ['the local sign-in of development', 'a provider'] as const) {
+    it(`R-AS-02 OAZ-11 goes from the page through ${kind} to the program, and next time without it`, async () => {
+      const service = await start(kind === 'a provider' ? signInAt(provider) : { localSignIn: true })
+      const client = await registerClient(service, options)
+      const pkce = newPkce()
+      const page = await open()
+      await page.goto(service.url + authorizePath(client, pkce, asked))
+      assert.equal(await page.title(), 'Let A program in? · Notes')
+      await page.getByRole('button', { name: /^Let it in: continue with/ }).click()
+      if (kind === 'a provider') await page.getByRole('button', { name: 'ada', exact: true }).click()
+      else await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()
+      const back = await codeAt(page)
+      assert.equal(back.searchParams.get('state'), 'state-1')
+      assert.equal(back.searchParams.get('iss'), service.url)
+      const code = back.searchParams.get('code') ?? ''
+      const form = { ...redemption(client, code, pkce), redirect_uri: program.redirectUri }
+      assert.equal((await requestTokens(service, form)).status, 200)
+      // Signed in now.
+      await page.goto(service.url + authorizePath(client, pkce, asked))
+      assert.match(await page.locator('main').innerText(), /ada@example\.com/)
+      await page.getByRole('button', { name: 'Let it in', exact: true }).click()
+      assert.ok((await codeAt(page)).searchParams.has('code'))
+      await page.goto(service.url + authorizePath(client, pkce, asked))
+      await page.getByRole('button', { name: 'Do not let it in' }).click()
+      assert.equal((await codeAt(page)).searchParams.get('error'), 'access_denied')
+      assert.deepEqual(
+        page.complaints.filter((text) => !text.includes('favicon')),
+        [],
+      )
+    })
+  }
+
+  it('is in order for everybody, light and dark, on every screen', async () => {
+    const service = await start(signInAt(provider))
+    const client = await registerClient(service, options)
+    for (const [viewport, colorScheme] of [
+      [{ width: 1280, height: 860 }, 'light'],
+      [phone, 'dark'],
+    ] as const) {
+      const page = await openPage({ viewport, colorScheme, bypassCSP: true })
+      opened.push(page)
+      await page.goto(service.url + authorizePath(client, newPkce(), asked))
+      assert.deepEqual(await accessibilityViolations(page), [])
+      const isTooWide = await page.evaluate(
+        'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+      )
+      assert.equal(isTooWide, false)
+    }
+  })
+
+  it('R-OC-20 tells the program that the provider vouches for no address, and asks for none', async () => {
+    const service = await start(signInAt(provider))
+    const client = await registerClient(service, options)
+    const page = await open()
+    await page.goto(service.url + authorizePath(client, newPkce(), asked))
+    await page.getByRole('button', { name: /^Let it in: continue with/ }).click()
+    await page.getByRole('button', { name: 'silent', exact: true }).click()
+    assert.equal((await codeAt(page)).searchParams.get('error'), 'access_denied')
+  })
+
+  it('IDP-08 goes on to the program from the page that asks whose an actor is', async () => {
+    const service = await start(signInAt(provider))
+    const mine = await service.createActor('claimed@example.com')
+    const client = await registerClient(service, options)
+    const page = await open()
+    await page.goto(service.url + authorizePath(client, newPkce(), asked))
+    await page.getByRole('button', { name: /^Let it in: continue with/ }).click()
+    await page.getByRole('button', { name: 'claimed', exact: true }).click()
+    await page.getByLabel('It is mine, and this is its passphrase').fill(mine.passphrase)
+    await page.getByRole('button', { name: 'Open it' }).click()
+    assert.ok((await codeAt(page)).searchParams.has('code'))
+  })
+
+  it('sends its form to providers and to the program, and to nobody else', async () => {
+    const service = await start(signInAt(provider))
+    const client = await registerClient(service, options)
+    const page = await open()
+    await page.goto(service.url + authorizePath(client, newPkce(), asked))
+    const refusal = page.waitForEvent('console', (message) => message.text().includes('form-action'))
+    await page.evaluate("document.forms[0].action = 'http://elsewhere.example/'; document.forms[0].submit()")
+    await refusal
+    assert.ok(page.url().startsWith(service.url))
+  })
+})
+
+describe('an address that is typed on the front page', () => {
+  it('R-ACT-01 is shown to the provider, which the browser goes on to', async () => {
+    const service = await start(signInAt(provider))
+    const page = await open()
+    await page.goto(service.url)
+    // As a template of the application has it; the built-in page shows links where people sign in.
+    await page.evaluate(
+      `document.body.innerHTML = '<form method="post" action="/"><input name="creator" value="ada@example.com"><button>Go</button></form>'`,
+    )
+    await page.getByRole('button', { name: 'Go' }).click()
+    await page.getByRole('button', { name: 'ada', exact: true }).click()
+    await page.waitForURL(/\/www$/)
+  })
+})
