@@ -58,15 +58,8 @@ function connected(values: AppsValues, app: ConnectedApp): Html {
 <p>${is_approved ? html`As <strong>${relationship_name}</strong>:` : 'You took its approval back: it may do nothing.'}</p>
 ${is_approved ? rightsList(rights) : ''}
 <p class="kind">Connected ${momentView(first_used)} · last used ${momentView(last_used)}${has_access ? '' : ' · has no access now, it would have to ask again'}</p>
-<p class="actions"><a href="${peer.href}">Everything it may do<span class="unseen">: ${peer.name}</span></a></p>
-${confirmation(values, {
-  action: values.form_action,
-  fields: { action: 'revoke', peerid: peer.peerid },
-  summary: 'Disconnect it…',
-  warning: `${peer.name} loses its access at once, and what you chose for it is forgotten. To come back it has to ask you again.`,
-  button: `Disconnect ${peer.name}`,
-  isDanger: true,
-})}</div>`
+<div class="actions"><form method="post" action="${values.form_action}">${forgeryField(values)}${hiddenFields({ action: 'revoke', peerid: peer.peerid })}<button class="danger" type="submit">Disconnect ${peer.name}</button></form>
+<a class="button quiet" href="${peer.href}">Everything it may do<span class="unseen">: ${peer.name}</span></a></div></div>`
 }
 
 function row(values: AppsValues, { id, device, began_with, began, last_used, is_current }: SessionRow): Html {

@@ -1,0 +1,384 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, afterEach, describe, it } from 'node:test'
+import type { BrowserContextOptions } from 'playwright-core'
+import { z } from 'zod'
+import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { type Hands, keyboard, pointer } from '../support/hands.ts'
+import { authorizePath, newPkce, registerClient, requestTokens } from '../support/oauth-client.ts'
+import { startService, type StartOptions, type TestService } from '../support/service.ts'
+import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+
+const opened: WatchedPage[] = []
+const services: TestService[] = []
+const databases: TestDatabase[] = []
+const programs: Server[] = []
+
+afterEach(async () => {
+  for (const page of opened.splice(0)) await closePage(page)
+  for (const service of services.splice(0)) await service.close()
+  for (const program of programs.splice(0)) program.close()
+})
+after(async () => {
+  for (const database of databases) await database.remove()
+})
+
+/** Where people sign in locally. */
+async function start(name: string, options: StartOptions = {}): Promise<TestService> {
+  const database = await createTestDatabase('sqlite')
+  databases.push(database)
+  const service = await startService(database.url, { listen: true, name, localSignIn: true, ...options })
+  services.push(service)
+  return service
+}
+
+interface Way extends BrowserContextOptions {
+  readonly hands?: Hands
+}
+
+/** Somebody in front of a browser of their own. */
+class Person {
+  readonly page: WatchedPage
+  readonly hands: Hands
+  readonly #sees: boolean
+  readonly #live: boolean
+
+  private constructor(page: WatchedPage, { hands = pointer, javaScriptEnabled = true, bypassCSP = false }: Way) {
+    this.page = page
+    this.hands = hands
+    this.#sees = bypassCSP && javaScriptEnabled
+    this.#live = javaScriptEnabled
+  }
+
+  static async at(service: TestService, way: Way): Promise<Person> {
+    const { hands: _hands, ...context } = way
+    const page = await openPage({ viewport: { width: 1280, height: 860 }, ...context })
+    opened.push(page)
+    await page.goto(service.url)
+    return new Person(page, way)
+  }
+
+  async signIn(email: string | null): Promise<void> {
+    await this.at('Sign in')
+    await this.press('link', 'Continue with local sign-in')
+    await this.at('Sign in locally')
+    if (email === null) await this.press('button', 'Sign in as Ada Lovelace')
+    else {
+      await this.type('E-mail address', email)
+      await this.press('button', 'Sign in')
+    }
+    await this.at('Your actor')
+  }
+
+  /** The page with this heading is open, and in order for everybody. */
+  async at(title: string): Promise<void> {
+    await this.page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
+    const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
+    assert.equal(await this.page.evaluate(isTooWide), false, title)
+    if (this.#sees) assert.deepEqual(await accessibilityViolations(this.page), [], title)
+  }
+
+  press(role: 'link' | 'button', name: string): Promise<void> {
+    return this.hands.press(this.page.getByRole(role, { name, exact: true }))
+  }
+
+  /** Part of the navigation. */
+  async goTo(section: string): Promise<void> {
+    const navigation = this.page.getByRole('navigation', { name: 'Your actor' })
+    await this.hands.press(navigation.getByRole('link', { name: section }))
+    await this.at(section)
+  }
+
+  /** What is folded away. */
+  unfold(text: string): Promise<void> {
+    return this.hands.press(this.page.locator('summary', { hasText: text }).first())
+  }
+
+  type(label: string, text: string): Promise<void> {
+    return this.hands.type(this.page.getByRole('textbox', { name: label, exact: true }), text)
+  }
+
+  async reads(notice: string): Promise<void> {
+    await this.page.getByRole('status').filter({ hasText: notice }).waitFor()
+  }
+
+  /** Something that happened elsewhere comes by itself where scripts run, and at the next look where none do. */
+  async sees(text: string): Promise<void> {
+    if (!this.#live) await this.page.reload()
+    await this.page.locator('main').getByText(text).first().waitFor()
+  }
+
+  async text(): Promise<string> {
+    return this.page.locator('main').innerText()
+  }
+}
+
+const isReloaded = 'performance.getEntriesByType("navigation")[0].type === "reload"'
+
+const ways: Readonly<Record<string, Way>> = {
+  'with a pointer': { bypassCSP: true },
+  'with the keyboard alone': { hands: keyboard },
+  'without JavaScript': { javaScriptEnabled: false },
+  'on a phone in dark colours': { bypassCSP: true, viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+}
+
+describe('a walk through the pages of two services', () => {
+  for (const [how, way] of Object.entries(ways)) {
+    it(`R-WEB-01 R-OC-01 R-TOK-01 from the front page to signing out, ${how}`, async () => {
+      const notes = await start('Notes')
+      const library = await start('Library')
+      const ada = await Person.at(notes, way)
+      await ada.signIn(null)
+
+      // A property and a list with items, changed in place.
+      await ada.goTo('Properties')
+      await ada.unfold('A value')
+      await ada.type('Name', 'color')
+      await ada.type('Value', 'blue')
+      await ada.press('button', 'Create the value')
+      await ada.reads('Created.')
+      await ada.press('link', 'color')
+      await ada.at('color')
+      await ada.unfold('Change it')
+      await ada.type('Value', 'green')
+      await ada.press('button', 'Save')
+      await ada.reads('Saved.')
+      await ada.goTo('Properties')
+      await ada.unfold('A list')
+      await ada.type('Name', 'diary')
+      await ada.press('button', 'Create the list')
+      await ada.reads('Created.')
+      await ada.press('link', 'diary')
+      await ada.at('diary')
+      for (const item of ['A walk', 'A dream']) {
+        await ada.unfold('Add an item')
+        await ada.type('New item', item)
+        await ada.press('button', 'Add')
+        await ada.reads('Added.')
+      }
+      await ada.unfold('Change item 2')
+      await ada.type('Item 2', 'A good dream')
+      await ada.hands.press(ada.page.locator('#item-1').getByRole('button', { name: 'Save' }))
+      await ada.reads('Saved.')
+      assert.match(await ada.text(), /A walk[^]*A good dream/)
+
+      // Somebody at another service, with a page open.
+      const grace = await Person.at(library, { javaScriptEnabled: way.javaScriptEnabled ?? true })
+      await grace.signIn('grace@example.org')
+      const address = await grace.page.locator('code').first().innerText()
+      await grace.goTo('Properties')
+      await grace.unfold('A value')
+      await grace.type('Name', 'displayname')
+      await grace.type('Value', 'Grace Hopper')
+      await grace.press('button', 'Create the value')
+      await grace.reads('Created.')
+      await grace.goTo('Relationships')
+
+      // A relationship, asked for here and approved there.
+      await ada.goTo('Relationships')
+      await ada.press('link', 'Ask for a relationship')
+      await ada.at('Ask for a relationship')
+      await ada.type('Address of the other actor', address)
+      await ada.hands.press(ada.page.getByRole('radio', { name: 'Friend' }))
+      await ada.press('button', 'Ask')
+      await ada.reads('Asked. The other side decides now.')
+      await ada.at('Relationships')
+      await grace.sees('Somebody waits for you')
+      await grace.hands.press(grace.page.getByRole('link', { name: 'Decide about' }))
+      await grace.press('button', 'Approve')
+      await grace.reads('Approved.')
+      await ada.sees('Mutual')
+
+      // What changes there is seen here, while the page is open.
+      await ada.hands.press(ada.page.locator('.row-head').getByRole('link', { name: 'Grace Hopper' }))
+      await ada.at('Grace Hopper')
+      await ada.press('button', 'Follow Grace Hopper')
+      await ada.reads('You are told of each change from now on.')
+      await ada.at('Grace Hopper: all properties')
+      await grace.goTo('Properties')
+      await grace.unfold('A value')
+      await grace.type('Name', 'reading')
+      await grace.type('Value', 'Emma, by Jane Austen')
+      await grace.press('button', 'Create the value')
+      await grace.reads('Created.')
+      if (way.javaScriptEnabled === false) await settled(library)
+      await ada.sees('Emma, by Jane Austen')
+      if (way.javaScriptEnabled !== false) assert.equal(await ada.page.evaluate(isReloaded), false)
+
+      // Each number has a line at the one who sends.
+      await grace.goTo('Subscriptions')
+      await grace.hands.press(grace.page.locator('.row-head').getByRole('link').first())
+      await grace.sees('Arrived')
+      assert.deepEqual(await grace.page.locator('tbody tr').first().locator('th, td').nth(0).innerText(), '1')
+
+      // Rights of one peer, and what they mean for it.
+      await ada.goTo('Relationships')
+      await ada.hands.press(ada.page.locator('.row-head').getByRole('link', { name: 'Grace Hopper' }))
+      await ada.press('link', 'View as Grace Hopper')
+      await ada.at('As Grace Hopper sees you')
+      assert.match(await ada.text(), /color[^]*green[^]*diary[^]*A walk/)
+      await ada.page.goBack()
+      await ada.unfold('Change these rights')
+      await ada.unfold('Properties')
+      await ada.hands.type(ada.page.locator('#properties-excluded_patterns'), 'diary')
+      await ada.press('button', 'Look at what that means')
+      await ada.page.getByRole('heading', { name: 'What Grace Hopper could do then' }).waitFor()
+      assert.match(await ada.page.locator('#preview').innerText(), /It could no longer\s+read “diary”/)
+      await ada.at('Grace Hopper')
+      await ada.press('button', 'Save these rights')
+      await ada.reads('Saved.')
+      await ada.type('Of this name', 'diary')
+      await ada.hands.press(ada.page.locator('#may-it').getByRole('button'))
+      await ada.reads('No: Grace Hopper may not read “diary”, because you exclude “diary”.')
+      await ada.press('link', 'View as Grace Hopper')
+      await ada.at('As Grace Hopper sees you')
+      assert.match(await ada.text(), /green/)
+      assert.doesNotMatch(await ada.text(), /diary|A walk/)
+
+      // The end of it.
+      await ada.page.goBack()
+      await ada.unfold('End the relationship')
+      await ada.press('button', 'End the relationship with Grace Hopper')
+      await ada.reads('Ended.')
+      assert.match(await ada.text(), /You know nobody yet/)
+      await ada.goTo('Activity')
+
+      // Signed in elsewhere, ended from here.
+      const elsewhere = await Person.at(notes, {})
+      await elsewhere.signIn(null)
+      await ada.goTo('Connected apps')
+      await ada.hands.press(ada.page.locator('#sessions .rows').getByRole('button'))
+      await ada.reads('Signed out there.')
+      assert.equal(await ada.page.locator('#sessions .rows li').count(), 1)
+      await elsewhere.page.reload()
+      await elsewhere.at('Sign in')
+
+      // Signed out: nothing private, whichever way one goes.
+      await ada.goTo('Properties')
+      const url = ada.page.url()
+      await ada.press('button', 'Sign out')
+      await ada.at('Sign in')
+      await ada.page.goBack()
+      await ada.at('Sign in')
+      assert.doesNotMatch(await ada.page.content(), /diary|green|ada@example\.com/)
+      await ada.page.goto(url)
+      await ada.at('Sign in')
+      if (way.javaScriptEnabled !== false) await grace.sees('What this page shows is not there any more.')
+      const isOfEnd = (complaint: string): boolean => complaint.includes('404')
+      assert.deepEqual([...ada.page.complaints, ...grace.page.complaints.filter((each) => !isOfEnd(each))], [])
+    })
+  }
+})
+
+/** Once everything that is to be sent to peers was sent. */
+async function settled(service: TestService): Promise<void> {
+  const { store } = await service.app.start()
+  for (;;) {
+    const waiting = await store.read((q) => q.all("SELECT 1 FROM delivery WHERE outcome = 'waiting'"))
+    if (waiting.length === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** Where a program on the person's own machine waits for the answer. */
+async function waitingProgram(): Promise<string> {
+  const page = '<!doctype html><html lang="en"><title>Back</title><main><h1>Back at the program</h1></main>'
+  const server = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(page))
+  programs.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/back`
+}
+
+describe('an AI client', () => {
+  for (const [how, way] of Object.entries(ways)) {
+    it(`R-OC-01 R-WEB-02 is let in, waits for the owner’s yes, and is sent away with one click, ${how}`, async () => {
+      const notes = await start('Notes', {
+        activityPerActor: 1000,
+        declare: (app) =>
+          app.action(
+            'add_note',
+            {
+              description: 'Adds a note',
+              input: z.object({ text: z.string() }),
+              mcp: { name: 'create_note', title: 'Add a note', confirm: 'owner' },
+            },
+            async ({ actor, input }) => {
+              await actor.set('note', input.text)
+              return { added: input.text }
+            },
+          ),
+      })
+      const back = await waitingProgram()
+      const client = await registerClient(notes, {
+        client_name: 'Claude',
+        redirect_uris: [back],
+        token_endpoint_auth_method: 'none',
+      })
+      const pkce = newPkce()
+      const ada = await Person.at(notes, way)
+      await ada.page.goto(notes.url + authorizePath(client, pkce, { redirect_uri: back }))
+      await ada.at('Let “Claude” in?')
+      await ada.press('button', 'Let it in: continue with local sign-in')
+      await ada.at('Sign in locally')
+      await ada.press('button', 'Sign in as Ada Lovelace')
+      await ada.at('Back at the program')
+      const answer = await requestTokens(notes, {
+        grant_type: 'authorization_code',
+        client_id: client.client_id,
+        code: new URL(ada.page.url()).searchParams.get('code') ?? '',
+        redirect_uri: back,
+        code_verifier: pkce.verifier,
+      })
+      assert.equal(answer.status, 200)
+      const { access_token: token, actor_id: id } = (await answer.json()) as { access_token: string; actor_id: string }
+
+      const call = async (): Promise<{ status: number; said: string }> => {
+        const sent = await notes.request('/mcp', {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${token}`,
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+            'mcp-protocol-version': '2025-11-25',
+          },
+          body: JSON.stringify({
+            jsonrpc: '2.0',
+            id: 1,
+            method: 'tools/call',
+            params: { name: 'create_note', arguments: { text: 'Buy a violin' } },
+          }),
+        })
+        return { status: sent.status, said: await sent.text() }
+      }
+      assert.match((await call()).said, /\/www\/approvals\//)
+      assert.equal(await (await notes.app.actors.get(id))?.get('note'), undefined)
+
+      await ada.page.goto(`${notes.url}/${id}/www`)
+      await ada.at('Your actor')
+      await ada.goTo('Connected apps')
+      assert.match(await ada.text(), /Claude\s+Sends you back to a program on the same computer/)
+      await ada.hands.press(ada.page.getByRole('link', { name: 'What waits for your yes' }))
+      await ada.at('Waiting for your yes')
+      await ada.press('link', 'Add a note')
+      await ada.at('Claude asks: Add a note')
+      assert.match(await ada.text(), /text: Buy a violin/)
+      await ada.press('button', 'Allow once')
+      await ada.reads('Allowed, once.')
+      assert.match((await call()).said, /"added":"Buy a violin"/)
+      assert.equal(await (await notes.app.actors.get(id))?.get('note'), 'Buy a violin')
+      // A yes is for one call.
+      assert.match((await call()).said, /\/www\/approvals\//)
+
+      // It is noted behind the requests.
+      do await ada.goTo('Activity')
+      while (!(await ada.text()).includes('Claude used the tool “create_note”'))
+      await ada.goTo('Connected apps')
+      await ada.press('button', 'Disconnect Claude')
+      await ada.reads('Disconnected.')
+      await ada.sees('No program acts for you')
+      assert.equal((await call()).status, 401)
+      assert.deepEqual(ada.page.complaints, [])
+    })
+  }
+})

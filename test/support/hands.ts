@@ -1,0 +1,67 @@
+/** How somebody uses a page: with a pointer, or with the keyboard alone. */
+import assert from 'node:assert/strict'
+import type { Locator, Page } from 'playwright-core'
+
+export interface Hands {
+  /** A link, a button, a summary or a choice. */
+  press(target: Locator): Promise<void>
+  /** Takes the place of what stands in the field. */
+  type(target: Locator, text: string): Promise<void>
+}
+
+export const pointer: Hands = {
+  press: (target) => target.click(),
+  type: (target, text) => target.fill(text),
+}
+
+/** Goes from one place to the next with Tab alone, and insists on seeing where it is. */
+export const keyboard: Hands = {
+  async press(target) {
+    const type = await target.getAttribute('type')
+    if (type === 'radio') return choose(target)
+    await reach(target)
+    await target.page().keyboard.press(type === 'checkbox' ? 'Space' : 'Enter')
+  },
+  async type(target, text) {
+    await reach(target)
+    await target.page().keyboard.press('Control+A')
+    await target.page().keyboard.type(text)
+  },
+}
+
+/** The choices of one question are one stop for Tab; arrows go from one to the next. */
+async function choose(target: Locator): Promise<void> {
+  const name = await target.getAttribute('name')
+  await reach(target.page().locator(`input[type=radio][name="${name}"]:checked`))
+  for (let step = 0; step < mostSteps && !(await target.isChecked()); step += 1)
+    await target.page().keyboard.press('ArrowDown')
+  assert.equal(await target.isChecked(), true)
+}
+
+const mostSteps = 200
+
+async function reach(target: Locator): Promise<void> {
+  await target.waitFor()
+  const page = target.page()
+  for (let step = 0; step < mostSteps; step += 1) {
+    if (await isFocused(target)) return assertVisible(page)
+    await page.keyboard.press('Tab')
+    await assertVisible(page)
+  }
+  assert.fail(`The keyboard does not reach ${String(target)}`)
+}
+
+function isFocused(target: Locator): Promise<boolean> {
+  return target.evaluate((element) => element === element.ownerDocument.activeElement)
+}
+
+async function assertVisible(page: Page): Promise<void> {
+  const seen = (await page.evaluate(`(() => {
+    const at = document.activeElement
+    if (at === null || at === document.body || at.tabIndex < 0) return null
+    const { outlineStyle, outlineWidth } = getComputedStyle(at)
+    return [outlineStyle, outlineWidth, at.textContent.trim().slice(0, 40)]
+  })()`)) as [string, string, string] | null
+  if (seen === null) return
+  assert.deepEqual(seen.slice(0, 2), ['solid', '3px'], `nothing shows that the focus is on “${seen[2]}”`)
+}
