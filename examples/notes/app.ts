@@ -1,4 +1,4 @@
-/** The sample application: notes with a search, a profile with rules of its own, and a resource. */
+/** The sample application: notes with a search, for people and AI clients; a profile with rules of its own; a resource. */
 import { troupe } from 'troupe'
 import { z } from 'zod'
 
@@ -18,6 +18,7 @@ app.action(
     input: note,
     output: z.object({ index: z.int() }),
     annotations: { idempotentHint: false, destructiveHint: false },
+    mcp: { name: 'create_note', title: 'Add a note' },
   },
   async ({ actor, input }) => ({ index: await actor.list('notes').append({ ...input, done: false }) }),
 )
@@ -28,6 +29,7 @@ app.action(
     description: 'Finds the notes that hold a word',
     input: z.object({ word: z.string().min(1) }),
     annotations: { readOnlyHint: true },
+    mcp: { title: 'Search the notes' },
   },
   async ({ actor, input }) => {
     const found: unknown[] = []

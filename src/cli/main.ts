@@ -15,11 +15,53 @@ Usage
   troupe keys new          prints a new key for TROUPE_SECRET_KEYS
   troupe keys rotate       encrypts every stored secret again with the first key
   troupe redrive           sends again what could not be told to peers; [actor [peer [subscription]]] narrows it
-  troupe --help, --version
+  troupe --help, --version; troupe <command> --help tells more about one
 
 <module> exports an application by default: export default troupe({ … })
 Settings come from the environment; docs/configuration.md lists them all.
 `
+
+const settings = 'Settings come from the environment; docs/configuration.md lists them all.\n'
+
+/** What `troupe <command> --help` says. */
+const usage: Readonly<Record<string, string>> = {
+  dev: `troupe dev <module>
+
+Runs an application for development, at http://localhost:3000 unless PORT says otherwise. Data is kept in ./data, a key is
+made there at the first start, people sign in without a password, and errors tell more. <module> is a file that exports an
+application by default, in JavaScript or TypeScript: troupe dev app.ts
+
+${settings}`,
+  serve: `troupe serve <module>
+
+Runs an application for production. It needs
+  BASE_URL             the address that people reach it at: https://notes.example.com
+  TROUPE_SECRET_KEYS   what secrets are encrypted with: troupe keys new
+and mostly
+  TROUPE_PROVIDERS     who signs people in, such as google; the application may name them, too
+  DATABASE_URL         where data is kept: PostgreSQL, or an SQLite file
+troupe doctor says whether everything is there.
+
+${settings}`,
+  doctor: `troupe doctor [deep]
+
+Says what this machine and these settings would lead to, and what is missing. It changes nothing. With deep it reads every
+value that is stored, and names those that were damaged.
+
+${settings}`,
+  keys: `troupe keys new       prints a new key for TROUPE_SECRET_KEYS
+troupe keys rotate    encrypts every stored secret again with the first key of TROUPE_SECRET_KEYS
+
+To change a key: put a new one before the old one, start every process anew, rotate, and take the old one away.
+
+${settings}`,
+  redrive: `troupe redrive [actor [peer [subscription]]]
+
+Sends again what failed for good on its way to peers and is still kept: all of it, or that of one actor, of one peer of it,
+of one subscription.
+
+${settings}`,
+}
 
 /** Each is loaded when it is the one: help needs no database driver. */
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
@@ -38,6 +80,7 @@ export async function main(args: readonly string[]): Promise<number> {
     const found = Object.hasOwn(commands, command) ? commands[command] : undefined
     if (found === undefined)
       throw new UsageError(`There is no command ${JSON.stringify(command)}; troupe --help names them.`)
+    if (rest.some((word) => word === '--help' || word === '-h')) return print(usage[command] ?? help)
     const option = rest.find((word) => word.startsWith('-'))
     if (option !== undefined)
       throw new UsageError(`troupe ${command} takes no option ${option}; settings come from the environment.`)

@@ -6,15 +6,19 @@ export function welcome(
   listeningAt: string,
 ): string {
   const { config, identity, baseUrl, providers } = parts
-  const names = providers.all.map(({ displayName }) => displayName).join(', ')
   if (config.mode === 'production') return `${identity.name} is ready at ${baseUrl} (listening at ${listeningAt}).\n`
+  const names = providers.all.map(({ displayName }) => displayName).join(', ')
   return `
   ${identity.name} is ready at ${baseUrl}   (development mode)
 
-  Create an actor     curl -X POST ${baseUrl}/ -H 'Content-Type: application/json' -d '{"creator":"you@example.com"}'
-  or in a browser     ${baseUrl}/${names === '' ? '' : `   (${names})`}
-  Read its data       curl -u 'you@example.com:<passphrase>' ${baseUrl}/<id>/properties
-  What it can do      ${baseUrl}/openapi.json
+  ${names === '' ? 'Create your actor ' : 'Sign in           '}  ${baseUrl}/${names === '' ? '' : `   (${names})`}${
+    config.mcp && names !== ''
+      ? `
+  Connect an AI app   ${baseUrl}/mcp`
+      : ''
+  }
+  Write a program     ${baseUrl}/openapi.json
+  Try it with curl    curl ${baseUrl}/ --json '{"creator":"you@example.com"}'
 
   Data is kept in ${where(config.database)}. Ctrl-C stops the service.
 

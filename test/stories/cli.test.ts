@@ -87,6 +87,21 @@ describe('troupe', () => {
     for (const args of [[], ['help'], ['-h']]) assert.deepEqual(await place.run(args), help)
   })
 
+  it('tells more about a command that is asked for help, and does nothing else', async () => {
+    for (const [command, begins] of [
+      ['dev', 'troupe dev <module>\n'],
+      ['serve', 'troupe serve <module>\n'],
+      ['doctor', 'troupe doctor [deep]\n'],
+      ['keys', 'troupe keys new '],
+      ['redrive', 'troupe redrive [actor [peer [subscription]]]\n'],
+    ] as const) {
+      const { code, stdout, stderr } = await place.run([command, '--help'])
+      assert.deepEqual([code, stderr], [0, ''], command)
+      assert.ok(stdout.startsWith(begins), command)
+      assert.deepEqual(await place.run([command, 'rotate', '-h']), { code, signal: null, stdout, stderr })
+    }
+  })
+
   it('says its version', async () => {
     const { version } = JSON.parse(readFileSync(`${import.meta.dirname}/../../package.json`, 'utf8')) as {
       version: string
@@ -138,10 +153,10 @@ describe('troupe dev', () => {
       `
   plain is ready at ${url}   (development mode)
 
-  Create an actor     curl -X POST ${url}/ -H 'Content-Type: application/json' -d '{"creator":"you@example.com"}'
-  or in a browser     ${url}/   (local sign-in)
-  Read its data       curl -u 'you@example.com:<passphrase>' ${url}/<id>/properties
-  What it can do      ${url}/openapi.json
+  Sign in             ${url}/   (local sign-in)
+  Connect an AI app   ${url}/mcp
+  Write a program     ${url}/openapi.json
+  Try it with curl    curl ${url}/ --json '{"creator":"you@example.com"}'
 
   Data is kept in ./data/troupe.db. Ctrl-C stops the service.
 
