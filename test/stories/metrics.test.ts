@@ -224,6 +224,24 @@ describe('the metrics of peers', () => {
     }
   })
 
+  it('give no label to a host that answers whoever asks', async () => {
+    const remote = await new RecordingPeer().start()
+    remote.replies = [200]
+    try {
+      const service = await start({ allowPrivatePeers: true })
+      const actor = await service.createActor()
+      await actor.request('POST', '/trust', { url: `${remote.url}/remote`, relationship: 'friend' })
+      const counted = await samples(service, 'troupe_peer_calls_total')
+      assert.ok(remote.received.length > 0)
+      assert.deepEqual(
+        counted.map(({ labels }) => labels),
+        [{ host: 'other', outcome: '2xx' }],
+      )
+    } finally {
+      await remote.stop()
+    }
+  })
+
   it('tell so many hosts apart and no more, and none that strangers name', () => {
     const hosts = new HostLabels(2)
     assert.equal(hosts.labelOf('stranger.example', false), 'other')

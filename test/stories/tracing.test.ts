@@ -87,6 +87,27 @@ describe('a request in a trace, where nothing records', () => {
     })
   }
 
+  it('lends its trace to no other request of the same process', async () => {
+    const service: TestService = await start({
+      declare: (app) =>
+        app.action('ask', async () => {
+          await service.request('/health/live')
+          return 'asked'
+        }),
+    })
+    const actor = await service.createActor()
+    service.reset()
+    await actor.request('POST', '/actions/ask', {}, { traceparent })
+    const answered = service.log.map((line) => JSON.parse(line) as { route?: string; trace_id?: string })
+    assert.deepEqual(
+      answered.filter(({ route }) => route !== undefined).map((line) => [line.route, line.trace_id]),
+      [
+        ['live', undefined],
+        ['callAction', traceId],
+      ],
+    )
+  })
+
   it('takes its trace along to the peers that are told of what it changed, and no baggage', async () => {
     const service = await start({ allowPrivatePeers: true })
     const actor = await service.createActor()
@@ -140,7 +161,7 @@ describe('calls to others than actors', () => {
     const actor = await service.createActor()
     const headers = { traceparent, tracestate: 'vendor=value' }
     const query = new URLSearchParams({ client_id: 'https://client.example/client.json', response_type: 'code' })
-    await service.request(`/oauth/authorize?${query}`, { headers })
+    await service.request(`/oauth/authorize?${query.toString()}`, { headers })
     await actor.request('POST', '/trust', { url: 'https://peer.example/actor', relationship: 'friend' }, headers)
     const given = calls.map(({ url, headers: fields }) => [new URL(url).host, fields?.['traceparent']])
     assert.deepEqual(given.slice(0, 2), [
