@@ -222,6 +222,28 @@ describe('the built-in trust types', () => {
   })
 })
 
+describe('the reason that a relationship’s rules give', () => {
+  const rules = {
+    properties: { patterns: ['notes/*'], operations: ['read'], excluded_patterns: ['notes/private'] },
+    actions: { allowed: ['add_*'], denied: ['add_user'] },
+  }
+  const colleague = { name: 'colleague', display_name: 'C', description: '', permissions: rules }
+  const judge = new Relationships(new TrustTypes([colleague])).judge('colleague', null)
+  const cases: [category: 'properties' | 'actions', right: 'read' | 'write', target: string, reason: string][] = [
+    ['properties', 'read', 'notes/1', 'properties.patterns ("notes/*") of colleague allows it'],
+    ['properties', 'write', 'notes/1', 'properties.operations ("notes/*") of colleague refuses it'],
+    ['properties', 'read', 'notes/private', 'properties.excluded_patterns ("notes/private") of colleague refuses it'],
+    ['properties', 'read', 'color', 'no rule of colleague grants it'],
+    ['actions', 'write', 'add_note', 'actions.allowed ("add_*") of colleague allows it'],
+    ['actions', 'write', 'add_user', 'actions.denied ("add_user") of colleague refuses it'],
+  ]
+  for (const [category, right, target, reason] of cases) {
+    it(`to ${right} ${target} of ${category} is: ${reason}`, () => {
+      assert.equal(judge({ category, right, target }).reason, reason)
+    })
+  }
+})
+
 describe('an explanation', () => {
   const friend = new TrustTypes([]).find('friend')?.permissions ?? {}
   const ask = (text: string, override = {}, approved = true) => {
