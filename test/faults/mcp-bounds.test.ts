@@ -1,0 +1,502 @@
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { App } from '../../src/troupe.ts'
+import { EventStream } from '../support/event-stream.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { letIn, type TestClient } from '../support/mcp-client.ts'
+import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
+
+const rpc = (id: unknown, method: string, params: object = {}): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params })
+
+const form = { message: 'Yes?', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } }
+
+/** Calls that wait until they are told to go on, whether they heed their signal or not. */
+class Waiting {
+  readonly heard: string[] = []
+  #goOn = Promise.withResolvers<void>()
+
+  goOn(): void {
+    this.#goOn.resolve()
+    this.#goOn = Promise.withResolvers()
+  }
+
+  declare = (app: App): void => {
+    app.action('wait', { mcp: true }, async ({ mcp }) => {
+      this.heard.push('begun')
+      mcp?.signal.addEventListener('abort', () => this.heard.push('cancelled'))
+      await this.#goOn.promise
+      this.heard.push('done')
+      return 'done'
+    })
+    app.action('ask', { mcp: true }, async ({ mcp }) => mcp?.elicit('yes', form))
+    app.action('ask_much', { mcp: true }, async ({ mcp }) => {
+      const answers = Array.from({ length: 21 }, async (_, n) => mcp?.elicit(`q${n}`, form))
+      for (const outcome of await Promise.allSettled(answers)) {
+        if (outcome.status === 'rejected') throw outcome.reason
+      }
+    })
+    app.action('paint', { mcp: { confirm: 'owner' } }, () => 'painted')
+    app.action('think', { mcp: true }, async ({ mcp }) => {
+      mcp?.background()
+      return 'thought'
+    })
+  }
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+async function begin(client: TestClient, capabilities: object = { elicitation: {} }): Promise<Record<string, string>> {
+  const answer = await client.legacy('initialize', { protocolVersion: '2025-11-25', capabilities, clientInfo: {} })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  return { 'mcp-session-id': answer.headers.get('mcp-session-id') ?? '', 'mcp-protocol-version': '2025-11-25' }
+}
+
+function listen(client: TestClient, notifications: object = { toolsListChanged: true }): Promise<Response> {
+  return client.send(
+    rpc(1, 'subscriptions/listen', {
+      notifications,
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    }),
+    { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+  )
+}
+
+async function countOf(service: TestService, table: string): Promise<number> {
+  const { store } = await service.app.start()
+  const row = await store.read((q) => q.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`))
+  return row?.n ?? -1
+}
+
+async function watched(service: TestService, actor: TestActor): Promise<void> {
+  const { store } = await service.app.start()
+  await until(async () => {
+    const row = await store.read((q) =>
+      q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
+    )
+    return (row?.watched_until ?? 0) > 0
+  })
+}
+
+describe('what one client may have at once', () => {
+  const start = sqliteService()
+
+  it('is 16 streams, of both kinds together: the next is 429 with Retry-After, and one that ends makes room', async () => {
+    const service = await start({ declare: new Waiting().declare })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    const other = await letIn(service, actor)
+    const session = await begin(client)
+    const events = (): Promise<Response> =>
+      service.request('/mcp', {
+        headers: { ...session, authorization: `Bearer ${client.token}`, accept: 'text/event-stream' },
+      })
+    // Nobody reads what HEAD would stream, so it holds nothing.
+    for (let n = 0; n < 20; n++) {
+      const head = await service.request('/mcp', {
+        method: 'HEAD',
+        headers: { ...session, authorization: `Bearer ${client.token}`, accept: 'text/event-stream' },
+      })
+      assert.equal(head.status, 200)
+    }
+    const streams: Response[] = []
+    for (let n = 0; n < 8; n++) streams.push(await listen(client), await events())
+    assert.deepEqual(
+      streams.map(({ status }) => status),
+      Array.from({ length: 16 }, () => 200),
+    )
+    for (const refused of [await listen(client), await events()]) {
+      assert.equal(refused.status, 429)
+      assert.equal(refused.headers.get('retry-after'), '5')
+    }
+    const another = await listen(other)
+    assert.equal(another.status, 200)
+    await streams[0]?.body?.cancel()
+    const again = await listen(client)
+    assert.equal(again.status, 200)
+    assert.equal((await client.modern('tools/list')).status, 200, 'other calls go on')
+    for (const stream of [...streams.slice(1), another, again]) await stream.body?.cancel()
+  })
+
+  it('is 100 calls that run: the next is 429, and those of other clients run', async () => {
+    const waiting = new Waiting()
+    const service = await start({ declare: waiting.declare })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    const other = await letIn(service, actor)
+    const running = Array.from({ length: 100 }, () => client.modern('tools/call', { name: 'wait' }))
+    await until(() => waiting.heard.length === 100)
+    assert.equal((await client.modern('tools/call', { name: 'wait' })).status, 429)
+    assert.equal((await client.legacy('tools/list')).status, 429)
+    assert.equal((await other.modern('tools/list')).status, 200)
+    waiting.goOn()
+    for (const call of running) assert.equal((await call).body.result.content[0].text, 'done')
+    assert.equal((await client.modern('tools/list')).status, 200)
+  })
+
+  it('is 20 questions of one session: a call that asks more of them fails', async () => {
+    const service = await start({ declare: new Waiting().declare })
+    const client = await letIn(service, await service.createActor())
+    const session = await begin(client)
+    const stream = new EventStream(await client.send(rpc(1, 'tools/call', { name: 'ask_much' }), session))
+    const questions: { id: string }[] = []
+    for (let n = 0; n < 20; n++) questions.push(await stream.next())
+    assert.equal(new Set(questions.map(({ id }) => id)).size, 20)
+    for (const { id } of questions) {
+      await client.send(JSON.stringify({ jsonrpc: '2.0', id, result: { action: 'decline' } }), session)
+    }
+    assert.deepEqual((await stream.next()).error, { code: -32603, message: 'Internal error' })
+    assert.equal(await stream.next(), null)
+  })
+
+  it('is 500 resources that a session watches: one more is refused in the protocol’s words', async () => {
+    const service = await start({ declare: new Waiting().declare })
+    const client = await letIn(service, await service.createActor())
+    const session = await begin(client)
+    const subscribe = (uri: unknown) => client.legacy('resources/subscribe', { uri }, session)
+    const answers = await Promise.all(Array.from({ length: 500 }, (_, n) => subscribe(`x://${n}`)))
+    assert.ok(answers.every(({ body }) => JSON.stringify(body.result) === '{}'))
+    const more = await subscribe('x://more')
+    assert.deepEqual([more.status, more.body.error.code], [200, -32602])
+    assert.deepEqual((await subscribe('x://7')).body.result, {}, 'the same again is no more')
+    assert.deepEqual((await client.legacy('resources/unsubscribe', { uri: 'x://7' }, session)).body.result, {})
+    assert.deepEqual((await subscribe('x://more')).body.result, {})
+    for (const uri of ['', 7, null, 'x'.repeat(2049)]) assert.equal((await subscribe(uri)).body.error.code, -32602)
+  })
+})
+
+describe('what is kept of clients', () => {
+  forEachService((start) => {
+    it('MCP-07 20 sessions of each: with the next the one that was used longest ago ends', async () => {
+      const clock = new ManualClock()
+      const service = await start({ declare: new Waiting().declare, now: clock.now, timers: clock.timers })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const other = await letIn(service, actor)
+      const others = await begin(other)
+      const sessions: Record<string, string>[] = []
+      for (let n = 0; n < 22; n++) {
+        clock.pass(1000)
+        sessions.push(await begin(client))
+      }
+      const statuses: number[] = []
+      for (const session of sessions) statuses.push((await client.legacy('ping', {}, session)).status)
+      assert.deepEqual(statuses, [404, 404, ...Array.from({ length: 20 }, () => 200)])
+      assert.equal((await other.legacy('ping', {}, others)).status, 200)
+      assert.equal(await countOf(service, 'mcp_session'), 21)
+    })
+
+    it('goes when its time is over: sessions, tasks, and calls that waited for the owner', async () => {
+      const clock = new ManualClock()
+      const service = await start({ declare: new Waiting().declare, now: clock.now, timers: clock.timers })
+      const actor = await service.createActor()
+      const takes = { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } }
+      const tables = ['mcp_session', 'mcp_task', 'approval']
+      const use = async (): Promise<void> => {
+        const client = await letIn(service, actor)
+        await begin(client)
+        const begun = await client.modern('tools/call', { name: 'think' }, takes)
+        assert.equal(begun.body.result.resultType, 'task')
+        await client.modern('tools/call', { name: 'paint' })
+      }
+      await use()
+      await use()
+      for (const table of tables) assert.equal(await countOf(service, table), 2, table)
+      clock.pass(25 * 3_600_000)
+      await use()
+      for (const table of tables) assert.equal(await countOf(service, table), 1, table)
+    })
+
+    it('no answers to what nobody asked, and no more than may wait', async () => {
+      const service = await start({ declare: new Waiting().declare })
+      const client = await letIn(service, await service.createActor())
+      const session = await begin(client)
+      const send = (id: unknown): Promise<Response> =>
+        client.send(JSON.stringify({ jsonrpc: '2.0', id, result: { action: 'accept' } }), session)
+      for (const id of ['rq_1', 'x', 7, `rq_${'!'.repeat(22)}`]) assert.equal((await send(id)).status, 202)
+      assert.equal(await countOf(service, 'mcp_answer'), 0)
+      for (let n = 0; n < 30; n++) {
+        assert.equal((await send(`rq_${String(n).padStart(22, '0')}`)).status, 202)
+      }
+      assert.equal(await countOf(service, 'mcp_answer'), 20)
+    })
+  })
+
+  const start = sqliteService()
+
+  it('little of what a client says of itself: a long story is refused, and nothing is kept', async () => {
+    const service = await start({ declare: new Waiting().declare })
+    const client = await letIn(service, await service.createActor())
+    const answer = await client.legacy('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: { experimental: { story: 'x'.repeat(100_000) } },
+      clientInfo: { name: 'teller', version: '1' },
+    })
+    assert.deepEqual([answer.status, answer.body.error.code], [200, -32602])
+    assert.equal(answer.headers.get('mcp-session-id'), null)
+    assert.equal(await countOf(service, 'mcp_session'), 0)
+    const named = await client.legacy('initialize', {
+      protocolVersion: '2025-11-25',
+      clientInfo: { name: 'n'.repeat(5000), version: 'v'.repeat(5000) },
+    })
+    assert.equal(named.body.result.protocolVersion, '2025-11-25')
+  })
+})
+
+describe('a stream on which nothing happens', () => {
+  const start = sqliteService()
+
+  async function quiet(notifications?: object) {
+    const clock = new ManualClock()
+    const service = await start({
+      declare: new Waiting().declare,
+      now: clock.now,
+      timers: clock.timers,
+      version: '1.2.3',
+    })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    const response = await listen(client, notifications)
+    assert.ok(response.body !== null)
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    assert.match((await reader.read()).value ?? '', /acknowledged/)
+    const next = reader.read()
+    await watched(service, actor)
+    /** So long, in steps, with room for what is looked up in between. */
+    const pass = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 5000) {
+        clock.pass(5000)
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    return { service, actor, client, reader, next, pass }
+  }
+
+  it('gives a sign of life every 20 seconds', async () => {
+    const { reader, next, pass } = await quiet()
+    await pass(20_000)
+    assert.equal((await next).value, ':\n\n')
+    const following = reader.read()
+    await pass(20_000)
+    assert.equal((await following).value, ':\n\n')
+    await reader.cancel()
+  })
+
+  it('MCP-10 ends within 30 seconds after its token was revoked, with the result of the request', async () => {
+    const { service, actor, client, reader, next, pass } = await quiet()
+    const { parts, store } = await service.app.start()
+    await store.writeActor(actor.id, (tx) => parts.tokens.endChain(tx, actor.id, client.chainId))
+    await pass(30_000)
+    assert.equal((await next).value, ':\n\n')
+    assert.deepEqual(JSON.parse(((await reader.read()).value ?? '').slice('data: '.length)), {
+      jsonrpc: '2.0',
+      id: 1,
+      result: {
+        resultType: 'complete',
+        _meta: {
+          'io.modelcontextprotocol/subscriptionId': 1,
+          'io.modelcontextprotocol/serverInfo': { name: 'test', version: '1.2.3' },
+        },
+      },
+    })
+    assert.equal((await reader.read()).done, true)
+  })
+
+  it('MCP-01 ends when its token expires', async () => {
+    const { reader, next, pass } = await quiet()
+    const reading = (async () => {
+      let text = (await next).value ?? ''
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) return text
+        text += value
+      }
+    })()
+    await pass(3_640_000)
+    assert.match(await reading, /^(:\n\n)+data: \{"jsonrpc":"2\.0","id":1,"result":.*\}\n\n$/)
+  })
+
+  it('ends with the service, with the result of the request', async () => {
+    const { service, next, reader } = await quiet()
+    const closing = service.close()
+    assert.match((await next).value ?? '', /"id":1,"result":/)
+    assert.equal((await reader.read()).done, true)
+    await closing
+  })
+})
+
+describe('a stream that nobody reads', () => {
+  const start = sqliteService()
+
+  it('is let go when too much waits for it, and its client is told that it ended', async () => {
+    const service = await start({ declare: new Waiting().declare })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor, { relationship: 'admin' })
+    const response = await listen(client, { resourceSubscriptions: ['x://'] })
+    const stream = new EventStream(response)
+    await stream.next()
+    const first = stream.next()
+    await watched(service, actor)
+    const { parts, store } = await service.app.start()
+    await parts.live.announce(actor.id, 'resource', 'x://first')
+    assert.equal((await first).params.uri, 'x://first')
+    for (let batch = 0; batch < 5; batch++) {
+      const names = Array.from({ length: 500 }, (_, n) => `x://${batch}/${n}`)
+      await store.writeActor(actor.id, (tx, locked) => parts.live.record(tx, locked, 'resource', names))
+      await parts.live.settled()
+    }
+    let told = 0
+    let last = await stream.next()
+    for (; last?.method === 'notifications/resources/updated'; last = await stream.next()) told += 1
+    assert.ok(told < 1600, `${told} were kept`)
+    assert.equal(last?.id, 1)
+    assert.equal(await stream.next(), null)
+  })
+})
+
+describe('rights that change while a stream is open', () => {
+  forEachService((start) => {
+    it('MCP-10 count with the next change: another kind of relationship, and one that is no longer approved', async () => {
+      const service = await start({ declare: new Waiting().declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor, { relationship: 'admin' })
+      const stream = new EventStream(await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }))
+      await stream.next()
+      const told = stream.next()
+      await watched(service, actor)
+      await actor.request('PUT', '/properties/secret', 'one')
+      assert.equal((await told).params.uri, 'actingweb://properties/secret')
+      const { store } = await service.app.start()
+      const become = (set: string): Promise<number> =>
+        store.write((tx) =>
+          tx.run(`UPDATE trust SET ${set} WHERE actor_id = $1 AND peer_id = $2`, actor.id, client.peerId),
+        )
+      assert.equal(await become("relationship = 'viewer'"), 1)
+      const next = stream.next()
+      await actor.request('PUT', '/properties/secret', 'two')
+      await actor.request('PUT', '/properties/public', { motto: 'hello' })
+      assert.equal((await next).params.uri, 'actingweb://properties/public')
+      assert.equal(await become('approved = 0'), 1)
+      const last = stream.next()
+      await actor.request('PUT', '/properties/public', { motto: 'bye' })
+      assert.equal((await actor.request('DELETE', `/trust/viewer/${encodeURIComponent(client.peerId)}`)).status, 204)
+      assert.equal((await last)?.id, 1)
+    })
+  })
+})
+
+describe('a client that goes away over a real connection', () => {
+  const start = sqliteService()
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+
+  async function calling(waiting: Waiting) {
+    const service = await start({ declare: waiting.declare, listen: true })
+    const client = await letIn(service, await service.createActor())
+    const call = (headers: Record<string, string>, body: string): AbortController => {
+      const controller = new AbortController()
+      fetch(`${service.url}/mcp`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${client.token}`, 'content-type': 'application/json', ...headers },
+        body,
+        signal: controller.signal,
+      }).catch(() => {})
+      return controller
+    }
+    return { service, client, call }
+  }
+
+  it('cancels a modern call, before anything of the answer was sent', async () => {
+    const waiting = new Waiting()
+    const { call } = await calling(waiting)
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'wait' }
+    const controller = call(headers, rpc(1, 'tools/call', { name: 'wait', _meta: meta }))
+    await until(() => waiting.heard.length === 1)
+    controller.abort()
+    await until(() => waiting.heard.length === 2)
+    assert.deepEqual(waiting.heard, ['begun', 'cancelled'])
+    waiting.goOn()
+  })
+
+  it('cancels nothing of a legacy call, whose work goes on', async () => {
+    const waiting = new Waiting()
+    const { client, service, call } = await calling(waiting)
+    const controller = call({ 'mcp-protocol-version': '2025-11-25' }, rpc(1, 'tools/call', { name: 'wait' }))
+    await until(() => waiting.heard.length === 1)
+    controller.abort()
+    const closed = await client.legacy('ping')
+    assert.equal(closed.status, 200)
+    waiting.goOn()
+    await until(() => waiting.heard.includes('done'))
+    assert.deepEqual(waiting.heard, ['begun', 'done'])
+    await service.close()
+  })
+
+  it('ends what it listened to, so that it may listen anew', async () => {
+    const { client, call } = await calling(new Waiting())
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
+    const body = rpc(1, 'subscriptions/listen', { notifications: {}, _meta: meta })
+    const streams = Array.from({ length: 16 }, () => call(headers, body))
+    const probe = async (): Promise<number> => {
+      const response = await listen(client)
+      await response.body?.cancel()
+      return response.status
+    }
+    await until(async () => (await probe()) === 429)
+    for (const controller of streams) controller.abort()
+    await until(async () => (await probe()) === 200)
+  })
+})
+
+describe('a legacy client that cancels by a message', () => {
+  const start = sqliteService()
+
+  it('gets no answer to the call, whose handler is told; other sessions and other ids are nothing to it', async () => {
+    const waiting = new Waiting()
+    const service = await start({ declare: waiting.declare })
+    const actor = await service.createActor()
+    const client = await letIn(service, actor)
+    const other = await letIn(service, actor)
+    const session = await begin(client)
+    const elsewhere = await begin(client)
+    const foreign = await begin(other)
+    const cancel = async (who: TestClient, requestId: unknown, headers: Record<string, string>): Promise<void> => {
+      const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+      assert.equal((await who.send(body, headers)).status, 202)
+    }
+    const running = client.send(rpc(7, 'tools/call', { name: 'wait' }), session)
+    await until(() => waiting.heard.length === 1)
+    await cancel(client, '7', session)
+    await cancel(client, 8, session)
+    await cancel(client, 7, elsewhere)
+    await cancel(other, 7, foreign)
+    await cancel(client, 7, { 'mcp-protocol-version': '2025-11-25' })
+    assert.deepEqual(waiting.heard, ['begun'])
+    await cancel(client, 7, session)
+    const response = await running
+    assert.deepEqual(waiting.heard, ['begun', 'cancelled'])
+    assert.equal(await response.text(), '')
+    await cancel(client, 7, session)
+    waiting.goOn()
+  })
+
+  it('ends the question that waits for its person', async () => {
+    const service = await start({ declare: new Waiting().declare })
+    const client = await letIn(service, await service.createActor())
+    const session = await begin(client)
+    const stream = new EventStream(await client.send(rpc('a', 'tools/call', { name: 'ask' }), session))
+    const question = await stream.next()
+    assert.equal(question.method, 'elicitation/create')
+    const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } })
+    await client.send(body, session)
+    assert.equal(await stream.next(), null)
+  })
+})
