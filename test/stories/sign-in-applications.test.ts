@@ -575,6 +575,11 @@ forEachService((start) => {
       'with a state that could be none': [400, '/oauth/callback/form', { code: 'x', state: 'short' }],
       'to a provider that answers in the query': [404, '/oauth/callback/acme', { code: 'x', state: 'x'.repeat(43) }],
       'to nobody': [404, '/oauth/callback/unknown', { code: 'x', state: 'x'.repeat(43) }],
+      'that is too long as a whole': [
+        400,
+        '/oauth/callback/form',
+        { code: 'x'.repeat(5000), user: 'x'.repeat(5000), state: 'x'.repeat(43) },
+      ],
       'that is too long': [400, '/oauth/callback/form', { code: 'x'.repeat(9000), state: 'x'.repeat(43) }],
     }
     for (const [what, [status, path, form]] of Object.entries(refusals)) {

@@ -18,6 +18,7 @@ import type { Exchange, Route } from '../route.ts'
 import { anyValue, errorResponses } from '../schemas.ts'
 import { pagePolicy } from '../security-headers.ts'
 import { beginAddress, providerTargets, webProviders } from '../sign-in-address.ts'
+import { rightsInWords } from '../../ui/rights.ts'
 
 const oauthError = { type: 'object', properties: { error: { type: 'string' }, error_description: { type: 'string' } } }
 const refusals = {
@@ -156,6 +157,7 @@ async function authorize(exchange: Exchange): Promise<Answer> {
     const { client, asked } = judged
     const owner = await signedInOwner(exchange)
     const consent = await parts.consents.ask(asked, owner?.id ?? null, mark.value)
+    parts.purge.occasionally()
     return { ...(await consentPage(exchange, { client, asked, owner, consent })), cookies: [mark.cookie] }
   })
 }
@@ -201,7 +203,12 @@ async function consentPage(exchange: Exchange, { client, asked, owner, consent }
     client_host: client.clientId.startsWith('https://') ? new URL(client.clientId).host : '',
     redirect_host: shownTarget(asked.redirectUri),
     is_local: isLoopback(asked.redirectUri),
-    trust_types: types.map(({ name, display_name, description }) => ({ name, display_name, description })),
+    trust_types: types.map(({ name, display_name, description }) => ({
+      name,
+      display_name,
+      description,
+      rights: rightsInWords(parts.relationships.effective(name, null)).filter(({ is_granted }) => is_granted),
+    })),
     default_trust_type: defaultTypeOf(exchange, client),
     signed_in_as: owner?.creator ?? null,
     oauth_providers: providers.map(({ name, displayName }) => ({ name, display_name: displayName })),

@@ -96,6 +96,8 @@ async function begin({ parts, request, params, query }: Exchange): Promise<Answe
     hint: query.get('login_hint'),
     browser: mark.value,
   })
+  // What many begin and nobody ends goes by itself.
+  parts.purge.occasionally()
   return { ...redirect(302, location), cookies: [mark.cookie] }
 }
 
@@ -215,14 +217,16 @@ function bringerOf({ request }: Exchange): Bringer {
   }
 }
 
-/** In characters: what a provider sends is much shorter, and somebody else's is not kept. */
-const longestField = 8192
+/** In characters, all of it: what a provider sends is much shorter, and somebody else's is not kept. */
+const longestResponse = 8192
 
 function responseOf(fields: Params): AuthorizationResponse {
+  let length = 0
   const read = (name: string): string | undefined => {
     const value = fields.get(name)
-    if (value !== undefined && value.length > longestField)
-      throw new ServiceError('bad_request', `Cannot sign you in: ${name} is too long`)
+    length += value?.length ?? 0
+    if (length > longestResponse)
+      throw new ServiceError('bad_request', `Cannot sign you in: the answer of the provider is too long, at ${name}`)
     return value
   }
   return {

@@ -155,6 +155,7 @@ async function authorize(exchange: Exchange): Promise<Answer> {
     codeChallenge: pkce === 'client' ? challengeOf(fields) : undefined,
     browser: mark?.value ?? null,
   })
+  parts.purge.occasionally()
   const answer = json(200, {
     authorization_url: begun.authorizationUrl,
     state: begun.state,
