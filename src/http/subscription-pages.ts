@@ -22,18 +22,16 @@ const namesOnAPage = 50
 
 export async function showSubscriptions(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, query } = exchange
-  const [peers, inbound, backlogs, outbound] = await Promise.all([
+  const [peers, inbound, outbound] = await Promise.all([
     peersOf(exchange),
-    parts.publications.list(actor.id),
-    parts.publications.backlogs(actor.id),
+    parts.publications.listWithBacklogs(actor.id),
     parts.subscribing.list(actor.id),
   ])
-  const behind = new Map(backlogs.map((backlog) => [keyOf(backlog), backlog]))
   const paging = pagingOf(query, inbound.length, rowsOnAPage)
   const page = parts.pages.subscriptions({
     ...pageValues(exchange, '/subscriptions'),
-    listeners: partOf(inbound, paging, rowsOnAPage).map((each) =>
-      inboundRow(exchange, peers, each, behind.get(keyOf(each))),
+    listeners: partOf(inbound, paging, rowsOnAPage).map(({ subscription, backlog }) =>
+      inboundRow(exchange, peers, subscription, backlog),
     ),
     paging,
     listening: outbound.slice(0, 200).map((each) => outboundRow(exchange, peers, each)),
@@ -44,14 +42,12 @@ export async function showSubscriptions(exchange: PageExchange): Promise<Answer>
 export async function showSubscription(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
   const { parts, actor, params, query } = exchange
   const address = { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
-  const [peers, found, backlogs, outbound] = await Promise.all([
+  const [peers, found, outbound] = await Promise.all([
     peersOf(exchange),
     parts.publications.timeline(address),
-    parts.publications.backlogs(actor.id),
     parts.subscribing.list(actor.id, address.peerId),
   ])
   const own = outbound.find(({ subscriptionId }) => subscriptionId === address.subscriptionId)
-  const backlog = backlogs.find((each) => keyOf(each) === keyOf(address))
   const now = parts.now()
   const path = `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`
   const values = pageValues(exchange, path, error?.message ?? null)
@@ -61,11 +57,11 @@ export async function showSubscription(exchange: PageExchange, error: ServiceErr
   if (found !== null) {
     const page = parts.pages.subscription({
       ...common,
-      subscription: inboundRow(exchange, peers, found.subscription, backlog),
+      subscription: inboundRow(exchange, peers, found.subscription, found.backlog),
       is_own: false,
       known: [],
       entries: partOf(entries, paging, numbersOnAPage),
-      failed: backlog?.failed ?? 0,
+      failed: found.backlog?.failed ?? 0,
     })
     return showPage(exchange, page, error?.status)
   }
@@ -116,10 +112,6 @@ export async function changeSubscription(exchange: PageExchange): Promise<Answer
 
 function gone(): ServiceError {
   return new ServiceError('not_found', 'There is no such subscription (any more)')
-}
-
-function keyOf({ peerId, subscriptionId }: { readonly peerId: string; readonly subscriptionId: string }): string {
-  return JSON.stringify([peerId, subscriptionId])
 }
 
 type Common = Omit<SubscriptionRow, 'state' | 'is_in_order'>

@@ -1,9 +1,9 @@
 /** The SQL of how far the peers' subscriptions of one actor are behind. */
 import type { Queries } from '../store/store.ts'
 
-export interface Backlog {
-  readonly peerId: string
-  readonly subscriptionId: string
+export type SubscriptionOf = { readonly peerId: string; readonly subscriptionId: string }
+
+export interface Backlog extends SubscriptionOf {
   /** Numbers that are still to be sent. */
   readonly waiting: number
   /** Numbers that failed for good and that the peer has not got in another way. */
@@ -23,8 +23,8 @@ interface BacklogRow {
   readonly open_until: number | null
 }
 
-/** One for each subscription. */
-export async function findBacklogs(q: Queries, actorId: string): Promise<Backlog[]> {
+/** One for each subscription, or for one alone. */
+export async function findBacklogs(q: Queries, actorId: string, one: SubscriptionOf | null = null): Promise<Backlog[]> {
   const rows = await q.all<BacklogRow>(
     `SELECT s.peer_id, s.subscription_id, t.open_until,
        SUM(CASE WHEN d.outcome = 'waiting' THEN 1 ELSE 0 END) AS waiting,
@@ -35,8 +35,9 @@ export async function findBacklogs(q: Queries, actorId: string): Promise<Backlog
      LEFT JOIN delivery d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id
        AND d.subscription_id = s.subscription_id AND d.acknowledged_at IS NULL
        AND d.outcome IN ('waiting', 'failed', 'unsent')
-     WHERE s.actor_id = $1 GROUP BY s.peer_id, s.subscription_id, t.open_until`,
+     WHERE s.actor_id = $1${one === null ? '' : ' AND s.peer_id = $2 AND s.subscription_id = $3'} GROUP BY s.peer_id, s.subscription_id, t.open_until`,
     actorId,
+    ...(one === null ? [] : [one.peerId, one.subscriptionId]),
   )
   return rows.map((row) => ({
     peerId: row.peer_id,

@@ -13,7 +13,7 @@ import type { Access } from '../property/access.ts'
 import { randomId } from '../secret/random.ts'
 import type { AfterCommit, Queries, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
-import { type Backlog, findBacklogs } from './backlog-store.ts'
+import { type Backlog, findBacklogs, type SubscriptionOf } from './backlog-store.ts'
 import {
   acknowledgeDiffs,
   clearDiff,
@@ -60,6 +60,7 @@ export interface Timeline {
   readonly subscription: InboundSubscription
   /** The latest number first. */
   readonly entries: readonly TimelineEntry[]
+  readonly backlog: Backlog | undefined
 }
 
 type Address = { readonly actorId: string; readonly peerId: string; readonly subscriptionId: string }
@@ -83,9 +84,17 @@ export class Publications {
     return this.#parts.store.read((q) => findInboundOf(q, actorId, peerId))
   }
 
-  /** How far each of them is behind, in no order. */
-  backlogs(actorId: string): Promise<Backlog[]> {
-    return this.#parts.store.read((q) => findBacklogs(q, actorId))
+  /** As `list`, of all, each with how far it is behind: in one moment. */
+  listWithBacklogs(
+    actorId: string,
+  ): Promise<{ readonly subscription: InboundSubscription; readonly backlog: Backlog | undefined }[]> {
+    return this.#parts.store.snapshot(async (q) => {
+      const subscriptions = await findInboundOf(q, actorId, null)
+      const backlogs = await findBacklogs(q, actorId)
+      const keyOf = ({ peerId, subscriptionId }: SubscriptionOf): string => JSON.stringify([peerId, subscriptionId])
+      const behind = new Map(backlogs.map((backlog) => [keyOf(backlog), backlog]))
+      return subscriptions.map((subscription) => ({ subscription, backlog: behind.get(keyOf(subscription)) }))
+    })
   }
 
   /** As the wire lists them: those of this actor to peers besides. */
@@ -224,7 +233,9 @@ export class Publications {
     return this.#parts.store.snapshot(async (q) => {
       const subscription = await findInbound(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
-      return { subscription, entries: await findTimeline(q, actorId, peerId, subscriptionId, maxTimelineEntries) }
+      const entries = await findTimeline(q, actorId, peerId, subscriptionId, maxTimelineEntries)
+      const [backlog] = await findBacklogs(q, actorId, { peerId, subscriptionId })
+      return { subscription, entries, backlog }
     })
   }
 

@@ -171,7 +171,7 @@ const costs: Readonly<Record<string, Cost>> = {
   rightsForm: { statements: 8, rules: null, bySession: true },
   viewAsPeerPage: { statements: 8, rules: null, bySession: true },
   subscriptionsPage: { statements: 6, rules: null, bySession: true },
-  subscriptionPage: { statements: 6, rules: null, bySession: true },
+  subscriptionPage: { statements: 5, rules: null, bySession: true },
   subscriptionForm: { statements: 6, rules: null, bySession: true },
   appsPage: { statements: 5, rules: null, bySession: true },
   appsForm: { statements: 3, rules: null, bySession: true },

@@ -475,6 +475,57 @@ forEachService((start) => {
     })
   })
 
+  describe('what the pages cost', () => {
+    it('R-WEB-01 is the same number of statements whatever there is to show', async () => {
+      const world = await open({ activityPerActor: 1000 })
+      const { service, actor, peer, browser } = world
+      const related = await relate(peer, [service, actor])
+      const client = await letIn(service, actor)
+      await actor.request('POST', '/properties', { list: { _type: 'list' } })
+      const subscribed = await related.request('POST', `/subscriptions/${peer.id}`, { target: 'properties' })
+      const { subscriptionid: id } = (await subscribed.json()) as { subscriptionid: string }
+      const paths = [
+        '',
+        '/trust',
+        `/trust/${peer.id}?ask=properties.read&target=x`,
+        `/trust/${peer.id}/view`,
+        `/trust/${encodeURIComponent(client.peerId)}/view`,
+        '/subscriptions',
+        `/subscriptions/${peer.id}/${id}`,
+        '/apps',
+        '/approvals',
+        '/activity',
+      ]
+      const costs = async (): Promise<Record<string, number>> => {
+        await quietStore(service)
+        const found: Record<string, number> = {}
+        for (const path of paths) {
+          service.reset()
+          assert.equal((await browser.get(path)).status, 200)
+          found[path] = service.statements.length
+        }
+        return found
+      }
+      const little = await costs()
+      await actor.request(
+        'POST',
+        '/properties',
+        Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`p${n}`, { n }])),
+      )
+      for (let n = 0; n < 5; n++) await actor.request('POST', '/properties', { [`list${n}`]: { _type: 'list' } })
+      for (let n = 0; n < 30; n++) {
+        await related.request('POST', `/subscriptions/${peer.id}`, { target: 'properties', subtarget: `p${n}` })
+        await actor.request('POST', '/trust/friend', { baseuri: `https://peer.example.com/q${n}`, id: `q${n}` })
+        await letIn(service, actor)
+        await signIn(service, actor)
+        await actor.request('PUT', '/properties/p0', String(n))
+      }
+      const { parts } = await service.app.start()
+      await parts.ledger.flush()
+      assert.deepEqual(await costs(), little)
+    })
+  })
+
   describe('whoever is not the owner', () => {
     it('WEB-04 R-WEB-05 sends no form of these pages and sees none of them', async () => {
       const world = await open()
