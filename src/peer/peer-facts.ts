@@ -50,6 +50,22 @@ const longestTags = 4096
 /** What came of a push; null for one that is older than what is known. */
 export type Granted = { readonly changes: PermissionChanges } | null
 
+/** How it came to be known what a peer grants. */
+type Word =
+  | { readonly kind: 'push'; readonly timestamp: string | null }
+  /** `known`: what was known when the peer was asked. */
+  | { readonly kind: 'pull'; readonly known: JsonText | null; readonly when: Occasion }
+
+type Noted =
+  | { readonly kind: 'kept'; readonly changes: PermissionChanges }
+  /** The relationship is. */
+  | { readonly kind: 'gone' }
+  /** Something else is known meanwhile, which may be newer. */
+  | { readonly kind: 'overtaken' }
+
+/** A peer that changes what it grants while it is being asked gets so many rounds; it tells of each change itself. */
+const mostRounds = 3
+
 export class PeerFacts {
   readonly #parts: PeerFactsParts
   readonly #running = new Set<Promise<void>>()
@@ -90,7 +106,7 @@ export class PeerFacts {
       await Promise.all([
         this.#refreshProfile(trust),
         this.#refreshProtocol(trust),
-        ...(when === 'mutual' ? [] : [this.#refreshCapabilities(trust, when), this.#refreshPermissions(trust)]),
+        ...(when === 'mutual' ? [] : [this.#refreshCapabilities(trust, when), this.#refreshPermissions(trust, when)]),
       ])
     } catch (error) {
       this.#parts.log.warn({ error }, 'What is known about a peer could not be refreshed')
@@ -149,11 +165,16 @@ export class PeerFacts {
     })
   }
 
-  async #refreshPermissions(trust: Trust): Promise<void> {
-    const reading = await this.#parts.links.read(trust, ['permissions', trust.actorId])
-    const granted = reading.kind === 'read' ? members(reading.value)?.get('permissions') : undefined
-    if (granted === undefined || !isObject(granted)) return
-    await this.#keepGranted(trust, readOverride(granted).rules, null)
+  async #refreshPermissions(trust: Trust, when: Occasion): Promise<void> {
+    for (let round = 1; round <= mostRounds; round++) {
+      const known_ = await this.#parts.store.read((q) => findFact(q, trust, 'permissions'))
+      const reading = await this.#parts.links.read(trust, ['permissions', trust.actorId])
+      const granted = reading.kind === 'read' ? members(reading.value)?.get('permissions') : undefined
+      if (granted === undefined || !isObject(granted)) return
+      const { rules } = readOverride(granted)
+      const { kind } = await this.#keepGranted(trust, rules, { kind: 'pull', known: known_, when })
+      if (kind !== 'overtaken') return
+    }
   }
 
   /**
@@ -170,16 +191,23 @@ export class PeerFacts {
     const { rules } = readOverride(data === undefined || data === 'null' ? known('{}') : data)
     const timestamp = fields.get('timestamp')
     const time = timestamp === undefined ? null : toPlain(timestamp)
-    return this.#keepGranted(key, rules, typeof time === 'string' ? time : null)
+    const noted = await this.#keepGranted(key, rules, {
+      kind: 'push',
+      timestamp: typeof time === 'string' ? time : null,
+    })
+    return noted.kind === 'kept' ? noted : null
   }
 
-  /** @param timestamp of a push; a pull has none and is as new as can be. */
-  async #keepGranted(key: PeerKey, rules: Rules, timestamp: string | null): Promise<Granted> {
+  async #keepGranted(key: PeerKey, rules: Rules, word: Word): Promise<Noted> {
     const { store, now, afterCommit, wake, autoDeleteRevoked, fetchesGranted } = this.#parts
-    return store.writeActor(key.actorId, async (tx) => {
-      if ((await findTrust(tx, key.actorId, key.peerId)) === null) return null
-      const before = readGranted(await findFact(tx, key, 'permissions'))
-      if (isOlder(timestamp, before?.timestamp ?? null)) return null
+    const timestamp = word.kind === 'push' ? word.timestamp : null
+    return store.writeActor(key.actorId, async (tx): Promise<Noted> => {
+      if ((await findTrust(tx, key.actorId, key.peerId)) === null) return { kind: 'gone' }
+      const fact = await findFact(tx, key, 'permissions')
+      const before = readGranted(fact)
+      if (word.kind === 'pull' ? fact !== word.known : isOlder(timestamp, before?.timestamp ?? null)) {
+        return { kind: 'overtaken' }
+      }
       const changes = changesOfGrants(before?.rules ?? null, rules)
       await putFact(
         tx,
@@ -191,12 +219,14 @@ export class PeerFacts {
       if (before !== null && changes.has_revocations && autoDeleteRevoked) {
         await removeNames(tx, key, (name) => isRevoked(before.rules, rules, name))
       }
-      if (!changes.is_initial && changes.granted_patterns.length > 0 && fetchesGranted) {
+      // What was fetched before anything was known of it may have been fetched with other rights.
+      if ((changes.is_initial || changes.granted_patterns.length > 0) && fetchesGranted) {
         // With the whole, so that what is fetched and the number it belongs to agree.
         await markForFetch(tx, key, now())
-        afterCommit(tx, wake)
+        // Whoever subscribes fetches next, and then has the others looked for.
+        if (word.kind === 'push' || word.when !== 'subscribed') afterCommit(tx, wake)
       }
-      return { changes }
+      return { kind: 'kept', changes }
     })
   }
 

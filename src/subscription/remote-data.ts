@@ -155,11 +155,12 @@ function applyOne(
       return fine({ kind: 'value', value: change.value })
     case 'merge':
     case 'put': {
-      const action = entry.kind === 'list' && change.below.length === 0 ? listAction(change.value) : null
+      const { below, value: part } = change
+      const action = entry.kind === 'list' && below.length === 0 && part !== null ? listAction(part) : null
       if (action !== null) return applyToList(action, entry, stored, now)
       if (entry.kind === 'list') return { entry, diverged: true }
       const value = entry.kind === 'value' ? entry.value : undefined
-      const merged = mergeBelow(value, change.below, change.value, change.kind === 'put')
+      const merged = mergeBelow(value, below, part, change.kind === 'put')
       return fine(merged === undefined ? { kind: 'absent' } : { kind: 'value', value: merged })
     }
     default:
@@ -327,7 +328,7 @@ function replacement({ resource }: Scope, name: string, content: Content): Repli
 function goneChange({ subtarget, resource }: Scope): ReplicaChange {
   return resource === ''
     ? { name: subtarget, kind: 'remove' }
-    : { name: subtarget, kind: 'put', below: [resource], value: known('""') }
+    : { name: subtarget, kind: 'put', below: [resource], value: null }
 }
 
 /** Removes the copies of the names for which it says so. */

@@ -20,8 +20,8 @@ export type ReplicaChange = { readonly name: string } & (
   | { readonly kind: 'set'; readonly value: JsonText }
   /** A part of the value at `below`: objects are merged, `""` removes a key. */
   | { readonly kind: 'merge'; readonly below: readonly string[]; readonly value: JsonText }
-  /** The value at `below` as a whole. */
-  | { readonly kind: 'put'; readonly below: readonly string[]; readonly value: JsonText }
+  /** The value at `below` as a whole; null when there is none. */
+  | { readonly kind: 'put'; readonly below: readonly string[]; readonly value: JsonText | null }
   | { readonly kind: 'remove' }
   | { readonly kind: 'list'; readonly operation: ListOperation }
   | { readonly kind: 'items'; readonly items: readonly JsonText[] }
@@ -62,7 +62,10 @@ export function changesOf(scope: Scope, data: JsonText, replaces: boolean): Repl
   const operation = resource === '' ? (listOperation(inner, subtarget) ?? listOperation(data, subtarget)) : null
   if (operation !== null) return storable({ name: subtarget, kind: 'list', operation })
   if (resource !== '') {
-    return storable({ name: subtarget, kind: replaces ? 'put' : 'merge', below: [resource], value: data })
+    const below = [resource]
+    // A diff says nothing else of what is gone, so an empty text cannot be told from it.
+    if (replaces) return storable({ name: subtarget, kind: 'put', below, value: data === gone ? null : data })
+    return storable({ name: subtarget, kind: 'merge', below, value: data })
   }
   return storable(changeOf(subtarget, data, replaces))
 }

@@ -15,17 +15,24 @@ export function mergePart(stored: JsonText | undefined, part: JsonText): JsonTex
   return object(merged)
 }
 
-/** The value with the one at `below` merged in, or replaced; undefined when there is none, and nothing to make one of. */
+/**
+ * The value with the one at `below` merged in, or put there, or removed when it is null; undefined when there is none, and
+ * nothing to make one of.
+ */
 export function mergeBelow(
   stored: JsonText | undefined,
   below: readonly string[],
-  value: JsonText,
+  value: JsonText | null,
   replaces: boolean,
 ): JsonText | undefined {
   const [key, ...deeper] = below
-  if (key === undefined) return replaces ? value : mergePart(stored, value)
+  if (key === undefined) {
+    if (value === null) return undefined
+    return replaces ? value : mergePart(stored, value)
+  }
   const given = stored === undefined ? null : members(stored)
-  const inner = deeper.length === 0 && value === gone ? undefined : mergeBelow(given?.get(key), deeper, value, replaces)
+  const isGone = deeper.length === 0 && !replaces && value === gone
+  const inner = isGone ? undefined : mergeBelow(given?.get(key), deeper, value, replaces)
   if (inner === undefined && given?.has(key) !== true) return stored
   const merged = new Map(given)
   if (inner === undefined) merged.delete(key)

@@ -26,7 +26,7 @@ export interface SubscribingParts {
   readonly afterCommit: AfterCommit
   /** Looks for gaps that are due. */
   readonly wake: () => void
-  /** What is known about a peer besides its data: fetched after subscribing and with every synchronisation. */
+  /** What is known about a peer besides its data: fetched when it is subscribed to and with every synchronisation. */
   readonly refreshFacts: (actor: Access['actor'], peerId: string, when: 'subscribed' | 'synchronised') => Promise<void>
   readonly findActor: (actorId: string) => Promise<Access['actor'] | null>
   /** The peer ended the relationship, as it turned out. One that was made anew since it was asked stays. */
@@ -119,8 +119,10 @@ export class Subscribing {
       await live.record(tx, locked, 'subscriptions', [subscriptionId])
       afterCommit(tx, wake)
     })
-    await this.#syncOne(trust, subscription, { asked: true, decidedAt: now() + decideSoonMs })
+    // What is granted comes first: a right that changes while the whole is fetched has to be seen as a change.
     await refreshFacts(actor, peerId, 'subscribed')
+    await this.#syncOne(trust, subscription, { asked: true, decidedAt: now() + decideSoonMs })
+    wake()
     return { subscription, location }
   }
 

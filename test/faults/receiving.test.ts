@@ -543,6 +543,78 @@ forEachService((start) => {
       await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}', 1000)
     })
 
+    const granting = (timestamp: string, ...patterns: string[]): object => ({
+      target: 'permissions',
+      type: 'permission',
+      timestamp,
+      data: { properties: { patterns, operations: ['read'] } },
+    })
+
+    it('ACL-06 I4 fetches what the first word of a right shows, which the whole may have been refused', async () => {
+      const { actor, peer, peers, clock } = await world()
+      assert.equal((await peer.diff(1, { gone: 'before' })).status, 204)
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 1)
+      const path = `/callbacks/permissions/${peer.peerId}`
+      assert.equal((await peer.request('POST', path, granting('2031-01-01T00:00:00Z', '*'))).status, 204)
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
+    })
+
+    it('ACL-06 I4 drops what was withdrawn before anything was known of the rights', async () => {
+      const { actor, peer, peers, clock } = await world()
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, {}, 1)
+      assert.equal((await peer.diff(1, { mood: 'seen' })).status, 204)
+      const path = `/callbacks/permissions/${peer.peerId}`
+      assert.equal((await peer.request('POST', path, granting('2031-01-01T00:00:00Z'))).status, 204)
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{}')
+    })
+
+    it('ACL-06 I4 fetches what was granted while the first whole was fetched', async () => {
+      const { service, actor, peers, clock } = await world({ peerProfileAttributes: [] })
+      const publisher = await relateTo(service, actor, { peerId: 'b2', baseuri: peers.baseuri })
+      const rights = (...patterns: string[]): object => ({
+        body: { permissions: { properties: { patterns, operations: ['read'] } } },
+      })
+      peers.publish({ subscriber: actor.id, id: 'first' }, {}, 0)
+      peers.answers.set(`POST /subscriptions/${actor.id}`, {
+        status: 201,
+        headers: { location: `${peers.baseuri}/subscriptions/${actor.id}/first` },
+        body: { subscriptionid: 'first' },
+      })
+      peers.answers.set(`GET /permissions/${actor.id}`, rights())
+      peers.answers.set('GET /properties', () => {
+        peers.answers.set('GET /properties', { body: { mood: 'seen' } })
+        peers.answers.set(`GET /permissions/${actor.id}`, rights('*'))
+        return { body: {} }
+      })
+      const wanted = { peerid: 'b2', target: 'properties', granularity: 'high' }
+      assert.equal((await actor.request('POST', '/subscriptions', wanted)).status, 204)
+      const first = listening(service, actor, publisher, 'first')
+      const path = '/callbacks/permissions/b2'
+      assert.equal((await publisher.request('POST', path, granting('2031-01-01T00:00:00Z', '*'))).status, 204)
+      await until(clock, async () => JSON.stringify(await first.copy()) === '{"mood":"seen"}')
+    })
+
+    it('ACL-06 I4 asks again what is granted when a newer word came while the answer was on its way', async () => {
+      const { service, actor, peer, peers } = await world()
+      const rights = (...patterns: string[]): object => ({
+        body: { permissions: { properties: { patterns, operations: ['read'] } } },
+      })
+      const path = `/callbacks/permissions/${peer.peerId}`
+      const grant = async (timestamp: string, ...patterns: string[]): Promise<void> =>
+        assert.equal((await peer.request('POST', path, granting(timestamp, ...patterns))).status, 204)
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 3)
+      await grant('2031-01-01T00:00:00Z', 'trip')
+      let asked = 0
+      peers.answers.set(`GET /permissions/${actor.id}`, async () => {
+        if (++asked > 1) return rights('mood', 'trip')
+        await grant('2031-01-02T00:00:00Z', 'mood', 'trip')
+        return rights('trip')
+      })
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.sync(peer.peerId)
+      assert.deepEqual([asked, await peer.copy()], [2, { mood: 'seen' }])
+    })
+
     it('PEER-05 I4 takes nothing away when it was refused with the secret before the last', async () => {
       const { service, actor, peer, peers, clock } = await world({}, { peerId: 'b1' })
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
@@ -573,6 +645,19 @@ forEachService((start) => {
       const handle = await service.app.actors.get(actor.id)
       await handle?.sync(peer.peerId, 'sub1')
       await until(clock, async () => JSON.stringify(await peer.copy()) === '{"todo":["a","b","c"]}', 1000)
+    })
+
+    it('SUB-12 I4 takes an empty text at a key for what it is, also where a wider subscription has the rest', async () => {
+      const { service, actor, peer, peers } = await world({}, { granularity: 'none' })
+      await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip', resource: 'to' })
+      for (const id of ['sub1', 'sub2']) peers.publish({ subscriber: actor.id, id }, { trip: { to: '', by: '' } }, 0)
+      peers.answers.set('GET /properties/trip/to', { body: '""' })
+      const handle = await service.app.actors.get(actor.id)
+      await handle?.sync(peer.peerId)
+      assert.deepEqual(await peer.copy(), { trip: { to: '', by: '' } })
+      peers.answers.set('GET /properties/trip/to', { status: 404 })
+      await handle?.sync(peer.peerId, 'sub2')
+      assert.deepEqual(await peer.copy(), { trip: { by: '' } })
     })
 
     const ends: readonly [what: string, answer: object | null, subscriptions: number, hasTrust: boolean][] = [

@@ -274,6 +274,12 @@ describe('a diff', () => {
     assert.deepEqual(changesOf({ ...trip, resource: 'to' }, json('Oslo'), true), [
       { name: 'trip', kind: 'put', below: ['to'], value: '"Oslo"' },
     ])
+    assert.deepEqual(changesOf({ ...trip, resource: 'to' }, json(''), true), [
+      { name: 'trip', kind: 'put', below: ['to'], value: null },
+    ])
+    assert.deepEqual(changesOf({ ...trip, resource: 'to' }, json(''), false), [
+      { name: 'trip', kind: 'merge', below: ['to'], value: '""' },
+    ])
   })
 
   it('SUB-11 of a list is known by its shape, wrapped and bare', () => {
@@ -305,7 +311,12 @@ describe('a value of the copy', () => {
     assert.equal(mergePart(undefined, known('{"a":{"b":1}}')), '{"a":{"b":1}}')
     assert.equal(mergePart(known('7'), known('{"a":1}')), '{"a":1}')
     assert.equal(mergeBelow(stored, ['a'], known('{"x":1}'), true), '{"a":{"x":1},"d":3}')
-    assert.equal(mergeBelow(stored, ['a'], known('""'), true), '{"d":3}')
+    assert.equal(mergeBelow(stored, ['a'], known('""'), false), '{"d":3}')
+    assert.equal(mergeBelow(stored, ['a'], null, true), '{"d":3}')
+    assert.equal(mergeBelow(stored, ['a', 'b'], null, true), '{"a":{"c":2},"d":3}')
+    assert.equal(mergeBelow(stored, ['x', 'y'], null, true), stored)
+    assert.equal(mergeBelow(stored, ['a', 'b'], known('""'), true), '{"a":{"b":"","c":2},"d":3}')
+    assert.equal(mergeBelow(undefined, ['a'], null, true), undefined)
   })
 
   it('is told from its cover, also when it looks like one', () => {
