@@ -1,5 +1,5 @@
 /** The sample application: notes with a search, for people and AI clients; a profile with rules of its own; a resource. */
-import { troupe } from 'troupe'
+import { type ActorHandle, troupe } from 'troupe'
 import { z } from 'zod'
 
 const app = troupe({
@@ -39,6 +39,79 @@ app.action(
     return { found }
   },
 )
+
+// An AI client may ask for this, but each time the owner is shown what would happen, and decides.
+app.action(
+  'clear_notes',
+  {
+    description: 'Removes every note',
+    annotations: { destructiveHint: true },
+    mcp: { title: 'Remove every note', confirm: 'owner', inputSchema: { type: 'object', additionalProperties: false } },
+  },
+  async ({ actor }) => {
+    const removed = await actor.list('notes').length()
+    await actor.list('notes').clear()
+    return { removed }
+  },
+)
+
+app.method(
+  'summarize_notes',
+  {
+    description: 'Asks for a summary of the notes with a tag',
+    mcp: {
+      prompt: {
+        title: 'Summarize my notes',
+        arguments: [
+          {
+            name: 'tag',
+            description: 'The tag; all notes without it',
+            complete: async ({ actor, value }) => (await tagsOf(actor)).filter((tag) => tag.startsWith(value)),
+          },
+        ],
+      },
+    },
+  },
+  async ({ actor, input }) => {
+    const { tag } = input as { tag?: string }
+    const notes = tag === undefined ? await actor.list('notes').items() : await notesWith(actor, tag)
+    return `Summarize these notes in a few sentences:\n\n${notes.map((each) => `- ${note.parse(each).text}`).join('\n')}`
+  },
+)
+
+app.method(
+  'notes_with_tag',
+  { description: 'The notes with a tag', mcp: { resource: { uri: 'notes://tags/{tag}', name: 'Notes with a tag' } } },
+  async ({ actor, input }) => notesWith(actor, (input as { tag: string }).tag),
+)
+
+app.method(
+  'latest_notes',
+  { description: 'The ten newest notes', mcp: { resource: { uri: 'notes://latest', name: 'Latest notes' } } },
+  async ({ actor }) => (await actor.list('notes').items()).slice(-10).reverse(),
+)
+
+// What AI clients may do, unless their owner gives them other rights.
+app.trustType({
+  name: 'mcp_client',
+  display_name: 'AI client',
+  description: 'Adds notes and finds them, and removes them when you agree to it',
+  permissions: {
+    tools: { allowed: ['create_note', 'search', 'clear_notes'] },
+    prompts: { allowed: ['summarize_notes'] },
+    resources: { patterns: ['notes://*'], operations: ['read'] },
+    properties: { patterns: ['notes', 'notes/*'], operations: ['read'] },
+  },
+})
+
+async function notesWith(actor: ActorHandle, tag: string): Promise<unknown[]> {
+  return (await actor.list('notes').items()).filter((each) => note.parse(each).tags.includes(tag))
+}
+
+async function tagsOf(actor: ActorHandle): Promise<string[]> {
+  const tags = (await actor.list('notes').items()).flatMap((each) => note.parse(each).tags)
+  return [...new Set(tags)].toSorted()
+}
 
 app.method(
   'count',

@@ -4,7 +4,7 @@ import { seal } from '../../src/secret/sealed.ts'
 import { bindingOf, trustSecret, trustToken } from '../../src/secret/sealed-columns.ts'
 import { randomPassphrase } from '../../src/secret/random.ts'
 import { insertTrust } from '../../src/trust/trust-store.ts'
-import type { TestActor, TestService } from './service.ts'
+import { startService, type TestActor, type TestService } from './service.ts'
 
 export interface ClientOptions {
   /** `friend` unless given. */
@@ -45,7 +45,11 @@ export interface ModernOptions {
 
 let made = 0
 
-export async function letIn(service: TestService, actor: TestActor, options: ClientOptions = {}): Promise<TestClient> {
+export async function letIn(
+  service: Pick<TestService, 'app' | 'url' | 'request'>,
+  actor: Pick<TestActor, 'id' | 'creator'>,
+  options: ClientOptions = {},
+): Promise<TestClient> {
   const { parts, store, keyRing } = await service.app.start()
   const clientId = options.clientId ?? `mcp_${String(++made).padStart(32, '0')}`
   const peerId = `oauth2_client:${actor.creator.replace('@', '_at_').replaceAll('.', '_dot_')}:${clientId}`
@@ -135,5 +139,21 @@ async function answerOf(response: Response): Promise<McpAnswer> {
     status: response.status,
     headers: response.headers,
     body: text === '' ? null : (JSON.parse(text) as unknown),
+  }
+}
+
+/** At a program in another process, which was started with the keys of the tests: the way in goes through its database. */
+export async function letInAt(
+  url: string,
+  databaseUrl: string,
+  actor: Pick<TestActor, 'id' | 'creator'>,
+  options: ClientOptions = {},
+): Promise<TestClient> {
+  const beside = await startService(databaseUrl, { logLevel: 'silent' })
+  try {
+    const request: TestService['request'] = (path, init) => fetch(`${url}${path}`, { redirect: 'manual', ...init })
+    return await letIn({ app: beside.app, url, request }, actor, options)
+  } finally {
+    await beside.close()
   }
 }
