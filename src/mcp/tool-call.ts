@@ -66,7 +66,7 @@ async function heldBack(parts: McpParts, call: McpCallIn, name: string, args: Pa
   }
 }
 
-async function requireRight(parts: McpParts, call: McpCallIn, name: string): Promise<void> {
+async function requireRight(parts: McpParts, call: Asked, name: string): Promise<void> {
   const { actor, caller } = call.access
   const verdict = await parts.permission.may(actor.id, caller, { category: 'tools', right: 'write', target: name })
   if (!verdict.allowed)
@@ -141,7 +141,10 @@ export function takeUp(parts: McpParts, call: Asked, name: string, args: Params,
     ask: (questions) => running.ask(questions),
     background: () => {},
   }
-  const done = tool.check.check(args).then((input) => runTool(parts, { ...call, channel }, tool, input))
+  // The owner may have withdrawn the right meanwhile.
+  const done = requireRight(parts, call, name)
+    .then(() => tool.check.check(args))
+    .then((input) => runTool(parts, { ...call, channel }, tool, input))
   void settle(parts, tool, running, done)
   return true
 }

@@ -434,6 +434,24 @@ describe('tasks', () => {
       assert.equal((await until(client, taskId, takes, 'cancelled')).status, 'cancelled')
     })
 
+    it('MCP-12 are not taken up once the owner withdrew the right to the tool', async () => {
+      let later = 0
+      const now = (): number => Date.now() + later
+      const service = await start({ declare, now })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const { parts, store, keyRing } = await service.app.start()
+      const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
+      const { McpTasks } = await import('../../src/mcp/tasks.ts')
+      const dead = new McpTasks({ store, live: parts.live, keyRing, timers: { setTimer: () => () => {} }, now })
+      const left = await dead.begin(access, 'count', {})
+      const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
+      assert.ok((await actor.request('PUT', path, { tools: { denied: ['count'] } })).status < 300)
+      later = 60_000
+      const task = await until(client, String(left.view['taskId']), takes)
+      assert.deepEqual([task.status, task.error?.code], ['failed', 403])
+    })
+
     it('survive the process: done ones keep their result, repeatable ones are taken up, others are told as failed', async () => {
       let later = 0
       const now = (): number => Date.now() + later
