@@ -11,8 +11,12 @@ export function toLogin({ parts }: Pick<Exchange, 'parts'>): Answer {
   return redirect(302, `${parts.baseUrl}/login`, vary)
 }
 
-/** Where exactly one provider is configured there is nothing to choose: the browser goes on to it, and comes back here. */
+/**
+ * Where exactly one provider is configured there is nothing to choose: the browser goes on to it, and comes back here. A
+ * form goes no further than to the page where one chooses: browsers keep it from leaving this service (`form-action`).
+ */
 export function toSignIn({ parts, request, params }: Exchange): Answer {
+  if (request.method === 'POST') return toLogin({ parts })
   // Who says who one is, in development, is nobody's provider; a provider of phones is none for this browser.
   const [only, ...others] = parts.providers.all.filter(({ kind, platform }) => kind !== 'local' && platform === 'web')
   if (only === undefined || others.length > 0) return toLogin({ parts })

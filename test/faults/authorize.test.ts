@@ -308,6 +308,16 @@ describe('an authorization request', () => {
     assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /Content-Type/)
   })
 
+  it('a form whose session is over leads to the page where one signs in, not past it: browsers would keep it from leaving', async () => {
+    const { service } = await startedForPublic(start)
+    const browser = new TestBrowser(service)
+    await signIn(browser, await provider(), 'ada')
+    const owner = await service.app.actors.findByCreator('ada@example.com')
+    browser.cookies.set('oauth_token', 'f'.repeat(40))
+    const answer = await browser.post(`/${owner?.id ?? ''}/www/properties`, { property_name: 'x', property_value: 'y' })
+    assert.deepEqual([answer.status, answer.headers.get('location')], [302, `${service.url}/login`])
+  })
+
   it('is looked at by HEAD without anybody being asked', async () => {
     const { service, client, pkce } = await startedForPublic(start)
     const head = await storesNothing(service, () =>

@@ -10,16 +10,17 @@ import {
   registerClient,
   requestTokens,
 } from '../support/oauth-client.ts'
-import { forEachService } from '../support/service.ts'
+import { letIn } from '../support/mcp-client.ts'
+import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { sharedProvider, signInAt, TestBrowser } from '../support/sign-in.ts'
 
 const declare: NonNullable<Parameters<Parameters<Parameters<typeof forEachService>[0]>[0]>[0]>['declare'] = (app) => {
   app.action('list_notes', { mcp: true }, async () => ({ notes: [] }))
 }
 
-describe('letting an AI client in', () => {
-  const provider = sharedProvider()
+const provider = sharedProvider()
 
+describe('letting an AI client in', () => {
   forEachService((start) => {
     it('R-AS-02 R-AS-03 goes from the consent page through the provider to tokens that open /mcp', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
@@ -193,5 +194,146 @@ describe('letting an AI client in', () => {
       )
       assert.equal(inHeader.status, 200)
     })
+  })
+})
+
+describe('what clients read before they come', () => {
+  const start = sqliteService()
+  const published = async (service: TestService, path: string): Promise<unknown> => {
+    const answer = await service.request(path)
+    assert.deepEqual([answer.status, answer.headers.get('access-control-allow-origin')], [200, '*'], path)
+    assert.equal(answer.headers.get('access-control-allow-credentials'), null)
+    assert.equal(answer.headers.get('cache-control'), 'public, max-age=300')
+    const head = await service.request(path, { method: 'HEAD' })
+    assert.deepEqual([head.status, await head.text()], [200, ''])
+    const preflight = await service.request(path, { method: 'OPTIONS' })
+    assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-methods')], [200, 'GET, OPTIONS'])
+    return answer.json()
+  }
+
+  it('R-AS-05 MCP-17 names the authorization server, with what it serves and nothing else', async () => {
+    const service = await start()
+    for (const path of ['/.well-known/oauth-authorization-server', '/.well-known/oauth-authorization-server/mcp']) {
+      assert.deepEqual(await published(service, path), {
+        issuer: 'http://troupe.test',
+        authorization_endpoint: 'http://troupe.test/oauth/authorize',
+        token_endpoint: 'http://troupe.test/oauth/token',
+        registration_endpoint: 'http://troupe.test/oauth/register',
+        revocation_endpoint: 'http://troupe.test/oauth/token/revoke',
+        scopes_supported: ['mcp'],
+        response_types_supported: ['code'],
+        response_modes_supported: ['query'],
+        grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+        token_endpoint_auth_methods_supported: ['none', 'client_secret_post', 'client_secret_basic'],
+        revocation_endpoint_auth_methods_supported: ['none', 'client_secret_post', 'client_secret_basic'],
+        code_challenge_methods_supported: ['S256'],
+        authorization_response_iss_parameter_supported: true,
+        client_id_metadata_document_supported: true,
+        service_documentation: 'http://troupe.test/mcp/info',
+        mcp_resource: 'http://troupe.test/mcp',
+        mcp_versions_supported: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+      })
+    }
+  })
+
+  it('MCP-17 names the resource of AI clients, and who gives tokens for it', async () => {
+    const service = await start({ name: 'notes' })
+    for (const path of ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp']) {
+      assert.deepEqual(await published(service, path), {
+        resource: 'http://troupe.test/mcp',
+        authorization_servers: ['http://troupe.test'],
+        scopes_supported: ['mcp'],
+        bearer_methods_supported: ['header'],
+        resource_name: 'notes',
+        resource_documentation: 'http://troupe.test/mcp/info',
+        resource_policy_uri: 'http://troupe.test',
+        mcp_version: '2025-11-25',
+        supported_protocol_versions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+        capabilities: { tools: true, prompts: true, resources: true, roots: false },
+      })
+    }
+  })
+
+  it('MCP-18 believes no header about where it is: documents, registrations, redirects and challenges name the configured address', async () => {
+    const service = await start({ ...signInAt(await provider()), baseUrl: 'https://troupe.example/svc' })
+    const forged = {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'http',
+      forwarded: 'host=evil.example',
+    }
+    const send = (path: string, init: RequestInit = {}): Promise<Response> =>
+      service.app.fetch(
+        new Request(`https://evil.example${path}`, {
+          redirect: 'manual',
+          ...init,
+          headers: { ...forged, ...(init.headers as Record<string, string>) },
+        }),
+      )
+    const registered = await send('/svc/oauth/register', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ client_name: 'A', redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
+    })
+    const client = (await registered.json()) as Record<string, string>
+    assert.deepEqual(
+      [client['issuer'], client['authorization_endpoint'], client['token_endpoint']],
+      [
+        'https://troupe.example/svc',
+        'https://troupe.example/svc/oauth/authorize',
+        'https://troupe.example/svc/oauth/token',
+      ],
+    )
+    const path = authorizePath({ client_id: client['client_id'] ?? '' }, newPkce(), { response_type: 'token' })
+    const refused = await send(`/svc${path}`, { headers: { accept: 'text/html' } })
+    assert.equal(new URL(refused.headers.get('location') ?? '').searchParams.get('iss'), 'https://troupe.example/svc')
+    const begun = await send('/svc/oauth/login/acme', { headers: { accept: 'text/html' } })
+    assert.equal(
+      new URL(begun.headers.get('location') ?? '').searchParams.get('redirect_uri'),
+      'https://troupe.example/svc/oauth/callback',
+    )
+    for (const document of [
+      '/svc/.well-known/oauth-authorization-server',
+      '/.well-known/oauth-authorization-server/svc',
+    ]) {
+      const text = await (await send(document)).text()
+      assert.ok(text.includes('"issuer":"https://troupe.example/svc"') && !text.includes('evil.example'))
+    }
+  })
+
+  it('asks for more where a token was granted for something else, and says what it needs', async () => {
+    const service = await start({ declare })
+    const actor = await service.createActor()
+    for (const scope of ['', 'profile', 'mcp2 xmcp']) {
+      const { send } = await letIn(service, actor, { scope })
+      for (const method of ['tools/list', 'initialize', 'ping']) {
+        const answer = await send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} }))
+        assert.equal(answer.status, 403)
+        assert.equal(
+          answer.headers.get('www-authenticate'),
+          'Bearer realm="mcp", error="insufficient_scope", ' +
+            'error_description="The access token was granted for something else", ' +
+            'resource_metadata="http://troupe.test/.well-known/oauth-protected-resource/mcp", ' +
+            'authorization_uri="http://troupe.test/oauth/authorize", scope="mcp"',
+        )
+        assert.equal(((await answer.json()) as { error: string }).error, 'insufficient_scope')
+      }
+    }
+    const { legacy } = await letIn(service, actor, { scope: 'profile mcp' })
+    assert.equal((await legacy('tools/list')).status, 200)
+  })
+
+  it('R-AS-05 is not there where AI clients are not served', async () => {
+    const service = await start({ mcp: false })
+    for (const path of [
+      '/.well-known/oauth-authorization-server',
+      '/.well-known/oauth-protected-resource/mcp',
+      '/oauth/register',
+      '/oauth/authorize',
+      '/oauth/token',
+      '/mcp',
+    ]) {
+      assert.equal((await service.request(path)).status, 404, path)
+    }
   })
 })
