@@ -283,6 +283,36 @@ describe('an explanation', () => {
     assert.equal(ask('delete:x').to_change, 'list delete in properties.operations of an override to allow it')
   })
 
+  const ungranted: [question: string, toChange: string][] = [
+    ['call:get_weather', 'add "get_weather" to methods.allowed in an override to allow it'],
+    ['execute:add_note', 'add "add_note" to actions.allowed in an override to allow it'],
+    ['use:add_note', 'add "add_note" to tools.allowed in an override to allow it'],
+    ['invoke:sum_up', 'add "sum_up" to prompts.allowed in an override to allow it'],
+    ['read:x', 'add "x" to properties.patterns and read to properties.operations in an override to allow it'],
+    ['resources.read:x', 'add "x" to resources.patterns and read to resources.operations in an override to allow it'],
+  ]
+  for (const [text, toChange] of ungranted) {
+    it(`says what grants ${text} where no rule does`, () => {
+      const question = parseQuestion(text)
+      assert.ok(question !== null)
+      const { allowed, to_change } = explain(
+        { approved: true, relationship: 'none', base: {}, override: null },
+        question,
+      )
+      assert.deepEqual([allowed, to_change], [false, toChange])
+    })
+  }
+
+  it('says that a category with operations takes patterns', () => {
+    const question = parseQuestion('use:add_note')
+    assert.ok(question !== null)
+    const base = { tools: { operations: ['use'] } }
+    assert.equal(
+      explain({ approved: true, relationship: 'none', base, override: null }, question).to_change,
+      'add "add_note" to tools.patterns and use to tools.operations in an override to allow it',
+    )
+  })
+
   it('says that nothing counts before the approval', () => {
     assert.equal(ask('read:x', {}, false).because, 'the relationship is not approved, so nothing is allowed')
   })
