@@ -84,6 +84,25 @@ export type {
   SubscriptionHandler,
   TrustEvent,
 } from './app/declarations.ts'
+export { McpFailure, type McpFailureKind } from './mcp/failure.ts'
+export type {
+  ClientInfo,
+  ClientQuestion,
+  ClientType,
+  Completer,
+  FormAnswer,
+  FormQuestion,
+  Icon,
+  LogLevel,
+  McpCall,
+  McpContext,
+  MethodMcp,
+  PromptArgument,
+  PromptDeclaration,
+  ResourceDeclaration,
+  ToolAudience,
+  ToolDeclaration,
+} from './app/mcp-declarations.ts'
 export type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
 export type { Caller } from './auth/caller.ts'
 export type { Config, Mode } from './config/options.ts'

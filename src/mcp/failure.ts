@@ -1,5 +1,5 @@
 /** What went wrong with a call, in words that no revision has yet turned into a code. */
-export type FailureKind =
+export type McpFailureKind =
   | 'unknown_method'
   | 'invalid_params'
   | 'unknown_tool'
@@ -13,13 +13,18 @@ export type FailureKind =
   | 'headers_differ'
   | 'internal'
 
+/**
+ * Thrown by a handler, it is the answer of the protocol to the whole call: `invalid_params`, `unknown_resource` and
+ * `internal` are of use there. A tool that tells the model what went wrong throws a `ServiceError` instead, or answers
+ * with `isError`.
+ */
 export class McpFailure extends Error {
   override readonly name = 'McpFailure'
-  readonly kind: FailureKind
+  readonly kind: McpFailureKind
   readonly data: object | undefined
 
   /** @param message For the client. @param cause For the log. */
-  constructor(kind: FailureKind, message: string, data?: object, cause?: unknown) {
+  constructor(kind: McpFailureKind, message: string, data?: object, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.kind = kind
     this.data = data

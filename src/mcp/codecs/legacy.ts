@@ -1,10 +1,10 @@
 /** 2024-11-05 to 2025-11-25: what a later one has and an earlier one has not is left out or put in the words it has. */
-import type { FailureKind } from '../failure.ts'
+import type { McpFailureKind } from '../failure.ts'
 import { isRecord, type Params } from '../message.ts'
 import { type LegacyRevision, since } from '../revisions.ts'
 import type { Codec } from './codec.ts'
 
-const codes: Readonly<Record<FailureKind, number>> = {
+const codes: Readonly<Record<McpFailureKind, number>> = {
   unknown_method: -32601,
   invalid_params: -32602,
   unknown_tool: -32601,
@@ -31,7 +31,7 @@ export function legacyCodec(revision: LegacyRevision): Codec {
   }
 }
 
-function isUnknownElicitation(revision: LegacyRevision, kind: FailureKind): boolean {
+function isUnknownElicitation(revision: LegacyRevision, kind: McpFailureKind): boolean {
   return kind === 'url_elicitation' && !since(revision, '2025-11-25')
 }
 
@@ -42,7 +42,7 @@ function textOf(message: string, data: object | undefined): string {
   return isRecord(first) && typeof first['url'] === 'string' ? `${message}: ${first['url']}` : message
 }
 
-function dataOf(kind: FailureKind, data: object | undefined): { data?: object } {
+function dataOf(kind: McpFailureKind, data: object | undefined): { data?: object } {
   return data !== undefined && (kind === 'unknown_resource' || kind === 'url_elicitation') ? { data } : {}
 }
 

@@ -1,5 +1,5 @@
 /** 2026-07-28. */
-import type { FailureKind, McpFailure } from '../failure.ts'
+import type { McpFailureKind, McpFailure } from '../failure.ts'
 import { metaKeys } from '../era.ts'
 import { isRecord, type Params } from '../message.ts'
 import type { Result } from '../result.ts'
@@ -9,7 +9,7 @@ import type { Codec } from './codec.ts'
 /** Own codes lie outside of what JSON-RPC and the protocol reserve ("Error Codes"). */
 export const notPermittedCode = 403
 
-const failures: Readonly<Record<FailureKind, readonly [status: number, code: number]>> = {
+const failures: Readonly<Record<McpFailureKind, readonly [status: number, code: number]>> = {
   unknown_method: [404, -32601],
   invalid_params: [200, -32602],
   unknown_tool: [200, -32602],
