@@ -29,6 +29,7 @@ export async function showApps(exchange: PageExchange, error: ServiceError | nul
     ...values,
     sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, parts.now())),
     groups: await groupsOf(exchange, trusts.filter(isApp).slice(0, mostShown), chains, values.actor_www),
+    mcp_url: parts.config.mcp ? `${parts.baseUrl}/mcp` : '',
     form_action: `${values.actor_www}/apps`,
   })
   return showPage(exchange, page, error?.status)

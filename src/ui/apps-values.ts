@@ -39,5 +39,7 @@ export interface AppGroup {
 export interface AppsValues extends ActorPageValues {
   readonly sessions: readonly SessionRow[]
   readonly groups: readonly AppGroup[]
+  /** Where AI apps connect; empty where the service takes none. */
+  readonly mcp_url: string
   readonly form_action: string
 }

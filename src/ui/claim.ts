@@ -14,10 +14,10 @@ export function claimPage(values: ClaimValues): Html {
 <p class="lead">You showed that <strong>${values.email}</strong> is yours. Somebody made an actor under that name before, without showing it.</p>
 ${isWrong ? html`<p class="error" role="alert" id="error">${values.error}</p>` : ''}
 ${values.can_join ? join(values) : ''}
-<form method="post" action="${values.action}">
+<form${values.can_join ? html` class="other"` : ''} method="post" action="${values.action}">
 <input type="hidden" name="claim" value="${values.claim}">
 <input type="hidden" name="choice" value="anew">
-<button type="submit">Begin with a new actor</button>
+<button${values.can_join ? html` class="quiet"` : ''} type="submit">Begin with a new actor</button>
 </form>
 </section>
 <section class="notes">

@@ -1,10 +1,13 @@
 /** Values of the page where an owner lets a client in; the names are those that templates know (wire, 3.4). */
+import type { RightsLine } from './rights.ts'
 import type { SiteValues } from './values.ts'
 
 export interface OfferedTrustType {
   readonly name: string
   readonly display_name: string
   readonly description: string
+  /** What it lets the client do, in words; what it does not open at all is left out. */
+  readonly rights: readonly RightsLine[]
 }
 
 export interface ConsentValues extends SiteValues {

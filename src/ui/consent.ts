@@ -1,7 +1,8 @@
 /** A client asks to be let in: who it is, where the answer goes, and what it may do, before anybody signs in. */
 import { html } from 'hono/html'
-import type { ConsentValues } from './consent-values.ts'
+import type { ConsentValues, OfferedTrustType } from './consent-values.ts'
 import { page } from './layout.ts'
+import { rightsList } from './rights-form.ts'
 import type { Html } from './values.ts'
 
 export function consentPage(values: ConsentValues): Html {
@@ -14,13 +15,13 @@ export function consentPage(values: ConsentValues): Html {
 ${values.error === null ? '' : html`<p class="error" role="alert" id="error">${values.error}</p>`}
 <dl class="facts">
 ${values.client_host === '' ? '' : html`<dt>Described by</dt><dd>${values.client_host}</dd>`}
-<dt>The answer goes to</dt><dd><strong>${values.redirect_host}</strong></dd>
+<dt>Afterwards it sends you to</dt><dd><strong>${values.redirect_host}</strong></dd>
 </dl>
 ${values.is_local ? html`<p class="notice">That is your own computer: any program on it can wait there. Go on only if you started one just now.</p>` : ''}
 <form method="post" action="${values.form_action}">
 <input type="hidden" name="consent" value="${values.consent}">
 ${access(values)}
-<div class="choices">
+<div class="stack">
 ${allow(values)}
 <button class="quiet" type="submit" name="decision" value="deny">Do not let it in</button>
 </div>
@@ -41,14 +42,20 @@ function access({ trust_types: types, default_trust_type: chosen }: ConsentValue
   const [only, ...more] = types
   if (only !== undefined && more.length === 0) {
     return html`<input type="hidden" name="trust_type" value="${only.name}">
-<p><strong>${only.display_name}</strong><br>${only.description}</p>`
+<p><strong>${only.display_name}</strong><br>${only.description}</p>
+${may(only)}`
   }
   return html`<fieldset><legend>What it may do</legend>
 ${types.map(
   (type) =>
-    html`<label class="option"><input type="radio" name="trust_type" value="${type.name}"${type.name === chosen ? html` checked` : ''}><span><strong>${type.display_name}</strong><br>${type.description}</span></label>`,
+    html`<label class="choice tall"><input type="radio" name="trust_type" value="${type.name}"${type.name === chosen ? html` checked` : ''}> <span><strong>${type.display_name}</strong><small>${type.description}</small></span></label>
+${may(type)}`,
 )}
 </fieldset>`
+}
+
+function may({ display_name: name, rights }: OfferedTrustType): Html {
+  return html`<details class="fold"><summary>What it may do then<span class="unseen">: ${name}</span></summary>${rightsList(rights)}</details>`
 }
 
 function allow({ signed_in_as: owner, oauth_providers: providers }: ConsentValues): Html {

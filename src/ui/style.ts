@@ -73,6 +73,11 @@ pre { white-space: pre-wrap; color: var(--ink); }
 .steps { margin: 0; padding: 0; list-style: none; }
 .providers { list-style: none; margin: 0; padding: 0; display: grid; gap: .6rem; }
 
+.stack { display: grid; gap: .6rem; }
+h1 + .card { margin-top: 1rem; }
+.value + .fine { margin-top: .75rem; }
+.other { border-top: 1px solid var(--line); margin-top: 1.25rem; padding-top: 1.25rem; }
+
 /* Rows of a listing */
 .rows { list-style: none; margin: 0 0 1.25rem; padding: 0; background: var(--surface); border: 1px solid var(--line); border-radius: 14px; }
 .rows > li { padding: .8rem clamp(1rem, 4vw, 1.4rem); }

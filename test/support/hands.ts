@@ -51,8 +51,8 @@ async function reach(target: Locator): Promise<void> {
   assert.fail(`The keyboard does not reach ${String(target)}`)
 }
 
-function isFocused(target: Locator): Promise<boolean> {
-  return target.evaluate((element) => element === element.ownerDocument.activeElement)
+async function isFocused(target: Locator): Promise<boolean> {
+  return (await target.and(target.page().locator(':focus')).count()) === 1
 }
 
 async function assertVisible(page: Page): Promise<void> {
