@@ -134,6 +134,7 @@ describe('the documents', () => {
       'CHANGELOG.md',
       'CONTRIBUTING.md',
       'SECURITY.md',
+      'docs/ai-clients.md',
       'docs/api.md',
       'docs/application.md',
       'docs/architecture.md',
@@ -211,7 +212,7 @@ describe('the README', () => {
   it('takes one through five minutes with the commands and answers that it prints', async () => {
     symlinkSync(join(root, 'examples'), place.path('examples'), 'junction')
     const { url } = await serve('examples/notes/app.ts')
-    const blocks = blocksOf(read('README.md'), 'Five minutes')
+    const blocks = blocksOf(read('README.md'), 'Five minutes with curl')
     const [first] = blocks
     assert.match(first?.text ?? '', /^url=http:\/\/localhost:3000\n/)
     const script = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text)
@@ -227,6 +228,18 @@ describe('the README', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     assert.equal(scripts['start'], 'node --conditions=troupe-source bin/troupe.js dev examples/notes/app.ts')
     assert.equal(scripts['test'], 'node --conditions=troupe-source test/run.ts')
+  })
+
+  it('names the address at which AI clients begin', async () => {
+    symlinkSync(join(root, 'examples'), place.path('examples'), 'junction')
+    const section = read('README.md').split(/^## /m).find((one) => one.startsWith('With an AI client\n')) ?? ''
+    assert.ok(section.includes('claude mcp add --transport http notes http://localhost:3000/mcp\n'))
+    const { url } = await serve('examples/notes/app.ts')
+    const answer = await fetch(`${url}/mcp`, { method: 'POST' })
+    assert.equal(answer.status, 401)
+    const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(answer.headers.get('www-authenticate') ?? '') ?? []
+    const found = (await (await fetch(metadata)).json()) as { resource: string; authorization_servers: string[] }
+    assert.deepEqual([found.resource, found.authorization_servers], [`${url}/mcp`, [url]])
   })
 
   it('shows an application that compiles and runs', async () => {
@@ -256,6 +269,14 @@ describe('the guide to pages', () => {
   it('names every page that can be replaced, and the template that stands for it', () => {
     for (const [page, template] of Object.entries(templateNames))
       assert.ok(guide.includes(`\n| \`${page}\` | \`${template}\` |`), page)
+  })
+})
+
+describe('the guide to AI clients', () => {
+  it('has an application that compiles and starts', async () => {
+    place.write('app.ts', codeOf(read('docs/ai-clients.md'), 'ts'))
+    assert.equal(compile(), '')
+    await serve('app.ts')
   })
 })
 
@@ -326,7 +347,10 @@ describe('the guide to relationships between actors', () => {
     place.write('app.ts', codeOf(guide, 'ts'))
     assert.equal(compile(), '')
     const { url } = await serve('app.ts')
-    place.write('npx', `#!/bin/sh\nshift\nexec node --conditions=troupe-source ${join(root, 'bin', 'troupe.js')} "$@"\n`)
+    place.write(
+      'npx',
+      `#!/bin/sh\nshift\nexec node --conditions=troupe-source ${join(root, 'bin', 'troupe.js')} "$@"\n`,
+    )
     chmodSync(place.path('npx'), 0o755)
     const script = codeOf(guide, 'sh').replace('http://localhost:3000', url)
     const output = await bash(script, {
