@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { relate, type Related } from '../support/friends.ts'
+import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
 forEachService((start) => {
@@ -236,6 +237,52 @@ forEachService((start) => {
         excluded_properties: [],
       })
       assert.equal((await bob.request('GET', `/trust/reader/${alice.id}/shared_properties`)).status, 403)
+    })
+  })
+
+  describe('a change of permissions', () => {
+    it('R-PERM-05 is told to the peer, with what is in force from now on, and so is its withdrawal', async () => {
+      const remote = await new RecordingPeer().start()
+      try {
+        const own = await start({ allowPrivatePeers: true })
+        const actor = await own.createActor()
+        const baseuri = `${remote.url}/remote`
+        const { peerId, secret } = await relateTo(own, actor, { baseuri, relationship: 'viewer' })
+        const path = `/trust/viewer/${peerId}/permissions`
+        assert.equal((await actor.request('PUT', path, { properties: { excluded_patterns: ['diary'] } })).status, 201)
+        await remote.has(1)
+        assert.equal((await actor.request('DELETE', path)).status, 204)
+        const [put, withdrawn] = await remote.has(2)
+        assert.deepEqual(
+          [put?.method, put?.path, put?.headers['authorization']],
+          ['POST', `/remote/callbacks/permissions/${actor.id}`, `Bearer ${secret}`],
+        )
+        const { timestamp, data, ...body } = put?.body ?? {}
+        assert.match(String(timestamp), /^\d{4}-\d\d-\d\dT/)
+        assert.deepEqual(body, { id: actor.id, target: 'permissions', type: 'permission' })
+        const excluded = (given: unknown): boolean =>
+          (given as { properties: { excluded_patterns?: string[] } }).properties.excluded_patterns?.includes(
+            'diary',
+          ) === true
+        assert.deepEqual([excluded(data), excluded(withdrawn?.body?.['data'])], [true, false])
+      } finally {
+        await remote.stop()
+      }
+    })
+
+    it('R-PERM-05 is told to nobody where the peer has no address, or the operator wants it so', async () => {
+      for (const [notifyPermissions, baseuri] of [
+        [true, ''],
+        [false, 'http://127.0.0.1:9/remote'],
+      ] as const) {
+        const own = await start({ allowPrivatePeers: true, notifyPermissions })
+        const actor = await own.createActor()
+        const { peerId } = await relateTo(own, actor, { baseuri })
+        const path = `/trust/friend/${peerId}/permissions`
+        assert.equal((await actor.request('PUT', path, { properties: { excluded_patterns: ['diary'] } })).status, 201)
+        const { store } = await own.app.start()
+        assert.deepEqual(await store.read((q) => q.all('SELECT id FROM notice')), [])
+      }
     })
   })
 
