@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { legacyCodec } from '../../src/mcp/codecs/legacy.ts'
+import { modernCodec } from '../../src/mcp/codecs/modern.ts'
+import { McpFailure } from '../../src/mcp/failure.ts'
+import { complete } from '../../src/mcp/result.ts'
+
+const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
+const icons = [{ src: 'https://example.com/i.png' }]
+
+/** What each revision makes of a result, the oldest first. */
+function each(method: string, body: object): readonly unknown[] {
+  return revisions.map((revision) => legacyCodec(revision).result(method, complete({ ...body })))
+}
+
+describe('a result in the words of older revisions', () => {
+  it('lists tools without the members that a revision does not know', () => {
+    const tool = {
+      name: 't',
+      title: 'T',
+      description: 'd',
+      icons,
+      inputSchema: { type: 'object' },
+      outputSchema: { type: 'object' },
+      annotations: { readOnlyHint: true },
+    }
+    const bare = { name: 't', description: 'd', inputSchema: { type: 'object' } }
+    const annotated = { ...bare, annotations: { readOnlyHint: true } }
+    const titled = { ...annotated, title: 'T', outputSchema: { type: 'object' } }
+    assert.deepEqual(each('tools/list', { tools: [tool] }), [
+      { tools: [bare] },
+      { tools: [annotated] },
+      { tools: [titled] },
+      { tools: [{ ...titled, icons }] },
+    ])
+  })
+
+  it('leaves out an output schema whose root is no object, and structured content that is none', () => {
+    const tool = { name: 't', description: 'd', inputSchema: { type: 'object' }, outputSchema: { type: 'array' } }
+    for (const answer of each('tools/list', { tools: [tool] })) {
+      assert.deepEqual(answer, { tools: [{ name: 't', description: 'd', inputSchema: { type: 'object' } }] })
+    }
+    const text = { type: 'text', text: '[1]' }
+    for (const answer of each('tools/call', { content: [text], structuredContent: [1], isError: false })) {
+      assert.deepEqual(answer, { content: [text], isError: false })
+    }
+  })
+
+  it('gives structured content from 2025-06-18 on', () => {
+    const text = { type: 'text', text: '{"a":1}' }
+    const plain = { content: [text], isError: false }
+    const structured = { ...plain, structuredContent: { a: 1 } }
+    assert.deepEqual(each('tools/call', structured), [plain, plain, structured, structured])
+  })
+
+  it('turns links to resources and sounds into text where they are not known', () => {
+    const link = { type: 'resource_link', uri: 'notes://1', name: 'One' }
+    const sound = { type: 'audio', data: 'UklGRg==', mimeType: 'audio/wav' }
+    const image = { type: 'image', data: 'iVBORw==', mimeType: 'image/png' }
+    const linkText = { type: 'text', text: 'One: notes://1' }
+    assert.deepEqual(each('tools/call', { content: [link, sound, image], isError: false }), [
+      { content: [linkText, { type: 'text', text: '[audio, audio/wav]' }, image], isError: false },
+      { content: [linkText, sound, image], isError: false },
+      { content: [link, sound, image], isError: false },
+      { content: [link, sound, image], isError: false },
+    ])
+    const message = (content: object): object => ({ role: 'user', content })
+    assert.deepEqual(each('prompts/get', { messages: [message(link)] }), [
+      { messages: [message(linkText)] },
+      { messages: [message(linkText)] },
+      { messages: [message(link)] },
+      { messages: [message(link)] },
+    ])
+  })
+
+  it('lists prompts, resources and templates without titles and icons that are not known', () => {
+    const argument = { name: 'a', required: true }
+    const prompt = { name: 'p', description: 'd', title: 'P', icons, arguments: [{ ...argument, title: 'A' }] }
+    const bare = { name: 'p', description: 'd', arguments: [argument] }
+    const titled = { ...bare, title: 'P', arguments: [{ ...argument, title: 'A' }] }
+    assert.deepEqual(each('prompts/list', { prompts: [prompt] }), [
+      { prompts: [bare] },
+      { prompts: [bare] },
+      { prompts: [titled] },
+      { prompts: [{ ...titled, icons }] },
+    ])
+    const lists: [method: string, member: string][] = [
+      ['resources/list', 'resources'],
+      ['resources/templates/list', 'resourceTemplates'],
+    ]
+    for (const [method, member] of lists) {
+      const item = { uri: 'x://y', name: 'y', title: 'Y', icons }
+      assert.deepEqual(each(method, { [member]: [item], nextCursor: 'c' }), [
+        { [member]: [{ uri: 'x://y', name: 'y' }], nextCursor: 'c' },
+        { [member]: [{ uri: 'x://y', name: 'y' }], nextCursor: 'c' },
+        { [member]: [{ uri: 'x://y', name: 'y', title: 'Y' }], nextCursor: 'c' },
+        { [member]: [{ uri: 'x://y', name: 'y', title: 'Y', icons }], nextCursor: 'c' },
+      ])
+    }
+  })
+
+  it('says nothing of the modern revision: no kind of result, no time to keep it', () => {
+    for (const revision of revisions) {
+      const body = legacyCodec(revision).result('resources/read', complete({ contents: [] }, 5000))
+      assert.deepEqual(body, { contents: [] })
+    }
+  })
+})
+
+describe('a failure', () => {
+  const kinds: [kind: McpFailure['kind'], legacy: number, status: number, modern: number][] = [
+    ['unknown_method', -32601, 404, -32601],
+    ['invalid_params', -32602, 200, -32602],
+    ['unknown_tool', -32601, 200, -32602],
+    ['unknown_prompt', -32602, 200, -32602],
+    ['unknown_resource', -32002, 200, -32602],
+    ['not_permitted', -32003, 200, 403],
+    ['missing_capability', -32603, 400, -32021],
+    ['headers_differ', -32602, 400, -32020],
+    ['internal', -32603, 200, -32603],
+  ]
+  const modern = modernCodec({ name: 'test', version: '1' })
+  for (const [kind, legacyCode, status, modernCode] of kinds) {
+    it(`of kind ${kind} is ${legacyCode} before 2026-07-28 and ${status}/${modernCode} there`, () => {
+      const failure = new McpFailure(kind, 'why')
+      for (const revision of revisions) {
+        assert.deepEqual(legacyCodec(revision).failure('prompts/get', failure), {
+          status: 200,
+          code: legacyCode,
+          message: 'why',
+        })
+      }
+      assert.deepEqual(modern.failure('prompts/get', failure), { status, code: modernCode, message: 'why' })
+    })
+  }
+
+  it('never uses a code of the modern revision in an older one, nor one of those in the modern revision', () => {
+    for (const [, legacyCode, , modernCode] of kinds) {
+      assert.ok(![-32020, -32021, -32022].includes(legacyCode))
+      assert.ok(![-32002, -32003, -32042].includes(modernCode))
+    }
+  })
+
+  it('that asks to open an address is -32042 in 2025-11-25, and a text with the address for a tool before', () => {
+    const url = 'https://notes.example/connect/e-5'
+    const elicitations = [{ mode: 'url', elicitationId: 'e-5', message: 'Connect', url }]
+    const failure = new McpFailure('url_elicitation', 'Connect first', { elicitations })
+    assert.deepEqual(legacyCodec('2025-11-25').failure('tools/call', failure), {
+      status: 200,
+      code: -32042,
+      message: 'Connect first',
+      data: { elicitations },
+    })
+    for (const revision of ['2024-11-05', '2025-03-26', '2025-06-18'] as const) {
+      assert.deepEqual(legacyCodec(revision).failure('tools/call', failure), {
+        result: { content: [{ type: 'text', text: `Connect first: ${url}` }], isError: true },
+      })
+    }
+  })
+
+  it('to be asked something is a text for a model where the client cannot be asked', () => {
+    const failure = new McpFailure('missing_capability', 'The client cannot be asked', { requiredCapabilities: {} })
+    for (const revision of revisions) {
+      assert.deepEqual(legacyCodec(revision).failure('tools/call', failure), {
+        result: { content: [{ type: 'text', text: 'The client cannot be asked' }], isError: true },
+      })
+    }
+    assert.deepEqual(modern.failure('tools/call', failure), {
+      status: 400,
+      code: -32021,
+      message: 'The client cannot be asked',
+      data: { requiredCapabilities: {} },
+    })
+  })
+})
