@@ -145,6 +145,30 @@ forEachService((start, dialect) => {
       assert.equal((token ?? []).filter((row) => row.includes(chainId)).length, 2)
     })
 
+    it('OTK-02 that a request brings which was under way before is refused to it, and nothing ends', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const form = redemption(client, await codeFor(browser, client, pkce), pkce)
+      const isRead = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>()
+      const body = new ReadableStream<Uint8Array>(
+        { pull: (controller) => isRead.resolve(controller) },
+        { highWaterMark: 0 },
+      )
+      const slow = service.request('/oauth/token', {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body,
+        duplex: 'half',
+      } as RequestInit)
+      const rest = await isRead.promise
+      const before = Date.now()
+      await until(() => Date.now() > before)
+      const tokens = await tokensOf(await requestTokens(service, form))
+      rest.enqueue(Buffer.from(new URLSearchParams(form).toString()))
+      rest.close()
+      assert.deepEqual(await errorOf(await slow), grantError)
+      assert.equal(await mcpStatus(service, tokens.access_token), 200)
+    })
+
     if (dialect === 'postgres') {
       it('OTK-02 that comes to two processes at once, twenty-five times to each, is redeemed once', {
         timeout: 60_000,
