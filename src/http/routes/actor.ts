@@ -1,4 +1,5 @@
 /** `/<actor>`: the actor itself. */
+import type { Caller } from '../../auth/caller.ts'
 import { acceptsPages } from '../accepts.ts'
 import { type Answer, json, noContent, redirect } from '../answer.ts'
 import type { ActorExchange, Route } from '../route.ts'
@@ -42,9 +43,14 @@ function get({ parts, request, actor, caller }: ActorExchange): Answer {
     {
       id: actor.id,
       creator: actor.creator,
-      passphrase: parts.actors.passphraseOf(actor),
+      // Whoever has it is the owner: a relationship, however far it reaches, is none.
+      ...(isRelated(caller) ? {} : { passphrase: parts.actors.passphraseOf(actor) }),
       ...(actor.trusteeRoot === null ? {} : { trustee_root: actor.trusteeRoot }),
     },
     { Vary: 'Accept' },
   )
+}
+
+function isRelated({ kind }: Caller): boolean {
+  return kind === 'peer' || kind === 'client'
 }
