@@ -1,0 +1,101 @@
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { letInAt, type TestClient } from '../support/mcp-client.ts'
+import { Workplace } from '../support/program.ts'
+import { testKeys } from '../support/service.ts'
+
+const guide = readFileSync(join(dirname(dirname(import.meta.dirname)), 'docs', 'ai-clients.md'), 'utf8')
+
+describe('the application of the guide to AI clients', () => {
+  const place = new Workplace()
+  const asks = { capabilities: { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } } }
+  let client: TestClient
+  let url = ''
+  before(async () => {
+    place.write('package.json', '{"type":"module"}')
+    place.write('app.ts', [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code).join('\n'))
+    const program = place.start(['dev', 'app.ts'], {
+      env: { PORT: '0', TROUPE_SECRET_KEYS: testKeys, TROUPE_LOCAL_SIGN_IN: '0' },
+    })
+    url = (await program.prints(/is ready at (http:\/\/localhost:\d+)/))[1] ?? ''
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"creator":"ada@example.com"}',
+    })
+    const actor = (await answer.json()) as { id: string; creator: string }
+    client = await letInAt(url, `sqlite:${place.path('data/troupe.db')}`, actor, { relationship: 'mcp_client' })
+  })
+  after(() => place.remove())
+
+  const call = async (name: string, args: object = {}, more: object = {}, options: object = asks) =>
+    (await client.modern('tools/call', { name, arguments: args, ...more }, options)).body.result
+
+  it('tells what it is for, and lists what the relationship grants', async () => {
+    const { body } = await client.modern('server/discover')
+    assert.equal(body.result.instructions, 'Notes of one person. Search before you add.')
+    const tools = (await client.modern('tools/list')).body.result.tools as { name: string }[]
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      ['create_note', 'list_tidied', 'get_greeting', 'get_report', 'get_shared'],
+    )
+  })
+
+  it('adds a note, refuses what does not fit, and reads it as a resource and in a prompt', async () => {
+    assert.deepEqual((await call('create_note', { text: 'Buy a violin' })).structuredContent, { index: 0 })
+    assert.equal((await call('create_note', { text: '' })).isError, true)
+    const read = await client.modern('resources/read', { uri: 'notes://0' })
+    assert.deepEqual(JSON.parse(read.body.result.contents[0].text), { text: 'Buy a violin', tag: 'inbox' })
+    assert.equal((await client.modern('resources/read', { uri: 'notes://7' })).body.error.code, -32602)
+    const prompt = await client.modern('prompts/get', { name: 'summarize_notes', arguments: { tag: 'inbox' } })
+    assert.match(prompt.body.result.messages[0].content.text, /^Summarize these notes: \[\{"text":"Buy a violin"/)
+    const completed = await client.modern('completion/complete', {
+      ref: { type: 'ref/prompt', name: 'summarize_notes' },
+      argument: { name: 'tag', value: 'h' },
+    })
+    assert.deepEqual(completed.body.result.completion.values, ['home'])
+  })
+
+  it('asks the person, in rounds', async () => {
+    const asked = await call('list_tidied')
+    assert.equal(asked.resultType, 'input_required')
+    const inputResponses = { order: { action: 'accept', content: { first: 'home' } } }
+    const done = await call('list_tidied', {}, { inputResponses, requestState: asked.requestState })
+    assert.deepEqual(done.structuredContent, { sorted: true, first: 'home' })
+    const declined = await call('list_tidied', {}, { inputResponses: { order: { action: 'decline' } } })
+    assert.deepEqual(declined.structuredContent, { sorted: false })
+  })
+
+  it('greets those whom nobody can ask, and asks the others', async () => {
+    assert.equal((await call('get_greeting', {}, {}, {})).content[0].text, 'Hello, ada@example.com')
+    assert.equal((await call('get_greeting')).resultType, 'input_required')
+    const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
+    assert.equal((await call('get_greeting', {}, { inputResponses })).content[0].text, 'Hello, Ada')
+  })
+
+  it('goes on behind its answer for those who take tasks, and answers the others at once', async () => {
+    assert.equal((await call('get_report')).resultType, 'task')
+    assert.deepEqual((await call('get_report', {}, {}, {})).structuredContent, { notes: 1 })
+  })
+
+  it('shares nothing before the owner agreed', async () => {
+    const held = await call('get_shared', { index: 0, to: 'bob@example.com' })
+    assert.equal(held.isError, true)
+    assert.match(held.content[0].text, /\/www\/approvals\//)
+  })
+
+  it('is within the bounds that the guide names', () => {
+    for (const bound of [
+      '100 calls and 16 listening streams',
+      '20 sessions',
+      '100 tasks',
+      '20 open questions',
+      '500 resources',
+    ]) {
+      assert.ok(guide.includes(bound), bound)
+    }
+  })
+})
