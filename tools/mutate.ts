@@ -61,6 +61,11 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
     'faults/hijacking',
     'stories/mcp',
     'stories/mcp-clients',
+    'stories/client-manager',
+    'faults/client-documents',
+    'faults/system-actor',
+    'faults/client-tokens',
+    'faults/mcp',
   ],
 }
 
