@@ -146,25 +146,31 @@ forEachService((start, dialect) => {
     })
 
     it('OTK-02 that a request brings which was under way before is refused to it, and nothing ends', async () => {
-      const { service, browser, client, pkce } = await scene(start)
+      let held: Promise<void> = Promise.resolve()
+      let waiting = 0
+      const wrapStore: NonNullable<StartOptions['wrapStore']> = (inner) => {
+        const store = faulty(inner)
+        const read: typeof store.read = async (work) => {
+          waiting += 1
+          await held
+          return store.read(work)
+        }
+        return { ...store, read }
+      }
+      const { service, browser, client, pkce } = await scene(start, {}, { wrapStore })
       const form = redemption(client, await codeFor(browser, client, pkce), pkce)
-      const isRead = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>()
-      const body = new ReadableStream<Uint8Array>(
-        { pull: (controller) => isRead.resolve(controller) },
-        { highWaterMark: 0 },
-      )
-      const slow = service.request('/oauth/token', {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body,
-        duplex: 'half',
-      } as RequestInit)
-      const rest = await isRead.promise
-      const before = Date.now()
-      await until(() => Date.now() > before)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      waiting = 0
+      const slow = requestTokens(service, form)
+      await until(() => waiting > 0)
+      held = Promise.resolve()
+      // The next moment of the clock.
+      const { now } = (await service.app.start()).store
+      const before = now()
+      await until(() => now() > before)
       const tokens = await tokensOf(await requestTokens(service, form))
-      rest.enqueue(Buffer.from(new URLSearchParams(form).toString()))
-      rest.close()
+      resolve()
       assert.deepEqual(await errorOf(await slow), grantError)
       assert.equal(await mcpStatus(service, tokens.access_token), 200)
     })

@@ -21,7 +21,7 @@ export interface GrantRequest {
   /** Authenticated. */
   readonly client: Client
   readonly parameters: TokenParameters
-  /** When it came, before anything was done about it (Unix milliseconds). */
+  /** When it had come, before anything was looked up for it (Unix milliseconds). */
   readonly receivedAt: number
 }
 
