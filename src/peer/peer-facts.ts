@@ -222,9 +222,10 @@ export class PeerFacts {
       // What was fetched before anything was known of it may have been fetched with other rights.
       if ((changes.is_initial || changes.granted_patterns.length > 0) && fetchesGranted) {
         // With the whole, so that what is fetched and the number it belongs to agree.
-        await markForFetch(tx, key, now())
-        // Whoever subscribes fetches next, and then has the others looked for.
-        if (word.kind === 'push' || word.when !== 'subscribed') afterCommit(tx, wake)
+        const isMarked = await markForFetch(tx, key, now())
+        // Whoever subscribes fetches next; the others are found when somebody looks.
+        const isNext = word.kind === 'pull' && word.when === 'subscribed'
+        if (isMarked && !isNext) afterCommit(tx, wake)
       }
       return { kind: 'kept', changes }
     })

@@ -163,9 +163,9 @@ export async function deletePendingAbove(
   )
 }
 
-/** Every subscription to the peer that the peer knows fetches the whole as soon as may be. */
-export async function markForFetch(tx: Transaction, of: OfPeer, now: number): Promise<void> {
-  await mark(tx, of, now, 0)
+/** Every subscription to the peer that the peer knows fetches the whole as soon as may be. False when there is none. */
+export async function markForFetch(tx: Transaction, of: OfPeer, now: number): Promise<boolean> {
+  return (await mark(tx, of, now, 0)) > 0
 }
 
 /** As `markForFetch`, and those that the peer did not know are looked for again: what they wait for may have changed. */
@@ -175,8 +175,8 @@ export async function markAllForFetch(tx: Transaction, of: OfPeer, now: number):
 
 type OfPeer = Pick<OutboundKey, 'actorId' | 'peerId'>
 
-async function mark(tx: Transaction, { actorId, peerId }: OfPeer, now: number, mostUnknown: 0 | 1): Promise<void> {
-  await tx.run(
+async function mark(tx: Transaction, { actorId, peerId }: OfPeer, now: number, mostUnknown: 0 | 1): Promise<number> {
+  return tx.run(
     `UPDATE outbound_subscription SET resync_pending = 1, gap_due_at = $3, attempts = 0
      WHERE actor_id = $1 AND peer_id = $2 AND is_unknown <= $4`,
     actorId,

@@ -122,7 +122,6 @@ export class Subscribing {
     // What is granted comes first: a right that changes while the whole is fetched has to be seen as a change.
     await refreshFacts(actor, peerId, 'subscribed')
     await this.#syncOne(trust, subscription, { asked: true, decidedAt: now() + decideSoonMs })
-    wake()
     return { subscription, location }
   }
 
