@@ -232,7 +232,10 @@ describe('the README', () => {
 
   it('names the address at which AI clients begin', async () => {
     symlinkSync(join(root, 'examples'), place.path('examples'), 'junction')
-    const section = read('README.md').split(/^## /m).find((one) => one.startsWith('With an AI client\n')) ?? ''
+    const section =
+      read('README.md')
+        .split(/^## /m)
+        .find((one) => one.startsWith('With an AI client\n')) ?? ''
     assert.ok(section.includes('claude mcp add --transport http notes http://localhost:3000/mcp\n'))
     const { url } = await serve('examples/notes/app.ts')
     const answer = await fetch(`${url}/mcp`, { method: 'POST' })
@@ -324,6 +327,18 @@ describe('the guide to writing an application', () => {
       shelf: { _list: true, count: 2 },
     })
     assert.deepEqual(await call('GET', '/resources/catalogue'), { owner: 'ada@example.com', loans: 1 })
+    const script = (await call('POST', '/actions/connect_script', {})) as Record<string, string>
+    const tokens = await fetch(`${url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'client_credentials', ...script }),
+    })
+    assert.equal(tokens.status, 200)
+    assert.deepEqual(await call('POST', '/methods/scripts', {}), {
+      total: 1,
+      active: 1,
+      trustTypes: { mcp_client: 1 },
+      names: ['My script'],
+    })
     assert.equal(await call('DELETE', ''), 204)
   })
 
