@@ -164,7 +164,13 @@ forEachStore((_dialect, open, database) => {
     it('RATE-05 of a hundred at once as many are looked at as the limit says, the right one not among them', async () => {
       const store = await open()
       const rates = ratesOf({ mode: 'production', rateLimits: {} })
-      const guesses = new Guesses({ store, rates, now: store.now, log: createLog('error'), metrics: createMetrics('test') })
+      const guesses = new Guesses({
+        store,
+        rates,
+        now: store.now,
+        log: createLog('error'),
+        metrics: createMetrics('test'),
+      })
       let judged = 0
       const guess = (index: number): Promise<boolean> =>
         guesses.judge(

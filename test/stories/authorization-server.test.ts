@@ -305,9 +305,9 @@ describe('what clients read before they come', () => {
     const service = await start({ declare })
     const actor = await service.createActor()
     for (const scope of ['', 'profile', 'mcp2 xmcp']) {
-      const { send } = await letIn(service, actor, { scope })
+      const client = await letIn(service, actor, { scope })
       for (const method of ['tools/list', 'initialize', 'ping']) {
-        const answer = await send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} }))
+        const answer = await client.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: {} }))
         assert.equal(answer.status, 403)
         assert.equal(
           answer.headers.get('www-authenticate'),
@@ -319,8 +319,8 @@ describe('what clients read before they come', () => {
         assert.equal(((await answer.json()) as { error: string }).error, 'insufficient_scope')
       }
     }
-    const { legacy } = await letIn(service, actor, { scope: 'profile mcp' })
-    assert.equal((await legacy('tools/list')).status, 200)
+    const client = await letIn(service, actor, { scope: 'profile mcp' })
+    assert.equal((await client.legacy('tools/list')).status, 200)
   })
 
   it('R-AS-05 is not there where AI clients are not served', async () => {

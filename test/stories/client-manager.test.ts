@@ -122,7 +122,7 @@ forEachService((start) => {
     })
 
     it('ORF-14 end with everything that any owner gave them, tokens or none: relationships too that no token is left of', async () => {
-      let later = 0
+      const later = 0
       const service = await start({ ...signInAt(await provider()), now: () => Date.now() + later })
       const actor = (await service.app.actors.create()).actor
       const { client, secret } = await actor.clients.create({ name: 'A', redirectUris: [redirectUri] })

@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   troupe: [...domainMay, 'release', 'http', 'ui', 'service'],
   'node-handler': ['http', 'troupe'],
   cli: [...domainMay, 'release', 'store', 'http', 'ui', 'mcp', 'service', 'troupe'],
-  index: [...domainMay, 'store', 'http', 'ui', 'service', 'troupe', 'node-handler'],
+  index: [...domainMay, 'store', 'http', 'ui', 'mcp', 'service', 'troupe', 'node-handler'],
 }
 
 /** These open the driver that is configured. Nobody else names one. */

@@ -55,7 +55,8 @@ export const wwwTrustRoutes: readonly Route[] = [
     method: 'POST',
     path: '/:actor/www/trust/:peerid',
     access: 'www',
-    summary: 'Approves the relationship, takes the approval back, follows what the peer shows, or ends the relationship',
+    summary:
+      'Approves the relationship, takes the approval back, follows what the peer shows, or ends the relationship',
     request: formSchema('action'),
     responses: { ...formResponses, ...errorResponses(408) },
     handler: changeTrust,
