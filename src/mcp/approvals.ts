@@ -47,7 +47,8 @@ export interface Approval {
 
 export type ApprovalAnswer =
   /** `unseen`: nobody could look through all of its arguments, so nobody is asked. */
-  | { readonly answer: 'granted' | 'denied' | 'unseen' }
+  | { readonly answer: 'denied' | 'unseen' }
+  | { readonly answer: 'granted'; readonly approvalId: string }
   /** Where the owner decides. */
   | { readonly answer: 'waiting'; readonly approvalId: string; readonly url: string }
 
@@ -81,7 +82,7 @@ export class Approvals {
       const found = await findApprovalFor(tx, key, at)
       if (found?.state === 'approved') {
         await moveApproval(tx, actor.id, found.approvalId, 'approved', 'used', at, at + waitMs)
-        return { answer: 'granted' }
+        return { answer: 'granted', approvalId: found.approvalId }
       }
       if (found?.state === 'denied') return { answer: 'denied' }
       if (found !== null) return this.#waiting(found)
@@ -96,6 +97,14 @@ export class Approvals {
       await live.record(tx, locked, 'approvals', [row.approvalId])
       return this.#waiting(row)
     })
+  }
+
+  /** The call that it let through did not run to its end: the client was asked something first, and comes again. */
+  async giveBack({ actor }: McpAccess, approvalId: string): Promise<void> {
+    const { store, now } = this.#parts
+    await store.writeActor(actor.id, (tx) =>
+      moveApproval(tx, actor.id, approvalId, 'used', 'approved', now(), now() + waitMs),
+    )
   }
 
   /** Those that wait, the newest first. */

@@ -8,7 +8,8 @@ import type { McpParts } from './mcp-parts.ts'
 import { isRecord, type Params } from './message.ts'
 import { complete, type Result } from './result.ts'
 import { modernRevision } from './revisions.ts'
-import { type RunningTask, tasksExtension } from './tasks.ts'
+import type { RunningTask } from './running-task.ts'
+import { tasksExtension } from './tasks.ts'
 import type { CallResult } from './tool-result.ts'
 
 type Work = (channel: Channel) => Promise<CallResult>
@@ -19,12 +20,24 @@ export async function behind(parts: McpParts, call: McpCallIn, tool: Tool, args:
     return complete({ ...(await work(call.channel)) })
   }
   const begun = Promise.withResolvers<RunningTask>()
-  let task: Promise<RunningTask> | null = null
+  let task: Promise<RunningTask | null> | null = null
   // Until the work goes behind, the client ends it by going away; after that, only by cancelling the task.
   const controller = new AbortController()
   call.channel.signal.addEventListener('abort', () => {
     if (task === null) controller.abort()
   })
+  /** Null where none can begin: the call then goes on as one that is waited for. */
+  const begin = async (): Promise<RunningTask | null> => {
+    try {
+      const running = await parts.tasks.begin(call.access, tool.name, args)
+      running.signal.addEventListener('abort', () => controller.abort())
+      begun.resolve(running)
+      return running
+    } catch (error) {
+      parts.log.warn({ error, tool: tool.name }, 'A task cannot begin, so its client waits for the answer')
+      return null
+    }
+  }
   const done = work({
     signal: controller.signal,
     progress: (...told) => {
@@ -33,25 +46,21 @@ export async function behind(parts: McpParts, call: McpCallIn, tool: Tool, args:
     log: (...told) => {
       if (task === null) call.channel.log(...told)
     },
-    ask: async (questions) => (task === null ? call.channel.ask(questions) : (await task).ask(questions)),
+    ask: async (questions) => ((await task) ?? call.channel).ask(questions),
     background: () => {
-      if (task !== null) return
-      task = parts.tasks.begin(call.access, tool.name, args)
-      task.then((running) => {
-        running.signal.addEventListener('abort', () => controller.abort())
-        begun.resolve(running)
-      }, begun.reject)
+      task ??= begin()
     },
   })
-  const ended = done.then((result) => ({ result }))
-  const first = await Promise.race([ended, begun.promise.then((running) => ({ running }))])
-  if ('running' in first) {
-    void settle(parts, tool, first.running, done)
-    return { kind: 'task', body: first.running.view }
-  }
-  if (task === null) return complete({ ...first.result })
-  const running = await begun.promise
-  await settle(parts, tool, running, done)
+  const ended = done.then(
+    () => 'ended' as const,
+    () => 'ended' as const,
+  )
+  const first = await Promise.race([ended, begun.promise])
+  const running = first === 'ended' ? await (task as Promise<RunningTask | null> | null) : first
+  if (running === null) return complete({ ...(await done) })
+  const settled = settle(parts, tool, running, done)
+  // What is over already is kept before the client can ask for it.
+  if (first === 'ended') await settled
   return { kind: 'task', body: running.view }
 }
 

@@ -1,6 +1,12 @@
 /** What an application offers to AI clients, read once from its declarations. */
 import type { Operation, Registry } from '../app/registry.ts'
-import type { Icon, PromptDeclaration, ResourceDeclaration, ToolDeclaration } from '../app/mcp-declarations.ts'
+import type {
+  Icon,
+  MethodMcp,
+  PromptDeclaration,
+  ResourceDeclaration,
+  ToolDeclaration,
+} from '../app/mcp-declarations.ts'
 import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from '../app/schema.ts'
 import { headerParameters, type HeaderParameter } from './header-parameters.ts'
 import { UriTemplate } from './uri-template.ts'
@@ -61,10 +67,14 @@ export function catalogueOf(registry: Registry): Catalogue {
   return { tools, prompts, resources }
 }
 
+function isOfMethod(mcp: true | ToolDeclaration | MethodMcp): mcp is MethodMcp {
+  return mcp !== true && ('prompt' in mcp || 'resource' in mcp)
+}
+
 function toolOf(operation: Operation): Tool | null {
-  const declared = operation.metadata?.mcp
-  if (declared === undefined || 'prompt' in Object(declared) || 'resource' in Object(declared)) return null
-  const declaration: ToolDeclaration = declared === true ? {} : (declared as ToolDeclaration)
+  const mcp = operation.metadata?.mcp
+  if (mcp === undefined || isOfMethod(mcp)) return null
+  const declaration = mcp === true ? {} : mcp
   const name = declaration.name ?? operation.name
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
     throw new Error(`The tool ${JSON.stringify(name)} needs a name of 1 to 64 letters, digits, "_", "." or "-"`)
@@ -87,9 +97,9 @@ function toolOf(operation: Operation): Tool | null {
 }
 
 function promptOf(operation: Operation): Prompt | null {
-  const declared = (operation.metadata?.mcp as { prompt?: PromptDeclaration | true } | undefined)?.prompt
-  if (declared === undefined) return null
-  const declaration = declared === true ? {} : declared
+  const mcp = operation.metadata?.mcp
+  if (mcp === undefined || !isOfMethod(mcp) || mcp.prompt === undefined) return null
+  const declaration = mcp.prompt === true ? {} : mcp.prompt
   return {
     name: declaration.name ?? operation.name,
     declaration,
@@ -99,9 +109,9 @@ function promptOf(operation: Operation): Prompt | null {
 }
 
 function resourceOf(operation: Operation): Resource | null {
-  const declared = (operation.metadata?.mcp as { resource?: ResourceDeclaration | true } | undefined)?.resource
-  if (declared === undefined) return null
-  const declaration = declared === true ? {} : declared
+  const mcp = operation.metadata?.mcp
+  if (mcp === undefined || !isOfMethod(mcp) || mcp.resource === undefined) return null
+  const declaration = mcp.resource === true ? {} : mcp.resource
   return {
     template: new UriTemplate(declaration.uri ?? `actingweb://${operation.name}`),
     declaration,

@@ -12,7 +12,7 @@ import { isRecord, type Params } from './message.ts'
 import { complete, type Result } from './result.ts'
 import { modernRevision, since } from './revisions.ts'
 import { opensAddresses, Unanswered } from './round-trip.ts'
-import type { RunningTask } from './tasks.ts'
+import type { RunningTask } from './running-task.ts'
 import { type CallResult, errorResult, toolResult } from './tool-result.ts'
 
 /** The right comes first: whoever may not use a tool is not told whether there is one. */
@@ -35,21 +35,33 @@ export async function callTool(parts: McpParts, call: McpCallIn): Promise<Result
   }
   const input = await checked(tool, args, call)
   if ('refused' in input) return complete({ ...input.refused })
-  const held = tool.declaration.confirm === 'owner' ? await heldBack(parts, call, name, args) : null
-  if (held !== null) return complete({ ...held })
-  return behind(parts, call, tool, args, (channel) => runTool(parts, { ...call, channel }, tool, input.value))
+  const run = (): Promise<Result> =>
+    behind(parts, call, tool, args, (channel) => runTool(parts, { ...call, channel }, tool, input.value))
+  return tool.declaration.confirm === 'owner' ? confirmed(parts, call, name, args, run) : run()
 }
 
-/** Null once the owner said yes to exactly this call. The client is told where the owner decides, as well as it can be told. */
-async function heldBack(parts: McpParts, call: McpCallIn, name: string, args: Params): Promise<CallResult | null> {
+/** Runs once the owner said yes to exactly this call. Before, the client is told where the owner decides, as well as it can be told. */
+async function confirmed(
+  parts: McpParts,
+  call: McpCallIn,
+  name: string,
+  args: Params,
+  run: () => Promise<Result>,
+): Promise<Result> {
   const verdict = await parts.approvals.ask(call.access, name, args)
+  const refused = (text: string): Result => complete({ ...errorResult(text) })
   switch (verdict.answer) {
     case 'granted':
-      return null
+      try {
+        return await run()
+      } catch (error) {
+        if (error instanceof Unanswered) await parts.approvals.giveBack(call.access, verdict.approvalId)
+        throw error
+      }
     case 'denied':
-      return errorResult('The owner refused this call.')
+      return refused('The owner refused this call.')
     case 'unseen':
-      return errorResult('The owner has to agree to this call, and its arguments are too long to be looked through.')
+      return refused('The owner has to agree to this call, and its arguments are too long to be looked through.')
     case 'waiting': {
       const { approvalId, url } = verdict
       const message = `The owner has to agree to this call of ${name}`
@@ -59,7 +71,7 @@ async function heldBack(parts: McpParts, call: McpCallIn, name: string, args: Pa
           elicitations: [{ mode: 'url', elicitationId: approvalId, message, url }],
         })
       }
-      return errorResult(`${message}, at ${url}. Ask them to open it, and repeat the same call after that.`)
+      return refused(`${message}, at ${url}. Ask them to open it, and repeat the same call after that.`)
     }
     default:
       return verdict satisfies never

@@ -1,6 +1,7 @@
 /* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { McpFailure } from '../../src/mcp/failure.ts'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
 import { letIn, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
@@ -354,6 +355,36 @@ describe('the owner’s yes', () => {
       assert.equal(await (await actor.request('GET', '/properties')).text(), '{}')
     })
 
+    it('is good for the rounds in which the call asks its person, and is used up by its end', async () => {
+      const service = await start({
+        declare: (app) => {
+          app.action('sell', { mcp: { confirm: 'owner' } }, async ({ actor, mcp }) => {
+            const answer = await mcp?.elicit('name', form)
+            if (answer?.action !== 'accept') return 'not sold'
+            await actor.set('sold', Number((await actor.get('sold')) ?? 0) + 1)
+            return 'sold'
+          })
+        },
+      })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const { parts } = await service.app.start()
+      const both = { capabilities: { elicitation: { form: {}, url: {} } } }
+      const call = (more: object = {}) => client.modern('tools/call', { name: 'sell', ...more }, both)
+      await call()
+      const [waiting] = await parts.approvals.waiting(actor.id)
+      await parts.approvals.decide(actor.id, waiting?.approvalId ?? '', 'approved')
+      const asked = await call()
+      assert.deepEqual(Object.keys(asked.body.result.inputRequests), ['name'])
+      const { requestState } = asked.body.result
+      const retry = { requestState, inputResponses: { name: { action: 'accept', content: { name: 'Bob' } } } }
+      const sold = await call(retry)
+      assert.equal(sold.body.result.content[0].text, 'sold')
+      const again = await call(retry)
+      assert.deepEqual(Object.keys(again.body.result.inputRequests), ['owner_approval'])
+      assert.equal(await (await actor.request('GET', '/properties')).text(), '{"sold":1}')
+    })
+
     it('lets one of two equal calls through that come at once', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
@@ -413,6 +444,40 @@ describe('tasks', () => {
       assert.equal(answered.body.result.resultType, 'complete')
       const done = await until(client, taskId, takes, 'completed')
       assert.deepEqual(done.result.structuredContent, { thought: 'spring' })
+    })
+
+    it('end with the work, also when that fails before the task has begun', async () => {
+      const service = await start({
+        declare: (app) => {
+          app.action('fail', { mcp: true }, ({ mcp }) => {
+            mcp?.background()
+            throw new Error('broken')
+          })
+          app.action('break', { mcp: true }, ({ mcp }) => {
+            mcp?.background()
+            throw new McpFailure('invalid_params', 'There is nothing to do')
+          })
+        },
+      })
+      const client = await letIn(service, await service.createActor())
+      const failed = (await client.modern('tools/call', { name: 'fail' }, takes)).body.result
+      const seen = await client.modern('tasks/get', { taskId: failed.taskId }, takes)
+      assert.deepEqual([seen.body.result.status, seen.body.result.result.isError], ['completed', true])
+      const broken = (await client.modern('tools/call', { name: 'break' }, takes)).body.result
+      const told = await client.modern('tasks/get', { taskId: broken.taskId }, takes)
+      assert.deepEqual(told.body.result.error, { code: -32602, message: 'There is nothing to do' })
+    })
+
+    it('are at most 100 of one client; its further calls are answered when they are done', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const other = await letIn(service, actor)
+      const call = async (who: TestClient): Promise<string> =>
+        (await who.modern('tools/call', { name: 'count' }, takes)).body.result.resultType
+      for (let n = 0; n < 100; n++) assert.equal(await call(client), 'task')
+      assert.equal(await call(client), 'complete')
+      assert.equal(await call(other), 'task')
     })
 
     it('are nobody else’s, and not there for clients that do not take tasks', async () => {
