@@ -65,7 +65,12 @@ function sendable(headers: Readonly<Record<string, string>> = {}): Record<string
 }
 
 /** What an operator has to look at. Any other refusal is the sender's doing, and must not let senders fill the log. */
-const faults: ReadonlySet<ErrorCode> = new Set(['server_error', 'store_unavailable', 'list_corrupted', 'value_corrupted'])
+const faults: ReadonlySet<ErrorCode> = new Set([
+  'server_error',
+  'store_unavailable',
+  'list_corrupted',
+  'value_corrupted',
+])
 
 export function logError(log: Log, error: ServiceError): void {
   if (faults.has(error.code)) log.error({ error }, 'A request failed')

@@ -241,7 +241,10 @@ describe('a history under load, of which the database keeps something else', () 
   })
 
   it('I2 tells of a change that was made in part', async () => {
-    assert.match(await failuresAfter(`UPDATE property SET value = '"other"', checksum = NULL WHERE name = 'g2'`), /\/group: .*torn: /)
+    assert.match(
+      await failuresAfter(`UPDATE property SET value = '"other"', checksum = NULL WHERE name = 'g2'`),
+      /\/group: .*torn: /,
+    )
   })
 
   it('I5 tells of an item that was changed', async () => {

@@ -85,7 +85,11 @@ function runProcess(
   limitSeconds: number,
   signal: AbortSignal | undefined,
 ): Promise<Ending> {
-  const flags = ['--conditions=troupe-source', `--test-reporter=${reporter}`, `--test-reporter-destination=${recordFile}`]
+  const flags = [
+    '--conditions=troupe-source',
+    `--test-reporter=${reporter}`,
+    `--test-reporter-destination=${recordFile}`,
+  ]
   // A group of its own, so that what a test started ends with it.
   const child = spawn(process.execPath, [...flags, file], {
     stdio: ['ignore', 'pipe', 'pipe'],
