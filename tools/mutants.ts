@@ -189,7 +189,7 @@ function withoutStatement(code: string): Found[] {
 
 /** The next one; of times and sizes, which nobody tells to the last unit, twice as much. */
 function otherNumbers(code: string): Found[] {
-  return [...code.matchAll(/(?<![\w$.#-])\d[\d_]*(?![\w.'])/g)].flatMap(({ index, 0: what }) => {
+  return [...code.matchAll(/(?<![\w$.#-]|\| )\d[\d_]*(?![\w.']| \|)/g)].flatMap(({ index, 0: what }) => {
     const value = Number(what.replaceAll('_', ''))
     return [{ at: index, length: what.length, text: String(value < large ? value + 1 : value * 2), kind: 'number' }]
   })

@@ -283,6 +283,24 @@ forEachStore((_dialect, open) => {
       assert.deepEqual(await consume(state), givenOut())
     })
 
+    it('R-TOK-06 removes the chain of the only token that expired', async () => {
+      await store.write((tx) => tokens.adopt(tx, 'ada', 'A'.repeat(64), clock.now() - 1))
+      purge.occasionally()
+      await purge.settled()
+      assert.deepEqual([await count('token_chain'), await count('token')], [0, 0])
+    })
+
+    it('R-TOK-06 ends with the batch that runs when the service stops', async () => {
+      await store.write(async (tx) => {
+        for (let index = 0; index < 501; index += 1) {
+          await tokens.adopt(tx, 'ada', String(index).padStart(64, '0'), clock.now() - 1)
+        }
+      })
+      purge.occasionally()
+      await purge.stop()
+      assert.deepEqual([await count('token_chain'), await count('token')], [1, 1])
+    })
+
     it('R-TOK-06 keeps a used refresh token for its two days, so that its reuse is noticed', async () => {
       const used = await begin()
       const next = await tokens.refresh(used.refreshToken, { kind: 'session' })

@@ -5,9 +5,10 @@ import { hashSecret } from '../../src/secret/hash.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { ClientGrant, IssuedTokens } from '../../src/token/chain.ts'
 import { Tokens } from '../../src/token/tokens.ts'
+import { Uses } from '../../src/token/uses.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { dumpStore } from '../support/store-dump.ts'
-import { faulty, forEachStore } from '../support/stores.ts'
+import { counting, faulty, forEachStore } from '../support/stores.ts'
 
 const session = { kind: 'session' } as const
 const minute = 60_000
@@ -531,6 +532,30 @@ forEachStore((_dialect, open) => {
       )
       clock.pass(minute + 1)
       assert.deepEqual(await tokens.sessionsOf('ada'), [])
+    })
+
+    it('are there until the last moment of their days, and not after it', async () => {
+      const short = new Tokens({ store, log: createLog('silent'), now: clock.now, maxSessionDays: 1 })
+      const { chainId } = await begin('ada', short)
+      clock.pass(day)
+      assert.deepEqual(
+        (await short.sessionsOf('ada')).map((chain) => chain.chainId),
+        [chainId],
+      )
+      clock.pass(1)
+      assert.deepEqual(await short.sessionsOf('ada'), [])
+    })
+  })
+
+  describe('the note of a use', () => {
+    it('R-TOK-06 is written once a minute for each session, however many requests read the same record', async () => {
+      const { statements, onQuery } = counting()
+      const counted = await open({ now: clock.now, onQuery })
+      const uses = new Uses(counted, createLog('silent'), clock.now)
+      const chains = ['one', 'two'].map((chainId) => ({ actorId: 'ada', chainId, lastUsedAt: clock.now() - minute }))
+      for (let round = 0; round < 3; round += 1) for (const chain of chains) uses.note(chain)
+      await uses.settled()
+      assert.equal(statements.filter((sql) => sql.startsWith('UPDATE token_chain')).length, 2)
     })
   })
 

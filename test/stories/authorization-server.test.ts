@@ -5,14 +5,16 @@ import {
   consent,
   consentIn,
   letInByConsent,
+  mcpStatus,
   newPkce,
+  redemption,
   redirectUri,
   registerClient,
   requestTokens,
 } from '../support/oauth-client.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
-import { sharedProvider, signInAt, TestBrowser } from '../support/sign-in.ts'
+import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 
 const declare: NonNullable<Parameters<Parameters<Parameters<typeof forEachService>[0]>[0]>[0]>['declare'] = (app) => {
   app.action('list_notes', { mcp: true }, async () => ({ notes: [] }))
@@ -164,6 +166,31 @@ describe('letting an AI client in', () => {
       assert.equal(back.searchParams.get('error'), 'access_denied')
       assert.equal(back.searchParams.get('state'), 'state-1')
       assert.equal(back.searchParams.get('iss'), service.url)
+    })
+
+    it('R-AS-02 lets nobody in where the client is gone when the owner agrees, and says so on the page', async () => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      const client = await registerClient(service)
+      const page = await browser.get(authorizePath(client, newPkce()))
+      const { store } = await service.app.start()
+      await store.write((tx) => tx.run('DELETE FROM oauth_client WHERE client_id = $1', client.client_id))
+      const form = { consent: consentIn(await page.text()), decision: 'allow' }
+      const answer = await browser.post('/oauth/authorize', form)
+      assert.deepEqual([answer.status, answer.headers.get('location')], [400, null])
+      assert.match(await answer.text(), /Cannot let a client in: /)
+      assert.deepEqual(await store.read((q) => q.all('SELECT peer_id FROM trust')), [])
+    })
+
+    it('OTK-01 R-AS-04 takes a code that comes again in the same moment for a stolen one', async () => {
+      const moment = Date.now()
+      const service = await start({ ...signInAt(await provider()), declare, now: () => moment })
+      const { tokens, client, code, pkce } = await letInByConsent(service, await provider())
+      assert.equal(await mcpStatus(service, tokens.access_token), 200)
+      const again = await requestTokens(service, redemption(client, code, pkce))
+      assert.equal(again.status, 400)
+      assert.equal(await mcpStatus(service, tokens.access_token), 401)
     })
 
     it('R-AS-03 lets a client act for itself with its secret, in the body or in the header', async () => {

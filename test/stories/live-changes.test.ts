@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { Live } from '../../src/live/live.ts'
 import { relate } from '../support/friends.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
-import { signIn } from '../support/sessions.ts'
+import { OwnersBrowser, signIn } from '../support/sessions.ts'
 
 /** What is told while the owner looks on, as `category name`; the names of things that are made anew are left out. */
 class Watch {
@@ -128,6 +128,22 @@ forEachService((start) => {
         (await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })).status,
         401,
       )
+      await watch.end()
+    })
+
+    it('R-WEB-01 R-TOK-06 that all other sessions end, once there are others', async () => {
+      const service = await start({ devtest: true })
+      const actor = await service.createActor()
+      const browser = await OwnersBrowser.open(service, actor)
+      const watch = await Watch.begin(service, actor)
+      assert.equal((await browser.send('/apps', { action: 'end_other_sessions' })).status, 302)
+      assert.deepEqual(await watch.soFar(actor), [])
+      await signIn(service, actor)
+      await watch.next(1)
+      assert.equal((await browser.send('/apps', { action: 'end_other_sessions' })).status, 302)
+      const told = await watch.soFar(actor)
+      assert.equal(told.length, 1)
+      assert.match(told[0] ?? '', /^sessions [\w-]{22}$/)
       await watch.end()
     })
 
