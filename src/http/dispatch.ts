@@ -174,7 +174,8 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       if (found.match !== null) return { match: found.match, effective: override }
     }
     const found = table.find(method, segments)
-    if (found.match !== null && method !== null) return { match: found.match, effective: method }
+    const isServed = found.match !== null && !(request.method === 'HEAD' && found.match.route.takesNoHead === true)
+    if (isServed && method !== null) return { match: found.match, effective: method }
     throw noRoute(table.at(segments))
   }
 
@@ -407,7 +408,7 @@ function preflightRows(rows: readonly Route[]): readonly Route[] {
 /** For `Allow`: complete, in the order of the alphabet. */
 function allowedAt(rows: readonly Route[]): string[] {
   const methods = new Set<string>(rows.map((route) => route.method))
-  if (methods.has('GET')) methods.add('HEAD')
+  if (rows.some((route) => route.method === 'GET' && route.takesNoHead !== true)) methods.add('HEAD')
   if (preflightRows(rows).length > 0) methods.add('OPTIONS')
   return [...methods].sort()
 }

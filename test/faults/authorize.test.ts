@@ -324,7 +324,7 @@ describe('an authorization request', () => {
       service.request(authorizePath(client, pkce), { method: 'HEAD', headers: { accept: 'text/html' } }),
     )
     assert.deepEqual([head.status, head.headers.getSetCookie(), await head.text()], [200, [], ''])
-    assert.equal((await service.request('/oauth/authorize/finish', { method: 'HEAD' })).status, 400)
+    assert.equal((await service.request('/oauth/authorize/finish', { method: 'HEAD' })).status, 405)
   })
 })
 

@@ -315,7 +315,7 @@ forEachService((start) => {
         method: 'HEAD',
         headers: { authorization: actor.authorization },
       })
-      assert.equal(answer.status, 400)
+      assert.equal(answer.status, 405)
     })
   })
 

@@ -90,6 +90,7 @@ export const oauthServerRoutes: readonly Route[] = [
     path: finishPath,
     access: 'service',
     page: true,
+    takesNoHead: true,
     summary: 'Back from the provider: the client gets its code',
     query: { consent: 'What the owner agreed to, in this browser', error: 'Why nobody signed in' },
     responses: { 302: 'Back to the client with `code` or `error`, `state` and `iss`', ...errorResponses(400, 403) },
@@ -315,7 +316,6 @@ function decisionIn({ parts }: Exchange, { get }: OAuthFields): Decision {
 async function finish(exchange: Exchange): Promise<Answer> {
   return onPage(exchange, async () => {
     const { request, parts, query } = exchange
-    if (request.method === 'HEAD') throw new ServiceError('bad_request', 'Cannot finish: send a GET')
     const browser = browserOf(request)
     const refusal = query.get('error')
     const owner = refusal === undefined ? await signedInOwner(exchange) : null

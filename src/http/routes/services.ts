@@ -41,6 +41,7 @@ export const serviceRoutes: readonly Route[] = [
     access: 'services',
     // It begins something at the service, in the owner’s name.
     acts: true,
+    takesNoHead: true,
     summary: 'Sends the browser to the service, to allow the connection there',
     query: { redirect: 'Path on this service to go on to afterwards' },
     responses: { 302: 'To the service', ...errorResponses(400), ...actorErrors },
@@ -51,6 +52,7 @@ export const serviceRoutes: readonly Route[] = [
     method: 'GET',
     path: `${path}/:service/callback`,
     access: 'services',
+    takesNoHead: true,
     summary: 'Where the service sends the browser back to',
     query: callbackQuery,
     responses: {
@@ -89,8 +91,6 @@ async function connect({ parts, request, actor, params, query }: ActorExchange):
   const target = wanted === undefined ? null : parseRedirectTarget(wanted, parts)
   if (wanted !== undefined && target === null)
     throw new ServiceError('bad_request', 'Cannot connect: redirect must be a path of this service')
-  // A look at the address begins nothing.
-  if (request.method === 'HEAD') throw new ServiceError('bad_request', 'Cannot connect: send a GET')
   const mark = browserCookie(request)
   const by = { browser: mark.value, redirect: target }
   const location = await parts.connections.begin(actor.id, params['service'] ?? '', by)
@@ -99,7 +99,6 @@ async function connect({ parts, request, actor, params, query }: ActorExchange):
 
 async function finish({ parts, request, actor, params, query }: ActorExchange): Promise<Answer> {
   const service = params['service'] ?? ''
-  if (request.method === 'HEAD') throw new ServiceError('bad_request', 'Cannot connect: send a GET')
   const brought = { code: query.get('code'), state: query.get('state'), error: query.get('error') }
   const target = await parts.connections.finish(actor.id, service, brought, browserOf(request))
   return target === null ? done(service, `Connected with ${service}`) : redirect(302, target)

@@ -41,6 +41,7 @@ export const signInRoutes: readonly Route[] = [
     method: 'GET',
     path: '/oauth/callback',
     access: 'service',
+    takesNoHead: true,
     limit: ['sign_in/source', 'sign_in/total'],
     page: true,
     summary: 'Where providers send the browser back to',
@@ -102,11 +103,9 @@ async function begin({ parts, request, params, query }: Exchange): Promise<Answe
 }
 
 async function fromQuery(exchange: Exchange): Promise<Answer> {
-  const { parts, request, query } = exchange
+  const { parts, query } = exchange
   const handle = query.get('form_post')
   const bringer = bringerOf(exchange)
-  // A look at the address is not a sign-in.
-  if (request.method === 'HEAD') throw new ServiceError('bad_request', 'Cannot sign you in: send a GET')
   const ending =
     handle === undefined
       ? await parts.signIn.callback.fromQuery(responseOf(query), bringer)
