@@ -37,6 +37,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
     'stories/trust',
     'stories/mcp',
     'stories/subscriptions',
+    'stories/receiving-callbacks',
     'stories/pages-trust',
     'stories/live-changes',
     'faults/peer-trust',
@@ -54,6 +55,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
   ],
   'authorization-server': [
     'rules/redirect-uri',
+    'rules/oauth-error',
     'stories/authorization-server',
     'faults/registration',
     'faults/authorize',

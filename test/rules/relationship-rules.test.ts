@@ -3,9 +3,10 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { explain, parseQuestion } from '../../src/permission/explain.ts'
 import { covers, reachesBelow } from '../../src/permission/pattern.ts'
+import { changesOfGrants, isRevoked } from '../../src/permission/granted.ts'
 import { readOverride } from '../../src/permission/permissions.ts'
 import { Relationships } from '../../src/permission/relationships.ts'
-import { judgeRule, mergeRules, type Rule } from '../../src/permission/rules.ts'
+import { judgeRule, mergeRules, type Rule, type Rules } from '../../src/permission/rules.ts'
 import { TrustTypes } from '../../src/permission/trust-types.ts'
 import { known } from '../../src/json/json.ts'
 
@@ -219,6 +220,62 @@ describe('the built-in trust types', () => {
     )
     assert.equal(own.isBuiltIn('friend'), false)
     assert.equal(own.isBuiltIn('admin'), true)
+  })
+})
+
+describe('the names in an override', () => {
+  const of = (names: string[]): unknown => readOverride(known(JSON.stringify({ properties: names })))
+
+  it('are 1000 at most in each part', () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `name-${index}`)
+    assert.ok(of(names))
+    assert.throws(() => of([...names, 'one-more']), { code: 'bad_request' })
+  })
+
+  it('have 1024 characters at most, and one at least', () => {
+    assert.ok(of(['x'.repeat(1024)]))
+    for (const name of ['', 'x'.repeat(1025)]) assert.throws(() => of([name]), { code: 'bad_request' })
+  })
+})
+
+describe('what changed in what a peer grants', () => {
+  const reads = (patterns: string[], excluded: string[] = []): Rules => ({
+    properties: { patterns, operations: ['read'], excluded_patterns: excluded },
+  })
+  const cases: [what: string, before: Rules | null, after: Rules, granted: string[], revoked: string[]][] = [
+    ['is all of it at first', null, reads(['a', 'b'], ['c']), ['a', 'b'], []],
+    ['is nothing of what may not be read at first', null, { properties: { patterns: ['a'] } }, [], []],
+    ['is nothing where nothing did', reads(['a'], ['b']), reads(['a'], ['b']), [], []],
+    ['is a pattern more', reads(['a']), reads(['a', 'b']), ['b'], []],
+    ['is a pattern less', reads(['a', 'b']), reads(['a']), [], ['b']],
+    ['is an exclusion more, which withdraws', reads(['*']), reads(['*'], ['b']), [], ['b']],
+    ['is an exclusion less, which grants', reads(['*'], ['b']), reads(['*']), ['b'], []],
+    [
+      'is everything where reading itself is withdrawn',
+      reads(['a']),
+      { properties: { patterns: ['a'], operations: ['write'] } },
+      [],
+      ['a'],
+    ],
+    ['is everything where the category is withdrawn', reads(['a']), {}, [], ['a']],
+  ]
+  for (const [what, before, after, granted, revoked] of cases) {
+    it(`R-PERM-05 ${what}`, () => {
+      assert.deepEqual(changesOfGrants(before, after), {
+        is_initial: before === null,
+        granted_patterns: granted,
+        revoked_patterns: revoked,
+        has_revocations: revoked.length > 0,
+      })
+    })
+  }
+
+  it('R-PERM-05 ACL-06 revokes a copy that was granted before and is not any more, and no other', () => {
+    assert.equal(isRevoked(reads(['a', 'b']), reads(['a']), 'b'), true)
+    assert.equal(isRevoked(reads(['a', 'b']), reads(['a']), 'a'), false)
+    assert.equal(isRevoked(reads(['a']), reads(['a', 'b']), 'b'), false)
+    assert.equal(isRevoked(reads(['a']), reads(['a']), 'b'), false)
+    assert.equal(isRevoked(reads(['*']), reads(['*'], ['b']), 'b'), true)
   })
 })
 
