@@ -35,7 +35,6 @@ export class TokenEndpoint {
    */
   async issue(parameters: TokenParameters, authorization: string | undefined, receivedAt: number): Promise<Granted> {
     return withoutFaults(async () => {
-      if (parameters.repeated !== null) throw new OAuthError('invalid_request', `${parameters.repeated} is given twice`)
       const name = parameters.get('grant_type')
       if (name === undefined) throw new OAuthError('invalid_request', 'grant_type is missing')
       if (!Object.hasOwn(grants, name)) {
