@@ -207,6 +207,25 @@ forEachStore((_dialect, open) => {
     })
   })
 
+  describe('what came of a record', () => {
+    const remember = (value: string): Promise<void> =>
+      store.write((tx) => oneTime.remember(tx, value, { outcome: 'done' }, 60))
+
+    it('is kept with a used one, until its time is over', async () => {
+      const value = await create({ purpose: 'code' })
+      await consume(value, { purpose: 'code' })
+      await remember(value)
+      const spent = await store.read((q) => oneTime.spent<{ outcome: string }>(q, { purpose: 'code', value }))
+      assert.deepEqual(spent?.data, { outcome: 'done' })
+    })
+
+    it('changes no record that nobody used', async () => {
+      const value = await create({ purpose: 'code' })
+      await remember(value)
+      assert.deepEqual(await consume(value, { purpose: 'code' }), givenOut())
+    })
+  })
+
   describe('the one-time session id of a single-page application', () => {
     const session = (): object => ({ tokens: {}, redirectUrl: '/app', delivery: 'json' })
     let sessions: SpaSessions
