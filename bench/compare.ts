@@ -34,7 +34,9 @@ export async function compare(
         requests: requestsFor(index),
       })
       const after = await server.usage()
-      if (result.refused > 0) throw new Error(`${result.refused} of ${result.answers} requests were refused`)
+      if (result.refused > 0) {
+        throw new Error(`${result.refused} of ${result.answers} requests were refused, the first with ${result.refusal}`)
+      }
       if (round < 0) continue
       samples[index]?.push({
         rate: result.answers / result.seconds,

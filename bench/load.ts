@@ -12,10 +12,15 @@ export interface Load {
   readonly requests: readonly string[]
 }
 
-export interface LoadResult {
-  readonly answers: number
+interface Count {
+  answers: number
+  refused: number
+  /** The first one, whole. */
+  refusal: string
+}
+
+export interface LoadResult extends Readonly<Count> {
   readonly seconds: number
-  readonly refused: number
   /** Microseconds. */
   readonly p50: number
   readonly p99: number
@@ -26,7 +31,7 @@ function client(
   next: () => Buffer,
   until: number,
   latencies: number[],
-  count: { answers: number; refused: number },
+  count: Count,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(load.port, '127.0.0.1')
@@ -45,7 +50,10 @@ function client(
       const length = answerLength(pending)
       if (length === null || pending.length < length) return
       const status = pending.toString('latin1', 9, 12)
-      if (!status.startsWith('2')) count.refused += 1
+      if (!status.startsWith('2')) {
+        if (count.refused === 0) count.refusal = pending.toString('utf8', 0, length)
+        count.refused += 1
+      }
       pending = pending.subarray(length)
       count.answers += 1
       latencies.push((performance.now() - sentAt) * 1000)
@@ -69,7 +77,7 @@ export async function run(load: Load): Promise<LoadResult> {
   let turn = 0
   const next = (): Buffer => prepared[turn++ % prepared.length] ?? Buffer.alloc(0)
   const latencies: number[] = []
-  const count = { answers: 0, refused: 0 }
+  const count: Count = { answers: 0, refused: 0, refusal: '' }
   const start = performance.now()
   const until = start + load.milliseconds
   await Promise.all(Array.from({ length: load.connections }, async () => client(load, next, until, latencies, count)))

@@ -29,7 +29,7 @@ import { serveMeasurements, type Subject } from './subject.ts'
 interface Call {
   readonly id: number
   readonly method: string
-  readonly params: { readonly arguments?: object }
+  readonly params: { readonly name?: string; readonly arguments?: object }
 }
 
 const tools = Array.from({ length: 50 }, (_, index) => ({
@@ -101,7 +101,8 @@ const server = createServer((request, response) => {
       await findTrust(q, actorId, grant.peerId),
     ])
     const override = await store.read((q) => findOverride(q, actorId, grant.peerId))
-    if (actor === null || trust === null || override !== null) return void response.writeHead(403).end()
+    const isDenied = override?.rules.tools?.denied?.some((name) => name === params.name) === true
+    if (actor === null || trust === null || isDenied) return void response.writeHead(403).end()
     const result =
       method === 'tools/list'
         ? { resultType: 'complete', tools, ttlMs: 5000, cacheScope: 'private' }
