@@ -80,12 +80,21 @@ export async function run(load: Load): Promise<LoadResult> {
   const count: Count = { answers: 0, refused: 0, refusal: '' }
   const start = performance.now()
   const until = start + load.milliseconds
+  stayAwake(until)
   await Promise.all(Array.from({ length: load.connections }, async () => client(load, next, until, latencies, count)))
   const seconds = (performance.now() - start) / 1000
   latencies.sort((a, b) => a - b)
   const at = (share: number): number =>
     latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
   return { ...count, seconds, p50: at(0.5), p99: at(0.99) }
+}
+
+/**
+ * A slower server would find its clients asleep more often than a faster one does, and pay for waking them with every
+ * answer: measured here, 8 µs for each request beside 4 µs of work for it. So nobody sleeps.
+ */
+function stayAwake(until: number): void {
+  if (performance.now() < until) setImmediate(stayAwake, until)
 }
 
 process.on('message', (load: Load) => {
