@@ -96,6 +96,8 @@ function dividedFor(creator: string, text: string): { readonly user: string; rea
 
 /** As at creation: e-mail addresses have no letter case. What could not be a creator is compared as it is. */
 function normaliseUser(user: string): string {
+  // Whether it is in its one spelling already is told by itself alone, so the time of this tells nothing of any creator.
+  if (/^[!-@[-~]*$/.test(user) && !user.includes('xn--')) return user
   try {
     return normaliseCreator(user)
   } catch {

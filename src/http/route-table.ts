@@ -1,12 +1,20 @@
 /** Finds the rows of the route table for a path: literal segments before `:name`, `:name` before `*`. */
 import type { Method, Route } from './route.ts'
 
+/** A route, and where the segments are that its pattern names. */
+interface Row {
+  readonly route: Route
+  readonly params: readonly (readonly [name: string, at: number])[]
+  /** Where `*` begins; null without one. */
+  readonly restAt: number | null
+}
+
 interface Node {
   readonly literals: Map<string, Node>
   param: Node | null
   /** Routes that end here, and routes whose `*` begins here. */
-  readonly ends: Map<Method, Route>
-  readonly rest: Map<Method, Route>
+  readonly ends: Map<Method, Row>
+  readonly rest: Map<Method, Row>
 }
 
 export interface Match {
@@ -36,52 +44,53 @@ export class RouteTable {
     }
     const rows = isOpen ? node.rest : node.ends
     if (rows.has(route.method)) throw new Error(`Two routes for ${route.method} ${route.path}`)
-    rows.set(route.method, route)
+    const params = segments.flatMap((part, at) => (part.startsWith(':') ? [[part.slice(1), at] as const] : []))
+    rows.set(route.method, { route, params, restAt: isOpen ? segments.length - 1 : null })
   }
 
   /** Every row of a path, whatever its method. */
   at(segments: readonly string[]): readonly Route[] {
-    const candidates: ReadonlyMap<Method, Route>[] = []
-    collect(this.#root, segments, 0, candidates)
-    return candidates.flatMap((rows) => [...rows.values()])
+    const found: Route[] = []
+    search(this.#root, segments, 0, (rows) => {
+      for (const { route } of rows.values()) found.push(route)
+      return undefined
+    })
+    return found
   }
 
   find(method: Method | null, segments: readonly string[]): Found {
-    const candidates: ReadonlyMap<Method, Route>[] = []
-    collect(this.#root, segments, 0, candidates)
-    for (const rows of candidates) {
-      const route = method === null ? undefined : rows.get(method)
-      if (route !== undefined) return { match: bind(route, segments) }
-    }
-    const allowed = new Set(candidates.flatMap((rows) => [...rows.keys()]))
-    return { match: null, allowed: [...allowed].sort() }
+    const row = method === null ? undefined : search(this.#root, segments, 0, (rows) => rows.get(method))
+    if (row !== undefined) return { match: bind(row, segments) }
+    return { match: null, allowed: [...new Set(this.at(segments).map((route) => route.method))].sort() }
   }
 }
 
-/** Most specific first. An empty segment never matches: `a//b` and `a/b/` are not spellings of `a/b`. */
-function collect(node: Node, segments: readonly string[], at: number, found: ReadonlyMap<Method, Route>[]): void {
+/** The most specific first, until one is picked. An empty segment never matches: `a//b` and `a/b/` are not spellings of `a/b`. */
+function search(
+  node: Node,
+  segments: readonly string[],
+  at: number,
+  pick: (rows: ReadonlyMap<Method, Row>) => Row | undefined,
+): Row | undefined {
   const segment = segments[at]
-  if (segment === undefined) {
-    if (node.ends.size > 0) found.push(node.ends)
-  } else if (segment !== '') {
+  if (segment === undefined) return pick(node.ends) ?? pick(node.rest)
+  let row: Row | undefined
+  if (segment !== '') {
     const literal = node.literals.get(segment)
-    if (literal !== undefined) collect(literal, segments, at + 1, found)
-    if (node.param !== null) collect(node.param, segments, at + 1, found)
+    if (literal !== undefined) row = search(literal, segments, at + 1, pick)
+    if (row === undefined && node.param !== null) row = search(node.param, segments, at + 1, pick)
   }
-  if (node.rest.size > 0) found.push(node.rest)
+  return row ?? pick(node.rest)
 }
 
 function patternOf(route: Route): string[] {
   return route.path === '/' ? [] : route.path.slice(1).split('/')
 }
 
-function bind(route: Route, segments: readonly string[]): Match {
+function bind({ route, params: named, restAt }: Row, segments: readonly string[]): Match {
   const params: Record<string, string> = {}
-  const pattern = patternOf(route)
-  pattern.forEach((part, index) => {
-    if (part.startsWith(':')) params[part.slice(1)] = segments[index] ?? ''
-  })
-  return { route, params, rest: pattern.at(-1) === '*' ? segments.slice(pattern.length - 1) : [] }
+  for (const [name, at] of named) params[name] = segments[at] ?? ''
+  return { route, params, rest: restAt === null ? [] : segments.slice(restAt) }
 }
 
 function newNode(): Node {
