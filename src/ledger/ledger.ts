@@ -42,9 +42,10 @@ const retryMs = 5000
 const batchSize = 500
 /** In memory; what comes beyond is counted and lost. */
 const mostPending = 10_000
-/** What is the same within this time is counted. */
+/** What is the same within this time is counted: readings from the second on, changes and calls after so many. */
 const sameWithinMs = 60_000
-const mostCounted = 5000
+const mostAlike = 100
+const mostNoted = 5000
 /** An actor whose turn is taken again and again, or that is gone. */
 const mostTries = 5
 const tidyEveryMs = 3_600_000
@@ -56,17 +57,22 @@ const longestText = 300
 interface Pending extends Omit<Entry, 'times'> {
   times: number
   tries: number
+  /** How many like it, this one included, have a line of their own. */
+  alike: number
 }
 
 export class Ledger {
   readonly #parts: LedgerParts
   readonly #mostOfStrangers: number
   #pending = new Map<string, Pending>()
-  readonly #counted = new Map<string, Pending>()
+  /** The last of each kind, which those to come may be counted with. */
+  readonly #noted = new Map<string, Pending>()
   /** How much was written for an actor since its ledger was last cut to length. */
   readonly #touched = new Map<string, number>()
   #sequence = 0
   #dropped = 0
+  /** The store took nothing the last time. */
+  #isBroken = false
   #flushing: Promise<void> | undefined
   #cancelTimer: Cancel | undefined
   #tidiedAt: number
@@ -81,26 +87,32 @@ export class Ledger {
     const { mostPerActor, now } = this.#parts
     if (mostPerActor === 0) return
     const isCounted = act.decision === 'refused' || act.callerKind === 'anonymous' || act.isRead === true
-    const key = isCounted ? keyOf(act) : ''
-    const same = isCounted ? this.#counted.get(key) : undefined
-    if (same !== undefined && Math.abs(now() - same.at) < sameWithinMs) {
+    const said: Act = {
+      ...act,
+      caller: act.caller.slice(0, longestText),
+      path: act.path.slice(0, longestText),
+      reason: act.reason.slice(0, longestText),
+    }
+    const key = keyOf(said)
+    const last = this.#noted.get(key)
+    const same = last !== undefined && Math.abs(now() - last.at) < sameWithinMs ? last : undefined
+    // Somebody who calls without end neither pushes all else out nor keeps the disk busy.
+    if (same !== undefined && (isCounted || same.alike >= mostAlike)) {
       same.times += 1
       this.#keep(same)
       return
     }
     const entry: Pending = {
-      ...act,
-      caller: act.caller.slice(0, longestText),
-      path: act.path.slice(0, longestText),
-      reason: act.reason.slice(0, longestText),
+      ...said,
       at: now(),
       id: this.#nextId(),
       times: 1,
       tries: 0,
+      alike: (same?.alike ?? 0) + 1,
     }
-    if (!this.#keep(entry) || !isCounted) return
-    if (this.#counted.size >= mostCounted) this.#counted.clear()
-    this.#counted.set(key, entry)
+    if (!this.#keep(entry)) return
+    if (this.#noted.size >= mostNoted) this.#noted.clear()
+    this.#noted.set(key, entry)
   }
 
   /** The newest first. @throws ServiceError `bad_request` for a cursor or a limit that cannot be. */
@@ -143,7 +155,7 @@ export class Ledger {
       return false
     }
     this.#pending.set(entry.id, entry)
-    if (this.#pending.size === batchSize && this.#flushing === undefined) void this.flush()
+    if (this.#pending.size >= batchSize && this.#flushing === undefined && !this.#isBroken) void this.flush()
     else this.#flushIn(flushEveryMs)
     return true
   }
@@ -158,8 +170,9 @@ export class Ledger {
   async #write(): Promise<void> {
     const { store, log } = this.#parts
     const later: Pending[] = []
-    while (this.#pending.size > 0) {
-      const batch = [...this.#pending.values()].slice(0, batchSize)
+    // What comes meanwhile waits: under load there is always something, and each would be a COMMIT of its own.
+    for (let noted = this.#pending.size; noted > 0; noted -= batchSize) {
+      const batch = [...this.#pending.values()].slice(0, Math.min(noted, batchSize))
       const sent = batch.map((entry) => ({ ...entry }))
       for (const { id } of batch) this.#pending.delete(id)
       let written: ReadonlySet<string>
@@ -168,15 +181,17 @@ export class Ledger {
       } catch (error) {
         this.#putBack([...batch, ...later])
         log.warn({ error, entries: this.#pending.size }, 'The access ledger cannot be written now; it tries again')
+        this.#isBroken = true
         this.#flushIn(retryMs)
         return
       }
+      this.#isBroken = false
       for (const { id, actorId } of sent) if (written.has(id)) this.#touch(actorId)
       // Another change has the turn of their actor, or it is gone.
       later.push(...batch.filter((entry) => !written.has(entry.id) && ++entry.tries < mostTries))
     }
     this.#putBack(later)
-    if (later.length > 0) this.#flushIn(flushEveryMs)
+    if (this.#pending.size > 0) this.#flushIn(flushEveryMs)
     if (this.#dropped > 0) log.warn({ entries: this.#dropped }, 'The access ledger lost entries: too many came at once')
     this.#dropped = 0
     await this.#tidy()
@@ -225,6 +240,8 @@ export class Ledger {
   }
 }
 
-function keyOf({ requestId: _requestId, ...same }: Act): string {
-  return JSON.stringify(Object.values(same))
+/** NUL is in none of them. */
+function keyOf(act: Act): string {
+  const { actorId, callerKind, caller, through, method, path, decision, reason, status } = act
+  return [actorId, callerKind, caller, through, method, path, decision, reason, status].join('\0')
 }

@@ -144,6 +144,56 @@ forEachStore((_dialect, open) => {
       )
     })
 
+    it('counts what a peer does again and again from the hundredth on, so that it pushes nothing else out', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, clock } = ledgerOn(store, 10_000)
+      for (let index = 0; index < 5000; index++) ledger.record({ ...act, method: 'PUT', requestId: `r${index}` })
+      ledger.record({ ...act, method: 'PUT', caller: 'urn:peer:2' })
+      await ledger.flush()
+      const lines = await linesOf(ledger)
+      assert.equal(lines.length, 101)
+      assert.deepEqual(lines.slice(0, 3), [
+        ['/properties/color', 1],
+        ['/properties/color', 4901],
+        ['/properties/color', 1],
+      ])
+      clock.pass(60_000)
+      for (let index = 0; index < 3; index++) ledger.record({ ...act, method: 'PUT' })
+      await ledger.flush()
+      assert.equal((await linesOf(ledger)).length, 104)
+    })
+
+    it('writes what comes while it writes a second later: load makes no statement after the other', async () => {
+      const counted = counting()
+      const store = await open({ onQuery: counted.onQuery })
+      await addActors(store, 'a')
+      let noting: Ledger | undefined
+      const busy: Store = {
+        dialect: store.dialect,
+        now: store.now,
+        read: (work) => store.read(work),
+        snapshot: (work) => store.snapshot(work),
+        write: (work) => {
+          noting?.record({ ...act, isRead: true })
+          return store.write(work)
+        },
+        writeActor: (id, work) => store.writeActor(id, work),
+        ping: () => store.ping(),
+        close: () => store.close(),
+      }
+      const { ledger, clock } = ledgerOn(busy, 10_000)
+      noting = ledger
+      ledger.record({ ...act, isRead: true })
+      counted.reset()
+      await ledger.flush()
+      assert.equal(counted.statements.filter((sql) => sql.includes('INSERT INTO activity')).length, 1)
+      noting = undefined
+      clock.pass(1000)
+      await ledger.flush()
+      assert.deepEqual(await linesOf(ledger), [['/properties/color', 2]])
+    })
+
     it('repeats what a peer was allowed: each is an access', async () => {
       const store = await open()
       await addActors(store, 'a')
