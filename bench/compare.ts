@@ -29,8 +29,8 @@ export async function compare(
       const result = await loader.run({
         port: server.port,
         connections: slices.connections,
-        // The first round warms up and is not counted.
-        milliseconds: round < 0 ? Math.min(slices.milliseconds, 600) : slices.milliseconds,
+        // The first round is not counted: until the compiler has seen enough, more code only means more to compile.
+        milliseconds: round < 0 ? 2500 : slices.milliseconds,
         requests: requestsFor(index),
       })
       const after = await server.usage()

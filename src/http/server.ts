@@ -1,6 +1,7 @@
 /** A server of the service's own: limits, start and an orderly end. */
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../config/options.ts'
 import type { Handle } from './dispatch.ts'
 import { toNodeListener } from './node.ts'
@@ -40,6 +41,8 @@ const loopback = ['127.0.0.1', '::1']
 
 /** @throws ListenError */
 export async function listen(config: Config): Promise<Address> {
+  // Everything lives as long as a request; V8 would take some of it for old when the first requests come (decision 016).
+  setFlagsFromString('--no-allocation-site-pretenuring')
   const { promise: ready, resolve: setListener } = Promise.withResolvers<RequestListener>()
   let listener: RequestListener | undefined
   const onRequest: RequestListener = (request, response) => {

@@ -23,7 +23,7 @@ export async function behind(parts: McpParts, call: McpCallIn, tool: Tool, args:
   let task: Promise<RunningTask | null> | null = null
   // Until the work goes behind, the client ends it by going away; after that, only by cancelling the task.
   const controller = new AbortController()
-  call.channel.signal.addEventListener('abort', () => {
+  call.channel.signal().addEventListener('abort', () => {
     if (task === null) controller.abort()
   })
   /** Null where none can begin: the call then goes on as one that is waited for. */
@@ -39,7 +39,7 @@ export async function behind(parts: McpParts, call: McpCallIn, tool: Tool, args:
     }
   }
   const done = work({
-    signal: controller.signal,
+    signal: () => controller.signal,
     progress: (...told) => {
       if (task === null) call.channel.progress(...told)
     },

@@ -17,7 +17,8 @@ export interface McpAccess {
 
 /** How a call reaches its client while it runs. */
 export interface Channel {
-  readonly signal: AbortSignal
+  /** A method, because most calls never ask: an accessor in an object made for each call keeps the call until a full collection. */
+  signal(): AbortSignal
   progress(done: number, total?: number, message?: string): void
   log(level: LogLevel, data: unknown, logger?: string): void
   /** @throws McpFailure `missing_capability` for what the client did not declare. */

@@ -21,9 +21,7 @@ export function channelOf(asked: Asked, outgoing: Outgoing, sessions: McpSession
   const token = metaOf(params)['progressToken']
   let reached = Number.NEGATIVE_INFINITY
   return {
-    get signal() {
-      return outgoing.signal
-    },
+    signal: () => outgoing.signal,
     progress(progress, total, message) {
       // It has to grow; what does not is not told.
       if (!isId(token) || progress <= reached) return

@@ -103,9 +103,7 @@ async function inRounds(parts: McpParts, call: McpCallIn, method: Method): Promi
   const trip = new RoundTrip(parts.keyRing, call, parts.now())
   const { channel: outer } = call
   const channel: Channel = {
-    get signal() {
-      return outer.signal
-    },
+    signal: () => outer.signal(),
     progress: (...told) => outer.progress(...told),
     log: (...told) => outer.log(...told),
     ask: async (questions) => trip.ask(questions),

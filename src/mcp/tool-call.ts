@@ -147,7 +147,7 @@ export function takeUp(parts: McpParts, call: Asked, name: string, args: Params,
   const annotations = tool?.declaration.annotations ?? tool?.operation.metadata?.annotations
   if (tool === undefined || annotations?.idempotentHint !== true) return false
   const channel: Channel = {
-    signal: running.signal,
+    signal: () => running.signal,
     progress: () => {},
     log: () => {},
     ask: (questions) => running.ask(questions),

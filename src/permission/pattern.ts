@@ -6,6 +6,9 @@
  */
 export function covers(pattern: string, target: string): boolean {
   if (pattern === '*' || pattern === target) return true
+  // Nearly always the first letter tells.
+  const first = pattern[0]
+  if (target !== '' && first !== target[0] && first !== '*' && first !== '?') return false
   if (pattern.endsWith('://')) return target.startsWith(pattern)
   if (pattern.endsWith('/*') && matches(pattern.slice(0, -2), target)) return true
   return matches(pattern, target)

@@ -44,7 +44,7 @@ export class Relationships {
       const words = inRuleWords(operation)
       if (words === null) return { allowed: true, reason: `relationship ${relationship}` }
       const [category, word] = words
-      return withReason(judgeRule(rules[category], word, operation.target), relationship, category)
+      return new Ruled(judgeRule(rules[category], word, operation.target), relationship, category)
     }
   }
 
@@ -78,11 +78,25 @@ function keyOf(actorId: string, name: string): string {
   return JSON.stringify([actorId, name])
 }
 
-function withReason(verdict: RuleVerdict, relationship: string, category: RuledCategory): Verdict {
-  const pattern = verdict.pattern === null ? '' : ` (${JSON.stringify(verdict.pattern)})`
-  const reason =
-    verdict.by === 'nothing'
-      ? `no rule of ${relationship} grants it`
-      : `${category}.${verdict.by}${pattern} of ${relationship} ${verdict.allowed ? 'allows' : 'refuses'} it`
-  return { allowed: verdict.allowed, reason }
+/** Puts its reason into words when somebody asks for them: a listing judges hundreds of targets and asks once. */
+class Ruled implements Verdict {
+  readonly allowed: boolean
+  readonly #verdict: RuleVerdict
+  readonly #relationship: string
+  readonly #category: RuledCategory
+
+  constructor(verdict: RuleVerdict, relationship: string, category: RuledCategory) {
+    this.allowed = verdict.allowed
+    this.#verdict = verdict
+    this.#relationship = relationship
+    this.#category = category
+  }
+
+  get reason(): string {
+    const { by, pattern } = this.#verdict
+    if (by === 'nothing') return `no rule of ${this.#relationship} grants it`
+    const shown = pattern === null ? '' : ` (${JSON.stringify(pattern)})`
+    const does = this.allowed ? 'allows' : 'refuses'
+    return `${this.#category}.${by}${shown} of ${this.#relationship} ${does} it`
+  }
 }
