@@ -75,12 +75,19 @@ export async function startPeers(): Promise<Peers> {
   }
 }
 
-/** Makes calls with the outbound client alone. Microseconds of processor time. */
-export async function callBarely(calls: BareCalls): Promise<number> {
+export interface Caller {
+  /** Microseconds of processor time. */
+  run(calls: BareCalls): Promise<number>
+  stop(): void
+}
+
+/** Makes calls with the outbound client alone. */
+export function startCaller(): Caller {
   const child = start('./bare-caller.ts')
-  const { cpu } = await ask<{ cpu: number }>(child, calls)
-  child.kill()
-  return cpu
+  return {
+    run: async (calls) => (await ask<{ cpu: number }>(child, calls)).cpu,
+    stop: () => void child.kill(),
+  }
 }
 
 export interface Loader {

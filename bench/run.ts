@@ -35,7 +35,7 @@ const slices = flags.quick
   : { rounds: 5, milliseconds: 2000, connections: 32 }
 const actors = flags.quick ? 100_000 : 1_000_000
 const amounts = flags.quick
-  ? { writes: 40, calls: 4000, foreign: 10_000, backlog: 10_000 }
+  ? { writes: 40, calls: 20_000, foreign: 10_000, backlog: 10_000 }
   : { writes: 200, calls: 20_000, foreign: 100_000, backlog: 100_000 }
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))

@@ -1,12 +1,11 @@
 /** A callback as it goes out (wire, section 15). */
-import { type JsonText, known, object, stringText } from '../json/json.ts'
+import { type JsonText, known } from '../json/json.ts'
 import { hopsHeader } from '../subscription/hops.ts'
 import type { TrustFacts } from '../trust/trust.ts'
 import type { Head, Waiting } from './head-store.ts'
 import type { LaneKey } from './lane-store.ts'
 
 export interface Callback {
-  readonly url: string
   readonly body: JsonText
   readonly headers: Readonly<Record<string, string>>
 }
@@ -15,6 +14,11 @@ export interface CallbackOptions {
   /** Where the service is reached, without a slash at the end. */
   readonly baseUrl: string
   readonly maxHighGranularityBytes: number
+}
+
+/** Where all callbacks of a subscription go. */
+export function callbackUrl(lane: LaneKey, { baseuri }: Head): string {
+  return below(baseuri, ['callbacks', 'subscriptions', lane.actorId, lane.subscriptionId])
 }
 
 /** @param waiting With what the peer may see of the change now. */
@@ -27,24 +31,21 @@ export function diffCallback(
   const { data } = waiting
   const isHigh = head.granularity === 'high' && waiting.kind !== 'full'
   const isTooLarge = isHigh && Buffer.byteLength(data) > maxHighGranularityBytes
+  const hasData = isHigh && !isTooLarge
   const address = [lane.actorId, 'subscriptions', lane.peerId, lane.subscriptionId, String(waiting.sequence)]
+  const told = JSON.stringify({
+    ...common(lane, head),
+    ...(head.subtarget === '' ? {} : { subtarget: head.subtarget }),
+    ...(head.resource === '' ? {} : { resource: head.resource }),
+    sequence: waiting.sequence,
+    timestamp: timestamp(waiting.createdAt),
+    granularity: hasData ? 'high' : 'low',
+    ...(hasData ? {} : { url: below(baseUrl, address) }),
+  })
+  // Beyond the protocol, `replaces` tells a receiver that merges from one that gets parts (`Fitted`).
+  const body = hasData ? `${told.slice(0, -1)},"data":${data}${waiting.replaces ? ',"replaces":true' : ''}}` : told
   return {
-    url: urlOf(lane, head),
-    body: object([
-      ...common(lane, head),
-      ...(head.subtarget === '' ? [] : [['subtarget', stringText(head.subtarget)] as const]),
-      ...(head.resource === '' ? [] : [['resource', stringText(head.resource)] as const]),
-      ['sequence', known(String(waiting.sequence))],
-      ['timestamp', timestamp(waiting.createdAt)],
-      ['granularity', stringText(isHigh && !isTooLarge ? 'high' : 'low')],
-      ...(isHigh && !isTooLarge
-        ? [
-            ['data', data] as const,
-            // Beyond the protocol: tells a receiver that merges from one that gets parts (`Fitted`).
-            ...(waiting.replaces ? [['replaces', known('true')] as const] : []),
-          ]
-        : [['url', stringText(below(baseUrl, address))] as const]),
-    ]),
+    body: known(body),
     headers: {
       ...(isTooLarge ? { 'X-ActingWeb-Granularity-Downgraded': 'true' } : {}),
       // Beyond the protocol, and only between services that count.
@@ -62,32 +63,21 @@ export function resyncCallback(
   { baseUrl }: Pick<CallbackOptions, 'baseUrl'>,
 ): Callback {
   const path = [head.target, head.subtarget, head.subtarget === '' ? '' : head.resource].filter((step) => step !== '')
-  return {
-    url: urlOf(lane, head),
-    body: object([
-      ...common(lane, head),
-      ['subtarget', stringText(head.subtarget)],
-      ...(head.resource === '' ? [] : [['resource', stringText(head.resource)] as const]),
-      ['sequence', known(String(sequence))],
-      ['timestamp', timestamp(now)],
-      ['granularity', stringText(head.granularity)],
-      ['type', known('"resync"')],
-      ['url', stringText(below(baseUrl, [lane.actorId, ...path]))],
-    ]),
-    headers: {},
+  const told = {
+    ...common(lane, head),
+    subtarget: head.subtarget,
+    ...(head.resource === '' ? {} : { resource: head.resource }),
+    sequence,
+    timestamp: timestamp(now),
+    granularity: head.granularity,
+    type: 'resync',
+    url: below(baseUrl, [lane.actorId, ...path]),
   }
+  return { body: known(JSON.stringify(told)), headers: {} }
 }
 
-function common(lane: LaneKey, head: Head): (readonly [string, JsonText])[] {
-  return [
-    ['id', stringText(lane.actorId)],
-    ['subscriptionid', stringText(lane.subscriptionId)],
-    ['target', stringText(head.target)],
-  ]
-}
-
-function urlOf(lane: LaneKey, head: Head): string {
-  return below(head.baseuri, ['callbacks', 'subscriptions', lane.actorId, lane.subscriptionId])
+function common(lane: LaneKey, head: Head): object {
+  return { id: lane.actorId, subscriptionid: lane.subscriptionId, target: head.target }
 }
 
 function below(base: string, segments: readonly string[]): string {
@@ -95,8 +85,8 @@ function below(base: string, segments: readonly string[]): string {
 }
 
 /** Unix milliseconds as ISO 8601 in UTC. */
-function timestamp(ms: number): JsonText {
-  return stringText(new Date(ms).toISOString())
+function timestamp(ms: number): string {
+  return new Date(ms).toISOString()
 }
 
 /** Option tags are believed for a day, as long as peers remember ours. */

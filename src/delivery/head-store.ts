@@ -70,7 +70,8 @@ interface WaitingRow {
   readonly place: number
   readonly sequence: number
   readonly kind: Waiting['kind']
-  readonly data: string
+  /** Null where it is too long to come with others. */
+  readonly data: string | null
   readonly replaces: number
   readonly created_at: number
   readonly hops: number
@@ -122,8 +123,8 @@ function toHead(row: HeadRow): Head {
 }
 
 /**
- * What waits, by lane and ascending: up to `most` numbers whose data have up to `characters` together, and always the
- * first. One statement for all of them.
+ * What waits, by lane and ascending: up to `most` numbers, up to the first whose data have more than `characters`; that
+ * one comes alone, when it is the first. One statement for all of them.
  */
 export async function findWaiting(
   q: Queries,
@@ -144,28 +145,36 @@ export async function findWaiting(
        JOIN inbound_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
          AND s.subscription_id = asked.subscription
      )
-     SELECT place, sequence, kind, data, replaces, created_at, hops, origin FROM (
-       SELECT lane.place, d.sequence, d.kind, d.data, d.replaces, d.created_at, d.hops, w.origin,
-         SUM(LENGTH(d.data)) OVER (PARTITION BY lane.place ORDER BY d.sequence) - LENGTH(d.data) AS before
-       FROM lane
-       JOIN diff d ON d.actor_id = lane.actor AND d.peer_id = lane.peer AND d.subscription_id = lane.subscription
-         AND d.sequence >= lane.first AND d.sequence < lane.first + $2 AND d.cleared_at IS NULL
-       JOIN delivery w ON w.actor_id = d.actor_id AND w.peer_id = d.peer_id
-         AND w.subscription_id = d.subscription_id AND w.sequence = d.sequence AND w.outcome = 'waiting'
-     ) AS waiting WHERE before < $3 ORDER BY place, sequence`,
+     SELECT lane.place, d.sequence, d.kind, d.replaces, d.created_at, d.hops, w.origin,
+       CASE WHEN d.sequence = lane.first OR LENGTH(d.data) <= $3 THEN d.data END AS data
+     FROM lane
+     JOIN diff d ON d.actor_id = lane.actor AND d.peer_id = lane.peer AND d.subscription_id = lane.subscription
+       AND d.sequence >= lane.first AND d.sequence < lane.first + $2 AND d.cleared_at IS NULL
+     JOIN delivery w ON w.actor_id = d.actor_id AND w.peer_id = d.peer_id
+       AND w.subscription_id = d.subscription_id AND w.sequence = d.sequence AND w.outcome = 'waiting'`,
     placesOf(lanes),
     most,
     characters,
   )
   const found = Map.groupBy(rows, ({ place }) => place)
-  return new Map(lanes.map((lane, place) => [lane, (found.get(place) ?? []).map(toWaiting)]))
+  return new Map(lanes.map((lane, place) => [lane, untilLong(found.get(place) ?? [], characters)]))
 }
 
-function toWaiting(row: WaitingRow): Waiting {
+function untilLong(rows: readonly WaitingRow[], characters: number): readonly Waiting[] {
+  const waiting: Waiting[] = []
+  for (const row of rows.toSorted((a, b) => a.sequence - b.sequence)) {
+    if (row.data === null) break
+    waiting.push(toWaiting(row, row.data))
+    if (row.data.length > characters) break
+  }
+  return waiting
+}
+
+function toWaiting(row: WaitingRow, data: string): Waiting {
   return {
     sequence: row.sequence,
     kind: row.kind,
-    data: known(row.data),
+    data: known(data),
     replaces: row.replaces !== 0,
     createdAt: row.created_at,
     hops: row.hops,

@@ -17,7 +17,7 @@ import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
 import { type MayRead, visiblePart, withheld } from '../subscription/visibility.ts'
 import { Batches } from './batches.ts'
-import { type Callback, type CallbackOptions, diffCallback, resyncCallback, supports } from './callback.ts'
+import { type Callback, type CallbackOptions, callbackUrl, diffCallback, resyncCallback, supports } from './callback.ts'
 import { findHeads, findWaiting, type Head, type Waiting } from './head-store.ts'
 import { type Attempt, claimProbe, type LaneKey, prolong, putFullState, settle, type Settlement } from './lane-store.ts'
 import { type Circuit, circuitAfter, type DeliveryPolicy, judgeCircuit, judgeDelivery, type Verdict } from './policy.ts'
@@ -67,7 +67,7 @@ const leastCompressedBytes = 1024
  * What a turn sends at most, and until when after it read what there is and who may see it: rights that are withdrawn,
  * and relationships that end, are noticed so soon.
  */
-const turnSize = { most: 16, characters: 65_536 }
+const turnSize = { most: 32, characters: 2048 }
 const longestTurnMs = 500
 /** Lanes that are read, or settled, with the same statements. */
 const mostAtOnce = 100
@@ -91,6 +91,7 @@ interface Begun {
 
 /** The peer, as a turn has to do with it. */
 interface PeerOfTurn {
+  readonly url: string
   readonly bearer: { readonly secret: string; readonly baseuri: string }
   readonly mayRead: MayRead
 }
@@ -177,7 +178,7 @@ export class LaneTurns {
     const { now, isStopping, keyRing } = this.#parts
     const { lane } = holder
     const secret = open(keyRing, head.secret, bindingOf(trustSecret, lane.actorId, lane.peerId))
-    const peer = { bearer: { secret, baseuri: head.baseuri }, mayRead }
+    const peer = { url: callbackUrl(lane, head), bearer: { secret, baseuri: head.baseuri }, mayRead }
     const sent: Sent[] = []
     const mayGoOn = (): boolean => !isStopping() && now() - at < longestTurnMs && holder.held - now() >= leastHoldMs
     for (const next of waiting) {
@@ -251,7 +252,7 @@ export class LaneTurns {
     return this.#rest(holder, head, 'now', isPut ? { settled: head.sequence - 1 } : {})
   }
 
-  async #call(head: Head, { bearer }: PeerOfTurn, { url, body, headers }: Callback): Promise<PeerOutcome> {
+  async #call(head: Head, { url, bearer }: PeerOfTurn, { body, headers }: Callback): Promise<PeerOutcome> {
     const { peerClient, now } = this.#parts
     const isCompressed =
       Buffer.byteLength(body) > leastCompressedBytes && supports(head.facts, 'callbackcompression', now()) === true
