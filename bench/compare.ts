@@ -35,7 +35,9 @@ export async function compare(
       })
       const after = await server.usage()
       if (result.refused > 0) {
-        throw new Error(`${result.refused} of ${result.answers} requests were refused, the first with ${result.refusal}`)
+        throw new Error(
+          `${result.refused} of ${result.answers} requests were refused, the first with ${result.refusal}`,
+        )
       }
       if (round < 0) continue
       samples[index]?.push({

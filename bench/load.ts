@@ -26,13 +26,7 @@ export interface LoadResult extends Readonly<Count> {
   readonly p99: number
 }
 
-function client(
-  load: Load,
-  next: () => Buffer,
-  until: number,
-  latencies: number[],
-  count: Count,
-): Promise<void> {
+function client(load: Load, next: () => Buffer, until: number, latencies: number[], count: Count): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(load.port, '127.0.0.1')
     socket.setNoDelay(true)
