@@ -27,7 +27,10 @@ export interface Entry extends Act {
   readonly id: string
   /** Unix milliseconds, of the first time. */
   readonly at: number
-  /** How often the same happened within a minute: readings, refusals and visits of strangers are counted, not repeated. */
+  /**
+   * How often the same happened within a minute: readings, refusals and visits of strangers are counted, not repeated, and so
+   * is what somebody does again and again, from the hundredth time on.
+   */
   readonly times: number
 }
 
