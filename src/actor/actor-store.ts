@@ -1,57 +1,38 @@
 /** The SQL of actors. */
 import type { Queries, Transaction } from '../store/store.ts'
-import type { Sealed } from '../secret/sealed.ts'
 import type { Actor } from './actor.ts'
 
-interface ActorRow {
-  readonly id: string
-  readonly creator: string
-  readonly passphrase: string
-  readonly trustee_root: string | null
-  readonly created_at: number
-  readonly guarded_until: number
-}
-
-const columns = 'id, creator, passphrase, trustee_root, created_at, guarded_until'
-
-function toActor(row: ActorRow): Actor {
-  return {
-    id: row.id,
-    creator: row.creator,
-    passphrase: row.passphrase as Sealed,
-    trusteeRoot: row.trustee_root,
-    createdAt: row.created_at,
-    guardedUntil: row.guarded_until,
-  }
-}
+const columns =
+  'id, creator, passphrase, trustee_root AS "trusteeRoot", created_at AS "createdAt", guarded_until AS "guardedUntil"'
 
 export async function findActor(q: Queries, id: string): Promise<Actor | null> {
-  const row = await q.get<ActorRow>(`SELECT ${columns} FROM actor WHERE id = $1`, id)
-  return row === undefined ? null : toActor(row)
+  const row = await q.get<Actor>(`SELECT ${columns} FROM actor WHERE id = $1`, id)
+  return row ?? null
 }
 
 /** The oldest one, when creators are not unique. */
 export async function findActorByCreator(q: Queries, creator: string): Promise<Actor | null> {
-  const row = await q.get<ActorRow>(
+  const row = await q.get<Actor>(
     `SELECT ${columns} FROM actor WHERE creator = $1 ORDER BY created_at, id LIMIT 1`,
     creator,
   )
-  return row === undefined ? null : toActor(row)
+  return row ?? null
 }
 
 export async function findActorByProperty(q: Queries, name: string, value: string): Promise<Actor | null> {
-  const row = await q.get<ActorRow>(
+  const row = await q.get<Actor>(
     `SELECT ${columns} FROM actor WHERE id = (SELECT actor_id FROM property_lookup WHERE name = $1 AND value = $2)`,
     name,
     value,
   )
-  return row === undefined ? null : toActor(row)
+  return row ?? null
 }
 
 /** False when the id is taken. */
 export async function insertActor(tx: Transaction, actor: Actor): Promise<boolean> {
   const inserted = await tx.run(
-    `INSERT INTO actor (${columns}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (id) DO NOTHING`,
     actor.id,
     actor.creator,
     actor.passphrase,

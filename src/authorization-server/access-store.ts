@@ -1,27 +1,8 @@
 /** The SQL of a client's access: token, chain, actor and relationship in one statement, because every call asks for it. */
 import type { Actor } from '../actor/actor.ts'
 import type { SecretHash } from '../secret/hash.ts'
-import type { Sealed } from '../secret/sealed.ts'
-import type { Queries } from '../store/store.ts'
+import type { Queries, Row } from '../store/store.ts'
 import type { TrustFacts } from '../trust/trust.ts'
-
-interface AccessRow {
-  readonly expires_at: number
-  readonly chain_id: string
-  readonly client_id: string
-  readonly peer_id: string
-  readonly audience: string
-  readonly scope: string
-  readonly id: string
-  readonly creator: string
-  readonly passphrase: string
-  readonly trustee_root: string | null
-  readonly created_at: number
-  readonly guarded_until: number
-  readonly relationship: string
-  readonly approved: number
-  readonly facts: string
-}
 
 export interface FoundAccess {
   readonly actor: Actor
@@ -37,11 +18,14 @@ export interface FoundAccess {
   readonly facts: TrustFacts
 }
 
+type AccessRow = Actor & Row<Omit<FoundAccess, 'actor' | 'facts'>> & { readonly facts: string }
+
 /** Null for everything that is not an access token of a client. The relationship is there as long as the chain is. */
 export async function findClientAccess(q: Queries, hash: SecretHash): Promise<FoundAccess | null> {
   const row = await q.get<AccessRow>(
-    `SELECT t.expires_at, c.chain_id, c.client_id, c.peer_id, c.audience, c.scope, a.id, a.creator, a.passphrase,
-       a.trustee_root, a.created_at, a.guarded_until, r.relationship, r.approved, r.facts
+    `SELECT t.expires_at AS "expiresAt", c.chain_id AS "chainId", c.client_id AS "clientId", c.peer_id AS "peerId",
+       c.audience, c.scope, a.id, a.creator, a.passphrase, a.trustee_root AS "trusteeRoot", a.created_at AS "createdAt",
+       a.guarded_until AS "guardedUntil", r.relationship, r.approved AS "isApproved", r.facts
      FROM token t
      JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
      JOIN actor a ON a.id = c.actor_id
@@ -50,23 +34,11 @@ export async function findClientAccess(q: Queries, hash: SecretHash): Promise<Fo
     hash,
   )
   if (row === undefined) return null
+  const { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil, ...access } = row
   return {
-    actor: {
-      id: row.id,
-      creator: row.creator,
-      passphrase: row.passphrase as Sealed,
-      trusteeRoot: row.trustee_root,
-      createdAt: row.created_at,
-      guardedUntil: row.guarded_until,
-    },
-    chainId: row.chain_id,
-    clientId: row.client_id,
-    peerId: row.peer_id,
-    audience: row.audience,
-    scope: row.scope,
-    expiresAt: row.expires_at,
-    relationship: row.relationship,
-    isApproved: row.approved !== 0,
+    ...access,
+    actor: { id, creator, passphrase, trusteeRoot, createdAt, guardedUntil },
+    isApproved: access.isApproved !== 0,
     facts: JSON.parse(row.facts) as TrustFacts,
   }
 }

@@ -1,8 +1,8 @@
 /** The SQL of what lanes send next. */
-import { type JsonText, known } from '../json/json.ts'
+import type { JsonText } from '../json/json.ts'
 import { parseOrigin } from '../property/origin.ts'
 import type { Sealed } from '../secret/sealed.ts'
-import type { Queries } from '../store/store.ts'
+import type { Queries, Row } from '../store/store.ts'
 import type { TrustFacts } from '../trust/trust.ts'
 import type { LaneKey } from './lane-store.ts'
 import type { Circuit } from './policy.ts'
@@ -44,46 +44,22 @@ export interface Waiting {
   readonly trace: string | null
 }
 
-interface HeadRow {
+/** `data` is null where it is too long to come with others. */
+type WaitingRow = Row<Omit<Waiting, 'data' | 'trace'>> & {
   readonly place: number
-  readonly target: string
-  readonly subtarget: string
-  readonly resource: string
-  readonly granularity: string
-  readonly sequence: number
-  readonly attempts: number
-  readonly uncertain: number
-  readonly failing_since: number | null
-  readonly state: string
-  readonly claimed_until: number
-  readonly baseuri: string
-  readonly relationship: string
-  readonly secret: string
-  readonly approved: number
-  readonly facts: string
-  readonly failures: number
-  readonly open_until: number | null
-  readonly watched_until: number
-}
-
-interface WaitingRow {
-  readonly place: number
-  readonly sequence: number
-  readonly kind: Waiting['kind']
-  /** Null where it is too long to come with others. */
-  readonly data: string | null
-  readonly replaces: number
-  readonly created_at: number
-  readonly hops: number
+  readonly data: JsonText | null
   readonly origin: string
 }
 
+type HeadRow = Row<Omit<Head, 'facts' | 'circuit'>> & Circuit & { readonly facts: string }
+
 /** By lane; none where the subscription or the relationship is gone. One statement for all of them. */
 export async function findHeads(q: Queries, lanes: readonly LaneKey[]): Promise<ReadonlyMap<LaneKey, Head>> {
-  const rows = await q.all<HeadRow>(
-    `/* delivery */ SELECT lane.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence, s.attempts,
-       s.uncertain, s.failing_since, s.state, s.claimed_until, t.baseuri, t.relationship, t.secret, t.approved, t.facts,
-       t.failures, t.open_until, a.watched_until
+  const rows = await q.all<HeadRow & { readonly place: number }>(
+    `/* delivery */ SELECT lane.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
+       s.attempts AS tries, s.uncertain, s.failing_since AS "failingSince", s.state, s.claimed_until AS "claimedUntil",
+       t.baseuri, t.relationship, t.secret, t.approved, t.facts, t.failures, t.open_until AS "openUntil",
+       a.watched_until AS "watchedUntil"
      FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS lane
      JOIN inbound_subscription s ON s.actor_id = lane.actor AND s.peer_id = lane.peer
        AND s.subscription_id = lane.subscription
@@ -91,34 +67,21 @@ export async function findHeads(q: Queries, lanes: readonly LaneKey[]): Promise<
      JOIN actor a ON a.id = s.actor_id`,
     placesOf(lanes),
   )
-  const found = new Map(rows.map((row) => [row.place, row]))
+  const found = new Map(rows.map(({ place, ...row }) => [place, toHead(row)]))
   return new Map(
     lanes.flatMap((lane, place) => {
-      const row = found.get(place)
-      return row === undefined ? [] : [[lane, toHead(row)]]
+      const head = found.get(place)
+      return head === undefined ? [] : [[lane, head]]
     }),
   )
 }
 
-function toHead(row: HeadRow): Head {
+function toHead({ failures, openUntil, ...row }: HeadRow): Head {
   return {
-    target: row.target,
-    subtarget: row.subtarget,
-    resource: row.resource,
-    granularity: row.granularity,
-    sequence: row.sequence,
-    tries: row.attempts,
-    uncertain: row.uncertain,
-    failingSince: row.failing_since,
-    state: row.state,
-    claimedUntil: row.claimed_until,
-    baseuri: row.baseuri,
-    relationship: row.relationship,
-    secret: row.secret as Sealed,
+    ...row,
     approved: row.approved !== 0,
     facts: JSON.parse(row.facts) as TrustFacts,
-    circuit: { failures: row.failures, openUntil: row.open_until },
-    watchedUntil: row.watched_until,
+    circuit: { failures, openUntil },
   }
 }
 
@@ -145,7 +108,7 @@ export async function findWaiting(
        JOIN inbound_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
          AND s.subscription_id = asked.subscription
      )
-     SELECT lane.place, d.sequence, d.kind, d.replaces, d.created_at, d.hops, w.origin,
+     SELECT lane.place, d.sequence, d.kind, d.replaces, d.created_at AS "createdAt", d.hops, w.origin,
        CASE WHEN d.sequence = lane.first OR LENGTH(d.data) <= $3 THEN d.data END AS data
      FROM lane
      JOIN diff d ON d.actor_id = lane.actor AND d.peer_id = lane.peer AND d.subscription_id = lane.subscription
@@ -170,16 +133,9 @@ function untilLong(rows: readonly WaitingRow[], characters: number): readonly Wa
   return waiting
 }
 
-function toWaiting(row: WaitingRow, data: string): Waiting {
-  return {
-    sequence: row.sequence,
-    kind: row.kind,
-    data: known(data),
-    replaces: row.replaces !== 0,
-    createdAt: row.created_at,
-    hops: row.hops,
-    trace: parseOrigin(row.origin)?.trace ?? null,
-  }
+function toWaiting({ sequence, kind, replaces, createdAt, hops, origin }: WaitingRow, data: JsonText): Waiting {
+  const trace = parseOrigin(origin)?.trace ?? null
+  return { sequence, kind, data, replaces: replaces !== 0, createdAt, hops, trace }
 }
 
 function placesOf(lanes: readonly LaneKey[]): string {

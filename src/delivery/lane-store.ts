@@ -36,19 +36,18 @@ export async function claimLanes(
   tx: Transaction,
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
 ): Promise<LaneKey[]> {
-  const rows = await tx.all<{ actor_id: string; peer_id: string; subscription_id: string }>(
+  return tx.all(
     `/* delivery */ UPDATE inbound_subscription SET due_at = $2, claimed_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
        SELECT actor_id, peer_id, subscription_id FROM inbound_subscription
        WHERE due_at <= $1 AND actor_id NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
        ORDER BY due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
-     RETURNING actor_id, peer_id, subscription_id`,
+     RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId"`,
     now,
     until,
     limit,
     JSON.stringify(without.map((actorId) => [actorId])),
   )
-  return rows.map((row) => ({ actorId: row.actor_id, peerId: row.peer_id, subscriptionId: row.subscription_id }))
 }
 
 /** Holds a lane for longer. False when the hold was lost. */
@@ -142,12 +141,12 @@ export async function settle(
     supersede(tx, settlements),
     settleCircuits(tx, settlements, now),
   ])
-  return settlements.map(({ lane }) => kept.has(keyOf(lane.actorId, lane.peerId, lane.subscriptionId)))
+  return settlements.map(({ lane }) => kept.has(keyOf(lane)))
 }
 
 /** The keys of those that are still held. */
 async function settleLanes(tx: Transaction, settlements: readonly Settlement[]): Promise<ReadonlySet<string>> {
-  const rows = await tx.all<{ actor_id: string; peer_id: string; subscription_id: string; claimed_until: number }>(
+  const rows = await tx.all<LaneKey & { readonly heldUntil: number }>(
     `/* delivery */ UPDATE inbound_subscription SET
        settled = CASE WHEN settled < r.done THEN r.done ELSE settled END,
        attempts = r.tries, uncertain = r.doubts, failing_since = r.failing, state = r.standing,
@@ -159,7 +158,8 @@ async function settleLanes(tx: Transaction, settlements: readonly Settlement[]):
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, held BIGINT, done BIGINT, tries BIGINT, doubts BIGINT,
        failing BIGINT, standing TEXT, due BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND claimed_until = r.held
-     RETURNING actor_id, peer_id, subscription_id, claimed_until`,
+     RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
+       claimed_until AS "heldUntil"`,
     JSON.stringify(
       settlements.map(({ lane, next, ...made }) => [
         lane.actorId,
@@ -175,8 +175,7 @@ async function settleLanes(tx: Transaction, settlements: readonly Settlement[]):
       ]),
     ),
   )
-  const held = rows.filter((row) => row.claimed_until > 0)
-  return new Set(held.map((row) => keyOf(row.actor_id, row.peer_id, row.subscription_id)))
+  return new Set(rows.filter(({ heldUntil }) => heldUntil > 0).map(keyOf))
 }
 
 async function noteAttempts(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
@@ -251,8 +250,8 @@ async function settleCircuits(tx: Transaction, settlements: readonly Settlement[
   )
 }
 
-function keyOf(...key: readonly [actorId: string, peerId: string, subscriptionId: string]): string {
-  return JSON.stringify(key)
+function keyOf({ actorId, peerId, subscriptionId }: LaneKey): string {
+  return JSON.stringify([actorId, peerId, subscriptionId])
 }
 
 /** Gives lanes back that were not begun. */
@@ -320,18 +319,14 @@ export async function findAged(
   since: number,
   limit: number,
 ): Promise<(LaneKey & { readonly upTo: number })[]> {
-  const rows = await q.all<{ actor_id: string; peer_id: string; subscription_id: string; upto: number }>(
-    `/* delivery */ SELECT actor_id, peer_id, subscription_id, MAX(sequence) AS upto FROM diff
+  return q.all(
+    `/* delivery */ SELECT actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
+       MAX(sequence) AS "upTo"
+     FROM diff
      WHERE created_at < $1 AND kind <> 'resync' GROUP BY actor_id, peer_id, subscription_id LIMIT $2`,
     since,
     limit,
   )
-  return rows.map((row) => ({
-    actorId: row.actor_id,
-    peerId: row.peer_id,
-    subscriptionId: row.subscription_id,
-    upTo: row.upto,
-  }))
 }
 
 /** The time lines of what is not kept any more. */

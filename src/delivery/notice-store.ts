@@ -1,6 +1,6 @@
 /** The SQL of notices. */
 import type { Sealed } from '../secret/sealed.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Notice, NoticeKind } from './notice.ts'
 
 /** At the end of their lanes, in the order given. */
@@ -50,51 +50,25 @@ export interface ClaimedNotice {
   readonly createdAt: number
 }
 
-interface NoticeRow {
-  readonly id: string
-  readonly sender: string
-  readonly recipient: string
-  readonly kind: string
-  readonly method: string
-  readonly url: string
-  readonly baseuri: string
-  readonly secret: string
-  readonly body: string
-  readonly attempts: number
-  readonly created_at: number
-}
-
 /** Takes due notices that are the first of their lanes. Nobody else touches them before `until`. */
 export async function claimNotices(
   tx: Transaction,
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
 ): Promise<ClaimedNotice[]> {
-  const rows = await tx.all<NoticeRow>(
+  return tx.all(
     `/* delivery */ UPDATE notice SET due_at = $2, claimed_until = $2 WHERE id IN (
        SELECT n.id FROM notice n
        WHERE n.due_at <= $1 AND n.sender NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND NOT EXISTS (SELECT 1 FROM notice e WHERE e.sender = n.sender AND e.recipient = n.recipient
            AND e.position < n.position AND e.due_at IS NOT NULL)
        ORDER BY n.due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
-     RETURNING id, sender, recipient, kind, method, url, baseuri, secret, body, attempts, created_at`,
+     RETURNING id, sender AS "actorId", recipient AS "peerId", kind, method, url, baseuri, secret, body, attempts,
+       created_at AS "createdAt"`,
     now,
     until,
     limit,
     JSON.stringify(without.map((actorId) => [actorId])),
   )
-  return rows.map((row) => ({
-    id: row.id,
-    actorId: row.sender,
-    peerId: row.recipient,
-    kind: row.kind as NoticeKind,
-    method: row.method as Notice['method'],
-    url: row.url,
-    baseuri: row.baseuri,
-    secret: row.secret as Sealed,
-    body: row.body,
-    attempts: row.attempts,
-    createdAt: row.created_at,
-  }))
 }
 
 /** A peer as the relationship with it is now. */
@@ -110,12 +84,12 @@ export async function findRecipient(
   q: Queries,
   { actorId, peerId }: Pick<Notice, 'actorId' | 'peerId'>,
 ): Promise<Recipient | null> {
-  const row = await q.get<{ baseuri: string; secret: string; approved: number }>(
+  const row = await q.get<Row<Recipient>>(
     '/* delivery */ SELECT baseuri, secret, approved FROM trust WHERE actor_id = $1 AND peer_id = $2',
     actorId,
     peerId,
   )
-  return row === undefined ? null : { baseuri: row.baseuri, secret: row.secret as Sealed, approved: row.approved !== 0 }
+  return row === undefined ? null : { ...row, approved: row.approved !== 0 }
 }
 
 /** What waits to be said within the relationship goes with it; that it ended is still said. */

@@ -1,6 +1,6 @@
 /** The SQL of the access ledger. */
 import type { Queries, Transaction } from '../store/store.ts'
-import type { CallerKind, Entry, Place } from './entry.ts'
+import type { Entry, Place } from './entry.ts'
 
 /**
  * One statement for all of them. An actor whose turn another change has is left out, so that this waits for nobody and
@@ -74,25 +74,11 @@ export interface Wanted {
   readonly caller: string | null
 }
 
-interface EntryRow {
-  readonly at: number
-  readonly id: string
-  readonly caller_kind: string
-  readonly caller: string
-  readonly through: string
-  readonly method: string
-  readonly path: string
-  readonly decision: string
-  readonly reason: string
-  readonly status: number
-  readonly request_id: string
-  readonly times: number
-}
-
 /** The newest first. */
 export async function findEntries(q: Queries, actorId: string, { limit, before, caller }: Wanted): Promise<Entry[]> {
-  const rows = await q.all<EntryRow>(
-    `SELECT at, id, caller_kind, caller, through, method, path, decision, reason, status, request_id, times
+  return q.all(
+    `SELECT actor_id AS "actorId", at, id, caller_kind AS "callerKind", caller, through, method, path, decision, reason,
+       status, request_id AS "requestId", times
      FROM activity WHERE actor_id = $1
        AND (CAST($2 AS BIGINT) IS NULL OR at < $2 OR (at = $2 AND id < $3))
        AND (CAST($4 AS TEXT) IS NULL OR caller = $4)
@@ -103,19 +89,4 @@ export async function findEntries(q: Queries, actorId: string, { limit, before, 
     caller,
     limit,
   )
-  return rows.map((row) => ({
-    actorId,
-    at: row.at,
-    id: row.id,
-    callerKind: row.caller_kind as CallerKind,
-    caller: row.caller,
-    through: row.through as Entry['through'],
-    method: row.method,
-    path: row.path,
-    decision: row.decision as Entry['decision'],
-    reason: row.reason,
-    status: row.status,
-    requestId: row.request_id,
-    times: row.times,
-  }))
 }

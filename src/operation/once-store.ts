@@ -1,6 +1,6 @@
 /** The SQL of requests that are made once. */
 import type { Sealed } from '../secret/sealed.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Queries, Row, Transaction } from '../store/store.ts'
 
 export interface OnceKey {
   readonly actorId: string
@@ -35,14 +35,12 @@ export async function insertOnce(
 }
 
 export async function findOnce(q: Queries, { actorId, key }: OnceKey): Promise<OnceRow | null> {
-  const row = await q.get<{ request: string; answered: number; answer: string }>(
-    'SELECT request, answered, answer FROM once WHERE actor_id = $1 AND key = $2',
+  const row = await q.get<Row<OnceRow>>(
+    'SELECT request, answered AS "isAnswered", answer FROM once WHERE actor_id = $1 AND key = $2',
     actorId,
     key,
   )
-  return row === undefined
-    ? null
-    : { request: row.request, isAnswered: row.answered !== 0, answer: row.answer as Sealed }
+  return row === undefined ? null : { ...row, isAnswered: row.isAnswered !== 0 }
 }
 
 export async function putAnswer(tx: Transaction, { actorId, key }: OnceKey, answer: Sealed): Promise<void> {

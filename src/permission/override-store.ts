@@ -10,16 +10,16 @@ export interface Override {
   readonly updatedAt: number
 }
 
-interface OverrideRow {
-  readonly rules: string
-  readonly created_by: string
-  readonly notes: string
-  readonly updated_at: number
+type OverrideRow = Omit<Override, 'rules'> & { readonly rules: string }
+
+function toOverride(row: OverrideRow): Override {
+  return { ...row, rules: JSON.parse(row.rules) as OverrideRules }
 }
 
 export async function findOverride(q: Queries, actorId: string, peerId: string): Promise<Override | null> {
   const row = await q.get<OverrideRow>(
-    'SELECT rules, created_by, notes, updated_at FROM permission_override WHERE actor_id = $1 AND peer_id = $2',
+    `SELECT rules, created_by AS "createdBy", notes, updated_at AS "updatedAt" FROM permission_override
+     WHERE actor_id = $1 AND peer_id = $2`,
     actorId,
     peerId,
   )
@@ -32,22 +32,14 @@ export async function findOverrides(
   relationships: readonly { readonly actorId: string; readonly peerId: string }[],
 ): Promise<{ readonly actorId: string; readonly peerId: string; readonly override: Override }[]> {
   if (relationships.length === 0) return []
-  const rows = await q.all<OverrideRow & { actor_id: string; peer_id: string }>(
-    `SELECT o.actor_id, o.peer_id, o.rules, o.created_by, o.notes, o.updated_at
+  const rows = await q.all<OverrideRow & { readonly actorId: string; readonly peerId: string }>(
+    `SELECT o.actor_id AS "actorId", o.peer_id AS "peerId", o.rules, o.created_by AS "createdBy", o.notes,
+       o.updated_at AS "updatedAt"
      FROM permission_override o
      JOIN rows($1, actor TEXT, peer TEXT) AS wanted ON o.actor_id = wanted.actor AND o.peer_id = wanted.peer`,
     JSON.stringify(relationships.map(({ actorId, peerId }) => [actorId, peerId])),
   )
-  return rows.map((row) => ({ actorId: row.actor_id, peerId: row.peer_id, override: toOverride(row) }))
-}
-
-function toOverride(row: OverrideRow): Override {
-  return {
-    rules: JSON.parse(row.rules) as OverrideRules,
-    createdBy: row.created_by,
-    notes: row.notes,
-    updatedAt: row.updated_at,
-  }
+  return rows.map(({ actorId, peerId, ...row }) => ({ actorId, peerId, override: toOverride(row) }))
 }
 
 export async function putOverride(tx: Transaction, actorId: string, peerId: string, override: Override): Promise<void> {

@@ -9,31 +9,19 @@ export interface StoredConnection {
   readonly connectedAt: number
 }
 
-interface Row {
-  readonly service: string
-  readonly tokens: string
-  readonly connected_at: number
-}
-
-function toConnection(row: Row): StoredConnection {
-  return { service: row.service, tokens: row.tokens as Sealed, connectedAt: row.connected_at }
-}
+const columns = 'service, tokens, connected_at AS "connectedAt"'
 
 export async function findConnections(q: Queries, actorId: string): Promise<StoredConnection[]> {
-  const rows = await q.all<Row>(
-    'SELECT service, tokens, connected_at FROM service_connection WHERE actor_id = $1 ORDER BY service',
-    actorId,
-  )
-  return rows.map(toConnection)
+  return q.all(`SELECT ${columns} FROM service_connection WHERE actor_id = $1 ORDER BY service`, actorId)
 }
 
 export async function findConnection(q: Queries, actorId: string, service: string): Promise<StoredConnection | null> {
-  const row = await q.get<Row>(
-    'SELECT service, tokens, connected_at FROM service_connection WHERE actor_id = $1 AND service = $2',
+  const row = await q.get<StoredConnection>(
+    `SELECT ${columns} FROM service_connection WHERE actor_id = $1 AND service = $2`,
     actorId,
     service,
   )
-  return row === undefined ? null : toConnection(row)
+  return row ?? null
 }
 
 export async function putConnection(tx: Transaction, actorId: string, made: StoredConnection): Promise<void> {
@@ -94,10 +82,10 @@ export async function replaceTokens(
 }
 
 export async function deleteConnection(tx: Transaction, actorId: string, service: string): Promise<Sealed | null> {
-  const row = await tx.get<{ tokens: string }>(
+  const row = await tx.get<{ readonly tokens: Sealed }>(
     'DELETE FROM service_connection WHERE actor_id = $1 AND service = $2 RETURNING tokens',
     actorId,
     service,
   )
-  return row === undefined ? null : (row.tokens as Sealed)
+  return row?.tokens ?? null
 }

@@ -1,6 +1,6 @@
 /** The SQL of accounts. */
 import type { Sealed } from '../secret/sealed.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Queries, Row, Transaction } from '../store/store.ts'
 
 /** What sign-in stores about an actor's owner besides the provider's tokens, all of it text (actor-service, "Session tokens"). */
 export type AccountFields = Readonly<Record<string, string>>
@@ -16,29 +16,14 @@ export interface Account {
   readonly providerTokens: Sealed
 }
 
-interface AccountRow {
-  readonly actor_id: string
-  readonly creator: string
-  readonly identifier: string
-  readonly verified: number
-  readonly subject: string | null
-  readonly fields: string
-  readonly provider_tokens: string
-}
+type AccountRow = Row<Omit<Account, 'fields'>> & { readonly fields: string }
 
-const select = `SELECT account.actor_id, actor.creator, account.identifier, account.verified, account.subject, account.fields,
-  account.provider_tokens FROM account JOIN actor ON actor.id = account.actor_id`
+const select = `SELECT account.actor_id AS "actorId", actor.creator, account.identifier, account.verified, account.subject,
+  account.fields, account.provider_tokens AS "providerTokens"
+  FROM account JOIN actor ON actor.id = account.actor_id`
 
 function toAccount(row: AccountRow): Account {
-  return {
-    actorId: row.actor_id,
-    creator: row.creator,
-    identifier: row.identifier,
-    verified: row.verified !== 0,
-    subject: row.subject,
-    fields: JSON.parse(row.fields) as AccountFields,
-    providerTokens: row.provider_tokens as Sealed,
-  }
+  return { ...row, verified: row.verified !== 0, fields: JSON.parse(row.fields) as AccountFields }
 }
 
 export async function findAccount(q: Queries, actorId: string): Promise<Account | null> {

@@ -8,12 +8,16 @@
  *
  * What to know when writing it:
  * - `INSERT … SELECT … FROM rows(…) AS r` needs a `WHERE true` before `ON CONFLICT`: SQLite reads the ON as one of a join.
- * - Columns are named, never `*`: a release that is still running may meet the columns of the next.
+ * - Columns are named, never `*`: a release that is still running may meet the columns of the next. What is read takes
+ *   the name of its field, `peer_id AS "peerId"`, so that a row is the record.
  * - A duplicate key or a missing parent is a ServiceError `conflict`. Like every failed statement it fails the whole
  *   transaction, so what may happen belongs into `ON CONFLICT`.
  * - Rows come back with integers and truth values as numbers. Those of SQLite have no prototype.
  */
 export type Param = string | number | null
+
+/** A record as its row comes back. */
+export type Row<T> = { readonly [K in keyof T]: T[K] extends boolean ? number : T[K] }
 
 export interface Queries {
   all<R extends object>(sql: string, ...params: Param[]): Promise<R[]>

@@ -14,19 +14,10 @@ export interface Backlog extends SubscriptionOf {
   readonly pausedUntil: number | null
 }
 
-interface BacklogRow {
-  readonly peer_id: string
-  readonly subscription_id: string
-  readonly waiting: number
-  readonly failed: number
-  readonly unfetched: number
-  readonly open_until: number | null
-}
-
 /** One for each subscription, or for one alone. */
 export async function findBacklogs(q: Queries, actorId: string, one: SubscriptionOf | null = null): Promise<Backlog[]> {
-  const rows = await q.all<BacklogRow>(
-    `SELECT s.peer_id, s.subscription_id, t.open_until,
+  return q.all(
+    `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", t.open_until AS "pausedUntil",
        SUM(CASE WHEN d.outcome = 'waiting' THEN 1 ELSE 0 END) AS waiting,
        SUM(CASE WHEN d.outcome = 'failed' THEN 1 ELSE 0 END) AS failed,
        SUM(CASE WHEN d.outcome = 'unsent' THEN 1 ELSE 0 END) AS unfetched
@@ -39,12 +30,4 @@ export async function findBacklogs(q: Queries, actorId: string, one: Subscriptio
     actorId,
     ...(one === null ? [] : [one.peerId, one.subscriptionId]),
   )
-  return rows.map((row) => ({
-    peerId: row.peer_id,
-    subscriptionId: row.subscription_id,
-    waiting: row.waiting,
-    failed: row.failed,
-    unfetched: row.unfetched,
-    pausedUntil: row.open_until,
-  }))
 }

@@ -1,6 +1,6 @@
 /** The SQL of what changes lead to: numbers, diffs, and the time line of each number. */
-import { type JsonText, known } from '../json/json.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { JsonText } from '../json/json.ts'
+import type { Queries, Row, Transaction } from '../store/store.ts'
 import { originOf } from '../property/origin.ts'
 
 /** A peer's subscription as a change meets it. */
@@ -19,20 +19,6 @@ export interface Listener {
   readonly openUntil: number | null
 }
 
-interface ListenerRow {
-  readonly peer_id: string
-  readonly subscription_id: string
-  readonly target: string
-  readonly subtarget: string
-  readonly resource: string
-  readonly granularity: string
-  readonly sequence: number
-  readonly state: string
-  readonly relationship: string
-  readonly approved: number
-  readonly open_until: number | null
-}
-
 /** The subscriptions to `target`: to all of it, and to those of its parts that are named; to every part when null. */
 export async function findListeners(
   q: Queries,
@@ -40,9 +26,9 @@ export async function findListeners(
   target: string,
   subtargets: readonly string[] | null,
 ): Promise<Listener[]> {
-  const rows = await q.all<ListenerRow>(
-    `SELECT s.peer_id, s.subscription_id, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
-       s.state, t.relationship, t.approved, t.open_until
+  const rows = await q.all<Row<Omit<Listener, 'isStopped'>> & { readonly state: string }>(
+    `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", s.target, s.subtarget, s.resource, s.granularity,
+       s.sequence, s.state, t.relationship, t.approved, t.open_until AS "openUntil"
      FROM inbound_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
      WHERE s.actor_id = $1 AND s.target = $2${
        subtargets === null
@@ -54,19 +40,7 @@ export async function findListeners(
     target,
     ...(subtargets === null ? [] : [JSON.stringify(subtargets.map((name) => [name]))]),
   )
-  return rows.map((row) => ({
-    peerId: row.peer_id,
-    subscriptionId: row.subscription_id,
-    target: row.target,
-    subtarget: row.subtarget,
-    resource: row.resource,
-    granularity: row.granularity,
-    sequence: row.sequence,
-    isStopped: row.state === 'stopped',
-    relationship: row.relationship,
-    approved: row.approved !== 0,
-    openUntil: row.open_until,
-  }))
+  return rows.map(({ state, ...row }) => ({ ...row, isStopped: state === 'stopped', approved: row.approved !== 0 }))
 }
 
 /** One number of one subscription. */
@@ -203,15 +177,10 @@ export interface StoredDiff {
   readonly createdAt: number
 }
 
-interface DiffRow {
-  readonly sequence: number
-  readonly data: string
-  readonly replaces: number
-  readonly created_at: number
-}
+const columns = 'sequence, data, replaces, created_at AS "createdAt"'
 
-function toDiff(row: DiffRow): StoredDiff {
-  return { sequence: row.sequence, data: known(row.data), replaces: row.replaces !== 0, createdAt: row.created_at }
+function toDiff(row: Row<StoredDiff>): StoredDiff {
+  return { ...row, replaces: row.replaces !== 0 }
 }
 
 /** What waits for the peer, ascending; as many as fit into `maxCharacters`, and always the first. */
@@ -222,8 +191,8 @@ export async function findDiffs(
   subscriptionId: string,
   maxCharacters: number,
 ): Promise<StoredDiff[]> {
-  const rows = await q.all<DiffRow>(
-    `SELECT sequence, data, replaces, created_at FROM (
+  const rows = await q.all<Row<StoredDiff>>(
+    `SELECT ${columns} FROM (
        SELECT sequence, data, replaces, created_at,
          SUM(LENGTH(data)) OVER (ORDER BY sequence) - LENGTH(data) AS before
        FROM diff
@@ -252,11 +221,11 @@ export async function clearDiff(
     ...key,
     readableSince,
   )
-  const [row] = await tx.all<DiffRow>(
+  const [row] = await tx.all<Row<StoredDiff>>(
     `UPDATE diff SET cleared_at = COALESCE(cleared_at, $5)
      WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4 AND kind <> 'resync'
        ${mayRepeat ? '' : 'AND cleared_at IS NULL'}
-     RETURNING sequence, data, replaces, created_at`,
+     RETURNING ${columns}`,
     ...key,
     sequence,
     now,
@@ -310,17 +279,6 @@ export interface TimelineEntry {
   readonly acknowledgedAt: number | null
 }
 
-interface TimelineRow {
-  readonly sequence: number
-  readonly outcome: TimelineEntry['outcome']
-  readonly reason: string
-  readonly attempts: number
-  readonly written_at: number
-  readonly sent_at: number | null
-  readonly answered_at: number | null
-  readonly acknowledged_at: number | null
-}
-
 /** The latest `limit` numbers, the last one first. */
 export async function findTimeline(
   q: Queries,
@@ -329,22 +287,14 @@ export async function findTimeline(
   subscriptionId: string,
   limit: number,
 ): Promise<TimelineEntry[]> {
-  const rows = await q.all<TimelineRow>(
-    `SELECT sequence, outcome, reason, attempts, written_at, sent_at, answered_at, acknowledged_at FROM delivery
+  return q.all(
+    `SELECT sequence, outcome, reason, attempts, written_at AS "writtenAt", sent_at AS "sentAt",
+       answered_at AS "answeredAt", acknowledged_at AS "acknowledgedAt"
+     FROM delivery
      WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 ORDER BY sequence DESC LIMIT $4`,
     actorId,
     peerId,
     subscriptionId,
     limit,
   )
-  return rows.map((row) => ({
-    sequence: row.sequence,
-    outcome: row.outcome,
-    reason: row.reason,
-    attempts: row.attempts,
-    writtenAt: row.written_at,
-    sentAt: row.sent_at,
-    answeredAt: row.answered_at,
-    acknowledgedAt: row.acknowledged_at,
-  }))
 }

@@ -2,40 +2,8 @@
 import type { Param, Queries, Transaction } from '../store/store.ts'
 import type { InboundSubscription, Scope } from './inbound.ts'
 
-interface InboundRow {
-  readonly actor_id: string
-  readonly peer_id: string
-  readonly subscription_id: string
-  readonly target: string
-  readonly subtarget: string
-  readonly resource: string
-  readonly granularity: string
-  readonly sequence: number
-  readonly settled: number
-  readonly state: string
-  readonly failing_since: number | null
-  readonly created_at: number
-}
-
-const columns = `actor_id, peer_id, subscription_id, target, subtarget, resource, granularity, sequence, settled, state,
-  failing_since, created_at`
-
-function toInbound(row: InboundRow): InboundSubscription {
-  return {
-    actorId: row.actor_id,
-    peerId: row.peer_id,
-    subscriptionId: row.subscription_id,
-    target: row.target,
-    subtarget: row.subtarget,
-    resource: row.resource,
-    granularity: row.granularity,
-    sequence: row.sequence,
-    settled: row.settled,
-    state: row.state === 'stopped' ? 'stopped' : 'live',
-    failingSince: row.failing_since,
-    createdAt: row.created_at,
-  }
-}
+const columns = `actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
+  granularity, sequence, settled, state, failing_since AS "failingSince", created_at AS "createdAt"`
 
 /**
  * False, and nothing is added, when the peer has `most` subscriptions already.
@@ -72,13 +40,13 @@ export async function findInbound(
   peerId: string,
   subscriptionId: string,
 ): Promise<InboundSubscription | null> {
-  const row = await q.get<InboundRow>(
+  const row = await q.get<InboundSubscription>(
     `SELECT ${columns} FROM inbound_subscription WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3`,
     actorId,
     peerId,
     subscriptionId,
   )
-  return row === undefined ? null : toInbound(row)
+  return row ?? null
 }
 
 /** Oldest first; of one peer unless `peerId` is null. */
@@ -92,12 +60,11 @@ export async function findInboundOf(
   const conditions = Object.entries({ peer_id: peerId ?? undefined, ...scope }).flatMap(([column, value]) =>
     value === undefined ? [] : [` AND ${column} = $${params.push(value)}`],
   )
-  const rows = await q.all<InboundRow>(
+  return q.all<InboundSubscription>(
     `SELECT ${columns} FROM inbound_subscription WHERE actor_id = $1${conditions.join('')}
      ORDER BY created_at, peer_id, subscription_id`,
     ...params,
   )
-  return rows.map(toInbound)
 }
 
 /** With its diffs and deliveries. False when there was none. */

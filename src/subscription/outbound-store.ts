@@ -1,42 +1,13 @@
 /** The SQL of this actor's subscriptions to peers, and of callbacks that wait for the ones before them. */
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Numbered, OutboundKey, OutboundSubscription } from './outbound.ts'
 
-interface OutboundRow {
-  readonly actor_id: string
-  readonly peer_id: string
-  readonly subscription_id: string
-  readonly target: string
-  readonly subtarget: string
-  readonly resource: string
-  readonly granularity: string
-  readonly sequence: number
-  readonly gap_due_at: number | null
-  readonly resync_pending: number
-  readonly is_unknown: number
-  readonly attempts: number
-  readonly created_at: number
-}
+const columns = `actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
+  granularity, sequence, gap_due_at AS "gapDueAt", resync_pending AS "resyncPending", is_unknown AS "isUnknown", attempts,
+  created_at AS "createdAt"`
 
-const columns = `actor_id, peer_id, subscription_id, target, subtarget, resource, granularity, sequence, gap_due_at,
-  resync_pending, is_unknown, attempts, created_at`
-
-function toOutbound(row: OutboundRow): OutboundSubscription {
-  return {
-    actorId: row.actor_id,
-    peerId: row.peer_id,
-    subscriptionId: row.subscription_id,
-    target: row.target,
-    subtarget: row.subtarget,
-    resource: row.resource,
-    granularity: row.granularity,
-    sequence: row.sequence,
-    gapDueAt: row.gap_due_at,
-    resyncPending: row.resync_pending !== 0,
-    isUnknown: row.is_unknown !== 0,
-    attempts: row.attempts,
-    createdAt: row.created_at,
-  }
+function toOutbound(row: Row<OutboundSubscription>): OutboundSubscription {
+  return { ...row, resyncPending: row.resyncPending !== 0, isUnknown: row.isUnknown !== 0 }
 }
 
 const ofKey = 'actor_id = $1 AND peer_id = $2 AND subscription_id = $3'
@@ -66,7 +37,10 @@ export async function insertOutbound(tx: Transaction, subscription: OutboundSubs
 }
 
 export async function findOutbound(q: Queries, key: OutboundKey): Promise<OutboundSubscription | null> {
-  const row = await q.get<OutboundRow>(`SELECT ${columns} FROM outbound_subscription WHERE ${ofKey}`, ...keyOf(key))
+  const row = await q.get<Row<OutboundSubscription>>(
+    `SELECT ${columns} FROM outbound_subscription WHERE ${ofKey}`,
+    ...keyOf(key),
+  )
   return row === undefined ? null : toOutbound(row)
 }
 
@@ -76,7 +50,7 @@ export async function findOutboundOf(
   actorId: string,
   peerId: string | null = null,
 ): Promise<OutboundSubscription[]> {
-  const rows = await q.all<OutboundRow>(
+  const rows = await q.all<Row<OutboundSubscription>>(
     `SELECT ${columns} FROM outbound_subscription WHERE actor_id = $1${peerId === null ? '' : ' AND peer_id = $2'}
      ORDER BY created_at, peer_id, subscription_id`,
     actorId,
@@ -206,15 +180,14 @@ export async function claimGaps(
   tx: Transaction,
   { now, until, limit }: { readonly now: number; readonly until: number; readonly limit: number },
 ): Promise<OutboundKey[]> {
-  const rows = await tx.all<Pick<OutboundRow, 'actor_id' | 'peer_id' | 'subscription_id'>>(
+  return tx.all<OutboundKey>(
     `/* receiving */ UPDATE outbound_subscription SET gap_due_at = $2, claimed_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
        SELECT actor_id, peer_id, subscription_id FROM outbound_subscription
        WHERE gap_due_at <= $1 ORDER BY gap_due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
-     RETURNING actor_id, peer_id, subscription_id`,
+     RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId"`,
     now,
     until,
     limit,
   )
-  return rows.map((row) => ({ actorId: row.actor_id, peerId: row.peer_id, subscriptionId: row.subscription_id }))
 }

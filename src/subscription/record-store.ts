@@ -1,5 +1,5 @@
 /** Subscriptions of both directions, as their owner and their peer look at them. */
-import type { Param, Queries } from '../store/store.ts'
+import type { Param, Queries, Row } from '../store/store.ts'
 import type { Scope } from './inbound.ts'
 
 export interface SubscriptionRecord extends Scope {
@@ -10,17 +10,6 @@ export interface SubscriptionRecord extends Scope {
   readonly sequence: number
   /** False: the peer listens to this actor. True: this actor listens to the peer. */
   readonly callback: boolean
-}
-
-interface RecordRow {
-  readonly peer_id: string
-  readonly subscription_id: string
-  readonly target: string
-  readonly subtarget: string
-  readonly resource: string
-  readonly granularity: string
-  readonly sequence: number
-  readonly callback: number
 }
 
 export interface RecordFilter extends Partial<Scope> {
@@ -45,19 +34,11 @@ export async function findRecords(q: Queries, actorId: string, filter: RecordFil
          created_at
        FROM ${table} WHERE actor_id = $1${conditions.join('')}`,
   )
-  const rows = await q.all<RecordRow>(
-    `SELECT peer_id, subscription_id, target, subtarget, resource, granularity, sequence, callback
+  const rows = await q.all<Row<SubscriptionRecord>>(
+    `SELECT peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource, granularity, sequence,
+       callback
      FROM (${selects.join(' UNION ALL ')}) AS both_directions ORDER BY created_at, callback, peer_id, subscription_id`,
     ...params,
   )
-  return rows.map((row) => ({
-    peerId: row.peer_id,
-    subscriptionId: row.subscription_id,
-    target: row.target,
-    subtarget: row.subtarget,
-    resource: row.resource,
-    granularity: row.granularity,
-    sequence: row.sequence,
-    callback: row.callback !== 0,
-  }))
+  return rows.map((row) => ({ ...row, callback: row.callback !== 0 }))
 }

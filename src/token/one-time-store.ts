@@ -28,20 +28,7 @@ export interface OneTimeRow {
   readonly usedAt: number | null
 }
 
-interface Row {
-  readonly actor_id: string | null
-  readonly provider: string
-  readonly data: string
-  readonly used_at: number | null
-}
-
-const columns = 'actor_id, provider, data, used_at'
-
-function toRow(row: Row | undefined): OneTimeRow | null {
-  return row === undefined
-    ? null
-    : { actorId: row.actor_id, provider: row.provider, data: row.data, usedAt: row.used_at }
-}
+const columns = 'actor_id AS "actorId", provider, data, used_at AS "usedAt"'
 
 export async function insertRecord(tx: Transaction, record: NewRecord): Promise<void> {
   await tx.run(
@@ -64,19 +51,18 @@ export async function consumeRecord(
   { purpose, provider, browser }: Conditions,
   now: number,
 ): Promise<OneTimeRow | null> {
-  return toRow(
-    await tx.get<Row>(
-      `UPDATE one_time SET used_at = $2, browser = COALESCE(browser, CAST($5 AS TEXT))
-       WHERE hash = $1 AND purpose = $3 AND provider = COALESCE(CAST($4 AS TEXT), provider)
-         AND (browser IS NULL OR browser = CAST($5 AS TEXT)) AND used_at IS NULL AND expires_at >= $2
-       RETURNING ${columns}`,
-      hash,
-      now,
-      purpose,
-      provider,
-      browser,
-    ),
+  const row = await tx.get<OneTimeRow>(
+    `UPDATE one_time SET used_at = $2, browser = COALESCE(browser, CAST($5 AS TEXT))
+     WHERE hash = $1 AND purpose = $3 AND provider = COALESCE(CAST($4 AS TEXT), provider)
+       AND (browser IS NULL OR browser = CAST($5 AS TEXT)) AND used_at IS NULL AND expires_at >= $2
+     RETURNING ${columns}`,
+    hash,
+    now,
+    purpose,
+    provider,
+    browser,
   )
+  return row ?? null
 }
 
 /** One that was used at `since` or later, by the same browser. */
@@ -86,18 +72,17 @@ export async function repeatRecord(
   { purpose, provider, browser }: Conditions,
   since: number,
 ): Promise<OneTimeRow | null> {
-  return toRow(
-    await q.get<Row>(
-      `SELECT ${columns} FROM one_time
-       WHERE hash = $1 AND purpose = $2 AND provider = COALESCE(CAST($3 AS TEXT), provider) AND browser = $4
-         AND used_at >= $5`,
-      hash,
-      purpose,
-      provider,
-      browser,
-      since,
-    ),
+  const row = await q.get<OneTimeRow>(
+    `SELECT ${columns} FROM one_time
+     WHERE hash = $1 AND purpose = $2 AND provider = COALESCE(CAST($3 AS TEXT), provider) AND browser = $4
+       AND used_at >= $5`,
+    hash,
+    purpose,
+    provider,
+    browser,
+    since,
   )
+  return row ?? null
 }
 
 /** Used or not, within its lifetime. */
@@ -107,18 +92,17 @@ export async function findRecord(
   { purpose, provider, browser }: Conditions,
   now: number,
 ): Promise<OneTimeRow | null> {
-  return toRow(
-    await q.get<Row>(
-      `SELECT ${columns} FROM one_time
-       WHERE hash = $1 AND purpose = $2 AND provider = COALESCE(CAST($3 AS TEXT), provider)
-         AND (browser IS NULL OR browser = CAST($4 AS TEXT)) AND expires_at >= $5`,
-      hash,
-      purpose,
-      provider,
-      browser,
-      now,
-    ),
+  const row = await q.get<OneTimeRow>(
+    `SELECT ${columns} FROM one_time
+     WHERE hash = $1 AND purpose = $2 AND provider = COALESCE(CAST($3 AS TEXT), provider)
+       AND (browser IS NULL OR browser = CAST($4 AS TEXT)) AND expires_at >= $5`,
+    hash,
+    purpose,
+    provider,
+    browser,
+    now,
   )
+  return row ?? null
 }
 
 /** What came of a used record, kept with it until then. */

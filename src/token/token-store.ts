@@ -1,44 +1,22 @@
 /** The SQL of chains and their tokens. All times are Unix milliseconds. */
 import type { SecretHash } from '../secret/hash.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Chain, ClientGrant } from './chain.ts'
 import type { RefreshState } from './judge-refresh.ts'
 import type { ChainKind, TokenKind } from './token-text.ts'
 
-interface ChainRow {
-  readonly actor_id: string
-  readonly chain_id: string
-  readonly kind: string
-  readonly client_id: string | null
-  readonly peer_id: string | null
-  readonly audience: string
-  readonly scope: string
-  readonly began_with: string
-  readonly device: string
-  readonly created_at: number
-  readonly last_used_at: number
-  readonly ends_at: number
-}
-
-const columns = `c.actor_id, c.chain_id, c.kind, c.client_id, c.peer_id, c.audience, c.scope, c.began_with, c.device,
-  c.created_at, c.last_used_at, c.ends_at`
-
-function toChain(row: ChainRow): Chain {
-  return {
-    actorId: row.actor_id,
-    chainId: row.chain_id,
-    kind: row.kind as ChainKind,
-    client: clientOf(row),
-    beganWith: row.began_with,
-    device: row.device,
-    createdAt: row.created_at,
-    lastUsedAt: row.last_used_at,
-    endsAt: row.ends_at,
+type ChainRow = Omit<Chain, 'client'> &
+  Omit<ClientGrant, 'clientId' | 'peerId'> & {
+    readonly clientId: string | null
+    readonly peerId: string | null
   }
-}
 
-function clientOf({ client_id, peer_id, audience, scope }: ChainRow): ClientGrant | null {
-  return client_id === null || peer_id === null ? null : { clientId: client_id, peerId: peer_id, audience, scope }
+const columns = `c.actor_id AS "actorId", c.chain_id AS "chainId", c.kind, c.client_id AS "clientId", c.peer_id AS "peerId",
+  c.audience, c.scope, c.began_with AS "beganWith", c.device, c.created_at AS "createdAt", c.last_used_at AS "lastUsedAt",
+  c.ends_at AS "endsAt"`
+
+function toChain({ clientId, peerId, audience, scope, ...chain }: ChainRow): Chain {
+  return { ...chain, client: clientId === null || peerId === null ? null : { clientId, peerId, audience, scope } }
 }
 
 /** The actor's row, and the relationship's of a client, have to be there. */
@@ -111,13 +89,15 @@ export interface AccessToken {
 
 /** The one statement of the hot path: the chain is gone as soon as it was ended anywhere. */
 export async function findAccessToken(q: Queries, hash: SecretHash): Promise<AccessToken | null> {
-  const row = await q.get<ChainRow & { expires_at: number }>(
-    `SELECT ${columns}, t.expires_at
+  const row = await q.get<ChainRow & { readonly expiresAt: number }>(
+    `SELECT ${columns}, t.expires_at AS "expiresAt"
      FROM token t JOIN token_chain c ON c.actor_id = t.actor_id AND c.chain_id = t.chain_id
      WHERE t.hash = $1 AND t.kind = 'access'`,
     hash,
   )
-  return row === undefined ? null : { chain: toChain(row), expiresAt: row.expires_at }
+  if (row === undefined) return null
+  const { expiresAt, ...chain } = row
+  return { chain: toChain(chain), expiresAt }
 }
 
 export interface RefreshToken {
@@ -131,27 +111,20 @@ export interface RefreshToken {
  * after the other, and nothing is added to one that was ended. The rows are as they are once the lock was had.
  */
 export async function lockRefreshToken(tx: Transaction, hash: SecretHash): Promise<RefreshToken | null> {
-  const row = await tx.get<
-    ChainRow & { creator: string; expires_at: number; used_at: number | null; grace_answers: number; legacy: number }
-  >(
-    `SELECT ${columns}, t.expires_at, t.used_at, t.grace_answers, t.legacy, a.creator
+  const row = await tx.get<ChainRow & Row<Omit<RefreshState, 'chainEndsAt'>> & { readonly identifier: string }>(
+    `SELECT ${columns}, t.expires_at AS "expiresAt", t.used_at AS "usedAt", t.grace_answers AS "graceAnswers",
+       t.legacy AS "isLegacy", a.creator AS identifier
      FROM token_chain c JOIN token t ON t.actor_id = c.actor_id AND t.chain_id = c.chain_id
        JOIN actor a ON a.id = c.actor_id
      WHERE t.hash = $1 AND t.kind = 'refresh' /*postgres: FOR UPDATE OF c, t */`,
     hash,
   )
   if (row === undefined) return null
-  const chain = toChain(row)
+  const { expiresAt, usedAt, graceAnswers, isLegacy, identifier, ...chain } = row
   return {
-    chain,
-    identifier: row.creator,
-    state: {
-      expiresAt: row.expires_at,
-      usedAt: row.used_at,
-      graceAnswers: row.grace_answers,
-      isLegacy: row.legacy !== 0,
-      chainEndsAt: chain.endsAt,
-    },
+    chain: toChain(chain),
+    identifier,
+    state: { expiresAt, usedAt, graceAnswers, isLegacy: isLegacy !== 0, chainEndsAt: chain.endsAt },
   }
 }
 

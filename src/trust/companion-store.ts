@@ -12,50 +12,30 @@ export interface Companion {
   readonly passphrase: Sealed
 }
 
-interface CompanionRow {
-  readonly actor_id: string
-  readonly kind: string
-  readonly peer_id: string
-  readonly baseuri: string
-  readonly type: string
-  readonly passphrase: string
-}
-
-const columns = 'actor_id, kind, peer_id, baseuri, type, passphrase'
-
-function toCompanion(row: CompanionRow): Companion {
-  return {
-    actorId: row.actor_id,
-    kind: row.kind,
-    peerId: row.peer_id,
-    baseuri: row.baseuri,
-    type: row.type,
-    passphrase: row.passphrase as Sealed,
-  }
-}
+const columns = 'actor_id AS "actorId", kind, peer_id AS "peerId", baseuri, type, passphrase'
 
 export async function findCompanion(q: Queries, actorId: string, kind: string): Promise<Companion | null> {
-  const row = await q.get<CompanionRow>(
+  const row = await q.get<Companion>(
     `SELECT ${columns} FROM companion WHERE actor_id = $1 AND kind = $2`,
     actorId,
     kind,
   )
-  return row === undefined ? null : toCompanion(row)
+  return row ?? null
 }
 
 export async function findCompanionsOf(q: Queries, actorIds: readonly string[]): Promise<Companion[]> {
-  const rows = await q.all<CompanionRow>(
+  return q.all(
     `SELECT ${columns} FROM companion WHERE actor_id IN (SELECT id FROM rows($1, id TEXT) AS wanted)
      ORDER BY actor_id, kind`,
     JSON.stringify(actorIds.map((id) => [id])),
   )
-  return rows.map(toCompanion)
 }
 
 /** False when the actor has one of this kind. */
 export async function insertCompanion(tx: Transaction, companion: Companion): Promise<boolean> {
   const inserted = await tx.run(
-    `INSERT INTO companion (${columns}) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (actor_id, kind) DO NOTHING`,
+    `INSERT INTO companion (actor_id, kind, peer_id, baseuri, type, passphrase) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (actor_id, kind) DO NOTHING`,
     companion.actorId,
     companion.kind,
     companion.peerId,

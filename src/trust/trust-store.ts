@@ -1,61 +1,28 @@
 /** The SQL of relationships. */
 import type { SecretHash } from '../secret/hash.ts'
-import type { Sealed } from '../secret/sealed.ts'
-import type { Queries, Transaction } from '../store/store.ts'
-import type { EstablishedVia, OwnRequest, Trust, TrustFacts } from './trust.ts'
+import type { Queries, Row, Transaction } from '../store/store.ts'
+import type { OwnRequest, Trust, TrustFacts } from './trust.ts'
 
-interface TrustRow {
-  readonly actor_id: string
-  readonly peer_id: string
-  readonly baseuri: string
-  readonly type: string
-  readonly relationship: string
-  readonly secret: string
-  readonly secret_hash: string
-  readonly verification_token: string
-  readonly description: string
-  readonly approved: number
-  readonly peer_approved: number
-  readonly verified: number
-  readonly established_via: string
+type TrustRow = Row<Omit<Trust, 'facts' | 'ownRequest'>> & {
   readonly facts: string
-  readonly created_at: number
-  readonly last_accessed: number
-  readonly last_connected_via: string
   readonly request: string | null
-  readonly next_secret_hash: string | null
+  readonly nextSecretHash: SecretHash | null
 }
 
-const columns = `actor_id, peer_id, baseuri, type, relationship, secret, secret_hash, verification_token, description,
-  approved, peer_approved, verified, established_via, facts, request, next_secret_hash, created_at, last_accessed,
-  last_connected_via`
+const columns = `actor_id AS "actorId", peer_id AS "peerId", baseuri, type, relationship, secret, secret_hash AS "secretHash",
+  verification_token AS "verificationToken", description, approved, peer_approved AS "peerApproved", verified,
+  established_via AS "establishedVia", facts, request, next_secret_hash AS "nextSecretHash", created_at AS "createdAt",
+  last_accessed AS "lastAccessed", last_connected_via AS "lastConnectedVia"`
 
-function toTrust(row: TrustRow): Trust {
+function toTrust({ request, nextSecretHash, ...row }: TrustRow): Trust {
   return {
-    actorId: row.actor_id,
-    peerId: row.peer_id,
-    baseuri: row.baseuri,
-    type: row.type,
-    relationship: row.relationship,
-    secret: row.secret as Sealed,
-    secretHash: row.secret_hash as SecretHash,
-    verificationToken: row.verification_token as Sealed,
-    description: row.description,
+    ...row,
     approved: row.approved !== 0,
-    peerApproved: row.peer_approved !== 0,
+    peerApproved: row.peerApproved !== 0,
     verified: row.verified !== 0,
-    establishedVia: row.established_via as EstablishedVia,
     facts: JSON.parse(row.facts) as TrustFacts,
-    createdAt: row.created_at,
-    lastAccessed: row.last_accessed,
-    lastConnectedVia: row.last_connected_via,
     ownRequest:
-      row.request === null
-        ? null
-        : {
-            ...(JSON.parse(row.request) as Omit<OwnRequest, 'nextSecretHash'>),
-            nextSecretHash: row.next_secret_hash as SecretHash | null,
-          },
+      request === null ? null : { ...(JSON.parse(request) as Omit<OwnRequest, 'nextSecretHash'>), nextSecretHash },
   }
 }
 
@@ -109,7 +76,9 @@ export async function countPending(q: Queries, actorId: string): Promise<number>
  */
 export async function insertTrust(tx: Transaction, trust: Trust): Promise<void> {
   await tx.run(
-    `INSERT INTO trust (${columns})
+    `INSERT INTO trust (actor_id, peer_id, baseuri, type, relationship, secret, secret_hash, verification_token,
+       description, approved, peer_approved, verified, established_via, facts, request, next_secret_hash, created_at,
+       last_accessed, last_connected_via)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
     trust.actorId,
     trust.peerId,
