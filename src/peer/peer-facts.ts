@@ -100,13 +100,17 @@ export class PeerFacts {
   /** Fetches what the occasion asks for and is not fresh. Nothing fails with it. */
   async refresh(key: PeerKey, when: Occasion): Promise<void> {
     try {
-      if (when === 'mutual' && this.#parts.profileAttributes.length === 0) return
-      const trust = await this.#parts.store.read((q) => findTrust(q, key.actorId, key.peerId))
+      const { store, profileAttributes } = this.#parts
+      // Until both had approved the peer's word was refused, so what is known may not be true any more.
+      const asksRights = when !== 'mutual' || (await store.read((q) => findFact(q, key, 'permissions'))) !== null
+      if (!asksRights && profileAttributes.length === 0) return
+      const trust = await store.read((q) => findTrust(q, key.actorId, key.peerId))
       if (trust === null || trust.baseuri === '' || !isActor(trust)) return
       await Promise.all([
         this.#refreshProfile(trust),
         this.#refreshProtocol(trust),
-        ...(when === 'mutual' ? [] : [this.#refreshCapabilities(trust, when), this.#refreshPermissions(trust, when)]),
+        ...(when === 'mutual' ? [] : [this.#refreshCapabilities(trust, when)]),
+        ...(asksRights ? [this.#refreshPermissions(trust, when)] : []),
       ])
     } catch (error) {
       this.#parts.log.warn({ error }, 'What is known about a peer could not be refreshed')

@@ -594,6 +594,31 @@ forEachService((start) => {
       await until(clock, async () => JSON.stringify(await first.copy()) === '{"mood":"seen"}')
     })
 
+    it('ACL-06 I4 asks what is granted when the relationship is approved again: what came meanwhile was refused', async () => {
+      const { actor, peer, peers, clock } = await world({ peerProfileAttributes: [] })
+      const path = `/callbacks/permissions/${peer.peerId}`
+      const grant = async (timestamp: string, ...patterns: string[]): Promise<number> =>
+        (await peer.request('POST', path, granting(timestamp, ...patterns))).status
+      const approve = async (approved: boolean): Promise<void> => {
+        const answer = await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved })
+        assert.equal(answer.status, 204)
+      }
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
+      assert.equal(await grant('2031-01-01T00:00:00Z', '*'), 204)
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
+      await approve(false)
+      assert.equal(await grant('2031-01-02T00:00:00Z'), 403)
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, {}, 0)
+      peers.answers.set(`GET /permissions/${actor.id}`, {
+        body: { permissions: { properties: { patterns: [], operations: ['read'] } } },
+      })
+      await approve(true)
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{}')
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
+      assert.equal(await grant('2031-01-03T00:00:00Z', '*'), 204)
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
+    })
+
     it('ACL-06 I4 asks again what is granted when a newer word came while the answer was on its way', async () => {
       const { service, actor, peer, peers } = await world()
       const rights = (...patterns: string[]): object => ({
