@@ -146,6 +146,30 @@ describe('a sealed secret', () => {
     }
   })
 
+  it('SEC-02 has one spelling: what stands for the same bytes in Base64url does not open', () => {
+    // Of each length, so that the last character of the text holds no, two and four bits beyond the last byte.
+    for (const secret of ['', 's', 'se', 'sec']) {
+      const sealed = seal(ringA, secret, place)
+      const same = Buffer.from(sealed.slice(5), 'base64url')
+      const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+      const others = [
+        ...['A', '_', '=', '+', '/', '.', ' ', '\n', '~', 'é'].map((surplus) => sealed + surplus),
+        `${sealed}==`,
+        `v1.a. ${sealed.slice(5)}`,
+        `v1.a.${sealed.slice(5, 9)}\n${sealed.slice(9)}`,
+        ...Array.from(alphabet, (last) => sealed.slice(0, -1) + last),
+        sealed.replaceAll('-', '+'),
+        sealed.replaceAll('_', '/'),
+      ].filter((text) => text !== sealed)
+      const spelt = others.filter((text) => Buffer.from(text.slice(5), 'base64url').equals(same))
+      assert.ok(spelt.length >= 10, `${spelt.length} spellings`)
+      for (const text of others) {
+        assert.equal(refusal(() => open(ringA, text as Sealed, place)).code, 'server_error', JSON.stringify(text))
+      }
+      assert.equal(open(ringA, sealed, place), secret)
+    }
+  })
+
   it('SEC-02 does not open when it was cut or was never sealed', () => {
     const sealed = seal(ringA, 'secret', place)
     for (const text of [
