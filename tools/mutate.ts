@@ -6,21 +6,28 @@
  *   --sample   so many mutants of each room, drawn by the seed; all of them unless given
  *   --seed     1 unless given
  *   --at       one place: `token/judge-refresh.ts:48`
- *   --limit    seconds for one test file; 90 unless given. Longer is as good as failed
+ *   --lanes    so many mutants side by side; 2 unless given
+ *   --limit    seconds for one test file; 90 unless given. Longer, and longer than twice that when asked again, is as
+ *              good as failed
+ *   --all      names the test that noticed each mutant, too
  *
- * Only the halves of tests that run on SQLite count. Ends with 1 when a room has less than 80 % of its mutants noticed.
+ * A first run without mutants tells which test file comes to which place; a mutant is shown to those that come to its
+ * place. Only the halves of tests that run on SQLite count. Ends with 1 when a room has less than 80 % of its mutants
+ * noticed.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { quickFolder } from '../test/support/postgres.ts'
 import { seeded } from '../test/support/random.ts'
+import { inOrder, isReached, type RunRange } from './mutant-tests.ts'
 import { applied, type Mutant, mutantsOf } from './mutants.ts'
 
-/** The tests of each room, those that tell soonest first. */
+/** The tests of each room. */
 const testsOf: Readonly<Record<string, readonly string[]>> = {
   auth: [
     'rules/credentials',
@@ -79,7 +86,9 @@ const { values: flags } = parseArgs({
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
     at: { type: 'string' },
+    lanes: { type: 'string', default: '2' },
     limit: { type: 'string', default: '90' },
+    all: { type: 'boolean', default: false },
   },
 })
 const root = dirname(import.meta.dirname)
@@ -103,16 +112,34 @@ interface Placed {
   readonly source: string
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'troupe-mutate-'))
-let running: ChildProcess | undefined
+/** What a test file does without any mutant. */
+interface Plain {
+  readonly test: string
+  readonly seconds: number
+  /** What each of its processes ran of the files below `src`; null where it starts services that tell nothing of it. */
+  readonly ranges: ReadonlyMap<string, readonly (readonly RunRange[])[]> | null
+}
+
+/** Why a test file is taken to have noticed, in words; null when it did not. */
+type Outcome = { readonly by: 'failure' | 'time'; readonly what: string } | null
+
+/** In memory where that can be: databases are what most tests wait for. */
+const folder = mkdtempSync(join(quickFolder(), 'troupe-mutate-'))
+const running = new Set<ChildProcess>()
 process.once('SIGINT', () => process.exit(130))
 process.once('SIGTERM', () => process.exit(143))
 process.once('exit', () => {
-  if (running !== undefined) endGroup(running)
+  for (const child of running) endGroup(child)
   rmSync(folder, { recursive: true, force: true })
 })
-for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true })
-symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
+const lanes = Array.from({ length: Number(flags.lanes) }, (_, index) => join(folder, `lane-${index}`))
+for (const lane of lanes) {
+  for (const name of copied) cpSync(join(root, name), join(lane, name), { recursive: true })
+  mkdirSync(join(lane, 'tmp'))
+  symlinkSync(join(root, 'node_modules'), join(lane, 'node_modules'), 'junction')
+}
+const [firstLane = folder] = lanes
+const plains = new Map<string, Plain>()
 
 const rooms = flags.at === undefined ? (flags.room ?? Object.keys(testsOf)) : [flags.at.split('/')[0] ?? '']
 let isMet = true
@@ -123,29 +150,112 @@ async function measure(room: string): Promise<boolean> {
   const names = testsOf[room]
   if (names === undefined) throw new Error(`No tests are named for the room ${room}`)
   const tests = names.map((name) => join('test', `${name}.test.ts`))
-  for (const test of tests) if (await fails(test)) throw new Error(`${test} fails without any mutant`)
+  await inLanes(
+    tests.filter((test) => !plains.has(test)),
+    async (test, lane) => void plains.set(test, await plainRun(test, lane)),
+  )
   const all = await mutantsIn(room)
   const chosen = flags.sample === undefined ? all : drawn(all, Number(flags.sample), Number(flags.seed))
   console.log(`${room}: ${chosen.length} of ${all.length} mutants`)
+  const experience = new Map<string, { shown: number; noticed: number }>()
   let noticed = 0
-  for (const { file, mutant, source } of chosen) {
-    const path = join(folder, 'src', file)
+  await inLanes(chosen, async (placed, lane) => {
+    const { file, mutant, source } = placed
+    const reaching = tests.flatMap((test) => {
+      const plain = plains.get(test)
+      return plain !== undefined && reaches(plain, placed) ? [plain] : []
+    })
+    const path = join(lane, 'src', file)
     writeFileSync(path, applied(source, mutant))
-    const by = await firstThatFails(tests)
+    const found = await firstThatNotices(file, reaching, experience, lane)
     writeFileSync(path, source)
-    if (by === null) console.log(`  survived ${file}:${mutant.line}:${mutant.column} ${shown(source, mutant)}`)
-    else noticed += 1
-  }
+    if (found !== null) noticed += 1
+    const place = `${file}:${mutant.line}:${mutant.column} ${shown(source, mutant)}`
+    if (found === null) console.log(`  survived ${place}${reaching.length === 0 ? ' (never run)' : ''}`)
+    else if (flags.all || found.by === 'time') console.log(`  noticed ${place}\n    by ${found.what}`)
+  })
   const score = chosen.length === 0 ? 1 : noticed / chosen.length
   console.log(`${room}: ${noticed} of ${chosen.length} noticed, ${Math.round(score * 100)} %`)
   return score >= aim
+}
+
+/** Each once, in one of the lanes. */
+async function inLanes<T>(each: readonly T[], work: (one: T, lane: string) => Promise<void>): Promise<void> {
+  const waiting = [...each]
+  await Promise.all(
+    lanes.map(async (lane) => {
+      for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await work(one, lane)
+    }),
+  )
+}
+
+function reaches({ ranges }: Plain, { file, mutant }: Placed): boolean {
+  return ranges === null || (ranges.get(file) ?? []).some((each) => isReached(each, mutant))
+}
+
+async function plainRun(test: string, lane: string): Promise<Plain> {
+  const told = mkdtempSync(join(folder, 'ran-'))
+  const began = performance.now()
+  const outcome = await run(test, lane, Number(flags.limit), told)
+  const seconds = (performance.now() - began) / 1000
+  if (outcome !== null) throw new Error(`Without any mutant there is ${outcome.what}`)
+  const text = readFileSync(join(lane, test), 'utf8')
+  // Such services are killed, and know too little of their parent to tell it what they ran.
+  const startsServices = /service-process|service-pair|store-process|support\/program|node:child_process/.test(text)
+  const ranges = startsServices ? null : rangesIn(told, `${pathToFileURL(join(lane, 'src')).href}/`)
+  rmSync(told, { recursive: true })
+  return { test, seconds, ranges }
+}
+
+function rangesIn(told: string, base: string): NonNullable<Plain['ranges']> {
+  const found = new Map<string, RunRange[][]>()
+  for (const name of readdirSync(told)) {
+    const { result } = JSON.parse(readFileSync(join(told, name), 'utf8')) as {
+      result: { url: string; functions: { ranges: RunRange[] }[] }[]
+    }
+    for (const { url, functions } of result) {
+      if (!url.startsWith(base)) continue
+      const file = url.slice(base.length)
+      const ranges = functions.flatMap((each) => each.ranges)
+      found.set(file, [...(found.get(file) ?? []), ranges])
+    }
+  }
+  return found
+}
+
+async function firstThatNotices(
+  file: string,
+  reaching: readonly Plain[],
+  experience: Map<string, { shown: number; noticed: number }>,
+  lane: string,
+): Promise<Outcome> {
+  const known = reaching.map(({ test, seconds }) => ({
+    test,
+    seconds,
+    ...(experience.get(`${test} ${file}`) ?? { shown: 0, noticed: 0 }),
+  }))
+  const late: string[] = []
+  for (const test of inOrder(known)) {
+    const outcome = await run(test, lane, Number(flags.limit))
+    const before = experience.get(`${test} ${file}`) ?? { shown: 0, noticed: 0 }
+    const isNoticed = outcome !== null
+    experience.set(`${test} ${file}`, { shown: before.shown + 1, noticed: before.noticed + (isNoticed ? 1 : 0) })
+    if (outcome?.by === 'failure') return outcome
+    if (isNoticed) late.push(test)
+  }
+  // The machine may have been busy.
+  for (const test of late) {
+    const outcome = await run(test, lane, 2 * Number(flags.limit))
+    if (outcome !== null) return outcome
+  }
+  return null
 }
 
 async function mutantsIn(room: string): Promise<readonly Placed[]> {
   const found: Placed[] = []
   for await (const name of glob(`${room}/**/*.ts`, { cwd: join(root, 'src') })) {
     const file = name.replaceAll('\\', '/')
-    const source = readFileSync(join(folder, 'src', file), 'utf8')
+    const source = readFileSync(join(firstLane, 'src', file), 'utf8')
     for (const mutant of mutantsOf(source)) {
       const isMeant = flags.at === undefined || `${file}:${mutant.line}` === flags.at
       if (isMeant && isTypeScript(applied(source, mutant))) found.push({ file, mutant, source })
@@ -172,27 +282,50 @@ function drawn<T>(all: readonly T[], count: number, seed: number): readonly T[] 
     .map(({ each }) => each)
 }
 
-async function firstThatFails(tests: readonly string[]): Promise<string | null> {
-  for (const test of tests) if (await fails(test)) return test
-  return null
-}
-
-/** Also when it takes too long. */
-function fails(test: string): Promise<boolean> {
+/** Until a test fails. @param told Where to tell what was run; nobody asks unless given. */
+function run(test: string, lane: string, limitSeconds: number, told?: string): Promise<Outcome> {
   const child = spawn(
     process.execPath,
-    ['--conditions=troupe-source', '--no-warnings', '--test-skip-pattern=on PostgreSQL', test],
-    // A group of its own, so that what a test starts ends with it.
-    { cwd: folder, stdio: 'ignore', detached: true },
+    [
+      '--conditions=troupe-source',
+      '--no-warnings',
+      '--test-skip-pattern=on (?:one )?PostgreSQL',
+      `--test-reporter=${pathToFileURL(join(lane, 'tools/first-failure.ts')).href}`,
+      test,
+    ],
+    {
+      cwd: lane,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      // A group of its own, so that what a test starts ends with it.
+      detached: true,
+      env: { ...process.env, TMPDIR: join(lane, 'tmp'), ...(told === undefined ? {} : { NODE_V8_COVERAGE: told }) },
+    },
   )
-  running = child
-  const limit = setTimeout(() => endGroup(child), Number(flags.limit) * 1000)
-  return new Promise((resolve) => {
+  running.add(child)
+  let outcome: Outcome = null
+  const end = (why: NonNullable<Outcome>): void => {
+    outcome ??= why
+    endGroup(child)
+  }
+  const limit = setTimeout(
+    () => end({ by: 'time', what: `more than ${limitSeconds} s for ${test}` }),
+    limitSeconds * 1000,
+  )
+  let said = ''
+  child.stdout.setEncoding('utf8')
+  child.stdout.on('data', (text: string) => {
+    said = (said + text).slice(-10_000)
+    const failed = /^mutant noticed by (.*)\n/m.exec(said)
+    if (failed !== null) end({ by: 'failure', what: `${test}: ${failed[1]}` })
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
     child.once('close', (code) => {
       clearTimeout(limit)
       endGroup(child)
-      running = undefined
-      resolve(code !== 0)
+      running.delete(child)
+      const ending = code === 0 ? null : ({ by: 'failure', what: `the end of ${test} with code ${code}` } as const)
+      resolve(outcome ?? ending)
     })
   })
 }

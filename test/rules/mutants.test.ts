@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { inOrder, isReached } from '../../tools/mutant-tests.ts'
 import { applied, mutantsOf } from '../../tools/mutants.ts'
 
 /** What each fault of a kind makes of the source. */
@@ -61,5 +62,52 @@ describe('the faults that mutation testing puts into a source', () => {
   it('say where they are', () => {
     const [mutant] = mutantsOf('const a = 1\nconst b = c === d').filter(({ kind }) => kind === 'equality')
     assert.deepEqual([mutant?.line, mutant?.column], [2, 13])
+  })
+})
+
+describe('the tests that a mutant is shown to', () => {
+  // A function from 10 to 90, in it a block from 20 to 40 that was not run, and in that one an arrow function.
+  const ranges = [
+    { startOffset: 0, endOffset: 100, count: 1 },
+    { startOffset: 10, endOffset: 90, count: 3 },
+    { startOffset: 20, endOffset: 40, count: 0 },
+    { startOffset: 25, endOffset: 30, count: 0 },
+  ]
+  const cases: [what: string, at: number, kind: string, expected: boolean][] = [
+    ['run whose function did', 12, 'equality', true],
+    ['do not run whose block did not', 20, 'equality', false],
+    ['do not run a function that was never called', 27, 'throw', false],
+    ['run what comes after the block', 40, 'statement', true],
+    ['run the left of a connective whose right they do not', 20, 'connective', true],
+    ['do not run the left either of one further inside', 21, 'connective', false],
+    ['run the left of a default that is not taken', 20, 'default', true],
+    ['do not run a file of another length', 100, 'equality', false],
+  ]
+  for (const [what, at, kind, expected] of cases) {
+    it(`${what}: ${at}, ${kind}`, () => {
+      assert.equal(isReached(ranges, { at, kind }), expected)
+    })
+  }
+
+  it('do not run a file that they never loaded', () => {
+    assert.equal(isReached([], { at: 0, kind: 'equality' }), false)
+  })
+
+  it('are first those that take the least time', () => {
+    const known = [
+      { test: 'b', seconds: 2, shown: 0, noticed: 0 },
+      { test: 'a', seconds: 3, shown: 0, noticed: 0 },
+      { test: 'c', seconds: 1, shown: 0, noticed: 0 },
+    ]
+    assert.deepEqual(inOrder(known), ['c', 'b', 'a'])
+  })
+
+  it('are first those that noticed the mutants of the file so far, for the time that they take', () => {
+    const known = [
+      { test: 'quick, and never', seconds: 1, shown: 6, noticed: 0 },
+      { test: 'slow, and always', seconds: 4, shown: 6, noticed: 6 },
+      { test: 'slow, and sometimes', seconds: 4, shown: 6, noticed: 2 },
+    ]
+    assert.deepEqual(inOrder(known), ['slow, and always', 'quick, and never', 'slow, and sometimes'])
   })
 })

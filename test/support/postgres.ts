@@ -214,7 +214,7 @@ function installBinaries(): string {
 }
 
 /** A new database is some hundred files: in memory that takes a tenth of the time, where there is room. */
-function quickFolder(): string {
+export function quickFolder(): string {
   try {
     const { bavail, bsize } = statfsSync('/dev/shm')
     accessSync('/dev/shm', constants.W_OK)
