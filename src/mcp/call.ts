@@ -15,6 +15,11 @@ export interface McpAccess {
   readonly remembered: ClientInfo | null
 }
 
+/** Of whom is counted what is under way: one client of one actor. */
+export function clientKeyOf({ actor, caller }: McpAccess): string {
+  return `${actor.id} ${caller.peerId}`
+}
+
 /** How a call reaches its client while it runs. */
 export interface Channel {
   /** A method, because most calls never ask: an accessor in an object made for each call keeps the call until a full collection. */

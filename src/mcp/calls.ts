@@ -1,7 +1,7 @@
 /** Calls on their way from a message to a reply: bounded, cancelled, told to the owner, and put in a revision's words. */
+import { AtOnce } from '../limit/at-once.ts'
 import { currentContext } from '../observe/context.ts'
-import { AtOnce } from './at-once.ts'
-import type { Asked, McpCallIn } from './call.ts'
+import { type Asked, clientKeyOf, type McpCallIn } from './call.ts'
 import { channelOf } from './channel.ts'
 import type { Codec } from './codecs/codec.ts'
 import { McpFailure } from './failure.ts'
@@ -23,7 +23,7 @@ export type OnGone = (then: () => void) => () => void
 
 export class Calls {
   readonly #parts: McpParts
-  readonly #atOnce = new AtOnce(mostCalls, 'calls')
+  readonly #atOnce = new AtOnce(mostCalls, 'This client', 'calls')
   /** Of legacy sessions, whose clients cancel by a message. */
   readonly #running = new Map<string, Outgoing>()
 
@@ -33,7 +33,7 @@ export class Calls {
 
   /** @throws ServiceError for what is answered by status (503, 429). */
   async run(asked: Asked, id: Id, codec: Codec, onGone: OnGone): Promise<Reply> {
-    const release = this.#atOnce.begin(asked.access)
+    const release = this.#atOnce.begin(clientKeyOf(asked.access))
     const outgoing = new Outgoing(asked.revision === modernRevision ? 'cancels' : 'means_nothing')
     const forget = this.#remember(asked.session, id, outgoing)
     const stopWatching = onGone(() => outgoing.left())

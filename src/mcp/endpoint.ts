@@ -1,6 +1,6 @@
 /** One address, two eras: from the text of a body to a reply. */
-import { AtOnce } from './at-once.ts'
-import { type Asked, type McpAccess, readClientInfo } from './call.ts'
+import { AtOnce } from '../limit/at-once.ts'
+import { type Asked, clientKeyOf, type McpAccess, readClientInfo } from './call.ts'
 import { Calls, type OnGone } from './calls.ts'
 import { isLogLevel } from './channel.ts'
 import type { Codec } from './codecs/codec.ts'
@@ -42,7 +42,7 @@ const mostStreams = 16
 export class McpEndpoint {
   readonly #parts: McpParts
   readonly #calls: Calls
-  readonly #streams = new AtOnce(mostStreams, 'streams')
+  readonly #streams = new AtOnce(mostStreams, 'This client', 'streams')
   readonly #modern: Codec
 
   constructor(parts: McpParts) {
@@ -219,7 +219,7 @@ export class McpEndpoint {
 
   /** @throws ServiceError `too_many_requests` */
   #stream({ access }: Asking, messages: (signal: AbortSignal) => AsyncGenerator<object>): Reply {
-    const release = this.#streams.begin(access)
+    const release = this.#streams.begin(clientKeyOf(access))
     const controller = new AbortController()
     const close = (): void => {
       controller.abort()

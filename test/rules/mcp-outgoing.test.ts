@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { AtOnce } from '../../src/mcp/at-once.ts'
-import type { McpAccess } from '../../src/mcp/call.ts'
+import { AtOnce } from '../../src/limit/at-once.ts'
+import { clientKeyOf, type McpAccess } from '../../src/mcp/call.ts'
 import { Outgoing, type Parting } from '../../src/mcp/outgoing.ts'
 
 const progress = (n: number, text = ''): object => ({ method: 'notifications/progress', params: { progress: n, text } })
@@ -85,14 +85,19 @@ describe('what a client has under way at once', () => {
     ({ actor: { id: actor }, caller: { peerId } }) as unknown as McpAccess
 
   it('is bounded for each client of each actor by itself, and an end makes room once', () => {
-    const streams = new AtOnce(2, 'streams')
-    const ends = [streams.begin(access('a', 'p')), streams.begin(access('a', 'p'))]
-    assert.throws(() => streams.begin(access('a', 'p')), { code: 'too_many_requests', status: 429 })
-    streams.begin(access('a', 'q'))
-    streams.begin(access('b', 'p'))
+    const streams = new AtOnce(2, 'This client', 'streams')
+    const begin = (actor: string, peerId: string): (() => void) => streams.begin(clientKeyOf(access(actor, peerId)))
+    const ends = [begin('a', 'p'), begin('a', 'p')]
+    assert.throws(() => begin('a', 'p'), {
+      code: 'too_many_requests',
+      status: 429,
+      message: 'This client has 2 streams under way, the most there may be',
+    })
+    begin('a', 'q')
+    begin('b', 'p')
     ends[0]?.()
     ends[0]?.()
-    streams.begin(access('a', 'p'))
-    assert.throws(() => streams.begin(access('a', 'p')), { code: 'too_many_requests' })
+    begin('a', 'p')
+    assert.throws(() => begin('a', 'p'), { code: 'too_many_requests' })
   })
 })

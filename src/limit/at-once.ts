@@ -1,28 +1,27 @@
-/** How much one client may have under way at once in this process. */
+/** How much one caller may have under way at once in this process. */
 import { ServiceError } from '../errors.ts'
-import type { McpAccess } from './call.ts'
 
 export class AtOnce {
   readonly #most: number
+  readonly #who: string
   readonly #what: string
   readonly #open = new Map<string, number>()
 
-  constructor(most: number, what: string) {
+  /** @param who For the refusal, with `what` it has under way: `This client` and `streams`. */
+  constructor(most: number, who: string, what: string) {
     this.#most = most
+    this.#who = who
     this.#what = what
   }
 
-  /** @returns what ends it, once. @throws ServiceError `too_many_requests` */
-  begin({ actor, caller }: McpAccess): () => void {
-    const key = `${actor.id} ${caller.peerId}`
+  /** @param key Of whom it is counted. @returns what ends it, once. @throws ServiceError `too_many_requests` */
+  begin(key: string): () => void {
     const open = this.#open.get(key) ?? 0
     if (open >= this.#most) {
       throw new ServiceError(
         'too_many_requests',
-        `This client has ${open} ${this.#what} under way, the most there may be`,
-        {
-          retryAfterSeconds: 5,
-        },
+        `${this.#who} has ${open} ${this.#what} under way, the most there may be`,
+        { retryAfterSeconds: 5 },
       )
     }
     this.#open.set(key, open + 1)
