@@ -44,8 +44,9 @@ async function stateOf(url: string, isDeep: boolean): Promise<string> {
     await store.ping()
     if (store.dialect === 'sqlite') await requireSound(store, url)
     if (isDeep) await requireIntactValues(store, url)
-    const row = await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))
-    return `${store.dialect}, ${where(url)}: answers, ${row?.actors ?? 0} actors`
+    const { actors = 0 } =
+      (await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))) ?? {}
+    return `${store.dialect}, ${where(url)}: answers, ${actors} ${actors === 1 ? 'actor' : 'actors'}`
   } finally {
     await store.close()
   }

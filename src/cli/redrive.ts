@@ -10,7 +10,8 @@ export async function redrive(args: readonly string[]): Promise<number> {
   const [actorId, peerId, subscriptionId, ...more] = args
   if (more.length > 0) throw new UsageError('troupe redrive takes an actor, a peer and a subscription, each if needed.')
   const config = resolveConfig({}, { TROUPE_MODE: 'development', ...processEnvironment() })
-  const store = await openStore({ url: config.database, workers: 1 })
+  // "Nothing to send" about a database that is not the one in use would be taken for the truth.
+  const store = await openStore({ url: config.database, workers: 1, mustExist: true })
   try {
     const ofPeer = { ...named('actorId', actorId), ...named('peerId', peerId) }
     const now = store.now()

@@ -6,6 +6,7 @@ import { setModeOfCommand } from '../config/env.ts'
 import type { Mode } from '../config/options.ts'
 import { App } from '../troupe.ts'
 import { watchLateFaults } from './late-faults.ts'
+import { stopSignal } from './stop-signal.ts'
 import { UsageError } from './usage-error.ts'
 import { welcome } from './welcome.ts'
 
@@ -18,7 +19,7 @@ export async function run(mode: Mode, args: readonly string[]): Promise<number> 
   const app = await load(file)
   const listening = await app.listen()
   // Before the first word: whoever reads it may already want to stop.
-  const stop = stopSignal()
+  const stop = stopSignal(process)
   const { parts } = await app.start()
   const broken = watchLateFaults(parts.log).then(() => 1)
   process.stdout.write(welcome(parts, listening.url))
@@ -47,17 +48,4 @@ function describe(error: unknown): string {
   const message = error.message.split('\n', 1)[0] ?? ''
   const place = /(?:^|[\s(]|file:\/\/)((?:\/|[A-Z]:\\)[^\n()]*?):(\d+)(?::\d+)?\)?$/m.exec(error.stack ?? '')
   return place === null ? message : `${message} (${place[1]}:${place[2]})`
-}
-
-/** The first Ctrl-C or SIGTERM. A second one ends the process at once, as the system does by default. */
-function stopSignal(): Promise<void> {
-  return new Promise((done) => {
-    const stop = (): void => {
-      process.off('SIGINT', stop)
-      process.off('SIGTERM', stop)
-      done()
-    }
-    process.on('SIGINT', stop)
-    process.on('SIGTERM', stop)
-  })
 }
