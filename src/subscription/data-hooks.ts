@@ -9,7 +9,8 @@ import { type Json, type JsonText, toPlain } from '../json/json.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import { isLoop } from './hops.ts'
-import { type OutboundSubscription, outboundData } from './outbound.ts'
+import type { OutboundSubscription } from './outbound.ts'
+import { outboundView } from './view.ts'
 
 export interface HandedOn {
   readonly type: 'diff' | 'resync' | 'permission'
@@ -82,7 +83,7 @@ export class DataHooks {
         }
         await tell(actor, namedHook, {
           peerid: peerId,
-          subscription: { ...outboundData(subscription), sequence },
+          subscription: { ...outboundView(subscription), sequence },
           data: toPlain(data),
           sequence,
           type,

@@ -1,5 +1,4 @@
 /** A subscription of this actor to a peer. */
-import type { Subscription } from '../app/actor-handle.ts'
 import { isTold, type Scope } from './inbound.ts'
 
 export interface OutboundSubscription extends Scope {
@@ -74,19 +73,4 @@ export function covers(wide: Scope, narrow: Scope): boolean {
   if (wide.target !== narrow.target) return false
   if (wide.subtarget === '') return true
   return wide.subtarget === narrow.subtarget && (wide.resource === '' || wide.resource === narrow.resource)
-}
-
-/** As the wire shows a subscription. */
-export function outboundData(subscription: OutboundSubscription): Subscription {
-  return {
-    id: subscription.actorId,
-    peerid: subscription.peerId,
-    subscriptionid: subscription.subscriptionId,
-    granularity: subscription.granularity,
-    target: subscription.target,
-    subtarget: subscription.subtarget,
-    resource: subscription.resource,
-    sequence: subscription.sequence,
-    callback: true,
-  }
 }

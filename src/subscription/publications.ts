@@ -27,6 +27,7 @@ import { deleteInbound, findInbound, findInboundOf, insertInbound } from './inbo
 import type { Publisher } from './publisher.ts'
 import { findRecords, type RecordFilter, type SubscriptionRecord } from './record-store.ts'
 import { deleteSuspension, findSuspensions, insertSuspension, type Suspension } from './suspension-store.ts'
+import { inboundView } from './view.ts'
 import { type MayRead, visiblePart, withheld } from './visibility.ts'
 
 export interface PublicationsParts {
@@ -207,7 +208,7 @@ export class Publications {
       actor: handleOf(actor),
       peer_id: peerId,
       subscription_id: subscriptionId,
-      subscription_data: subscriptionData(ended),
+      subscription_data: inboundView(ended),
       initiated_by_peer: by === 'peer',
     })
     return true
@@ -285,29 +286,4 @@ export class Publications {
 function shown(diff: StoredDiff, scope: Scope, mayRead: MayRead): StoredDiff {
   const data = visiblePart(diff.data, scope, mayRead)
   return data === null ? { ...diff, data: withheld, replaces: false } : { ...diff, data }
-}
-
-/** As the wire shows a subscription. */
-export function subscriptionData(subscription: InboundSubscription): {
-  readonly id: string
-  readonly peerid: string
-  readonly subscriptionid: string
-  readonly granularity: string
-  readonly target: string
-  readonly subtarget: string
-  readonly resource: string
-  readonly sequence: number
-  readonly callback: boolean
-} {
-  return {
-    id: subscription.actorId,
-    peerid: subscription.peerId,
-    subscriptionid: subscription.subscriptionId,
-    granularity: subscription.granularity,
-    target: subscription.target,
-    subtarget: subscription.subtarget,
-    resource: subscription.resource,
-    sequence: subscription.sequence,
-    callback: false,
-  }
 }

@@ -3,6 +3,7 @@ import type { Param, Queries, Row } from '../store/store.ts'
 import type { Scope } from './inbound.ts'
 
 export interface SubscriptionRecord extends Scope {
+  readonly actorId: string
   readonly peerId: string
   readonly subscriptionId: string
   readonly granularity: string
@@ -30,13 +31,13 @@ export async function findRecords(q: Queries, actorId: string, filter: RecordFil
     ['outbound_subscription', 1],
   ].map(
     ([table, callback]) =>
-      `SELECT peer_id, subscription_id, target, subtarget, resource, granularity, sequence, ${callback} AS callback,
-         created_at
+      `SELECT actor_id, peer_id, subscription_id, target, subtarget, resource, granularity, sequence,
+         ${callback} AS callback, created_at
        FROM ${table} WHERE actor_id = $1${conditions.join('')}`,
   )
   const rows = await q.all<Row<SubscriptionRecord>>(
-    `SELECT peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource, granularity, sequence,
-       callback
+    `SELECT actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
+       granularity, sequence, callback
      FROM (${selects.join(' UNION ALL ')}) AS both_directions ORDER BY created_at, callback, peer_id, subscription_id`,
     ...params,
   )

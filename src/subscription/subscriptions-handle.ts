@@ -2,11 +2,12 @@
 import type { Delivery, SubscriptionsHandle } from '../app/actor-handle.ts'
 import type { Access } from '../property/access.ts'
 import type { TimelineEntry } from './diff-store.ts'
-import { type Publications, subscriptionData } from './publications.ts'
+import type { Publications } from './publications.ts'
+import { inboundView } from './view.ts'
 
 export function subscriptionsHandle(publications: Publications, actor: Access['actor']): SubscriptionsHandle {
   return {
-    listeners: async (peerId) => (await publications.list(actor.id, peerId ?? null)).map(subscriptionData),
+    listeners: async (peerId) => (await publications.list(actor.id, peerId ?? null)).map(inboundView),
     suspend: (target, subtarget = '') => publications.suspend(actor.id, { target, subtarget }),
     resume: (target, subtarget = '') => publications.resume(actor.id, { target, subtarget }),
     suspended: () => publications.suspensions(actor.id),

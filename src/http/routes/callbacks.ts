@@ -7,7 +7,7 @@ import { refusal } from '../../permission/permission.ts'
 import { parseCallback } from '../../subscription/processor.ts'
 import { hopsAfter, hopsHeader, isLoop } from '../../subscription/hops.ts'
 import { endSubscription } from '../../subscription/ending.ts'
-import { outboundData } from '../../subscription/outbound.ts'
+import { outboundView } from '../../subscription/view.ts'
 import { type Answer, jsonText, noContent } from '../answer.ts'
 import { readJson, readJsonOrForm } from '../body.ts'
 import { type ActorExchange, type Exchange, type Method, type OpenExchange, type Route, rightOf } from '../route.ts'
@@ -121,7 +121,7 @@ async function takeCallback(exchange: OpenExchange): Promise<Answer> {
   if (!parts.config.autoSequence) {
     if (isLoop(context?.hops)) throw new ServiceError('conflict', 'Cannot take this callback: it goes round in a loop')
     const data = objectOf(body)
-    const call_ = { subscription: outboundData(subscription), peer_id: key.peerId, data }
+    const call_ = { subscription: outboundView(subscription), peer_id: key.peerId, data }
     if (await parts.callbacks.raw(actor, caller, call_)) return noContent()
     throw new ServiceError('rejected', 'Cannot take this callback: the application does not want it')
   }

@@ -5,6 +5,8 @@ import { array, type JsonText, known, object, stringText, stringValue } from '..
 import type { Polled, Timeline } from '../../subscription/publications.ts'
 import { endSubscription } from '../../subscription/ending.ts'
 import type { SubscriptionRecord } from '../../subscription/record-store.ts'
+import { parseSequence } from '../../subscription/processor.ts'
+import { subscriptionView } from '../../subscription/view.ts'
 import { fieldsOf, type Fields } from '../../trust/fields.ts'
 import { type Answer, json, jsonText, noContent } from '../answer.ts'
 import { readJson, readJsonOrForm } from '../body.ts'
@@ -181,7 +183,7 @@ async function listAll({ parts, actor, query }: ActorExchange): Promise<Answer> 
   const peerId = query.get('peerid')
   const filter = peerId === undefined ? scopeIn(query) : { peerId }
   const records = await parts.publications.records(actor.id, filter)
-  return json(200, { id: actor.id, data: records.map((record) => recordView(actor.id, record)) })
+  return json(200, { id: actor.id, data: records.map(subscriptionView) })
 }
 
 async function subscribe({ parts, actor, request, query }: ActorExchange): Promise<Answer> {
@@ -203,26 +205,12 @@ async function subscribe({ parts, actor, request, query }: ActorExchange): Promi
 async function listOfPeer({ parts, actor, params, query }: ActorExchange): Promise<Answer> {
   const peerId = params['peerid'] ?? ''
   const records = await parts.publications.records(actor.id, { peerId, ...scopeIn(query) })
-  return json(200, { id: actor.id, peerid: peerId, data: records.map((record) => recordView(actor.id, record)) })
+  return json(200, { id: actor.id, peerid: peerId, data: records.map(subscriptionView) })
 }
 
 function scopeIn(query: ActorExchange['query']): { target?: string; subtarget?: string; resource?: string } {
   const names = ['target', 'subtarget', 'resource'] as const
   return Object.fromEntries(names.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : [])))
-}
-
-function recordView(actorId: string, record: SubscriptionRecord): object {
-  return {
-    id: actorId,
-    peerid: record.peerId,
-    subscriptionid: record.subscriptionId,
-    granularity: record.granularity,
-    target: record.target,
-    subtarget: record.subtarget,
-    resource: record.resource,
-    sequence: record.sequence,
-    callback: record.callback,
-  }
 }
 
 async function receive({ parts, request, actor, params }: ActorExchange): Promise<Answer> {
@@ -284,19 +272,10 @@ async function poll(exchange: ActorExchange): Promise<Answer> {
     subscriptionId: address.subscriptionId,
   })
   if (record === undefined) throw noSubscription(address)
-  return json(200, {
-    id: actor.id,
-    peerid: record.peerId,
-    subscriptionid: record.subscriptionId,
-    target: record.target,
-    subtarget: record.subtarget,
-    resource: record.resource,
-    sequence: record.sequence,
-    data: [],
-  })
+  return jsonText(200, pollView({ subscription: record, diffs: [] }))
 }
 
-function pollView({ subscription, diffs }: Polled): JsonText {
+function pollView({ subscription, diffs }: Pick<Polled, 'diffs'> & { subscription: Named }): JsonText {
   return object([
     ...namesOf(subscription),
     ['sequence', known(String(subscription.sequence))],
@@ -316,7 +295,9 @@ function pollView({ subscription, diffs }: Polled): JsonText {
   ])
 }
 
-function namesOf(subscription: Polled['subscription']): (readonly [string, JsonText])[] {
+type Named = Omit<SubscriptionRecord, 'granularity' | 'callback'>
+
+function namesOf(subscription: Named): (readonly [string, JsonText])[] {
   return [
     ['id', stringText(subscription.actorId)],
     ['peerid', stringText(subscription.peerId)],
@@ -401,11 +382,6 @@ async function redrive(exchange: ActorExchange): Promise<Answer> {
 
 function addressOf({ actor, params }: ActorExchange): { actorId: string; peerId: string; subscriptionId: string } {
   return { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
-}
-
-function parseSequence(text: string): number | null {
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  return Number.isSafeInteger(value) ? value : null
 }
 
 function noSubscription({ subscriptionId }: { readonly subscriptionId: string }): ServiceError {

@@ -1,0 +1,27 @@
+/** A subscription in either direction, as the wire and applications see it. */
+import type { Subscription } from '../app/actor-handle.ts'
+import type { SubscriptionRecord } from './record-store.ts'
+
+export function subscriptionView(record: SubscriptionRecord): Subscription {
+  return {
+    id: record.actorId,
+    peerid: record.peerId,
+    subscriptionid: record.subscriptionId,
+    granularity: record.granularity,
+    target: record.target,
+    subtarget: record.subtarget,
+    resource: record.resource,
+    sequence: record.sequence,
+    callback: record.callback,
+  }
+}
+
+/** Of a peer's subscription to this actor. */
+export function inboundView(subscription: Omit<SubscriptionRecord, 'callback'>): Subscription {
+  return subscriptionView({ ...subscription, callback: false })
+}
+
+/** Of this actor's subscription to a peer. */
+export function outboundView(subscription: Omit<SubscriptionRecord, 'callback'>): Subscription {
+  return subscriptionView({ ...subscription, callback: true })
+}
