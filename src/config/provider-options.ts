@@ -4,6 +4,7 @@
  */
 import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
+import { isName, NamedVariables, namesIn } from './named-variables.ts'
 
 export interface ProviderOption {
   /** After `TROUPE_PROVIDER_<NAME>_`. */
@@ -54,16 +55,7 @@ export const providerOptions = {
 export type ProviderOptionName = keyof typeof providerOptions
 
 export const providerList = 'TROUPE_PROVIDERS'
-const prefix = 'TROUPE_PROVIDER_'
-
-/** Lower case, in words joined by `-`; the environment writes `_` for it. */
-export function isProviderName(name: string): boolean {
-  return name.length <= 40 && /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)
-}
-
-export function providerVariable(name: string, option: ProviderOptionName): string {
-  return `${prefix}${name.toUpperCase().replaceAll('-', '_')}_${providerOptions[option].suffix}`
-}
+export const providerVariables = new NamedVariables<ProviderOptionName>('TROUPE_PROVIDER_', providerOptions)
 
 /**
  * The names in their order; null when the variable is not set and the application decides.
@@ -73,45 +65,15 @@ export function providerVariable(name: string, option: ProviderOptionName): stri
 export function listedProviders(env: Environment): readonly string[] | null {
   const list = env[providerList]
   if (list === undefined) return null
-  const names = list
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-  for (const name of names) {
-    if (!isProviderName(name)) {
-      throw new ConfigError(`${providerList} must be names such as google or acme-mobile; ${name} is none.`)
-    }
-  }
+  const names = namesIn(list)
+  const wrong = names.find((name) => !isName(name))
+  if (wrong !== undefined)
+    throw new ConfigError(`${providerList} must be names such as google or acme-mobile; ${wrong} is none.`)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new ConfigError(`${providerList} names ${twice} twice.`)
   return names
 }
 
-/** Settings that the environment has for providers, by the name of the provider and of the option. */
-export function providerSettings(env: Environment): Map<string, Partial<Record<ProviderOptionName, string>>> {
-  const found = new Map<string, Partial<Record<ProviderOptionName, string>>>()
-  for (const [variable, value] of Object.entries(env)) {
-    const setting = value === undefined || value === '' ? null : parseVariable(variable)
-    if (setting === null) continue
-    found.set(setting.name, { ...found.get(setting.name), [setting.option]: value })
-  }
-  return found
-}
-
 export function isProviderVariable(variable: string): boolean {
-  return variable === providerList || parseVariable(variable) !== null
-}
-
-function parseVariable(variable: string): { readonly name: string; readonly option: ProviderOptionName } | null {
-  if (!variable.startsWith(prefix)) return null
-  const rest = variable.slice(prefix.length)
-  for (const [option, { suffix }] of Object.entries(providerOptions)) {
-    if (!rest.endsWith(`_${suffix}`)) continue
-    const name = rest.slice(0, -suffix.length - 1)
-    const spelled = name.toLowerCase().replaceAll('_', '-')
-    if (name === name.toUpperCase() && isProviderName(spelled)) {
-      return { name: spelled, option: option as ProviderOptionName }
-    }
-  }
-  return null
+  return variable === providerList || providerVariables.has(variable)
 }

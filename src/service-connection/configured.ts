@@ -1,12 +1,11 @@
 /** The third-party services of an application: those that it declares and those that the environment names, checked. */
 import { ConfigError } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
+import { isName } from '../config/named-variables.ts'
 import {
-  isServiceName,
   listedServices,
   type ServiceOptionName,
-  serviceSettings,
-  serviceVariable,
+  serviceVariables,
   type ServiceVariables,
 } from '../config/service-options.ts'
 
@@ -55,19 +54,19 @@ export function configuredServices(
   env: Environment,
   rules: { readonly allowHttp: boolean },
 ): ReadonlyMap<string, ThirdPartyService> {
-  const variables = serviceSettings(env)
+  const variables = serviceVariables.read(env)
   const names = new Set([...declared.keys(), ...listedServices(env)])
   for (const [name, settings] of variables) {
     const [option] = Object.keys(settings) as ServiceOptionName[]
     if (!names.has(name) && option !== undefined) {
       throw new ConfigError(
-        `${serviceVariable(name, option)} belongs to no service: TROUPE_SERVICES does not name ${name}.`,
+        `${serviceVariables.of(name, option)} belongs to no service: TROUPE_SERVICES does not name ${name}.`,
       )
     }
   }
   return new Map(
     [...names].map((name) => {
-      if (!isServiceName(name)) throw new ConfigError(`A service is called by a name such as dropbox; ${name} is none.`)
+      if (!isName(name)) throw new ConfigError(`A service is called by a name such as dropbox; ${name} is none.`)
       return [name, checked(name, declared.get(name) ?? {}, variables.get(name) ?? {}, rules.allowHttp)]
     }),
   )
@@ -75,7 +74,7 @@ export function configuredServices(
 
 function checked(name: string, code: ServiceDeclaration, env: ServiceVariables, allowHttp: boolean): ThirdPartyService {
   const complain = (option: ServiceOptionName, complaint: string): never => {
-    const source = env[option] === undefined ? `Service ${name}: ${option}` : serviceVariable(name, option)
+    const source = env[option] === undefined ? `Service ${name}: ${option}` : serviceVariables.of(name, option)
     throw new ConfigError(`${source} ${complaint}.`)
   }
   const text = (option: Exclude<ServiceOptionName, 'scopes' | 'apiUrls'>): string => {
@@ -86,7 +85,7 @@ function checked(name: string, code: ServiceDeclaration, env: ServiceVariables, 
     const given = text(option)
     if (given !== '') return given
     throw new ConfigError(
-      `The service ${name} needs ${option}: give it in code, or as ${serviceVariable(name, option)}.`,
+      `The service ${name} needs ${option}: give it in code, or as ${serviceVariables.of(name, option)}.`,
     )
   }
   const address = (option: ServiceOptionName, given: string): string => {

@@ -1,13 +1,12 @@
 /** The providers of a service: those that the application declared and those that the environment names, checked. */
 import { ConfigError } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
+import { isName } from '../config/named-variables.ts'
 import {
-  isProviderName,
   listedProviders,
   type ProviderOptionName,
   providerOptions,
-  providerSettings,
-  providerVariable,
+  providerVariables,
 } from '../config/provider-options.ts'
 import type { Provider, Providers } from './provider.ts'
 import { applePlan } from './providers/apple.ts'
@@ -37,7 +36,7 @@ export function configuredProviders(
   rules: { readonly allowHttp: boolean },
 ): readonly ProviderPlan[] {
   for (const { name } of declared) {
-    if (!isProviderName(name) || isForPlatform(kindOf(name))) {
+    if (!isName(name) || isForPlatform(kindOf(name))) {
       throw new ConfigError(
         `Option signIn: a provider is called by a name such as google or acme-mobile; ${name} is none.`,
       )
@@ -46,7 +45,7 @@ export function configuredProviders(
       throw new ConfigError(`Option signIn names the provider ${name} twice.`)
     }
   }
-  const fromEnv = providerSettings(env)
+  const fromEnv = providerVariables.read(env)
   const names = listedProviders(env) ?? declared.map(({ name }) => name)
   const twoSuffixes = names.find((name) => isForPlatform(kindOf(name)))
   if (twoSuffixes !== undefined)
@@ -64,7 +63,7 @@ function refuseStrays(given: Iterable<string>, known: readonly string[], env: En
   for (const name of given) {
     if (known.includes(name)) continue
     const options = Object.keys(providerOptions) as ProviderOptionName[]
-    const variable = options.map((option) => providerVariable(name, option)).find((text) => env[text] !== undefined)
+    const variable = options.map((option) => providerVariables.of(name, option)).find((text) => env[text] !== undefined)
     throw new ConfigError(`${variable} belongs to no provider: TROUPE_PROVIDERS does not name ${name}.`)
   }
 }
@@ -105,7 +104,7 @@ class CheckedSettings implements Settings {
     const text = this.text(setting)
     if (text !== undefined) return text
     throw new ConfigError(
-      `The provider ${this.name} needs ${setting}: give it in code, or as ${providerVariable(this.name, setting)}.`,
+      `The provider ${this.name} needs ${setting}: give it in code, or as ${providerVariables.of(this.name, setting)}.`,
     )
   }
 
@@ -133,7 +132,7 @@ class CheckedSettings implements Settings {
     const option = Object.keys(providerOptions).find((name) => name === setting) as ProviderOptionName | undefined
     const isFromEnv = option !== undefined && this.#env[option] !== undefined
     throw new ConfigError(
-      `${isFromEnv ? providerVariable(this.name, option) : `Option signIn, ${this.name}: ${setting}`} ${complaint}.`,
+      `${isFromEnv ? providerVariables.of(this.name, option) : `Option signIn, ${this.name}: ${setting}`} ${complaint}.`,
     )
   }
 }
