@@ -6,7 +6,7 @@ import { isUrlencoded, readFormText } from './body.ts'
 import { type Notice, noticeCookie, noticeOf, noticeShown } from './notices.ts'
 import { maxFormFields, Params } from './params.ts'
 import { parseRedirectTarget } from './redirect-target.ts'
-import type { PageExchange } from './route.ts'
+import type { Exchange, PageExchange } from './route.ts'
 import { urlOf } from './urls.ts'
 
 /** @param path Of the page below `/<actor>/www`: empty, or beginning with a slash. */
@@ -36,7 +36,7 @@ export async function showPage({ request }: PageExchange, page: Html, status = 2
 }
 
 /** The fields of the form that was sent. */
-export async function readForm({ request, parts }: PageExchange): Promise<Params> {
+export async function readForm({ request, parts }: Exchange): Promise<Params> {
   if (!isUrlencoded(request)) {
     throw new ServiceError(
       'unsupported_media_type',

@@ -5,9 +5,9 @@ import { ServiceError } from '../../errors.ts'
 import { deviceOf } from '../../token/device.ts'
 import { acceptsJsonByName } from '../accepts.ts'
 import { type Answer, html, json, redirect } from '../answer.ts'
-import { isUrlencoded, readFormText } from '../body.ts'
 import { browserCookie, browserOf, deliveryCookies, refreshCookie } from '../cookies.ts'
-import { maxFormFields, Params } from '../params.ts'
+import { readForm } from '../page.ts'
+import type { Params } from '../params.ts'
 import type { Exchange, Route } from '../route.ts'
 import { errorResponses } from '../schemas.ts'
 import { pagePolicy } from '../security-headers.ts'
@@ -117,7 +117,7 @@ async function fromQuery(exchange: Exchange): Promise<Answer> {
 
 async function fromForm(exchange: Exchange): Promise<Answer> {
   const { parts, params } = exchange
-  const form = await formOf(exchange)
+  const form = await readForm(exchange)
   const ending = await parts.signIn.callback.fromForm(params['provider'] ?? '', responseOf(form), bringerOf(exchange))
   return ending.kind === 'put-by'
     ? redirect(303, `${parts.baseUrl}/oauth/callback?form_post=${ending.handle}`)
@@ -126,7 +126,7 @@ async function fromForm(exchange: Exchange): Promise<Answer> {
 
 async function claim(exchange: Exchange): Promise<Answer> {
   const { parts, request } = exchange
-  const form = await formOf(exchange)
+  const form = await readForm(exchange)
   const claimant = {
     claim: form.get('claim') ?? '',
     browser: browserOf(request),
@@ -236,14 +236,4 @@ function responseOf(fields: Params): AuthorizationResponse {
     issuer: read('iss'),
     user: read('user'),
   }
-}
-
-async function formOf({ request, parts }: Exchange): Promise<Params> {
-  if (!isUrlencoded(request)) {
-    throw new ServiceError(
-      'unsupported_media_type',
-      'Cannot read the form: it is not application/x-www-form-urlencoded',
-    )
-  }
-  return Params.parse((await readFormText(request, parts.config)) ?? '', maxFormFields, 'form')
 }
