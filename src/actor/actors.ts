@@ -129,7 +129,7 @@ export class Actors {
     const actor = this.#newActor(request, creator, passphrase)
     const turn = this.#parts.uniqueCreator || request.deleteExisting === true ? `creator ${creator}` : undefined
     for (let round = 0; round < mostRounds; round += 1) {
-      const outcome = await this.#parts.store.write((tx) => this.#insert(tx, request, actor), turn).catch(lostRace)
+      const outcome = await this.#parts.store.write((tx) => this.#insert(tx, request, actor), { turn }).catch(lostRace)
       if (outcome === 'created') {
         await this.announce(actor)
         return { actor, passphrase, isNew: true }

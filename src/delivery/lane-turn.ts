@@ -117,7 +117,9 @@ export class LaneTurns {
     this.#parts = parts
     const { store, now } = parts
     this.#beginnings = new Batches(mostAtOnce, (lanes) => this.#read(lanes))
-    this.#settlements = new Batches(mostAtOnce, (ended) => store.write((tx) => settle(tx, ended, now())))
+    this.#settlements = new Batches(mostAtOnce, (ended) =>
+      store.write((tx) => settle(tx, ended, now()), { isNote: true }),
+    )
   }
 
   async take(holder: HeldLane): Promise<Turn> {

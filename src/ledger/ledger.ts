@@ -177,7 +177,7 @@ export class Ledger {
       for (const { id } of batch) this.#pending.delete(id)
       let written: ReadonlySet<string>
       try {
-        written = await store.write((tx) => putEntries(tx, sent))
+        written = await store.write((tx) => putEntries(tx, sent), { isNote: true })
       } catch (error) {
         this.#putBack([...batch, ...later])
         log.warn({ error, entries: this.#pending.size }, 'The access ledger cannot be written now; it tries again')

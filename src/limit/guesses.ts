@@ -105,17 +105,20 @@ export class Guesses {
   async #store(buckets: readonly Bucket[], target: Target): Promise<readonly Taken[] | null> {
     const { store, now } = this.#parts
     try {
-      return await store.write(async (tx) => {
-        const all: Taken[] = []
-        let guardedUntil = 0
-        for (const { key, rate } of buckets) {
-          const taken = await takeStored(tx, key, now(), rate)
-          all.push(taken)
-          if (isExhausted(taken.emptyAt, now(), rate)) guardedUntil = Math.max(guardedUntil, taken.emptyAt)
-        }
-        if (guardedUntil > 0) await guardActor(tx, target.id, guardedUntil)
-        return all
-      }, buckets.at(-1)?.key)
+      return await store.write(
+        async (tx) => {
+          const all: Taken[] = []
+          let guardedUntil = 0
+          for (const { key, rate } of buckets) {
+            const taken = await takeStored(tx, key, now(), rate)
+            all.push(taken)
+            if (isExhausted(taken.emptyAt, now(), rate)) guardedUntil = Math.max(guardedUntil, taken.emptyAt)
+          }
+          if (guardedUntil > 0) await guardActor(tx, target.id, guardedUntil)
+          return all
+        },
+        { turn: buckets.at(-1)?.key, isNote: true },
+      )
     } catch (error) {
       this.#complain(error)
       return null

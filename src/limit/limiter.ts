@@ -94,15 +94,18 @@ export class Limiter {
   async #take(buckets: readonly Bucket[]): Promise<readonly Taken[]> {
     const { store, now } = this.#parts
     try {
-      const taken = await store.write(async (tx) => {
-        const all: Taken[] = []
-        for (const { key, rate } of buckets) {
-          const one = await takeStored(tx, key, now(), rate)
-          all.push(one)
-          if (!one.isAllowed) break
-        }
-        return all
-      }, buckets[0]?.key)
+      const taken = await store.write(
+        async (tx) => {
+          const all: Taken[] = []
+          for (const { key, rate } of buckets) {
+            const one = await takeStored(tx, key, now(), rate)
+            all.push(one)
+            if (!one.isAllowed) break
+          }
+          return all
+        },
+        { turn: buckets[0]?.key, isNote: true },
+      )
       const last = taken.at(-1)
       if (last?.isAllowed === false) this.#known.raise(buckets[taken.length - 1]?.key ?? '', last.emptyAt, now())
       this.#purgeNowAndThen()

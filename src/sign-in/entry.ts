@@ -163,7 +163,7 @@ export class Entry {
   /** A transaction that gives up without a trace where it throws `LostRace`: null then. */
   async write<T>(turn: string, work: (tx: Transaction) => Promise<T>): Promise<T | null> {
     try {
-      return await this.#parts.store.write(work, turn)
+      return await this.#parts.store.write(work, { turn })
     } catch (error) {
       if (error instanceof LostRace) return null
       throw error

@@ -1,5 +1,5 @@
 /** What follows from a change once it is durable, told inside the change itself. */
-import type { AfterCommit, Follow, LockedActor, Store, Transaction } from './store.ts'
+import type { AfterCommit, Follow, LockedActor, Store, Transaction, WriteOptions } from './store.ts'
 
 /**
  * A store whose transactions can be followed. What was asked for in an attempt that ran again, or failed, is forgotten
@@ -30,12 +30,12 @@ export class FollowedStore implements Store {
   read: Store['read'] = (work) => this.#inner.read(work)
   snapshot: Store['snapshot'] = (work) => this.#inner.snapshot(work)
 
-  async write<T>(work: (tx: Transaction) => Promise<T>, turn?: string): Promise<T> {
+  async write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T> {
     let follows: Follow[] = []
     const result = await this.#inner.write((tx) => {
       this.#follows.set(tx, (follows = []))
       return work(tx)
-    }, turn)
+    }, how)
     await run(follows)
     return result
   }

@@ -57,12 +57,10 @@ export interface Store {
    * `writeActor` has to exclude. Runs again on a serialization conflict, so `work` touches nothing but `tx`
    * and waits for nothing else.
    *
-   * @param turn Names what many callers may fight for at once, such as one creator: within this process they wait for
-   *   each other without holding a connection. It spares retries; it decides nothing.
    * @throws ServiceError `store_unavailable` when the database cannot take the change now; nothing was changed, except
    *   when the connection broke during the commit, where the outcome is unknown and the message says so.
    */
-  write<T>(work: (tx: Transaction) => Promise<T>, turn?: string): Promise<T>
+  write<T>(work: (tx: Transaction) => Promise<T>, how?: WriteOptions): Promise<T>
   /**
    * As `write`, with the actor's row locked first: the changes of one actor happen one after another.
    *
@@ -72,6 +70,19 @@ export interface Store {
   /** Resolves when a statement can be answered now; throws `store_unavailable` otherwise. */
   ping(): Promise<void>
   close(): Promise<void>
+}
+
+export interface WriteOptions {
+  /**
+   * Names what many callers may fight for at once, such as one creator: within this process they wait for each other
+   * without holding a connection. It spares retries; it decides nothing.
+   */
+  readonly turn?: string | undefined
+  /**
+   * A failing machine may take it away again, so nobody waits for the disk: for what has happened and, if it is forgotten,
+   * happens once more or was a note about it. What is written later is never on the disk without it.
+   */
+  readonly isNote?: boolean
 }
 
 /** What follows from a change. It may not fail: the change is made, whatever comes after it. */

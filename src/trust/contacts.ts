@@ -45,7 +45,7 @@ export class Contacts {
     if (this.#noted.size >= mostNoted) this.#noted.clear()
     this.#noted.set(key, now)
     const written = this.#store
-      .write((tx) => touchTrust(tx, met.actorId, met.peerId, via, now, now - noteEveryMs))
+      .write((tx) => touchTrust(tx, met.actorId, met.peerId, via, now, now - noteEveryMs), { isNote: true })
       .catch((error: unknown) => {
         this.#noted.delete(key)
         this.#log.warn({ error }, 'Cannot note when a peer was last here')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
@@ -189,6 +190,67 @@ forEachStore((dialect, open, database) => {
       })
       assert.deepEqual(plain(rows), [{ id: 'a', creator: 'x' }])
     })
+  })
+
+  describe('a note', () => {
+    it('DUR-01 is as whole as any write, and read at once', async () => {
+      const store = await open()
+      await store.write((tx) => addActor(tx, 'a'), { isNote: true })
+      const broken = store.write(
+        async (tx) => {
+          await setProperty(tx, 'a', 'one', '1')
+          throw new Error('stop')
+        },
+        { isNote: true },
+      )
+      await assert.rejects(broken, /stop/)
+      assert.deepEqual(await store.read((q) => getProperty(q, 'a', 'one')), undefined)
+      await store.write((tx) => setProperty(tx, 'a', 'one', '2'), { isNote: true })
+      assert.deepEqual(await store.read((q) => getProperty(q, 'a', 'one')), '2')
+    })
+
+    if (dialect === 'postgres') {
+      it('DUR-01 waits for no disk, and no other write is like it', async () => {
+        const store = await open()
+        const setting = async (tx: Transaction): Promise<string | undefined> =>
+          (await tx.get<{ synchronous_commit: string }>('SHOW synchronous_commit'))?.synchronous_commit
+        assert.equal(await store.write(setting, { isNote: true }), 'off')
+        assert.equal(await store.write(setting), 'on')
+      })
+    } else {
+      it('DUR-01 waits for no disk, and every write that shares its COMMIT or comes later does', async (t) => {
+        const settings: unknown[] = []
+        const prepare = Reflect.get(DatabaseSync.prototype, 'prepare')
+        t.mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
+          const statement = prepare.call(this, sql)
+          if (sql !== 'COMMIT') return statement
+          const run = statement.run.bind(statement)
+          statement.run = () => {
+            settings.push(prepare.call(this, 'PRAGMA synchronous').get()?.['synchronous'])
+            return run()
+          }
+          return statement
+        })
+        const store = await open()
+        const note = (id: string): Promise<number> => store.write((tx) => addActor(tx, id), { isNote: true })
+        settings.length = 0
+        await Promise.all([note('a'), note('b')])
+        await store.write((tx) => addActor(tx, 'c'))
+        await Promise.all([note('d'), store.write((tx) => addActor(tx, 'e'))])
+        await note('f')
+        let late: Promise<number> | undefined
+        await store.write(
+          async (tx) => {
+            late = store.write((other) => addActor(other, 'h'))
+            return addActor(tx, 'g')
+          },
+          { isNote: true },
+        )
+        await late
+        const [normal, full] = [1, 2]
+        assert.deepEqual(settings, [normal, full, full, normal, normal, full])
+      })
+    }
   })
 
   describe('many writes at once', () => {

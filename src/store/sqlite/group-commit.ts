@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ServiceError } from '../../errors.ts'
-import type { LockedActor, StoreLog, Transaction } from '../store.ts'
+import type { LockedActor, StoreLog, Transaction, WriteOptions } from '../store.ts'
 import { busyDelayMs, pause } from './busy.ts'
 import type { Connection } from './connection.ts'
 import type { DatabaseFile } from './database-file.ts'
@@ -12,6 +12,8 @@ import { isBusy, translate, unavailable } from './failure.ts'
 import { Statements } from './statements.ts'
 
 export interface GroupCommitOptions {
+  /** `FULL` waits for the disk with each COMMIT that anything but notes is in. */
+  readonly synchronous: 'FULL' | 'NORMAL'
   /** How many writes share one COMMIT at most. */
   readonly batchSize: number
   /** How long a write waits for the lock of another process (milliseconds). */
@@ -21,6 +23,8 @@ export interface GroupCommitOptions {
 
 interface Job {
   readonly run: (statements: Statements) => Promise<unknown>
+  /** A failing machine may take it away. */
+  readonly isNote: boolean
   readonly queuedAt: number
   /** Set once it ran in a transaction that another job took down; it runs a second time and no third. */
   repeated: boolean
@@ -42,6 +46,8 @@ export class GroupCommit {
   readonly #file: DatabaseFile
   readonly #options: GroupCommitOptions
   #connection: Connection | undefined
+  /** What the connection is set to; a new one has the setting of the options. */
+  #waitsForDisk: boolean
   #waiting: Job[] = []
   #active = false
   #idle: (() => void) | undefined
@@ -50,10 +56,11 @@ export class GroupCommit {
     this.#file = file
     this.#connection = connection
     this.#options = options
+    this.#waitsForDisk = options.synchronous === 'FULL'
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#enqueue((statements) => work(statements))
+  write<T>(work: (tx: Transaction) => Promise<T>, { isNote = false }: WriteOptions): Promise<T> {
+    return this.#enqueue((statements) => work(statements), isNote)
   }
 
   writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
@@ -73,12 +80,13 @@ export class GroupCommit {
     this.#connection = undefined
   }
 
-  #enqueue<T>(run: (statements: Statements) => Promise<T>): Promise<T> {
+  #enqueue<T>(run: (statements: Statements) => Promise<T>, isNote = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       // What resolves is what `run` returned.
       this.#waiting.push({
         // The work belongs to its own request, not to the one whose write woke the writer.
         run: AsyncLocalStorage.bind(run),
+        isNote,
         queuedAt: performance.now(),
         repeated: false,
         resolve: resolve as (value: unknown) => void,
@@ -150,7 +158,8 @@ export class GroupCommit {
     for (let count = 0; ; count++) {
       try {
         this.#file.requirePresent()
-        const connection = (this.#connection ??= this.#file.connectWriter())
+        const connection = (this.#connection ??= this.#connect())
+        this.#setSync(connection)
         connection.control('BEGIN IMMEDIATE')
         return connection
       } catch (error) {
@@ -166,13 +175,27 @@ export class GroupCommit {
     }
   }
 
+  #connect(): Connection {
+    const connection = this.#file.connectWriter()
+    this.#waitsForDisk = this.#options.synchronous === 'FULL'
+    return connection
+  }
+
+  /** For those who share the next COMMIT: in a transaction it cannot be changed. */
+  #setSync(connection: Connection): void {
+    const { synchronous, batchSize } = this.#options
+    const waits = synchronous === 'FULL' && this.#waiting.slice(0, batchSize).some(({ isNote }) => !isNote)
+    if (waits === this.#waitsForDisk) return
+    connection.control(`PRAGMA synchronous = ${waits ? 'FULL' : 'NORMAL'}`)
+    this.#waitsForDisk = waits
+  }
+
   #take(): Job[] {
-    if (this.#waiting.length <= this.#options.batchSize) {
-      const jobs = this.#waiting
-      this.#waiting = []
-      return jobs
-    }
-    return this.#waiting.splice(0, this.#options.batchSize)
+    const { synchronous, batchSize } = this.#options
+    // What came since then and has to reach the disk waits for the next COMMIT.
+    const mustWait = synchronous === 'FULL' && !this.#waitsForDisk
+    const late = mustWait ? this.#waiting.findIndex(({ isNote }) => !isNote) : -1
+    return this.#waiting.splice(0, late < 0 ? batchSize : Math.min(late, batchSize))
   }
 
   /** Sends away those who have waited long enough for a lock. */

@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
 import { StoreStartError } from '../start-error.ts'
-import type { LockedActor, Queries, Store, Transaction } from '../store.ts'
+import type { LockedActor, Queries, Store, Transaction, WriteOptions } from '../store.ts'
 import { retryBusy } from './busy.ts'
 import type { Connection } from './connection.ts'
 import { DatabaseFile, type DatabaseFileOptions } from './database-file.ts'
@@ -104,8 +104,8 @@ class SqliteStore implements Store {
     return this.#closing === undefined ? this.#snapshots.take(work) : Promise.reject(closed())
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#closing === undefined ? this.#writer.write(work) : Promise.reject(closed())
+  write<T>(work: (tx: Transaction) => Promise<T>, how: WriteOptions = {}): Promise<T> {
+    return this.#closing === undefined ? this.#writer.write(work, how) : Promise.reject(closed())
   }
 
   writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
