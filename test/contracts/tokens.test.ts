@@ -4,6 +4,8 @@ import { createLog } from '../../src/observe/log.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { ClientGrant, IssuedTokens } from '../../src/token/chain.ts'
+import { countGraceAnswer, markUsed } from '../../src/token/token-store.ts'
+import { makeToken } from '../../src/token/token-text.ts'
 import { Tokens } from '../../src/token/tokens.ts'
 import { Uses } from '../../src/token/uses.ts'
 import { ManualClock } from '../support/manual-clock.ts'
@@ -164,6 +166,31 @@ forEachStore((_dialect, open) => {
     })
   })
 
+  describe('the mark of a use', () => {
+    it('ORF-01 ORF-02 of a refresh token is made once, and in its last moment for the last time', async () => {
+      const marked = async (text: string): Promise<boolean> =>
+        store.write((tx) => markUsed(tx, hashSecret(text), clock.now(), clock.now() + 2 * day))
+      const { refreshToken } = await begin()
+      const other = await begin()
+      clock.pass(14 * day)
+      assert.equal(await marked(refreshToken), true)
+      assert.equal(await marked(refreshToken), false)
+      clock.pass(1)
+      assert.equal(await marked(other.refreshToken), false)
+      assert.equal((await stored(other.refreshToken)).usedAt, null)
+    })
+
+    it('ORF-03 counts an answer within the grace window once, and none before the first use', async () => {
+      const { refreshToken } = await begin()
+      const counted = async (before: number): Promise<boolean> =>
+        store.write((tx) => countGraceAnswer(tx, hashSecret(refreshToken), before))
+      assert.equal(await counted(0), false)
+      await tokens.refresh(refreshToken, session)
+      assert.deepEqual([await counted(0), await counted(0), await counted(1)], [true, false, true])
+      assert.equal((await stored(refreshToken)).graceAnswers, 2)
+    })
+  })
+
   describe('a refresh', () => {
     it('ORF-01 R-TOK-01 gives two new tokens of the same chain and marks the old refresh token used', async () => {
       const issued = await begin()
@@ -279,6 +306,13 @@ forEachStore((_dialect, open) => {
       await refuses(used)
       assert.deepEqual(await dumpStore(store), before)
       assert.equal(await lives(await refreshed(next)), true)
+    })
+
+    it('ORF-09 R-TOK-05 of a token that came without a family opens nothing, whatever it looks like', async () => {
+      const legacy = makeToken('session', 'access')
+      await store.write((tx) => tokens.adopt(tx, 'ada', legacy, clock.now() + day))
+      assert.equal(await tokens.validate(legacy), null)
+      assert.notEqual(await tokens.refresh(legacy, session), null)
     })
 
     it('ORF-06 judges an old token after a restart as it would have before', async () => {
@@ -544,6 +578,14 @@ forEachStore((_dialect, open) => {
       )
       clock.pass(1)
       assert.deepEqual(await short.sessionsOf('ada'), [])
+    })
+
+    it('ORF-10 name none after the end of its days, even with a token from elsewhere that would live longer', async () => {
+      await store.write((tx) => tokens.adopt(tx, 'ada', 'L'.repeat(64), clock.now() + 365 * day))
+      clock.pass(90 * day)
+      assert.equal((await tokens.sessionsOf('ada')).length, 1)
+      clock.pass(1)
+      assert.deepEqual(await tokens.sessionsOf('ada'), [])
     })
   })
 

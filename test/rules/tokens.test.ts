@@ -176,6 +176,11 @@ describe('a device in words', () => {
     })
   }
 
+  it('is told by the first 512 characters, and by nothing after them', () => {
+    assert.equal(deviceOf(`${'x'.repeat(503)} Firefox/`), 'Firefox')
+    assert.equal(deviceOf(`${'x'.repeat(504)} Firefox/`), 'an unknown device')
+  })
+
   it('is found quickly, however long the text', () => {
     assert.equal(deviceOf(`${'Version/1 '.repeat(100_000)}Safari/1`), 'an unknown device')
   })

@@ -111,7 +111,7 @@ forEachService((start) => {
       await Promise.all([watch.end(), other.end()])
     })
 
-    it('R-WEB-01 R-TOK-01 a session that begins and ends', async () => {
+    it('R-WEB-01 R-TOK-01 a session that begins, is ended elsewhere, and signs out', async () => {
       const service = await start()
       const actor = await service.createActor()
       const watch = await Watch.begin(service, actor)
@@ -128,6 +128,10 @@ forEachService((start) => {
         (await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })).status,
         401,
       )
+      const third = await signIn(service, actor)
+      const [signedIn] = await watch.next(1)
+      await service.request('/oauth/logout', { method: 'POST', headers: { authorization: `Bearer ${third}` } })
+      assert.deepEqual(await watch.next(1), [signedIn])
       await watch.end()
     })
 
