@@ -140,7 +140,7 @@ export class Connections {
   async actorOf(name: string, state: string, browser: string | null): Promise<string | null> {
     const { store, oneTime } = this.#parts
     const { name: provider } = this.require(name)
-    const presented = { purpose: 'service', value: state, provider, ...(browser === null ? {} : { browser }) } as const
+    const presented = { purpose: 'service', value: state, provider, browser } as const
     return (await store.read((q) => oneTime.peek(q, presented)))?.actorId ?? null
   }
 
@@ -162,12 +162,7 @@ export class Connections {
     if (brought.state === undefined) {
       throw new ServiceError('bad_request', `Cannot connect ${service.name}: the answer holds no state`)
     }
-    const presented = {
-      purpose: 'service',
-      value: brought.state,
-      provider: service.name,
-      ...(browser === null ? {} : { browser }),
-    } as const
+    const presented = { purpose: 'service', value: brought.state, provider: service.name, browser } as const
     // The state first: without it, what else was brought says nothing. One of another actor is not spent.
     const pending = await store.write(async (tx) => {
       const record = await oneTime.peek<Pending>(tx, presented)

@@ -268,8 +268,7 @@ export class Callback {
 
   async #handOver(session: SpaSession, browser: string | null): Promise<string> {
     const { store, oneTime } = this.#parts
-    const bound = browser === null ? {} : { browser }
-    return store.write((tx) => oneTime.create(tx, { purpose: 'spa_session', data: session, ...bound }))
+    return store.write((tx) => oneTime.create(tx, { purpose: 'spa_session', data: session, browser }))
   }
 
   async #endInline(begun: Begun, flow: SpaFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {

@@ -8,11 +8,12 @@ import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
 import { open } from '../secret/sealed.ts'
 import type { Store } from '../store/store.ts'
 import type { IssuedTokens } from '../token/chain.ts'
-import type { OneTime } from '../token/one-time.ts'
+import type { OneTime, Presented } from '../token/one-time.ts'
 import { findUnclaimed, setAside } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
 import type { Door, Entry } from './entry.ts'
 import type { Person } from './provider.ts'
+import { signInOver } from './refusal.ts'
 
 interface Waiting {
   readonly person: Person
@@ -54,8 +55,7 @@ export class Claims {
 
   begin(waiting: Waiting, browser: string | null): Promise<string> {
     const { store, oneTime } = this.#parts
-    const bound = browser === null ? {} : { browser }
-    return store.write((tx) => oneTime.create(tx, { purpose: 'claim', data: waiting, ...bound }))
+    return store.write((tx) => oneTime.create(tx, { purpose: 'claim', data: waiting, browser }))
   }
 
   /** For the page. @throws ServiceError `bad_request` for a claim that is not this browser's (any more). */
@@ -95,11 +95,11 @@ export class Claims {
         await this.#consume(tx, claimant)
         await setAside(tx, identifier, chosen.id)
         const account = { actorId: chosen.id, identifier, verified: true, subject: null }
-        if (!(await accounts.insert(tx, account))) throw over()
+        if (!(await accounts.insert(tx, account))) throw signInOver()
       },
     }
     const settled = await entry.settle({ person, provider, beganWith: 'web', device: claimant.device }, door)
-    if (settled === null) throw over()
+    if (settled === null) throw signInOver()
     return { tokens: settled.issued, redirect }
   }
 
@@ -119,24 +119,17 @@ export class Claims {
   async #peek(claimant: Pick<Claimant, 'claim' | 'browser'>): Promise<Waiting> {
     const { store, oneTime } = this.#parts
     const found = await store.read((q) => oneTime.peek<Waiting>(q, presented(claimant)))
-    if (found === null) throw over()
+    if (found === null) throw signInOver()
     return found.data
   }
 
   async #consume(tx: Parameters<OneTime['consume']>[0], claimant: Claimant): Promise<Waiting> {
     const found = await this.#parts.oneTime.consume<Waiting>(tx, presented(claimant))
-    if (found === null) throw over()
+    if (found === null) throw signInOver()
     return found.data
   }
 }
 
-function presented({ claim, browser }: Pick<Claimant, 'claim' | 'browser'>): Parameters<OneTime['peek']>[1] {
-  return { purpose: 'claim', value: claim, ...(browser === null ? {} : { browser }) }
-}
-
-function over(): ServiceError {
-  return new ServiceError(
-    'bad_request',
-    'Cannot go on with this sign-in: it took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
-  )
+function presented({ claim, browser }: Pick<Claimant, 'claim' | 'browser'>): Presented {
+  return { purpose: 'claim', value: claim, browser }
 }

@@ -4,12 +4,13 @@ import type { Actors } from '../actor/actors.ts'
 import { ServiceError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { IssuedTokens } from '../token/chain.ts'
-import type { OneTime } from '../token/one-time.ts'
+import type { OneTime, Presented } from '../token/one-time.ts'
 import { isTaken } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
 import { type Entry, LostRace } from './entry.ts'
 import type { Flow } from './flow.ts'
 import type { Person } from './provider.ts'
+import { signInOver } from './refusal.ts'
 import type { Verification } from './verification.ts'
 
 /** A sign-in that waits for an address. */
@@ -57,15 +58,14 @@ export class FreeText {
   begin(asking: Omit<Asking, 'isBound'>, browser: string | null): Promise<string> {
     const { store, oneTime } = this.#parts
     const data: Asking = { ...asking, isBound: browser !== null }
-    const bound = browser === null ? {} : { browser }
-    return store.write((tx) => oneTime.create(tx, { purpose: 'email_session', data, ...bound }))
+    return store.write((tx) => oneTime.create(tx, { purpose: 'email_session', data, browser }))
   }
 
   /** @throws ServiceError `bad_request` for a session that is not this browser's (any more). */
   async look(session: string, browser: string | null): Promise<Asking> {
     const { store, oneTime } = this.#parts
     const found = await store.read((q) => oneTime.peek<Asking>(q, presented(session, browser)))
-    if (found === null) throw over()
+    if (found === null) throw signInOver()
     return found.data
   }
 
@@ -103,7 +103,7 @@ export class FreeText {
     const { oneTime, actors, accounts, entry } = this.#parts
     const draft = actors.draft(address)
     return entry.write(`sign-in ${address}`, async (tx) => {
-      if ((await oneTime.consume(tx, presented(session, browser))) === null) throw over()
+      if ((await oneTime.consume(tx, presented(session, browser))) === null) throw signInOver()
       const account = { actorId: draft.id, identifier: address, verified: false, subject: stableId }
       const isAlone =
         !(await isTaken(tx, address)) && (await actors.insertDraft(tx, draft)) && (await accounts.insert(tx, account))
@@ -113,20 +113,13 @@ export class FreeText {
   }
 }
 
-function presented(session: string, browser: string | null): Parameters<OneTime['peek']>[1] {
-  return { purpose: 'email_session', value: session, ...(browser === null ? {} : { browser }) }
+function presented(session: string, browser: string | null): Presented {
+  return { purpose: 'email_session', value: session, browser }
 }
 
 function taken(): ServiceError {
   return new ServiceError(
     'actor_exists',
     'Cannot use this address: it has an actor already. Sign in the way you did before, or enter another address.',
-  )
-}
-
-function over(): ServiceError {
-  return new ServiceError(
-    'bad_request',
-    'Cannot go on with this sign-in: it took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
   )
 }

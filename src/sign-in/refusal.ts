@@ -90,3 +90,11 @@ export async function askProvider<T>(asked: Promise<T>): Promise<T> {
     throw error
   }
 }
+
+/** A sign-in that waited for the person, in one browser, and does not (any more). */
+export function signInOver(): ServiceError {
+  return new ServiceError(
+    'bad_request',
+    'Cannot go on with this sign-in: it took longer than ten minutes, was finished before, or was begun in another browser. Please begin again.',
+  )
+}

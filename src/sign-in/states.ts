@@ -49,20 +49,20 @@ export class States {
     const codeVerifier = codeChallenge === undefined ? randomToken(verifierBytes) : null
     const begun: Begun = { flow, provider, nonce, codeVerifier, isBound: browser !== null }
     const state = await this.#store.write((tx) =>
-      this.#oneTime.create(tx, { purpose: 'state', data: begun, provider, ...(browser === null ? {} : { browser }) }),
+      this.#oneTime.create(tx, { purpose: 'state', data: begun, provider, browser }),
     )
     return { state, nonce, codeChallenge: codeChallenge ?? challengeOf(codeVerifier ?? '') }
   }
 
   /** Null for one that is unknown, used, expired or another browser's; that one is not spent by it. */
   async consume(state: string, browser: string | null): Promise<Begun | null> {
-    const presented = { purpose: 'state', value: state, ...(browser === null ? {} : { browser }) } as const
+    const presented = { purpose: 'state', value: state, browser } as const
     return this.#store.write(async (tx) => (await this.#oneTime.consume<Begun>(tx, presented))?.data ?? null)
   }
 
   /** As `consume`, and it stays good. */
   async peek(state: string, browser: string | null): Promise<Begun | null> {
-    const presented = { purpose: 'state', value: state, ...(browser === null ? {} : { browser }) } as const
+    const presented = { purpose: 'state', value: state, browser } as const
     return this.#store.read(async (q) => (await this.#oneTime.peek<Begun>(q, presented))?.data ?? null)
   }
 }

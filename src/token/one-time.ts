@@ -64,8 +64,8 @@ export interface NewOneTime {
   readonly actorId?: string
   /** The provider it is about. */
   readonly provider?: string
-  /** What identifies the browser that began (`browserCookie`): no other one consumes it. */
-  readonly browser?: string
+  /** What identifies the browser that began (`browserCookie`): no other one consumes it. Null: whoever has it. */
+  readonly browser?: string | null
   /** That of the purpose unless given. */
   readonly lifetimeSeconds?: number
 }
@@ -75,8 +75,8 @@ export interface Presented {
   readonly value: string
   /** Asked for: a record of another provider does not count. Any provider's counts when it is absent. */
   readonly provider?: string
-  /** Of whoever presents it. */
-  readonly browser?: string
+  /** Of whoever presents it; null where nothing tells. */
+  readonly browser?: string | null
 }
 
 export interface OneTimeRecord<T extends object> {
@@ -107,7 +107,7 @@ export class OneTime {
       purpose,
       actorId: actorId ?? null,
       provider: provider ?? '',
-      browser: browser === undefined ? null : hashSecret(browser),
+      browser: hashOf(browser),
       data: seal(this.#keyRing, JSON.stringify(data), bindingOf(oneTimeData, hash)),
       expiresAt: this.#now() + (lifetimeSeconds ?? lifetimes[purpose]) * 1000,
     })
@@ -198,5 +198,9 @@ function conditionsOf({ purpose, provider, browser }: Presented): {
   provider: string | null
   browser: SecretHash | null
 } {
-  return { purpose, provider: provider ?? null, browser: browser === undefined ? null : hashSecret(browser) }
+  return { purpose, provider: provider ?? null, browser: hashOf(browser) }
+}
+
+function hashOf(browser: string | null = null): SecretHash | null {
+  return browser === null ? null : hashSecret(browser)
 }
