@@ -1,6 +1,7 @@
 /** Everything one application declared, by name; filled before the first request and read by every room. */
 import type { ServiceDeclaration } from '../service-connection/configured.ts'
 import type { TrustType } from '../permission/trust-types.ts'
+import { requireEvent, requireHooks, requireOperation } from './careless.ts'
 import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from './schema.ts'
 import type {
   ActionMetadata,
@@ -81,11 +82,13 @@ export class Registry {
     metadata: ActionMetadata | MethodMetadata | null,
     handler: Handler,
   ): void {
+    requireOperation(kind, name, metadata, handler)
     const input = metadata?.input === undefined ? null : inputSchema(metadata.input)
     append(this.#operations[kind], name, { name, handler, input, metadata })
   }
 
   addPropertyHooks(name: string, hooks: PropertyHooks): void {
+    requireHooks(name, hooks)
     append(this.#propertyHooks, name, hooks)
   }
 
@@ -94,6 +97,7 @@ export class Registry {
   }
 
   addEventHandler<E extends EventName>(event: E, handler: EventHandler<E>): void {
+    requireEvent(event, handler)
     append(this.#events, event, handler as EventHandler<EventName>)
   }
 

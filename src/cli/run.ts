@@ -1,6 +1,6 @@
 /** `troupe dev` and `troupe serve`: loads the application's module, serves it, and ends in order. */
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { setModeOfCommand } from '../config/env.ts'
 import type { Mode } from '../config/options.ts'
@@ -9,6 +9,9 @@ import { watchLateFaults } from './late-faults.ts'
 import { stopSignal } from './stop-signal.ts'
 import { UsageError } from './usage-error.ts'
 import { welcome } from './welcome.ts'
+
+/** Of this service's own code. */
+const ownFolder = `${dirname(import.meta.dirname)}/`
 
 export async function run(mode: Mode, args: readonly string[]): Promise<number> {
   const [file, ...more] = args
@@ -46,6 +49,8 @@ async function load(file: string): Promise<App> {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const message = error.message.split('\n', 1)[0] ?? ''
-  const place = /(?:^|[\s(]|file:\/\/)((?:\/|[A-Z]:\\)[^\n()]*?):(\d+)(?::\d+)?\)?$/m.exec(error.stack ?? '')
-  return place === null ? message : `${message} (${place[1]}:${place[2]})`
+  const places = (error.stack ?? '').matchAll(/(?:^|[\s(]|file:\/\/)((?:\/|[A-Z]:\\)[^\n()]*?):(\d+)(?::\d+)?\)?$/gm)
+  // What the application declares is checked here, and is written there.
+  const place = [...places].find(([, file]) => file?.startsWith(ownFolder) === false)
+  return place === undefined ? message : `${message} (${place[1]}:${place[2]})`
 }

@@ -201,6 +201,7 @@ Stopped.
     place.write('throws.ts', "\nthrow new Error('The cellar is empty')\n")
     place.write('throws-text.ts', "throw 'just words'\n")
     place.write('wrong.ts', 'const = 1\n')
+    place.write('event.ts', `${plain.replace('export default', 'const app =')}\napp.on('born', () => null)\n`)
     place.write('imports.ts', "import 'no-such-package'\n")
     place.write('option.ts', plain.replace("name: 'plain'", 'maxJsonDepth: 1'))
     place.write('typo.ts', plain.replace("name: 'plain'", '...{ prot: 1 }'))
@@ -213,6 +214,10 @@ Stopped.
       [
         'imports.ts',
         `Cannot load ${at('imports.ts')}: Cannot find package 'no-such-package' imported from ${at('imports.ts')}`,
+      ],
+      [
+        'event.ts',
+        `Cannot load ${at('event.ts')}: There is no event "born". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted. (${at('event.ts')}:4)`,
       ],
       ['option.ts', 'Option maxJsonDepth must be a whole number from 4 to 512, in levels.'],
       ['typo.ts', 'Option prot is not an option of this service.'],
