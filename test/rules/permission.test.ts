@@ -4,6 +4,8 @@ import { anonymous, application, type Caller } from '../../src/auth/caller.ts'
 import { ServiceError } from '../../src/errors.ts'
 import type { Category, Operation, Right } from '../../src/permission/operation.ts'
 import { Permission, type RelationshipRules } from '../../src/permission/permission.ts'
+import { Relationships } from '../../src/permission/relationships.ts'
+import { TrustTypes } from '../../src/permission/trust-types.ts'
 
 const peer = { kind: 'peer', peerId: 'urn:peer', relationship: 'friend', approved: true, via: 'bearer' } as const
 const client = {
@@ -41,6 +43,8 @@ const categories: readonly Category[] = [
   'resources',
   'methods',
   'actions',
+  'tools',
+  'prompts',
   'trust',
   'subscriptions',
   'callbacks',
@@ -48,6 +52,7 @@ const categories: readonly Category[] = [
   'services',
   'activity',
   'www',
+  'sessions',
   'devtest',
 ]
 const rights: readonly Right[] = ['read', 'write', 'delete']
@@ -59,6 +64,8 @@ const data = {
   resources: everything,
   methods: everything,
   actions: everything,
+  tools: everything,
+  prompts: everything,
   permissions: 'r',
 }
 const all = {
@@ -67,6 +74,8 @@ const all = {
   resources: everything,
   methods: everything,
   actions: everything,
+  tools: everything,
+  prompts: everything,
   trust: everything,
   subscriptions: everything,
   callbacks: everything,
@@ -74,6 +83,7 @@ const all = {
   services: everything,
   activity: 'r',
   www: everything,
+  sessions: everything,
   devtest: everything,
 }
 const administration = { ...data, actor: everything, trust: everything, services: everything }
@@ -130,6 +140,19 @@ describe('the table of roles', () => {
       assert.deepEqual(open, Object.fromEntries(Object.entries(table[who] ?? {}).sort(byCategory)))
     })
   }
+
+  it('R-PERM-04 alone decides where rules have no words: an administrator sees relationships, a friend does not', async () => {
+    const relationships = new Relationships(new TrustTypes([]))
+    const permission = new Permission(async (_actorId, { relationship }) => relationships.judge(relationship, null))
+    const operation = { category: 'trust', right: 'read', target: 'x' } as const
+    assert.deepEqual(
+      [
+        (await permission.may('actor1', as('admin'), operation)).allowed,
+        (await permission.may('actor1', as('friend'), operation)).allowed,
+      ],
+      [true, false],
+    )
+  })
 
   const byCategory = ([one]: [string, string], [other]: [string, string]): number =>
     categories.indexOf(one as Category) - categories.indexOf(other as Category)
