@@ -17,6 +17,7 @@ import { TokenEndpoint } from './authorization-server/token-endpoint.ts'
 import { ConfigError } from './config/config.ts'
 import type { Config } from './config/options.ts'
 import { createHandle, type Handle } from './http/dispatch.ts'
+import { pageStreams } from './http/live-stream.ts'
 import type { Parts } from './http/parts.ts'
 import { routesFor } from './http/routes.ts'
 import { catalogueOf } from './mcp/catalogue.ts'
@@ -505,6 +506,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       isDevelopment: config.mode === 'development',
     }),
     live,
+    pageStreams: pageStreams(),
     approvals,
     clients,
     consents: new Consents({ store, oneTime, clients, keyRing, live, now }),

@@ -1,11 +1,14 @@
 /** What a page hears while it is open, as server-sent events (WHATWG HTML, "Server-sent events"). */
 import type { Timers } from '../delivery/timers.ts'
+import { AtOnce } from '../limit/at-once.ts'
 import type { Live } from '../live/live.ts'
 import { paced } from '../live/paced.ts'
 
 export interface LiveStreamParts {
   readonly live: Pick<Live, 'watch'>
   readonly timers: Timers
+  /** How many there are of each actor. */
+  readonly pageStreams: AtOnce
   /** False ends the stream: the session ended, wherever that was. */
   readonly isGood: () => Promise<boolean>
 }
@@ -18,12 +21,27 @@ export interface LiveStream {
 /** Each tick lasts so long: with every second one a sign of life, with every third one a look at the session. */
 const tickMs = 10_000
 const retryMs = 3000
+/** Open pages that somebody looks at, on all devices of an owner: whoever has a session could open any number. */
+const mostOfAnActor = 32
 
-/** Nothing is told without a look at the session just before. */
-export function liveStream(actorId: string, { live, timers, isGood }: LiveStreamParts): LiveStream {
+export function pageStreams(): AtOnce {
+  return new AtOnce(mostOfAnActor, 'This actor', 'streams for its pages')
+}
+
+/**
+ * Nothing is told without a look at the session just before.
+ *
+ * @throws ServiceError `too_many_requests`
+ */
+export function liveStream(actorId: string, { live, timers, pageStreams, isGood }: LiveStreamParts): LiveStream {
+  const release = pageStreams.begin(actorId)
   const controller = new AbortController()
   const { signal } = controller
-  return { stream: events(), close: () => controller.abort() }
+  const close = (): void => {
+    controller.abort()
+    release()
+  }
+  return { stream: events(), close }
 
   async function* events(): AsyncGenerator<string> {
     let ticks = 0
@@ -42,7 +60,7 @@ export function liveStream(actorId: string, { live, timers, isGood }: LiveStream
         }
       }
     } finally {
-      controller.abort()
+      close()
     }
   }
 }

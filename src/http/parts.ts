@@ -14,6 +14,7 @@ import type { Authentication } from '../auth/authenticate.ts'
 import type { Config } from '../config/options.ts'
 import type { Timers } from '../delivery/timers.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { AtOnce } from '../limit/at-once.ts'
 import type { Guesses } from '../limit/guesses.ts'
 import type { Limiter } from '../limit/limiter.ts'
 import type { Log } from '../observe/log.ts'
@@ -95,6 +96,8 @@ export interface Parts {
   /** Names of the service as a resource of tokens (RFC 8707). */
   readonly resources: readonly string[]
   readonly live: Live
+  /** Streams of changes for pages, by the actor. */
+  readonly pageStreams: AtOnce
   readonly approvals: Approvals
   readonly signIn: SignIn
   readonly pages: PageSet

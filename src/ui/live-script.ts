@@ -12,23 +12,31 @@ function begin(address) {
   let source = null
   let waiting = []
   let timer = 0
+  let again = 0
+  let waitMs = 5000
   let hasEnded = false
 
   const open = () => {
     if (source !== null || hasEnded || document.hidden) return
     source = new EventSource(address)
     // What changed before the stream stood, or while it was broken, was told to nobody.
-    source.addEventListener('open', () => look(null))
+    source.addEventListener('open', () => {
+      waitMs = 5000
+      look(null)
+    })
     source.addEventListener('change', ({ data }) => {
       const change = JSON.parse(data)
       if (regions().some((region) => follows(region, change))) look(change)
     })
     source.addEventListener('error', () => {
       if (source?.readyState !== EventSource.CLOSED) return
-      // Refused, and the browser does not ask again: the page tells why, or the service is not ready yet.
+      // Refused, and the browser does not ask again: the page tells why, the service is not ready yet, or it has as many
+      // streams as it takes. It is left alone for longer each time; until it takes this one, each look shows what changed.
       close()
       look(null)
-      setTimeout(open, 5000)
+      clearTimeout(again)
+      again = setTimeout(open, waitMs)
+      waitMs = Math.min(2 * waitMs, 300000)
     })
   }
   // A browser opens few connections to one place; pages that nobody looks at leave them to the others.
@@ -38,7 +46,8 @@ function begin(address) {
   }
   document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()))
   window.addEventListener('pagehide', close)
-  window.addEventListener('pageshow', open)
+  // A page that comes back from where the browser keeps those that were left.
+  window.addEventListener('pageshow', ({ persisted }) => (persisted ? open() : undefined))
   open()
 
   /** Changes come in crowds: one look for all of them. */

@@ -326,6 +326,47 @@ describe('a page that is open while something changes', () => {
     await page.locator('.stale', { hasText: 'not there any more' }).waitFor()
   })
 
+  it('R-WEB-01 that is refused its stream shows what changed at each look, and asks less and less often', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await page.clock.install()
+    let asked = 0
+    let isFull = true
+    await page.route('**/www/live', async (route) => {
+      asked += 1
+      if (isFull) await route.fulfill({ status: 429, headers: { 'retry-after': '5' }, body: '{}' })
+      else await route.continue()
+    })
+    /** How often it asks meanwhile. What it asked for in one step is answered before the next. */
+    const pass = async (seconds: number, step: number): Promise<number> => {
+      const before = asked
+      for (let passed = 0; passed < seconds; passed += step) {
+        await page.clock.runFor(1000 * step)
+        await page.evaluate('fetch("/health/live").then((answer) => answer.text())')
+      }
+      return asked - before
+    }
+    const refused = page.waitForResponse((answer) => answer.url().endsWith('/www/live'))
+    await open(page, actor, '/properties/color')
+    await refused
+    assert.equal(await pass(2, 1), 0)
+    assert.equal(asked, 1)
+    await actor.request('PUT', '/properties/color', 'violet')
+    const each = [await pass(8, 1), await pass(15, 1), await pass(30, 1), await pass(60, 1), await pass(120, 1)]
+    assert.deepEqual(each, [1, 1, 1, 1, 1])
+    assert.equal(await page.locator('.value').innerText(), 'violet')
+    // After 5, 10, 20, 40, 80 and 160 seconds it waits five minutes each time.
+    assert.deepEqual([await pass(240, 5), await pass(300, 5), await pass(300, 5)], [1, 1, 1])
+    // Somebody comes back to the page: it asks at once, and goes on at its pace when that is in vain.
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    assert.equal(await pass(280, 5), 1)
+    isFull = false
+    assert.equal(await pass(40, 5), 1)
+    await actor.request('PUT', '/properties/color', 'orange')
+    await page.clock.runFor(1000)
+    await page.locator('.value', { hasText: 'orange' }).waitFor()
+  })
+
   it('R-WEB-01 listens no longer than somebody looks at it', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)

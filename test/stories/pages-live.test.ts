@@ -156,6 +156,53 @@ forEachService((start) => {
       assert.equal(await last, null)
     })
 
+    it('R-WEB-01 is open at most 32 times for an actor in a process; one more is 429, until one ends in any way', async () => {
+      const { service, actor, token, listener } = await open()
+      const headers = { ...events, cookie: `oauth_token=${token}` }
+      const ask = (id = actor.id, given = headers, method = 'GET'): Promise<Response> =>
+        service.request(`/${id}/www/live`, { method, headers: given })
+      // Looks at the address, and refusals, leave nothing behind.
+      for (let look = 0; look < 40; look++) assert.equal((await ask(actor.id, headers, 'HEAD')).status, 200)
+      for (let look = 0; look < 40; look++) {
+        assert.equal((await ask(actor.id, { ...headers, accept: 'text/html' })).status, 400)
+      }
+      const others = await Promise.all(Array.from({ length: 31 }, () => Listener.open(service, actor, token)))
+      // Another session of the same owner is the same actor.
+      const again = await signIn(service, actor)
+      for (const cookie of [token, again]) {
+        const refused = await ask(actor.id, { ...headers, cookie: `oauth_token=${cookie}` })
+        assert.equal(refused.status, 429)
+        assert.equal(refused.headers.get('retry-after'), '5')
+        assert.deepEqual(await refused.json(), {
+          error: 'too_many_requests',
+          message: 'This actor has 32 streams for its pages under way, the most there may be',
+        })
+      }
+      const other = await service.createActor('other@example.com')
+      const theirs = await Listener.open(service, other, await signIn(service, other))
+      await theirs.close()
+      // A page is left before it was told of anything, and one that was.
+      await others[0]?.close()
+      others[0] = await Listener.open(service, actor, token)
+      assert.equal((await ask()).status, 429)
+      await listener.close()
+      const last = await Listener.open(service, actor, again)
+      assert.equal((await ask()).status, 429)
+      // The sessions end, and with them all streams by themselves.
+      const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
+      const rest = others.map(async (each) => {
+        while ((await each.next()) !== null);
+      })
+      assert.equal(sessions.length, 2)
+      for (const { id } of sessions) await actor.request('DELETE', `/sessions/${id}`)
+      await actor.request('PUT', '/properties/after', 'x')
+      await Promise.all(rest)
+      assert.equal(await last.change(), null)
+      const fresh = await signIn(service, actor)
+      const anew = await Promise.all(Array.from({ length: 32 }, () => Listener.open(service, actor, fresh)))
+      for (const each of anew) await each.close()
+    })
+
     it('WEB-04 is for the owner’s session and pages of this service alone', async () => {
       const service = await start()
       const actor = await service.createActor()

@@ -16,7 +16,7 @@ export const liveRoutes: readonly Route[] = [
     summary: 'A stream of `change` events, each with category, name and number, for pages that are open',
     responses: {
       200: { text: 'The stream; it ends with the session', type: 'text/event-stream' },
-      ...errorResponses(400, 401, 403, 404),
+      ...errorResponses(400, 401, 403, 404, 429),
     },
     handler: stream,
   },
@@ -31,6 +31,7 @@ function stream(exchange: PageExchange): Answer {
   const { stream: pieces, close } = liveStream(actor.id, {
     live: parts.live,
     timers: parts.timers,
+    pageStreams: parts.pageStreams,
     isGood: () => isOwner(exchange),
   })
   return {
