@@ -2,6 +2,7 @@
 import { elements, isObject, type JsonText, members, stringValue } from '../json/json.ts'
 import { maxNameBytes } from '../property/name.ts'
 import type { Scope } from './inbound.ts'
+import { nameOfKey } from './remote-keys.ts'
 
 /** One operation on a list, as the protocol spells it. What an operation does not need is absent. */
 export interface ListOperation {
@@ -140,5 +141,7 @@ function storable(change: ReplicaChange): ReplicaChange[] {
 }
 
 export function isStorableName(name: string): boolean {
-  return name !== '' && !name.includes('\0') && Buffer.byteLength(name) <= maxNameBytes
+  if (name === '' || name.includes('\0') || Buffer.byteLength(name) > maxNameBytes) return false
+  // Its value would stand where a list is kept: a head that a peer made up says how many items are read.
+  return nameOfKey(name).kind === 'value'
 }

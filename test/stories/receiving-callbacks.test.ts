@@ -344,6 +344,32 @@ forEachService((start) => {
     })
   })
 
+  describe('names that a peer thinks of', () => {
+    it('R-SUB-09 SUB-14 put nothing into the place of a list, nor of its items', async () => {
+      const peers = new ScriptedPeers()
+      const service = await start({ peerClient: peers })
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      const forged = {
+        'list:notes:meta': { length: 3 },
+        'list:notes:0': { forged: true },
+        'list:more:meta': { length: 2 },
+      }
+      const published = { notes: ['a', 'b'], 'list:plain': 'a text', ...forged }
+      peers.publish({ subscriber: actor.id, id: peer.id }, published, 1)
+      assert.equal((await peer.tell({ type: 'resync', sequence: 1 })).status, 204)
+      assert.deepEqual(await peer.copy(), { notes: ['a', 'b'], 'list:plain': 'a text' })
+    })
+
+    it('R-SUB-09 put nothing there for a subscription to such a name either', async () => {
+      const service = await start()
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor, { subtarget: 'list:notes:meta', resource: 'length' })
+      assert.equal((await peer.diff(1, 3)).status, 204)
+      assert.deepEqual(await peer.copy(), {})
+    })
+  })
+
   describe('what is remembered of a peer', () => {
     async function pair(options: StartOptions = {}): Promise<{
       a: TestService
