@@ -34,20 +34,26 @@ export interface RuleVerdict {
   readonly pattern: string | null
 }
 
+/** Operations on what has parts. */
+const holdsParts: ReadonlySet<string> = new Set([...operationsOf.properties, ...operationsOf.resources])
+
 const nothing: RuleVerdict = { allowed: false, by: 'nothing', pattern: null }
 
 /** `denied` before `allowed` before patterns with their operations and exclusions; what nothing grants is denied. */
 export function judgeRule(rule: Rule | undefined, operation: string, target: string): RuleVerdict {
   if (rule === undefined) return nothing
-  const denied = find(rule.denied, target)
+  // What lies below is part of the target: giving or replacing the whole would reach it. Names of what is called have
+  // nothing below them.
+  const reaches = (pattern: string): boolean =>
+    covers(pattern, target) || (holdsParts.has(operation) && reachesBelow(pattern, target))
+  const denied = rule.denied?.find(reaches) ?? null
   if (denied !== null) return { allowed: false, by: 'denied', pattern: denied }
   const allowed = find(rule.allowed, target)
   if (allowed !== null) return { allowed: true, by: 'allowed', pattern: allowed }
   const granted = find(rule.patterns, target)
   if (granted === null || rule.operations === undefined) return nothing
   if (!rule.operations.includes(operation)) return { allowed: false, by: 'operations', pattern: granted }
-  // What lies below is part of the target: giving or replacing the whole would reach it.
-  const excluded = rule.excluded_patterns?.find((pattern) => covers(pattern, target) || reachesBelow(pattern, target))
+  const excluded = rule.excluded_patterns?.find(reaches)
   if (excluded !== undefined) return { allowed: false, by: 'excluded_patterns', pattern: excluded }
   return { allowed: true, by: 'patterns', pattern: granted }
 }

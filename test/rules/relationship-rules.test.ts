@@ -68,19 +68,19 @@ describe('a rule', () => {
     operations: ['read'],
     excluded_patterns: ['shared/private/*'],
     allowed: ['always'],
-    denied: ['never', 'always/not'],
+    denied: ['never', 'shared/never', 'always not'],
   }
   const cases: readonly (readonly [operation: string, target: string, by: string, allowed: boolean])[] = [
     ['read', 'never', 'denied', false],
     ['read', 'always', 'allowed', true],
     ['write', 'always', 'allowed', true],
-    ['read', 'always/not', 'denied', false],
+    ['read', 'shared/never', 'denied', false],
     ['read', 'shared/x', 'patterns', true],
     ['write', 'shared/x', 'operations', false],
     ['read', 'shared/private/x', 'excluded_patterns', false],
     ['read', 'shared/private', 'excluded_patterns', false],
-    // The parent as a whole would give what is excluded below it.
-    ['read', 'shared', 'excluded_patterns', false],
+    // The parent as a whole would give what is denied or excluded below it.
+    ['read', 'shared', 'denied', false],
     ['read', 'notes', 'patterns', true],
     ['read', 'other', 'nothing', false],
     ['read', '', 'nothing', false],

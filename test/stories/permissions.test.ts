@@ -165,6 +165,17 @@ forEachService((start) => {
       assert.deepEqual(Object.keys(await json(await friendship.request('GET', '/properties'))), ['diary', 'trips'])
     })
 
+    it('R-PERM-04 ends where a denial begins, for the parent too', async () => {
+      await meet()
+      await override({ properties: { denied: ['settings/secret'] } })
+      assert.equal(await reads('/properties/settings/theme'), 200)
+      assert.equal(await reads('/properties/settings/secret'), 403)
+      assert.equal(await reads('/properties/settings'), 403)
+      assert.equal((await friendship.request('PUT', '/properties/settings', { secret: 'y' })).status, 403)
+      assert.equal((await friendship.request('PUT', '/properties', { settings: { secret: 'y' } })).status, 403)
+      assert.deepEqual(Object.keys(await json(await friendship.request('GET', '/properties'))), ['diary', 'trips'])
+    })
+
     it('ACL-07 narrows to the override’s own grants when it says "merge": false', async () => {
       await meet()
       await override({ properties: { patterns: ['diary'], operations: ['read'], merge: false } })
