@@ -4,6 +4,7 @@
  */
 import { handlerResult } from '../app/handler-result.ts'
 import { array, type JsonText, object, toPlain } from '../json/json.ts'
+import type { Verdict } from '../permission/permission.ts'
 import type { Access } from '../property/access.ts'
 import type { StoredProperty } from '../property/property-store.ts'
 import type { Asked, McpCallIn } from './call.ts'
@@ -103,13 +104,20 @@ export async function readResource(parts: McpParts, call: McpCallIn): Promise<Re
   }
   if (uri.startsWith(propertiesUri) && !isDeclared(parts, uri)) return readProperties(parts, call, uri)
   const { actor, caller } = call.access
-  const verdict = await parts.permission.may(actor.id, caller, { category: 'resources', right: 'read', target: uri })
-  if (!verdict.allowed) throw new McpFailure('not_permitted', 'These credentials may not read the resource')
+  const judge = await parts.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
+  requireAllowed(judge(uri))
   for (const resource of parts.catalogue.resources) {
     const variables = resource.template.match(uri)
-    if (variables !== null) return readDeclared(parts, call, resource, uri, variables)
+    if (variables === null) continue
+    // A rule holds for what the handler is given, not for one spelling of it: `%70rivate` is `private`.
+    requireAllowed(judge(resource.template.filled(variables)))
+    return readDeclared(parts, call, resource, uri, variables)
   }
   throw unknownResource(uri)
+}
+
+function requireAllowed({ allowed }: Verdict): void {
+  if (!allowed) throw new McpFailure('not_permitted', 'These credentials may not read the resource')
 }
 
 function isDeclared({ catalogue }: McpParts, uri: string): boolean {

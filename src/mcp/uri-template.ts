@@ -36,6 +36,11 @@ export class UriTemplate {
     return this.#variables.length > 0
   }
 
+  /** The address with these values in it as they are: what an address means, in whichever spelling it came. */
+  filled(values: Readonly<Record<string, string>>): string {
+    return this.#start + this.#variables.map(({ name, after }) => `${values[name] ?? ''}${after}`).join('')
+  }
+
   /** The variables' values, percent-decoded; null when the URI is none of this template's. Each takes as little as it can. */
   match(uri: string): Readonly<Record<string, string>> | null {
     if (!this.isTemplate) return uri === this.text ? {} : null

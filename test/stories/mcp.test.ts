@@ -614,6 +614,35 @@ describe('prompts and resources', () => {
       }
     })
 
+    it('ACL-11 a resource is the same one however its address is spelt', async () => {
+      const service = await start({
+        declare: (app) => {
+          app.method('letter', { mcp: { resource: { uri: 'letters://{folder}/{id}' } } }, async ({ input }) => input)
+          app.method('paper', { mcp: { resource: { uri: 'papers://{+path}' } } }, async ({ input }) => input)
+        },
+      })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor, { relationship: 'friend' })
+      const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
+      const rights = { resources: { excluded_patterns: ['letters://private/*'], denied: ['papers://private/*'] } }
+      assert.equal((await actor.request('PUT', path, rights)).status, 201)
+      const codeOf = async (uri: string): Promise<unknown> =>
+        (await client.modern('resources/read', { uri })).body.error?.code ?? 'read'
+      assert.equal(await codeOf('letters://public/1'), 'read')
+      assert.equal(await codeOf('letters://caf%C3%A9/1'), 'read')
+      assert.equal(await codeOf('papers://public/a%20b'), 'read')
+      for (const uri of [
+        'letters://private/1',
+        'letters://%70rivate/1',
+        'letters://privat%65/1',
+        'papers://private/1',
+        'papers://private%2F1',
+        'papers://%70rivate/1',
+      ]) {
+        assert.equal(await codeOf(uri), 403, uri)
+      }
+    })
+
     it('lists are given in pages whose cursors are good for this caller and this list alone', async () => {
       const service = await start()
       const actor = await service.createActor()
