@@ -36,7 +36,7 @@ export function listen(
     }
     for await (const each of watchFor(parts, asked, () => Promise.resolve(wanted), signal, again)) {
       const { method, ...params } = each
-      const body = each.method === 'notifications/tasks' ? await taskOf(parts, asked, each.taskId) : params
+      const body = each.method === 'notifications/tasks' ? await taskOf(parts, asked, again, each.taskId) : params
       if (body !== null) yield { jsonrpc: '2.0', method, params: { ...body, _meta: meta } }
     }
     yield rpcResult(id, codec.result('subscriptions/listen', complete({ _meta: meta })))
@@ -68,10 +68,13 @@ function grantedOf({ tools, prompts, resources, uris, taskIds }: Wanted): object
   }
 }
 
-/** Null for one that is gone meanwhile. */
-async function taskOf(parts: McpParts, call: Asked, taskId: string): Promise<Params | null> {
+/** With the rights of this moment. Null for one that is gone meanwhile. */
+async function taskOf(parts: McpParts, asked: Asked, again: Again, taskId: string): Promise<Params | null> {
+  const access = await again()
+  if (access === null) return null
+  const call = { ...asked, access }
   return parts.tasks
-    .get(call.access, taskId, (tool, args, running) => takeUp(parts, call, tool, args, running))
+    .get(access, taskId, (tool, args, running) => takeUp(parts, call, tool, args, running))
     .catch(() => null)
 }
 

@@ -80,8 +80,10 @@ export class McpTasks {
     this.#running.get(task.taskId)?.look()
   }
 
+  /** Whoever is not approved (any more) has none. */
   async #require(access: McpAccess, taskId: unknown): Promise<TaskRow> {
-    const task = typeof taskId === 'string' ? await this.#records.find(ownerOf(access), taskId) : null
+    const isApproved = access.caller.relationship !== ''
+    const task = isApproved && typeof taskId === 'string' ? await this.#records.find(ownerOf(access), taskId) : null
     if (task === null) throw new McpFailure('invalid_params', 'There is no such task')
     return task
   }

@@ -517,6 +517,20 @@ describe('tasks', () => {
       assert.deepEqual([task.status, task.error?.code], ['failed', 403])
     })
 
+    it('MCP-12 are not there any more once the owner takes the approval back', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const begun = await client.modern('tools/call', { name: 'count' }, takes)
+      const { taskId } = begun.body.result
+      assert.equal((await until(client, taskId, takes, 'completed')).status, 'completed')
+      const path = `/trust/friend/${encodeURIComponent(client.peerId)}`
+      assert.equal((await actor.request('PUT', path, { approved: false })).status, 204)
+      assert.equal((await client.modern('tasks/get', { taskId }, takes)).body.error?.code, -32602)
+      const answers = { taskId, inputResponses: {} }
+      assert.equal((await client.modern('tasks/update', answers, takes)).body.error?.code, -32602)
+    })
+
     it('survive the process: done ones keep their result, repeatable ones are taken up, others are told as failed', async () => {
       let later = 0
       const now = (): number => Date.now() + later
