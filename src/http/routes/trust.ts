@@ -321,6 +321,10 @@ async function change(exchange: ActorExchange): Promise<Answer> {
   const { parts, actor, caller, request } = exchange
   const { peerId, relationship } = addressed(exchange)
   const { permissions, ...wanted } = parseTrustChange(await readJson(request, parts.config))
+  // The secret goes to that address, and nobody but the owner is shown it.
+  if (wanted.baseuri !== undefined && parts.permission.isRuled(caller)) {
+    throw new ServiceError('forbidden', 'Cannot change the address of the peer: only the owner may')
+  }
   if (permissions !== undefined) readOverride(permissions)
   const trust = await parts.trusts.require(actor.id, peerId, relationship)
   // Rights come before the approval that puts them into force.
