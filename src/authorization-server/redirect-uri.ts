@@ -76,11 +76,11 @@ function withoutPort(text: string): string {
   return text.replace(/^(http:\/\/(?:\[::1\]|[^/:?]+))(?::\d+)?/i, '$1')
 }
 
-/** As people recognise it: the host, or the scheme of an application. */
+/** As people recognise it: the host, or the scheme of an application, behind which a host means nothing. */
 export function shownTarget(text: string): string {
   const url = URL.parse(text)
   if (url === null) return text
-  return url.host === '' ? `${url.protocol}//` : url.host
+  return /^https?:$/.test(url.protocol) ? url.host : `${url.protocol}//`
 }
 
 /** Parameters of the response join what the registered address has of its own; not a byte of that changes. */

@@ -110,8 +110,9 @@ async function groupsOf(
 function redirectHost(clientId: string, client: Client | undefined): string {
   const url = URL.parse(client?.redirectUris[0] ?? (clientId.startsWith('https://') ? clientId : ''))
   if (url === null) return ''
-  if (['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)) return 'a program on the same computer'
-  return url.host === '' ? url.protocol : url.host
+  // Behind the scheme of an application a host means nothing.
+  if (!/^https?:$/.test(url.protocol)) return url.protocol
+  return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) ? 'a program on the same computer' : url.host
 }
 
 export async function changeApps(exchange: PageExchange): Promise<Answer> {

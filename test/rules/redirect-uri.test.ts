@@ -228,6 +228,8 @@ describe('the way back', () => {
       ['http://127.0.0.1:3333/cb', '127.0.0.1:3333', true],
       ['http://[::1]:3333/cb', '[::1]:3333', true],
       ['com.example.app:/back', 'com.example.app://', false],
+      // Whatever stands behind the scheme of an application, no host answers there.
+      ['someapp://accounts.google.com/back', 'someapp://', false],
       ['https://localhost/cb', 'localhost', false],
     ] as const) {
       assert.deepEqual([shownTarget(uri), isLoopback(uri)], [shown, local], uri)
