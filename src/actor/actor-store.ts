@@ -58,6 +58,11 @@ export async function setCreator(tx: Transaction, actorId: string, creator: stri
   await tx.run('UPDATE actor SET creator = $2 WHERE id = $1', actorId, creator)
 }
 
+/** Whether somebody signs in to the actor, by an identity that is known here as its creator. */
+export async function hasAccount(q: Queries, id: string): Promise<boolean> {
+  return (await q.get('SELECT actor_id FROM account WHERE actor_id = $1', id)) !== undefined
+}
+
 export async function setTrusteeRoot(tx: Transaction, actorId: string, trusteeRoot: string | null): Promise<void> {
   await tx.run('UPDATE actor SET trustee_root = $2 WHERE id = $1', actorId, trusteeRoot)
 }

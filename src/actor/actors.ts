@@ -21,6 +21,7 @@ import {
   findActor,
   findActorByCreator,
   findActorByProperty,
+  hasAccount,
   hasDeletionMarker,
   hasSession,
   insertActor,
@@ -241,13 +242,17 @@ export class Actors {
   /**
    * Says whose companion the actor is; what is not given stays.
    *
-   * @throws ServiceError `conflict` when creators are unique and this one has another actor.
+   * @throws ServiceError `conflict` when somebody signs in to the actor, or creators are unique and this one has another.
    */
   async setTrustee(id: string, change: { trusteeRoot?: string | null; creator?: string }): Promise<void> {
     const creator = change.creator === undefined ? undefined : normaliseCreator(change.creator)
     await this.#parts.store.writeActor(id, async (tx) => {
       if (change.trusteeRoot !== undefined) await setTrusteeRoot(tx, id, change.trusteeRoot)
       if (creator === undefined) return
+      // Applications and clients are told the creator as who signed in: it is what was proven, or typed under a doubt.
+      if ((await findActor(tx, id))?.creator !== creator && (await hasAccount(tx, id))) {
+        throw new ServiceError('conflict', 'Cannot set the creator: the owner signs in, and is known by that')
+      }
       if (this.#parts.uniqueCreator) {
         const holder = await findActorByCreator(tx, creator)
         const isFree = (holder === null || holder.id === id) && (await claimCreator(tx, creator, id))

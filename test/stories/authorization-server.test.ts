@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   authorizePath,
+  codeFor,
   consent,
   consentIn,
   letInByConsent,
@@ -14,7 +15,7 @@ import {
 } from '../support/oauth-client.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
-import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import { actorIn, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 
 const declare: NonNullable<Parameters<Parameters<Parameters<typeof forEachService>[0]>[0]>[0]>['declare'] = (app) => {
   app.action('list_notes', { mcp: true }, async () => ({ notes: [] }))
@@ -153,6 +154,38 @@ describe('letting an AI client in', () => {
       assert.equal((await browser.post('/oauth/authorize', { ...form, consent: 'x'.repeat(43) })).status, 403)
       assert.equal((await browser.post('/oauth/authorize', { ...form, consent: value })).status, 303)
       assert.equal((await browser.post('/oauth/authorize', { ...form, consent: value })).status, 403)
+    })
+
+    it('R-OC-20 R-OC-12 lets nobody in for an address that was only typed, whoever is signed in', async () => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const browser = new TestBrowser(service)
+      const asked = await signIn(browser, await provider(), 'silent')
+      const session = new URL(asked.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      const entered = await browser.post('/oauth/email', { session, email: 'victim@example.com' })
+      assert.equal(entered.status, 302)
+      const client = await registerClient(service, { token_endpoint_auth_method: 'none' })
+      const page = await (await browser.get(authorizePath(client, newPkce()))).text()
+      assert.ok(!page.includes('victim@example.com'))
+      const answer = await browser.post('/oauth/authorize', { consent: consentIn(page), decision: 'allow' })
+      assert.equal(answer.status, 403)
+    })
+
+    it('R-OC-20 tells clients who signed in, which no owner gives another name', async () => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const browser = new TestBrowser(service)
+      const actorId = actorIn(await signIn(browser, await provider(), 'ada'))
+      const rename = async (creator: string): Promise<number> => {
+        const cookie = `oauth_token=${browser.cookies.get('oauth_token')}`
+        const headers = { cookie, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' }
+        const init = { method: 'PUT', headers, body: JSON.stringify({ creator }) }
+        return (await service.request(`/${actorId}/trust/trustee`, init)).status
+      }
+      assert.equal(await rename('victim@example.com'), 409)
+      assert.equal(await rename('ada@example.com'), 204)
+      const client = await registerClient(service, { token_endpoint_auth_method: 'none' })
+      const pkce = newPkce()
+      const tokens = await requestTokens(service, redemption(client, await codeFor(browser, client, pkce), pkce))
+      assert.equal(((await tokens.json()) as { email: string }).email, 'ada@example.com')
     })
 
     it('sends a refusal of the owner back to the client', async () => {

@@ -233,10 +233,13 @@ function targetOf(redirectUri: string): string {
   return !/^https?:$/.test(url.protocol) || url.host.startsWith('[') ? url.protocol : url.origin
 }
 
+/** Clients are told who the owner is, so whoever only typed an address has to sign in with one that is vouched for. */
 async function signedInOwner({ request, parts }: Exchange): Promise<Actor | null> {
   const cookie = cookieOf(request, sessionCookieName)
   const found = cookie === null ? null : await parts.tokens.validate(cookie)
-  return found === null || found.chain.kind !== 'session' ? null : parts.actors.find(found.chain.actorId)
+  if (found === null || found.chain.kind !== 'session') return null
+  const account = await parts.signIn.accounts.find(found.chain.actorId)
+  return account?.verified === false ? null : parts.actors.find(found.chain.actorId)
 }
 
 async function decide(exchange: Exchange): Promise<Answer> {
