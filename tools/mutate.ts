@@ -7,8 +7,8 @@
  *   --seed     1 unless given
  *   --at       one place: `token/judge-refresh.ts:48`
  *   --lanes    so many mutants side by side; 2 unless given
- *   --limit    seconds for one test file; 90 unless given. Longer, and longer than twice that when asked again, is as
- *              good as failed
+ *   --limit    so many times what a test file takes without any mutant, but 15 s at least; 8 unless given. Longer, and
+ *              longer than twice that when asked again, is as good as failed
  *   --all      names the test that noticed each mutant, too
  *
  * A first run without mutants tells which test file comes to which place; a mutant is shown to those that come to its
@@ -81,6 +81,9 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
 }
 
 const aim = 0.8
+const leastLimitSeconds = 15
+/** For a test file without any mutant. */
+const plainLimitSeconds = 300
 
 const { values: flags } = parseArgs({
   options: {
@@ -89,7 +92,7 @@ const { values: flags } = parseArgs({
     seed: { type: 'string', default: '1' },
     at: { type: 'string' },
     lanes: { type: 'string', default: '2' },
-    limit: { type: 'string', default: '90' },
+    limit: { type: 'string', default: '8' },
     all: { type: 'boolean', default: false },
   },
 })
@@ -198,7 +201,7 @@ function reaches({ ranges }: Plain, { file, mutant }: Placed): boolean {
 async function plainRun(test: string, lane: string): Promise<Plain> {
   const told = mkdtempSync(join(folder, 'ran-'))
   const began = performance.now()
-  const outcome = await run(test, lane, Number(flags.limit), told)
+  const outcome = await run(test, lane, plainLimitSeconds, told)
   const seconds = (performance.now() - began) / 1000
   if (outcome !== null) throw new Error(`Without any mutant there is ${outcome.what}`)
   const text = readFileSync(join(lane, test), 'utf8')
@@ -236,21 +239,22 @@ async function firstThatNotices(
     seconds,
     ...(experience.get(`${test} ${file}`) ?? { shown: 0, noticed: 0 }),
   }))
-  const late: string[] = []
+  const secondsOf = new Map(reaching.map(({ test, seconds }) => [test, seconds]))
   for (const test of inOrder(known)) {
-    const outcome = await run(test, lane, Number(flags.limit))
+    const outcome = await judged(test, secondsOf.get(test) ?? 0, lane)
     const before = experience.get(`${test} ${file}`) ?? { shown: 0, noticed: 0 }
-    const isNoticed = outcome !== null
-    experience.set(`${test} ${file}`, { shown: before.shown + 1, noticed: before.noticed + (isNoticed ? 1 : 0) })
-    if (outcome?.by === 'failure') return outcome
-    if (isNoticed) late.push(test)
-  }
-  // The machine may have been busy.
-  for (const test of late) {
-    const outcome = await run(test, lane, 2 * Number(flags.limit))
+    const noticed = before.noticed + (outcome === null ? 0 : 1)
+    experience.set(`${test} ${file}`, { shown: before.shown + 1, noticed })
     if (outcome !== null) return outcome
   }
   return null
+}
+
+/** Asked again when it takes too long: the machine may have been busy. */
+async function judged(test: string, seconds: number, lane: string): Promise<Outcome> {
+  const limitSeconds = Math.round(Math.max(leastLimitSeconds, Number(flags.limit) * seconds))
+  const outcome = await run(test, lane, limitSeconds)
+  return outcome?.by === 'time' ? run(test, lane, 2 * limitSeconds) : outcome
 }
 
 async function mutantsIn(room: string): Promise<readonly Placed[]> {
