@@ -24,6 +24,7 @@ export const catalogue = {
   value_corrupted: { status: 500, text: 'The stored value is damaged' },
   list_corrupted: { status: 409, text: 'The stored list is damaged' },
   gone: { status: 410, text: 'It was there, and is not any more' },
+  answer_not_kept: { status: 410, text: 'The request was answered before; the answer was too large to be kept' },
   payload_too_large: { status: 413, text: 'The body is too large' },
   uri_too_long: { status: 414, text: 'The address is too long' },
   key_reused: { status: 422, text: 'The Idempotency-Key was used for another request' },

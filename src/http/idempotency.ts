@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { Actor } from '../actor/actor.ts'
 import { type Caller, nameOf } from '../auth/caller.ts'
 import { ServiceError } from '../errors.ts'
+import type { KeptAnswer } from '../operation/once.ts'
 import type { Answer } from './answer.ts'
 import { errorAnswer, toServiceError } from './error-answer.ts'
 import type { Exchange } from './route.ts'
@@ -43,7 +44,22 @@ export async function onceOf(
     }
   })
   rethrow(failed)
-  return isFirst ? answer : { ...answer, headers: { ...answer.headers, 'Idempotency-Replayed': 'true' } }
+  return isFirst ? answer : replayed(answer)
+}
+
+/** @throws ServiceError `answer_not_kept`: whoever repeats learns that it was done, and where to look for what came of it. */
+function replayed({ status, headers, body, isTooLarge }: KeptAnswer): Answer {
+  const mark = { 'Idempotency-Replayed': 'true' }
+  if (isTooLarge !== true) return { status, headers: { ...headers, ...mark }, body }
+  const { Location: location } = headers
+  throw new ServiceError(
+    'answer_not_kept',
+    `This request was answered with ${status} before, and is not run again; the answer was too large to be kept`,
+    {
+      members: { first_status: status },
+      headers: { ...mark, ...(location === undefined ? {} : { Location: location }) },
+    },
+  )
 }
 
 function rethrow(failed: { readonly error: unknown } | null): void {

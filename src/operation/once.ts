@@ -1,6 +1,7 @@
 /**
  * A request that has its effect once, however often it is sent: what the first one was answered is kept for a day, and is
- * what every other one with the same key is answered. While the first one runs the others wait for it.
+ * what every other one with the same key is answered, unless it was too large. While the first one runs the others wait
+ * for it.
  */
 import { ServiceError } from '../errors.ts'
 import type { Timers } from '../delivery/timers.ts'
@@ -15,6 +16,8 @@ export interface KeptAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
+  /** There was a body; it was not kept. */
+  readonly isTooLarge?: true
 }
 
 export interface OnceParts {
@@ -31,6 +34,8 @@ export interface OnceRequest extends OnceKey {
 }
 
 const keptMs = 86_400_000
+/** Of an answer's body. What is larger is told to have been answered, and no more. */
+const mostKeptBytes = 262_144
 const cleanMs = 3_600_000
 /** Another process may be at it: looked for so often, and so many times. */
 const lookMs = 100
@@ -98,7 +103,12 @@ export class Once {
     })
   }
 
-  #seal({ actorId, key }: OnceKey, { status, headers, body }: KeptAnswer): Sealed {
-    return seal(this.#parts.keyRing, JSON.stringify({ status, headers, body }), bindingOf(onceAnswer, actorId, key))
+  #seal({ actorId, key }: OnceKey, answer: KeptAnswer): Sealed {
+    return seal(this.#parts.keyRing, JSON.stringify(kept(answer)), bindingOf(onceAnswer, actorId, key))
   }
+}
+
+function kept({ status, headers, body }: KeptAnswer): KeptAnswer {
+  const isTooLarge = body !== null && Buffer.byteLength(body) > mostKeptBytes
+  return isTooLarge ? { status, headers, body: null, isTooLarge } : { status, headers, body }
 }

@@ -122,6 +122,72 @@ forEachService((start) => {
       assert.equal((await append(actor, 'x'.repeat(255))).status, 201)
     })
 
+    it('CON-05 whose answer is larger than 256 KiB has its effect once, and every repetition is told what became of it', async () => {
+      let now = Date.UTC(2031, 0, 1)
+      let runs = 0
+      const service = await start({
+        now: () => now,
+        declare: (app) =>
+          app.action('export', ({ input }) => {
+            runs += 1
+            // Two bytes each, and a quotation mark on either side.
+            return 'ü'.repeat((input as { pairs: number }).pairs)
+          }),
+      })
+      const actor = await service.createActor()
+      const run = (pairs: number): Promise<Response> =>
+        actor.request('POST', '/actions/export', { pairs }, { 'idempotency-key': `key-${pairs}` })
+      const kept = await run(131_071)
+      assert.equal((await kept.arrayBuffer()).byteLength, 262_144)
+      const again = await run(131_071)
+      assert.deepEqual([again.status, again.headers.get('idempotency-replayed')], [200, 'true'])
+      assert.equal((await again.arrayBuffer()).byteLength, 262_144)
+      const large = await run(131_072)
+      assert.deepEqual([large.status, large.headers.get('idempotency-replayed')], [200, null])
+      assert.equal((await large.arrayBuffer()).byteLength, 262_146)
+      const { store } = await service.app.start()
+      const sizes = await store.read((q) =>
+        q.all<{ size: number }>('SELECT LENGTH(answer) AS size FROM once ORDER BY size'),
+      )
+      assert.deepEqual(
+        sizes.map(({ size }) => size > 1000),
+        [false, true],
+      )
+      for (let time = 0; time < 3; time++) {
+        const told = await run(131_072)
+        assert.deepEqual([told.status, told.headers.get('idempotency-replayed')], [410, 'true'])
+        assert.equal(told.headers.get('retry-after'), null)
+        assert.deepEqual(await told.json(), {
+          error: 'answer_not_kept',
+          message:
+            'This request was answered with 200 before, and is not run again; the answer was too large to be kept',
+          first_status: 200,
+        })
+      }
+      assert.equal(runs, 2)
+      // Another request under the key is still another one, and after a day the key is free.
+      const other = await actor.request('POST', '/actions/export', { pairs: 1 }, { 'idempotency-key': 'key-131072' })
+      assert.equal(other.status, 422)
+      now += 86_400_000 + 1
+      await run(1)
+      assert.equal((await run(131_072)).status, 200)
+      assert.equal(runs, 4)
+    })
+
+    it('CON-05 that made something says where it is, also when the answer was too large to be kept', async () => {
+      const actor = await withList()
+      const item = { text: 'x'.repeat(300_000) }
+      const answers = await Promise.all(Array.from({ length: 10 }, () => append(actor, 'key', item)))
+      assert.deepEqual(
+        answers.map(({ status }) => status).toSorted((a, b) => a - b),
+        [201, 410, 410, 410, 410, 410, 410, 410, 410, 410],
+      )
+      const [made] = answers.filter(({ status }) => status === 201)
+      assert.match(made?.headers.get('location') ?? '', /\/properties\/notes\/0$/)
+      for (const { headers } of answers) assert.equal(headers.get('location'), made?.headers.get('location'))
+      assert.deepEqual(await items(actor), [item])
+    })
+
     it('SEC-02 keeps answers sealed, and a day long', async () => {
       let now = Date.UTC(2031, 0, 1)
       const service = await start({ now: () => now })
