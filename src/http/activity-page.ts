@@ -118,7 +118,6 @@ const past: Readonly<Record<string, string>> = {
   say: 'said',
   stop: 'stopped',
   tell: 'told',
-  use: 'used',
 }
 
 const verbs: Readonly<Record<string, string>> = { GET: 'read', POST: 'change', PUT: 'change', DELETE: 'delete' }
@@ -145,7 +144,7 @@ function trustWords(method: string, rest: readonly string[]): string {
 
 function mcpWords(method: string, path: string): string {
   const name = path.replace(/^\//, '')
-  if (method === 'tools/call') return `use the tool “${name}”`
+  if (method === 'tools/call') return `call the tool “${name}”`
   if (method === 'resources/read') return `read “${name}”`
   if (method === 'prompts/get') return `ask for the prompt “${name}”`
   return `ask for ${method}`

@@ -6,7 +6,9 @@ import { goOn, readForm } from './page.ts'
 import { formRefusal, refusedOnPage } from './refused-on-page.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
 import type { PageExchange } from './route.ts'
+import { parseBaseuri } from '../trust/baseuri.ts'
 import { showPeer, showTrustNew } from './trust-pages.ts'
+import { nameOf } from './trust-rows.ts'
 import { readOverride } from '../permission/permissions.ts'
 
 const longestRelationship = 100
@@ -30,14 +32,16 @@ export async function requestTrust(exchange: PageExchange): Promise<Answer> {
         throw refused(`there is no kind of relationship ${JSON.stringify(typed.trust_type.slice(0, 100))}`)
       if ((sent.get('relationship') ?? '').length > longestRelationship)
         throw refused(`the relationship is longer than ${longestRelationship} characters`)
+      const url = actorAt(address)
+      if (parseBaseuri(url) === `${parts.baseUrl}/${actor.id}`) throw refused('this is the address of your own actor')
       await parts.trusts.request(actor, {
-        url: /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`,
+        url,
         relationship: typed.trust_type,
         description: typed.description,
       })
       return goOn(exchange, sent, '/trust', 'asked')
     },
-    (error) => showTrustNew(exchange, { error: inWords(error), typed }),
+    async (error) => showTrustNew(exchange, { error: await inWords(exchange, error, typed), typed }),
   )
 }
 
@@ -45,14 +49,26 @@ function refused(why: string): ServiceError {
   return new ServiceError('bad_request', `Cannot ask for this relationship: ${why}`)
 }
 
+/** People leave the scheme out, and copy the address of a page of the actor, which lies below that of the actor. */
+function actorAt(address: string): string {
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`
+  return url.replace(/\/www(?:[/?#].*)?$/, '')
+}
+
 /** What a person can do about it. */
-function inWords(error: ServiceError): ServiceError {
+async function inWords(
+  { parts, actor }: PageExchange,
+  error: ServiceError,
+  typed: { readonly peer_url: string; readonly trust_type: string },
+): Promise<ServiceError> {
   if (error.code !== 'peer_failed') return error
-  return new ServiceError(
-    'peer_failed',
-    'Cannot ask for this relationship: there is no actor at this address that takes part. Check the address, or try again later.',
-    error.detail,
-  )
+  const baseuri = parseBaseuri(actorAt(typed.peer_url.trim()))
+  const known = (await parts.trusts.list(actor.id)).find((trust) => trust.baseuri === baseuri)
+  const why =
+    known === undefined || known.relationship === typed.trust_type
+      ? 'there is no actor at this address that takes part. Check the address, or try again later.'
+      : `you have another one with this actor, “${nameOf(parts.relationships.types, known.relationship)}”, and it did not take a second one. End that one first, or try again later.`
+  return new ServiceError('peer_failed', `Cannot ask for this relationship: ${why}`, error.detail)
 }
 
 /** Approving, taking the approval back, following, and ending. */

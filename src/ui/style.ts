@@ -83,7 +83,8 @@ h1 + .card { margin-top: 1rem; }
 .rows > li { padding: .8rem clamp(1rem, 4vw, 1.4rem); }
 .rows > li + li { border-top: 1px solid var(--line); }
 .row-head { display: flex; flex-wrap: wrap; gap: .1rem .75rem; align-items: baseline; justify-content: space-between; }
-.row-head a { font-weight: 600; overflow-wrap: anywhere; min-width: 0; }
+.row-head a, .row-head strong { overflow-wrap: anywhere; min-width: 0; }
+.row-head a { font-weight: 600; }
 .kind { color: var(--muted); font-size: .875rem; }
 .preview { color: var(--muted); margin: .1rem 0 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .empty { color: var(--muted); background: var(--surface); border: 1px dashed var(--line); border-radius: 14px; padding: 1.5rem; text-align: center; }

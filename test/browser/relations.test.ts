@@ -83,12 +83,20 @@ interface Furnished {
   readonly paths: readonly string[]
 }
 
+/** One word that no line can hold. */
+const long = `a${'_very'.repeat(40)}_long_name`
+
 async function furnished(): Promise<Furnished> {
   const actor = await service.createActor(`ada${Math.random()}@example.com`)
   const friend = await elsewhere.createActor(`grace${Math.random()}@example.com`)
   const asking = await elsewhere.createActor(`alan${Math.random()}@example.com`)
   await friend.request('POST', '/properties', { displayname: 'Grace Hopper' })
-  await actor.request('POST', '/properties', { color: 'blue', settings: { theme: 'dark' }, notes: { _type: 'list' } })
+  await actor.request('POST', '/properties', {
+    color: 'blue',
+    settings: { theme: 'dark' },
+    notes: { _type: 'list' },
+    [long]: 1,
+  })
   await actor.request('POST', '/properties/notes', 'Milk')
   const related = await relate(friend, [service, actor])
   await relate(asking, [service, actor], 'associate', false)

@@ -376,7 +376,7 @@ describe('an AI client', () => {
 
       // It is noted behind the requests.
       do await ada.goTo('Activity')
-      while (!(await ada.text()).includes('Claude used the tool “create_note”'))
+      while (!(await ada.text()).includes('Claude called the tool “create_note”'))
       await ada.goTo('Connected apps')
       await ada.press('button', 'Disconnect Claude')
       await ada.reads('Disconnected.')

@@ -207,6 +207,45 @@ forEachService((start) => {
       })
     }
 
+    for (const [what, page] of [
+      ['the overview', '/www'],
+      ['another page', '/www/trust?notice=asked#content'],
+    ] as const) {
+      it(`R-WEB-01 takes the address of an actor’s pages for that of the actor: ${what}`, async () => {
+        const world = await open()
+        const { service, peer, browser } = world
+        const answer = await browser.send('/trust/new', {
+          peer_url: `${service.url}/${peer.id}${page}`,
+          trust_type: 'friend',
+        })
+        assert.equal(answer.status, 302)
+        assert.equal((await trustOf(world))?.['baseuri'], `${service.url}/${peer.id}`)
+      })
+    }
+
+    for (const below of ['', '/', '/www']) {
+      it(`R-WEB-01 says that an address is that of one’s own actor: “${below}” at its end`, async () => {
+        const world = await open()
+        const { service, actor, browser, asks } = world
+        const sent = { peer_url: `${service.url}/${actor.id}${below}`, trust_type: 'friend' }
+        await assertRefused(world, () => browser.send('/trust/new', sent), 400)
+        assert.equal(asks[0]?.error, 'Cannot ask for this relationship: this is the address of your own actor')
+      })
+    }
+
+    it('R-WEB-01 says that there is a relationship already where the other side takes no other one', async () => {
+      const world = await open()
+      const { service, actor, peer, browser, asks } = world
+      await relate(actor, [service, peer], 'friend')
+      const sent = { peer_url: `${service.url}/${peer.id}`, trust_type: 'viewer' }
+      assert.equal((await browser.send('/trust/new', sent)).status, 408)
+      assert.equal(
+        asks[0]?.error,
+        'Cannot ask for this relationship: you have another one with this actor, “Friend”, and it did not take a second one. End that one first, or try again later.',
+      )
+      assert.equal((await trustOf(world))?.['relationship'], 'friend')
+    })
+
     it('R-WEB-01 takes an address without a scheme as one of https', async () => {
       const world = await open()
       await assertRefused(
