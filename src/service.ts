@@ -298,7 +298,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     handleOf,
   })
   const links = new PeerLinks(peerClient, keyRing, config.maxJsonDepth)
-  const peerData = new PeerData(links)
+  const peerData = new PeerData(links, now)
   const facts = new PeerFacts({
     store,
     links,

@@ -38,11 +38,26 @@ const mostRounds = 4
 /** Answers that say that there is nothing for this actor, now and later. */
 const nothing: ReadonlySet<number> = new Set([401, 403, 404, 410])
 
+/** How much of a peer is held at once while its whole is fetched, and how long that may take. */
+export interface WholeLimits {
+  /** Of all answers together. */
+  readonly mostCharacters: number
+  /** Less than a subscription is held for by whoever fetches for it. */
+  readonly longestMs: number
+}
+
+const wholeLimits: WholeLimits = { mostCharacters: 67_108_864, longestMs: 240_000 }
+
 export class PeerData {
   readonly #links: PeerLinks
+  readonly #now: () => number
+  readonly #limits: WholeLimits
 
-  constructor(links: PeerLinks) {
+  /** @param now Unix milliseconds. */
+  constructor(links: PeerLinks, now: () => number, limits = wholeLimits) {
     this.#links = links
+    this.#now = now
+    this.#limits = limits
   }
 
   async poll(trust: Linked, subscriptionId: string): Promise<Poll> {
@@ -83,8 +98,9 @@ export class PeerData {
     const first = from === null ? await this.poll(trust, subscriptionId) : null
     if (first?.kind === 'failed') return first
     let sequence = from ?? (first?.kind === 'polled' ? first.sequence : 0)
+    const until = this.#now() + this.#limits.longestMs
     for (let round = 1; ; round++) {
-      const fetched = await this.fetch(trust, scope)
+      const fetched = await this.#fetch(trust, scope, until)
       if ('failed' in fetched) return { kind: 'failed', reason: fetched.failed }
       const poll = await this.poll(trust, subscriptionId)
       // By now it may be an old one.
@@ -99,25 +115,32 @@ export class PeerData {
   }
 
   /** By name: everything that the scope covers and the peer shows. */
-  async fetch(trust: Linked, scope: Scope): Promise<{ fetched: Fetched } | { failed: string }> {
+  async #fetch(trust: Linked, scope: Scope, until: number): Promise<{ fetched: Fetched } | { failed: string }> {
     if (scope.target !== 'properties') return { fetched: new Map() }
-    return scope.subtarget === '' ? this.#fetchAll(trust) : this.#fetchOne(trust, scope)
+    return scope.subtarget === '' ? this.#fetchAll(trust, until) : this.#fetchOne(trust, scope)
   }
 
-  async #fetchAll(trust: Linked): Promise<{ fetched: Fetched } | { failed: string }> {
+  /** The peer says how many lists there are and how long each is, so all of them together are limited. */
+  async #fetchAll(trust: Linked, until: number): Promise<{ fetched: Fetched } | { failed: string }> {
     const listing = await this.#links.read(trust, ['properties'])
     const given = allOrNothing(listing)
     if ('failed' in given) return given
     const names = given.value === null ? new Map<string, JsonText>() : members(given.value)
     if (names === null) return { failed: 'The listing is no JSON object' }
     const fetched = new Map<string, Content>()
+    let left = this.#limits.mostCharacters - (given.value?.length ?? 0)
     for (const [name, value] of names) {
       if (!isListMarker(value)) {
         fetched.set(name, { kind: 'value', value })
         continue
       }
-      const content = listContent(value) ?? (await this.#fetchList(trust, name))
+      const inListing = listContent(value)
+      if (inListing === null && this.#now() > until) return { failed: 'Its lists take too long' }
+      const content = inListing ?? (await this.#fetchList(trust, name))
       if (content !== null && 'failed' in content) return content
+      if (inListing === null && content?.kind === 'list')
+        left -= content.items.reduce((sum, { length }) => sum + length, 0)
+      if (left < 0) return { failed: 'Its lists are too large together' }
       if (content !== null) fetched.set(name, content)
     }
     return { fetched }

@@ -5,6 +5,7 @@
 import type { EnqueueNotice } from '../delivery/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { known } from '../json/json.ts'
+import { AtOnce } from '../limit/at-once.ts'
 import type { Live } from '../live/live.ts'
 import type { AfterCommit, LockedActor, Queries, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
@@ -71,8 +72,12 @@ interface Locked {
   readonly keptByOthers: ReadonlySet<string>
 }
 
+/** Callbacks of one peer for which something is fetched: it may send any number, and each answer may be large. */
+const mostFetching = 4
+
 export class Receiver {
   readonly #parts: ReceiverParts
+  readonly #fetching = new AtOnce(mostFetching, 'This peer', 'callbacks that have to be fetched')
 
   constructor(parts: ReceiverParts) {
     this.#parts = parts
@@ -83,7 +88,7 @@ export class Receiver {
   }
 
   /**
-   * @throws ServiceError `too_many_requests` when too many wait for a missing one, `unavailable` when what the callback
+   * @throws ServiceError `too_many_requests` when too many wait for a missing one or are fetched, `unavailable` when what the callback
    *   speaks of could not be fetched, `not_found` when the subscription ended meanwhile.
    */
   async take(key: OutboundKey, callback: Callback): Promise<void> {
@@ -93,14 +98,27 @@ export class Receiver {
     const verdict = judgeCallback(before, callback, now(), policy)
     if (verdict.kind === 'ignore') return
     if (verdict.kind === 'refuse') throw full(verdict.retryAfterSeconds)
-    if (verdict.kind === 'replace') return this.#takeResync(key, callback)
-    const kept = await this.#keptOf(key, callback)
+    if (verdict.kind === 'replace') return this.#fetched(key, () => this.#takeResync(key, callback))
+    const { data, url } = callback
+    const kept =
+      data === null && url !== null
+        ? await this.#fetched(key, () => this.#keptOf(key, callback))
+        : await this.#keptOf(key, callback)
     if (verdict.kind === 'pass') {
       const subscription = await this.find(key)
       if (subscription !== null) await this.#parts.handOn(subscription, [{ ...callback, ...kept }])
       return
     }
     await this.#takeDiff(key, callback.sequence, kept)
+  }
+
+  async #fetched<T>({ actorId, peerId }: OutboundKey, work: () => Promise<T>): Promise<T> {
+    const release = this.#fetching.begin(JSON.stringify([actorId, peerId]))
+    try {
+      return await work()
+    } finally {
+      release()
+    }
   }
 
   async #stateOf(q: Queries, key: OutboundKey): Promise<ReceiverState | null> {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'node:test'
+import { PeerLinks } from '../../src/peer/peer-link.ts'
+import { PeerData } from '../../src/subscription/baseline.ts'
+import { findTrust } from '../../src/trust/trust-store.ts'
 import { relate } from '../support/friends.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
@@ -345,7 +348,7 @@ forEachService((start) => {
   })
 
   describe('names that a peer thinks of', () => {
-    it('R-SUB-09 SUB-14 put nothing into the place of a list, nor of its items', async () => {
+    it('R-SUB-09 PEER-10 put nothing into the place of a list, nor of its items', async () => {
       const peers = new ScriptedPeers()
       const service = await start({ peerClient: peers })
       const actor = await service.createActor()
@@ -367,6 +370,51 @@ forEachService((start) => {
       const peer = await listenTo(service, actor, { subtarget: 'list:notes:meta', resource: 'length' })
       assert.equal((await peer.diff(1, 3)).status, 204)
       assert.deepEqual(await peer.copy(), {})
+    })
+  })
+
+  describe('what a peer makes this actor fetch', () => {
+    it('R-LIM-01 OUT-10 is four callbacks at once, and the fifth waits: 429', async () => {
+      const peers = new ScriptedPeers()
+      const service = await start({ peerClient: peers })
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+      peers.answers.set(`GET /subscriptions/${actor.id}/${peer.id}`, { body: { sequence: 1, data: [] } })
+      peers.answers.set('GET /properties', async () => {
+        await opened
+        return { body: { mood: 'whole' } }
+      })
+      const asked = Array.from({ length: 4 }, () => peer.tell({ type: 'resync', sequence: 1 }))
+      await until(() => peers.asked.filter((call) => call === 'GET /properties').length === 4)
+      const tooMuch = await peer.tell({ type: 'resync', sequence: 1 })
+      assert.deepEqual([tooMuch.status, tooMuch.headers.get('retry-after')], [429, '5'])
+      const url = `${peers.baseuri}/subscriptions/${actor.id}/${peer.id}/1`
+      assert.equal((await peer.tell({ sequence: 1, granularity: 'low', url })).status, 429)
+      assert.equal((await peer.diff(2, { mood: 'waits' })).status, 204)
+      open()
+      for (const answer of await Promise.all(asked)) assert.ok(answer.status < 300 || answer.status === 503)
+      assert.equal((await peer.tell({ type: 'resync', sequence: 1 })).status, 204)
+    })
+
+    it('R-LIM-01 OUT-10 is so much of its lists together, and for so long', async () => {
+      const peers = new ScriptedPeers()
+      const service = await start({ peerClient: peers })
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      const { store, keyRing } = await service.app.start()
+      const trust = (await store.read((q) => findTrust(q, actor.id, peer.peerId))) ?? assert.fail()
+      peers.publish({ subscriber: actor.id, id: peer.id }, { a: ['x'.repeat(400)], b: ['y'.repeat(400)], c: [] }, 1)
+      let time = 0
+      const wholeOf = async (mostCharacters: number, longestMs: number): Promise<string> => {
+        const data = new PeerData(new PeerLinks(peers, keyRing, 64), () => (time += 1), { mostCharacters, longestMs })
+        const scope = { target: 'properties', subtarget: '', resource: '' }
+        const whole = await data.whole(trust, scope, peer.id, 1)
+        return whole.kind === 'failed' ? whole.reason : [...whole.fetched.keys()].join(' ')
+      }
+      assert.equal(await wholeOf(2000, 1000), 'a b c')
+      assert.equal(await wholeOf(800, 1000), 'Its lists are too large together')
+      assert.equal(await wholeOf(2000, 2), 'Its lists take too long')
     })
   })
 
