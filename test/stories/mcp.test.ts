@@ -614,7 +614,7 @@ describe('prompts and resources', () => {
       }
     })
 
-    it('ACL-11 a resource is the same one however its address is spelt', async () => {
+    it('MCP-12 a resource is the same one however its address is spelt', async () => {
       const service = await start({
         declare: (app) => {
           app.method('letter', { mcp: { resource: { uri: 'letters://{folder}/{id}' } } }, async ({ input }) => input)
