@@ -1,37 +1,24 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, afterEach, before, describe, it } from 'node:test'
-import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { after, before, describe, it } from 'node:test'
+import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts'
 import { authorizePath, newPkce, redemption, registerClient, requestTokens } from '../support/oauth-client.ts'
-import { startService, type StartOptions, type TestService } from '../support/service.ts'
+import { sqliteService, type StartOptions, type TestService } from '../support/service.ts'
 import { signInAt } from '../support/sign-in.ts'
-import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
 
-const phone = { width: 390, height: 844 }
 const undo: (() => Promise<void> | void)[] = []
-const opened: WatchedPage[] = []
-afterEach(async () => {
-  for (const page of opened.splice(0)) await closePage(page)
-})
 after(async () => {
   for (const step of undo.reverse()) await step()
 })
 
-async function start(options: StartOptions): Promise<TestService> {
-  const database: TestDatabase = await createTestDatabase('sqlite')
-  const service = await startService(database.url, { listen: true, host: 'localhost', name: 'Notes', ...options })
-  undo.push(
-    () => database.remove(),
-    () => service.close(),
-  )
-  return service
-}
+const begin = sqliteService()
+const start = (options: StartOptions): Promise<TestService> =>
+  begin({ listen: true, host: 'localhost', name: 'Notes', ...options })
 
 async function open(): Promise<WatchedPage> {
   const page = await openPage({ viewport: phone })
-  opened.push(page)
   return page
 }
 
@@ -120,17 +107,13 @@ describe('letting a client in, in a real browser', () => {
     const service = await start(signInAt(provider))
     const client = await registerClient(service, options)
     for (const [viewport, colorScheme] of [
-      [{ width: 1280, height: 860 }, 'light'],
+      [desktop, 'light'],
       [phone, 'dark'],
     ] as const) {
       const page = await openPage({ viewport, colorScheme, bypassCSP: true })
-      opened.push(page)
       await page.goto(service.url + authorizePath(client, newPkce(), asked))
       assert.deepEqual(await accessibilityViolations(page), [])
-      const isTooWide = await page.evaluate(
-        'document.documentElement.scrollWidth > document.documentElement.clientWidth',
-      )
-      assert.equal(isTooWide, false)
+      assert.equal(await isTooWide(page), false)
     }
   })
 

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import { closePage, openPage, type WatchedPage } from '../support/browser.ts'
-import { startService, type TestActor, type TestService } from '../support/service.ts'
-import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { openPage, type WatchedPage } from '../support/browser.ts'
+import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 
 /** A site of somebody else, with an empty page. Other ports of one host are other origins of the same site. */
 async function site(host: string): Promise<{ server: Server; origin: string }> {
@@ -17,7 +16,7 @@ async function site(host: string): Promise<{ server: Server; origin: string }> {
 }
 
 describe('a browser that is signed in', () => {
-  let database: TestDatabase
+  const start = sqliteService()
   let service: TestService
   let actor: TestActor
   let named: { server: Server; origin: string }
@@ -26,11 +25,10 @@ describe('a browser that is signed in', () => {
   let page: WatchedPage
 
   before(async () => {
-    database = await createTestDatabase('sqlite')
     named = await site('127.0.0.1')
     stranger = await site('127.0.0.1')
     elsewhere = await site('localhost')
-    service = await startService(database.url, { listen: true, spaCorsOrigins: [named.origin] })
+    service = await start({ listen: true, spaCorsOrigins: [named.origin] })
     actor = await service.createActor('ada@example.com')
   })
   after(async () => {
@@ -38,8 +36,6 @@ describe('a browser that is signed in', () => {
       server.closeAllConnections()
       server.close()
     }
-    await service.close()
-    await database.remove()
   })
   beforeEach(async () => {
     page = await openPage()
@@ -48,7 +44,6 @@ describe('a browser that is signed in', () => {
     assert.equal((await send('/oauth/spa/token', { ...fields, token_delivery: 'cookie' })).status, 200)
     assert.equal(await isSignedIn(), true)
   })
-  afterEach(async () => closePage(page))
 
   /** As a script of the page that is open. Status 0 where the browser does not let it read the answer. */
   async function send(

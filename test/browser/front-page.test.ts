@@ -1,39 +1,26 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import type { BrowserContextOptions } from 'playwright-core'
-import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import { sqliteService, startService, type TestService } from '../support/service.ts'
+import { createTestDatabase } from '../support/stores.ts'
 
-const phone = { width: 390, height: 844 }
-const desktop = { width: 1280, height: 860 }
-
-let database: TestDatabase
+const start = sqliteService()
 let service: TestService
-const opened: WatchedPage[] = []
 
 before(async () => {
-  database = await createTestDatabase('sqlite')
-  service = await startService(database.url, {
+  service = await start({
     listen: true,
     name: 'Notes',
     description: 'A notebook that belongs to you.',
     uniqueCreator: true,
   })
 })
-after(async () => {
-  await service.close()
-  await database.remove()
-})
-afterEach(async () => {
-  for (const page of opened.splice(0)) await closePage(page)
-})
 
 async function visit(options: BrowserContextOptions = {}, path = '/'): Promise<WatchedPage> {
   const page = await openPage({ viewport: desktop, ...options })
-  opened.push(page)
   await page.goto(service.url + path)
   return page
 }
@@ -48,11 +35,6 @@ async function factsOf(page: WatchedPage): Promise<Record<string, string>> {
   const names = await page.locator('dl dt').allTextContents()
   const values = await page.locator('dl dd').allTextContents()
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']))
-}
-
-/** Whether something is wider than the screen, so that one would have to scroll sideways. */
-async function isTooWide(page: WatchedPage): Promise<boolean> {
-  return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true
 }
 
 describe('the front page', () => {
@@ -202,7 +184,6 @@ describe('the front page', () => {
     })
     try {
       const page = await openPage({ viewport: desktop })
-      opened.push(page)
       await page.goto(`http://127.0.0.1:${port}/under/here`)
       await create(page, 'prefix@example.com')
       const { Address = '' } = await factsOf(page)

@@ -2,27 +2,25 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, describe, it } from 'node:test'
-import { closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { before, describe, it } from 'node:test'
+import { desktop, openPage, type WatchedPage } from '../support/browser.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { payloads } from '../support/payloads.ts'
-import { startService, type TestActor, type TestService } from '../support/service.ts'
+import { sqliteService, startService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
-import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+import { createTestDatabase } from '../support/stores.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 
-let database: TestDatabase
+const start = sqliteService()
 let service: TestService
 let actor: TestActor
-const opened: WatchedPage[] = []
 
 /** As a name of a property: a slash cannot stand in one. */
 const names = payloads.map((payload, index) => `${index}${payload.replaceAll('/', '∕')}`)
 
 before(async () => {
   assert.equal(new Set(payloads).size, 100)
-  database = await createTestDatabase('sqlite')
-  service = await startService(database.url, {
+  service = await start({
     listen: true,
     name: payloads[10] ?? '',
     description: payloads[11] ?? '',
@@ -47,13 +45,6 @@ before(async () => {
   await write({ texts: { _type: 'list' } })
   for (const payload of payloads.slice(0, 10)) await actor.request('POST', '/properties/texts', JSON.stringify(payload))
 })
-after(async () => {
-  await service.close()
-  await database.remove()
-})
-afterEach(async () => {
-  for (const page of opened.splice(0)) await closePage(page)
-})
 
 interface Scanner {
   readonly page: WatchedPage
@@ -63,8 +54,7 @@ interface Scanner {
 
 /** A browser without the second net: whatever stands on a page as script, runs. */
 async function scanner(of: TestService, owner: TestActor): Promise<Scanner> {
-  const page = await openPage({ viewport: { width: 1280, height: 860 }, bypassCSP: true })
-  opened.push(page)
+  const page = await openPage({ viewport: desktop, bypassCSP: true })
   const intrusions: string[] = []
   page.on('dialog', (dialog) => {
     intrusions.push(`dialog: ${dialog.message()}`)

@@ -1,31 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
-import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
-import { startService, type TestService } from '../support/service.ts'
-import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+import { before, describe, it } from 'node:test'
+import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import { sqliteService, type TestService } from '../support/service.ts'
 
-let database: TestDatabase
+const start = sqliteService()
 let service: TestService
-const opened: WatchedPage[] = []
 
 before(async () => {
-  database = await createTestDatabase('sqlite')
-  service = await startService(database.url, { listen: true, host: 'localhost', name: 'Notes', localSignIn: true })
-})
-after(async () => {
-  await service.close()
-  await database.remove()
-})
-afterEach(async () => {
-  for (const page of opened.splice(0)) await closePage(page)
+  service = await start({ listen: true, host: 'localhost', name: 'Notes', localSignIn: true })
 })
 
-async function choose(
-  viewport = { width: 1280, height: 860 },
-  colorScheme: 'light' | 'dark' = 'light',
-): Promise<WatchedPage> {
+async function choose(viewport = desktop, colorScheme: 'light' | 'dark' = 'light'): Promise<WatchedPage> {
   const page = await openPage({ viewport, colorScheme })
-  opened.push(page)
   await page.goto(service.url)
   await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
   await page.waitForURL(/^http:\/\/127\.0\.0\.1:\d+\/interaction\//)
@@ -37,17 +23,14 @@ const actorOf = (page: WatchedPage): string => new URL(page.url()).pathname.spli
 describe('the local sign-in of development', () => {
   it('says that it is for development only, and reads well on every screen', async () => {
     for (const [viewport, colorScheme] of [
-      [{ width: 1280, height: 860 }, 'light'],
-      [{ width: 390, height: 844 }, 'dark'],
+      [desktop, 'light'],
+      [phone, 'dark'],
     ] as const) {
       const page = await choose(viewport, colorScheme)
       assert.equal(await page.title(), 'Sign in locally · Notes')
       assert.match(await page.locator('main').innerText(), /For development only\. Nobody is asked for a password here/)
       assert.deepEqual(await accessibilityViolations(page), [])
-      const isTooWide = await page.evaluate(
-        'document.documentElement.scrollWidth > document.documentElement.clientWidth',
-      )
-      assert.equal(isTooWide, false)
+      assert.equal(await isTooWide(page), false)
       assert.deepEqual(page.complaints, [])
     }
   })

@@ -1,32 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
-import { startService, type TestActor, type TestService } from '../support/service.ts'
+import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import { sqliteService, startService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
-import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+import { createTestDatabase } from '../support/stores.ts'
 
-const phone = { width: 390, height: 844 }
-const desktop = { width: 1280, height: 860 }
-
-let database: TestDatabase
+const start = sqliteService()
 let service: TestService
-const opened: WatchedPage[] = []
 
 before(async () => {
-  database = await createTestDatabase('sqlite')
-  service = await startService(database.url, {
+  service = await start({
     listen: true,
     name: 'Notes',
     declare: (app) => app.property('fixed', { put: () => null }),
   })
-})
-after(async () => {
-  await service.close()
-  await database.remove()
-})
-afterEach(async () => {
-  for (const page of opened.splice(0)) await closePage(page)
 })
 
 async function furnished(): Promise<TestActor> {
@@ -48,16 +36,11 @@ async function furnished(): Promise<TestActor> {
 /** A browser in which the owner signed in, at a page of the actor. */
 async function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const page = await openPage({ viewport: desktop, ...options })
-  opened.push(page)
   const token = await signIn(service, actor)
   const cookie = { name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' as const }
   await page.context().addCookies([cookie])
   await page.goto(`${service.url}/${actor.id}/www${path}`)
   return page
-}
-
-async function isTooWide(page: Page): Promise<boolean> {
-  return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true
 }
 
 const heading = (page: Page): Promise<string | null> => page.getByRole('heading', { level: 1 }).textContent()
@@ -323,7 +306,6 @@ describe('a session in a browser', () => {
     const local = await startService(other.url, { listen: true, host: 'localhost', name: 'Notes', localSignIn: true })
     try {
       const page = await openPage({ viewport: desktop })
-      opened.push(page)
       await page.goto(`${local.url}/login`)
       await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
       await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()

@@ -1,27 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
 import { relate } from '../support/friends.ts'
 import { letIn } from '../support/mcp-client.ts'
-import { startService, type TestActor, type TestService } from '../support/service.ts'
+import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
-import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
 
-const phone = { width: 390, height: 844 }
-const desktop = { width: 1280, height: 860 }
-
-const databases: TestDatabase[] = []
+const begin = sqliteService()
 let service: TestService
 /** Of the peers: another process, as far as the network shows. */
 let elsewhere: TestService
-const opened: WatchedPage[] = []
 
 before(async () => {
-  const start = async (name: string): Promise<TestService> => {
-    const database = await createTestDatabase('sqlite')
-    databases.push(database)
-    return startService(database.url, {
+  const start = (name: string): Promise<TestService> =>
+    begin({
       listen: true,
       name,
       activityPerActor: 1000,
@@ -34,21 +27,12 @@ before(async () => {
         app.method('get_weather', { description: 'The weather' }, () => ({}))
       },
     })
-  }
   service = await start('Notes')
   elsewhere = await start('Elsewhere')
-})
-after(async () => {
-  for (const one of [service, elsewhere]) await one.close()
-  for (const database of databases) await database.remove()
-})
-afterEach(async () => {
-  for (const page of opened.splice(0)) await closePage(page)
 })
 
 async function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const page = await openPage({ viewport: desktop, ...options })
-  opened.push(page)
   const token = await signIn(service, actor)
   const cookie = { name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' as const }
   await page.context().addCookies([cookie])
@@ -67,10 +51,6 @@ async function listening(page: Page, begin: () => Promise<unknown>): Promise<voi
   await begin()
   await stream
   await look
-}
-
-async function isTooWide(page: Page): Promise<boolean> {
-  return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true
 }
 
 const said = (page: Page): Promise<string | null> => page.locator('body > p[aria-live]').textContent()

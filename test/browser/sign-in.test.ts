@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
-import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { after, before, describe, it } from 'node:test'
+import { accessibilityViolations, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
 import { type IdentityProvider, startIdentityProvider } from '../support/identity-provider.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { sqliteService, type TestService } from '../support/service.ts'
 import { signInAt } from '../support/sign-in.ts'
-import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
 
-const phone = { width: 390, height: 844 }
-
-let database: TestDatabase
 let provider: IdentityProvider
+const start = sqliteService()
 let service: TestService
 const links: string[] = []
-const opened: WatchedPage[] = []
 
 before(async () => {
   provider = await startIdentityProvider({
@@ -22,9 +18,8 @@ before(async () => {
       silent: { name: 'Without Address' },
     },
   })
-  database = await createTestDatabase('sqlite')
   // Another site than the provider's, which is at 127.0.0.1.
-  service = await startService(database.url, {
+  service = await start({
     listen: true,
     host: 'localhost',
     name: 'Notes',
@@ -33,18 +28,10 @@ before(async () => {
       app.on('email_verification_required', ({ verification_url }) => void links.push(verification_url)),
   })
 })
-after(async () => {
-  await service.close()
-  await provider.close()
-  await database.remove()
-})
-afterEach(async () => {
-  for (const page of opened.splice(0)) await closePage(page)
-})
+after(() => provider.close())
 
 async function open(): Promise<WatchedPage> {
   const page = await openPage({ viewport: phone, bypassCSP: true })
-  opened.push(page)
   return page
 }
 
@@ -57,10 +44,7 @@ async function signIn(page: WatchedPage, button: string, person: string): Promis
 
 async function assertReadable(page: WatchedPage): Promise<void> {
   assert.deepEqual(await accessibilityViolations(page), [])
-  assert.equal(
-    await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth'),
-    false,
-  )
+  assert.equal(await isTooWide(page), false)
   assert.deepEqual(page.complaints, [])
 }
 

@@ -1,27 +1,22 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
-import { after, afterEach, before, describe, it } from 'node:test'
-import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { after, before, describe, it } from 'node:test'
+import { accessibilityViolations, openPage, type WatchedPage } from '../support/browser.ts'
 import { Workplace } from '../support/program.ts'
 
 const example = join(dirname(dirname(import.meta.dirname)), 'examples', 'spa', 'app.ts')
 
 const place = new Workplace()
 let url = ''
-const opened: WatchedPage[] = []
 
 before(async () => {
   const program = place.start(['dev', example], { env: { PORT: '0' } })
   url = (await program.prints(/is ready at (http:\/\/localhost:\d+)/))[1] ?? ''
 })
 after(() => place.remove())
-afterEach(async () => {
-  for (const page of opened.splice(0)) await closePage(page)
-})
 
 async function open(path: string): Promise<WatchedPage> {
   const page = await openPage({ bypassCSP: false })
-  opened.push(page)
   await page.goto(url + path)
   return page
 }
@@ -102,7 +97,6 @@ describe('the example of a single-page application', () => {
 
   it('R-WEB-04 is in order for everybody, and served under the content policy of the service', async () => {
     const page = await openPage({ bypassCSP: true })
-    opened.push(page)
     const answer = await page.goto(`${url}/login`)
     assert.match(answer?.headers()['content-security-policy'] ?? '', /script-src 'self'/)
     await page.getByRole('button', { name: 'Continue with local sign-in' }).waitFor()

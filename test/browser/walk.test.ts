@@ -1,37 +1,24 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, afterEach, describe, it } from 'node:test'
+import { afterEach, describe, it } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
 import { z } from 'zod'
-import { accessibilityViolations, closePage, openPage, type WatchedPage } from '../support/browser.ts'
+import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
 import { type Hands, keyboard, pointer } from '../support/hands.ts'
 import { authorizePath, newPkce, registerClient, requestTokens } from '../support/oauth-client.ts'
-import { startService, type StartOptions, type TestService } from '../support/service.ts'
-import { createTestDatabase, type TestDatabase } from '../support/stores.ts'
+import { sqliteService, type StartOptions, type TestService } from '../support/service.ts'
 
-const opened: WatchedPage[] = []
-const services: TestService[] = []
-const databases: TestDatabase[] = []
 const programs: Server[] = []
+const begin = sqliteService()
 
-afterEach(async () => {
-  for (const page of opened.splice(0)) await closePage(page)
-  for (const service of services.splice(0)) await service.close()
+afterEach(() => {
   for (const program of programs.splice(0)) program.close()
-})
-after(async () => {
-  for (const database of databases) await database.remove()
 })
 
 /** Where people sign in locally. */
-async function start(name: string, options: StartOptions = {}): Promise<TestService> {
-  const database = await createTestDatabase('sqlite')
-  databases.push(database)
-  const service = await startService(database.url, { listen: true, name, localSignIn: true, ...options })
-  services.push(service)
-  return service
-}
+const start = (name: string, options: StartOptions = {}): Promise<TestService> =>
+  begin({ listen: true, name, localSignIn: true, ...options })
 
 interface Way extends BrowserContextOptions {
   readonly hands?: Hands
@@ -53,8 +40,7 @@ class Person {
 
   static async at(service: TestService, way: Way): Promise<Person> {
     const { hands: _hands, ...context } = way
-    const page = await openPage({ viewport: { width: 1280, height: 860 }, ...context })
-    opened.push(page)
+    const page = await openPage({ viewport: desktop, ...context })
     await page.goto(service.url)
     return new Person(page, way)
   }
@@ -74,8 +60,7 @@ class Person {
   /** The page with this heading is open, and in order for everybody. */
   async at(title: string): Promise<void> {
     await this.page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
-    const isTooWide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'
-    assert.equal(await this.page.evaluate(isTooWide), false, title)
+    assert.equal(await isTooWide(this.page), false, title)
     if (this.#sees) assert.deepEqual(await accessibilityViolations(this.page), [], title)
   }
 
@@ -120,7 +105,7 @@ const ways: Readonly<Record<string, Way>> = {
   'with a pointer': { bypassCSP: true },
   'with the keyboard alone': { hands: keyboard },
   'without JavaScript': { javaScriptEnabled: false },
-  'on a phone in dark colours': { bypassCSP: true, viewport: { width: 390, height: 844 }, colorScheme: 'dark' },
+  'on a phone in dark colours': { bypassCSP: true, viewport: phone, colorScheme: 'dark' },
 }
 
 describe('a walk through the pages of two services', () => {

@@ -14,13 +14,21 @@ import {
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { after } from 'node:test'
+import { after, afterEach } from 'node:test'
 import { promisify } from 'node:util'
 import { type Browser, type BrowserContextOptions, chromium, type LaunchOptions, type Page } from 'playwright-core'
 
 let running: Promise<Browser> | undefined
 // At the level of the file: inside a test it would be the end of that test.
 after(async () => (await running)?.close())
+
+const opened: Page[] = []
+afterEach(async () => {
+  for (const page of opened.splice(0)) await page.context().close()
+})
+
+export const phone = { width: 390, height: 844 }
+export const desktop = { width: 1280, height: 860 }
 
 /** Everything that a page said which no visitor should have to read. */
 export interface WatchedPage extends Page {
@@ -33,11 +41,12 @@ export async function browser(): Promise<Browser> {
   return running
 }
 
-/** A page in a context of its own, which shares nothing with other pages. */
+/** A page in a context of its own, which shares nothing with other pages. It goes with the test. */
 export async function openPage(options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const context = await (await browser()).newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(20_000)
   const page = await context.newPage()
+  opened.push(page)
   const complaints: string[] = []
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
@@ -56,8 +65,9 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   return Object.assign(page, { complaints })
 }
 
-export async function closePage(page: Page): Promise<void> {
-  await page.context().close()
+/** Whether something is wider than the screen, so that one would have to scroll sideways. */
+export async function isTooWide(page: Page): Promise<boolean> {
+  return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true
 }
 
 export interface Violation {
