@@ -188,6 +188,17 @@ describe('letting an AI client in', () => {
       assert.equal(((await tokens.json()) as { email: string }).email, 'ada@example.com')
     })
 
+    it('R-OC-20 tells them so too where the e-mail property names the creator', async () => {
+      const service = await start({ ...signInAt(await provider()), declare, forceEmailAsCreator: true })
+      const browser = new TestBrowser(service)
+      const actorId = actorIn(await signIn(browser, await provider(), 'ada'))
+      await (await service.app.actors.get(actorId))?.set('email', 'victim@example.com')
+      const client = await registerClient(service, { token_endpoint_auth_method: 'none' })
+      const pkce = newPkce()
+      const tokens = await requestTokens(service, redemption(client, await codeFor(browser, client, pkce), pkce))
+      assert.equal(((await tokens.json()) as { email: string }).email, 'ada@example.com')
+    })
+
     it('sends a refusal of the owner back to the client', async () => {
       const service = await start({ ...signInAt(await provider()), declare })
       const browser = new TestBrowser(service)

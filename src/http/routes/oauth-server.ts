@@ -233,13 +233,18 @@ function targetOf(redirectUri: string): string {
   return !/^https?:$/.test(url.protocol) || url.host.startsWith('[') ? url.protocol : url.origin
 }
 
-/** Clients are told who the owner is, so whoever only typed an address has to sign in with one that is vouched for. */
+/**
+ * As who signed in, whatever the creator is called by now. Clients are told it, so whoever only typed an address has to
+ * sign in with one that is vouched for.
+ */
 async function signedInOwner({ request, parts }: Exchange): Promise<Actor | null> {
   const cookie = cookieOf(request, sessionCookieName)
   const found = cookie === null ? null : await parts.tokens.validate(cookie)
   if (found === null || found.chain.kind !== 'session') return null
   const account = await parts.signIn.accounts.find(found.chain.actorId)
-  return account?.verified === false ? null : parts.actors.find(found.chain.actorId)
+  if (account?.verified === false) return null
+  const actor = await parts.actors.find(found.chain.actorId)
+  return actor === null || account === null ? actor : { ...actor, creator: account.identifier }
 }
 
 async function decide(exchange: Exchange): Promise<Answer> {
