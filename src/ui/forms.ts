@@ -57,6 +57,14 @@ export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
   return html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`
 }
 
+/** Where what is there fills more than a screen, the form for more is out of sight. */
+const manyRows = 10
+
+/** A way past the rows to the form for another one. */
+export function pastRows(shown: number, id: string): Html | string {
+  return shown > manyRows ? html` <a href="#${id}">Add one</a>` : ''
+}
+
 /** Ways to the neighbouring parts; nothing where there is one part only. `query` is added to its address. */
 export function pager({ page, pages }: Paging, label: string, path: string): Html | string {
   if (pages <= 1) return ''

@@ -1,6 +1,6 @@
 /** `/<actor>/www/properties`: everything that the actor holds, and the form for something new. */
 import { html } from 'hono/html'
-import { pager, valueField } from './forms.ts'
+import { pager, pastRows, valueField } from './forms.ts'
 import { actorPage, following, forgeryField } from './layout.ts'
 import type { PropertiesValues, PropertyRow } from './property-values.ts'
 import type { Html } from './values.ts'
@@ -13,13 +13,11 @@ export function propertiesPage(values: PropertiesValues): Html {
     { title: 'Properties', section: '/properties' },
     html`
 <h1>Properties</h1>
-<p class="lead">${paging.total === 0 ? 'Named values that belong to you.' : `${count(paging.total, 'property', 'properties')} that belong${paging.total === 1 ? 's' : ''} to you.`}</p>
 ${following(
   'listing',
   ['properties'],
-  rows.length === 0
-    ? html`<p class="empty">There is nothing here yet.</p>`
-    : html`<ul class="rows">${rows.map(row)}</ul>`,
+  html`<p class="lead">${paging.total === 0 ? 'Named values that belong to you.' : `${count(paging.total, 'property', 'properties')} that belong${paging.total === 1 ? 's' : ''} to you.`}${pastRows(rows.length, 'new')}</p>
+${rows.length === 0 ? html`<p class="empty">There is nothing here yet.</p>` : html`<ul class="rows">${rows.map(row)}</ul>`}`,
 )}
 ${pager(paging, 'Parts of the listing', `${actor_www}/properties`)}
 ${creation(values)}`,

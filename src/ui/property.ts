@@ -1,6 +1,6 @@
 /** `/<actor>/www/properties/<name>`: one value or one list, and the forms to change it. */
 import { html } from 'hono/html'
-import { deletion, hiddenFields, pager, valueField } from './forms.ts'
+import { deletion, hiddenFields, pager, pastRows, valueField } from './forms.ts'
 import { actorPage, following, forgeryField } from './layout.ts'
 import type { Editable, ListItemValues, PropertyValues } from './property-values.ts'
 import { valueView } from './value-view.ts'
@@ -18,8 +18,13 @@ export function propertyPage(values: PropertyValues): Html {
     },
     html`
 <h1>${property}</h1>
-<p class="lead">${kind}. <a href="${address}">As programs read it</a></p>
-${following('value-of', ['properties'], values.is_list_property ? list(values) : simple(values), property)}`,
+${following(
+  'value-of',
+  ['properties'],
+  html`<p class="lead">${kind}. <a href="${address}">As programs read it</a>${values.is_list_property ? pastRows(values.items.length, 'add') : ''}</p>
+${values.is_list_property ? list(values) : simple(values)}`,
+  property,
+)}`,
   )
 }
 
@@ -115,7 +120,7 @@ ${deletion(values, {
 function addition(values: PropertyValues): Html {
   const { typed, form_action } = values
   const isTyped = typed?.form === 'add'
-  return html`<details class="card"${isTyped ? html` open` : ''}><summary>Add an item</summary>
+  return html`<details class="card" id="add"${isTyped ? html` open` : ''}><summary>Add an item</summary>
 <form method="post" action="${form_action}/items">${forgeryField(values)}${hiddenFields({ action: 'add' })}
 ${valueField('new-item', 'item_value', 'New item', isTyped ? editableOf(typed) : { text: '', type: 'text' })}
 <button type="submit">Add</button></form></details>`

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import { openPage, type WatchedPage } from '../support/browser.ts'
+import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { signIn } from '../support/sessions.ts'
+
+const start = sqliteService()
+let service: TestService
+
+before(async () => {
+  service = await start({ listen: true, name: 'Notes' })
+})
+
+async function visit(actor: TestActor, path: string): Promise<WatchedPage> {
+  const page = await openPage({ viewport: { width: 375, height: 667 } })
+  const token = await signIn(service, actor)
+  await page
+    .context()
+    .addCookies([{ name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' }])
+  await page.goto(`${service.url}/${actor.id}/www${path}`)
+  return page
+}
+
+const focused = (page: WatchedPage): Promise<unknown> => page.evaluate('document.activeElement.textContent')
+
+describe('a page with more rows than a screen holds', () => {
+  it('R-WEB-01 leads past the properties to the form for another one, and counts what comes meanwhile', async () => {
+    const actor = await service.createActor('ada@example.com')
+    const names = Array.from({ length: 11 }, (_, index) => [`p${index}`, index])
+    await actor.request('POST', '/properties', Object.fromEntries(names))
+    const page = await visit(actor, '/properties')
+    await page.getByText('11 properties that belong to you.').waitFor()
+    await actor.request('PUT', '/properties/another', 1)
+    await page.getByText('12 properties that belong to you.').waitFor()
+    await page.getByRole('link', { name: 'Add one' }).click()
+    assert.equal(await page.getByRole('heading', { name: 'Something new' }).isVisible(), true)
+    await page.keyboard.press('Tab')
+    assert.equal(await focused(page), 'A value')
+    assert.deepEqual(page.complaints, [])
+  })
+
+  it('R-WEB-01 leads past the items to the form for another one, and counts what comes meanwhile', async () => {
+    const actor = await service.createActor('grace@example.com')
+    await actor.request('POST', '/properties', { notes: { _type: 'list' } })
+    await actor.request('POST', '/properties', {
+      notes: { items: Array.from({ length: 11 }, (_, index) => ({ index, text: 'Note' })) },
+    })
+    const page = await visit(actor, '/properties/notes')
+    await page.getByText('List with 11 items').waitFor()
+    await actor.request('POST', '/properties/notes', 'Milk')
+    await page.getByText('List with 12 items').waitFor()
+    await page.getByRole('link', { name: 'Add one' }).click()
+    await page.keyboard.press('Tab')
+    assert.equal(await focused(page), 'Add an item')
+    assert.deepEqual(page.complaints, [])
+  })
+
+  it('R-WEB-01 has no such way where the form is in sight', async () => {
+    const actor = await service.createActor('alan@example.com')
+    await actor.request('POST', '/properties', { color: 'blue', notes: { _type: 'list' } })
+    for (const path of ['/properties', '/properties/notes', '/properties/color']) {
+      const page = await visit(actor, path)
+      assert.equal(await page.getByRole('link', { name: 'Add one' }).count(), 0, path)
+    }
+  })
+})
