@@ -208,7 +208,8 @@ export interface Activity {
   readonly method: string
   /** Below the actor. */
   readonly path: string
-  readonly decision: 'allowed' | 'refused'
+  /** `asked`: it waits for the owner's yes, and was not done. */
+  readonly decision: 'allowed' | 'asked' | 'refused'
   readonly reason: string
   readonly status: number
   readonly requestId: string

@@ -1,5 +1,5 @@
 /** The page of the access ledger: its lines in words. */
-import type { Entry } from '../ledger/entry.ts'
+import type { Decision, Entry } from '../ledger/entry.ts'
 import type { ActivityRow } from '../ui/activity-values.ts'
 import { momentOf } from '../ui/moment.ts'
 import type { Answer } from './answer.ts'
@@ -51,7 +51,7 @@ function rowOf(
     at: momentOf(entry.at, now),
     peer,
     who: peer?.name ?? strangers[entry.callerKind === 'trustee' ? 'trustee' : 'anonymous'](entry.caller),
-    what: entry.decision === 'refused' ? whatOf(entry) : done(whatOf(entry)),
+    what: said[entry.decision](whatOf(entry)),
     is_refused: entry.decision === 'refused',
     // Who and what stand before it already.
     reason: entry.reason.replace(/^(?:peer|client) \S+ may not [^:]*: /, ''),
@@ -59,6 +59,12 @@ function rowOf(
     only_href: link === null || entry.caller === '' ? '' : link({ caller: entry.caller }),
     request: `${entry.method} ${entry.path} ${entry.status}`,
   }
+}
+
+const said: Readonly<Record<Decision, (what: string) => string>> = {
+  allowed: done,
+  asked: (what) => `asked for your yes to ${what}`,
+  refused: (what) => what,
 }
 
 const strangers = {

@@ -2,6 +2,9 @@
 
 export type CallerKind = 'peer' | 'client' | 'trustee' | 'anonymous'
 
+/** `asked`: what was wanted waits for the owner's yes, and was not done. */
+export type Decision = 'allowed' | 'asked' | 'refused'
+
 /** What happened, as the place that answered tells it. */
 export interface Act {
   readonly actorId: string
@@ -13,7 +16,7 @@ export interface Act {
   readonly method: string
   /** Below the actor, without a query. */
   readonly path: string
-  readonly decision: 'allowed' | 'refused'
+  readonly decision: Decision
   /** Why, in the words of the verdict. */
   readonly reason: string
   readonly status: number
@@ -28,7 +31,7 @@ export interface Entry extends Act {
   /** Unix milliseconds, of the first time. */
   readonly at: number
   /**
-   * How often the same happened within a minute: readings, refusals and visits of strangers are counted, not repeated, and so
+   * How often the same happened within a minute: readings, refusals, visits of strangers and what waits for the owner are counted, not repeated, and so
    * is what somebody does again and again, from the hundredth time on.
    */
   readonly times: number

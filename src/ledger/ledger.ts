@@ -86,7 +86,7 @@ export class Ledger {
   record(act: Act): void {
     const { mostPerActor, now } = this.#parts
     if (mostPerActor === 0) return
-    const isCounted = act.decision === 'refused' || act.callerKind === 'anonymous' || act.isRead === true
+    const isCounted = act.decision !== 'allowed' || act.callerKind === 'anonymous' || act.isRead === true
     const said: Act = {
       ...act,
       caller: act.caller.slice(0, longestText),

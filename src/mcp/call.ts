@@ -47,6 +47,12 @@ export interface Asked {
 
 export interface McpCallIn extends Asked {
   readonly channel: Channel
+  readonly held: Held
+}
+
+/** Where a call says that it was not made for want of the owner's yes; for the access ledger. */
+export interface Held {
+  as: { readonly decision: 'asked' | 'refused'; readonly reason: string } | null
 }
 
 /** A hint for texts: clients call themselves what they like. */

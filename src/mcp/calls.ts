@@ -37,7 +37,7 @@ export class Calls {
     const outgoing = new Outgoing(asked.revision === modernRevision ? 'cancels' : 'means_nothing')
     const forget = this.#remember(asked.session, id, outgoing)
     const stopWatching = onGone(() => outgoing.left())
-    const call = { ...asked, channel: channelOf(asked, outgoing, this.#parts.sessions) }
+    const call = { ...asked, channel: channelOf(asked, outgoing, this.#parts.sessions), held: { as: null } }
     const answered = this.#answer(call, id, codec).finally(() => {
       release()
       forget()
@@ -83,15 +83,15 @@ export class Calls {
   }
 
   /** For the owner: which call it was and what was decided, never with what arguments. */
-  #note({ access, method, params }: McpCallIn, error: unknown): void {
+  #note({ access, method, params, held }: McpCallIn, error: unknown): void {
     const isRefused = error instanceof McpFailure && error.kind === 'not_permitted'
-    this.#parts.note({
-      access,
-      method,
-      target: targetOf(params),
-      decision: isRefused ? 'refused' : 'allowed',
-      reason: isRefused ? error.message : (this.#parts.permission.grantOf(access.caller) ?? 'asked by name'),
-    })
+    const { decision, reason } = isRefused
+      ? ({ decision: 'refused', reason: error.message } as const)
+      : (held.as ?? {
+          decision: 'allowed',
+          reason: this.#parts.permission.grantOf(access.caller) ?? 'asked by name',
+        })
+    this.#parts.note({ access, method, target: targetOf(params), decision, reason })
   }
 }
 

@@ -4,6 +4,7 @@ import type { McpAccess } from './call.ts'
 import type { Access } from '../operation/operations.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { Timers } from '../delivery/timers.ts'
+import type { Decision } from '../ledger/entry.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -21,7 +22,7 @@ export interface McpAct {
   readonly access: McpAccess
   readonly method: string
   readonly target: string
-  readonly decision: 'allowed' | 'refused'
+  readonly decision: Decision
   readonly reason: string
 }
 

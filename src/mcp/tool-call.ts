@@ -1,8 +1,9 @@
 /** `tools/call`: rights, arguments, the owner's yes, the handler, and its answer in the protocol's words. */
 import { handlerResult } from '../app/handler-result.ts'
 import { ServiceError } from '../errors.ts'
+import type { ApprovalAnswer } from './approvals.ts'
 import { behind, settle } from './background.ts'
-import type { Asked, Channel, McpCallIn } from './call.ts'
+import type { Asked, Channel, Held, McpCallIn } from './call.ts'
 import type { Tool } from './catalogue.ts'
 import { McpFailure } from './failure.ts'
 import { handsOf } from './hands.ts'
@@ -40,6 +41,14 @@ export async function callTool(parts: McpParts, call: McpCallIn): Promise<Result
   return tool.declaration.confirm === 'owner' ? confirmed(parts, call, name, args, run) : run()
 }
 
+/** As the access ledger tells it; null for a call that is made. */
+const heldBack: Readonly<Record<ApprovalAnswer['answer'], Held['as']>> = {
+  granted: null,
+  waiting: { decision: 'asked', reason: 'the owner has to agree to it' },
+  denied: { decision: 'refused', reason: 'the owner refused it' },
+  unseen: { decision: 'refused', reason: 'its arguments are too long to be looked through' },
+}
+
 /** Runs once the owner said yes to exactly this call. Before, the client is told where the owner decides, as well as it can be told. */
 async function confirmed(
   parts: McpParts,
@@ -50,6 +59,7 @@ async function confirmed(
 ): Promise<Result> {
   const verdict = await parts.approvals.ask(call.access, name, args)
   const refused = (text: string): Result => complete({ ...errorResult(text) })
+  call.held.as = heldBack[verdict.answer]
   switch (verdict.answer) {
     case 'granted':
       try {
@@ -156,7 +166,7 @@ export function takeUp(parts: McpParts, call: Asked, name: string, args: Params,
   // The owner may have withdrawn the right meanwhile.
   const done = requireRight(parts, call, name)
     .then(() => tool.check.check(args))
-    .then((input) => runTool(parts, { ...call, channel }, tool, input))
+    .then((input) => runTool(parts, { ...call, channel, held: { as: null } }, tool, input))
   void settle(parts, tool, running, done)
   return true
 }

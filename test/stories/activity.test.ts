@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { everything, granting, TestCallers } from '../support/callers.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { faulty } from '../support/stores.ts'
+import { letIn, type McpAnswer } from '../support/mcp-client.ts'
 import { basic, forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 
 interface Line {
@@ -150,6 +151,66 @@ forEachService((start) => {
       const answer = await service.request(`/${actor.id}`, { headers: { accept: 'text/html' } })
       assert.equal(answer.status, 302)
       assert.deepEqual(await activityOf(service, actor), [])
+    })
+
+    it('tells of a call that waits for the owner’s yes that it asked, of a no that it was refused, and of what ran that it did', async () => {
+      const service = await start({
+        ...on,
+        declare: (app) => {
+          app.action('pay', { mcp: { confirm: 'owner' } }, () => 'paid')
+          app.action('look', { mcp: true }, () => 'seen')
+        },
+      })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const { parts } = await service.app.start()
+      const decide = async (decision: 'approved' | 'denied'): Promise<void> => {
+        const [waiting] = await parts.approvals.waiting(actor.id)
+        assert.equal(await parts.approvals.decide(actor.id, waiting?.approvalId ?? '', decision), true)
+      }
+      const opens = { elicitation: { url: {} } }
+      const clientInfo = { name: 'test', version: '1' }
+      const begun = await client.legacy('initialize', {
+        protocolVersion: '2025-11-25',
+        capabilities: opens,
+        clientInfo,
+      })
+      const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+      const pay = (to: string): [string, object] => ['tools/call', { name: 'pay', arguments: { to } }]
+      const text = ({ body }: McpAnswer): string => JSON.stringify(body)
+      const lines = async (): Promise<unknown[]> => {
+        const of = (await activityOf(service, actor)).filter(({ method }) => method === 'tools/call')
+        return of.map(({ through, path, decision, reason, times }) => [through, path, decision, reason, times])
+      }
+      // Asked in every way that a client can be told to wait in.
+      assert.match(text(await client.legacy(...pay('one'))), /"isError":true/)
+      assert.match(text(await client.legacy(...pay('one'), session)), /"code":-32042/)
+      const modern = await client.modern(...pay('one'), { capabilities: opens })
+      assert.match(text(modern), /"resultType":"input_required"/)
+      const asked = ['mcp', 'pay', 'asked', 'the owner has to agree to it', 3]
+      assert.deepEqual(await lines(), [asked])
+      await decide('denied')
+      await client.legacy(...pay('one'))
+      const denied = ['mcp', 'pay', 'refused', 'the owner refused it', 1]
+      assert.deepEqual(await lines(), [denied, asked])
+      await client.legacy(...pay('x'.repeat(20_000)))
+      const unseen = ['mcp', 'pay', 'refused', 'its arguments are too long to be looked through', 1]
+      assert.deepEqual(await lines(), [unseen, denied, asked])
+      await client.legacy(...pay('two'))
+      await decide('approved')
+      assert.match(text(await client.legacy(...pay('two'))), /"text":"paid"/)
+      await client.legacy('tools/call', { name: 'look', arguments: {} })
+      const does = 'asked by name'
+      assert.deepEqual(await lines(), [
+        ['mcp', 'look', 'allowed', does, 1],
+        ['mcp', 'pay', 'allowed', does, 1],
+        unseen,
+        denied,
+        [...asked.slice(0, 4), 4],
+      ])
+      const handle = await service.app.actors.get(actor.id)
+      const { entries } = (await handle?.activity({ caller: client.peerId })) ?? { entries: [] }
+      assert.equal(entries.at(-1)?.decision, 'asked')
     })
 
     it('is for the owner alone', async () => {

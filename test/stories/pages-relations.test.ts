@@ -438,6 +438,29 @@ forEachService((start) => {
       assert.equal((await browser.get('/activity?cursor=nonsense')).status, 400)
     })
 
+    it('R-WEB-01 tells of a call that waits for a yes, and of one that got a no, that it was not made', async () => {
+      const world = await open({
+        activityPerActor: 1000,
+        declare: (app) => app.action('pay', { mcp: { title: 'Pay a bill', confirm: 'owner' } }, () => ({})),
+      })
+      const { service, actor, browser, shown } = world
+      const client = await letIn(service, actor)
+      const { parts } = await service.app.start()
+      const pay = { name: 'pay', arguments: {} }
+      await client.legacy('tools/call', pay)
+      const [waiting] = await parts.approvals.waiting(actor.id)
+      await parts.approvals.decide(actor.id, waiting?.approvalId ?? '', 'denied')
+      await client.legacy('tools/call', pay)
+      await parts.contacts.settled()
+      await parts.ledger.flush()
+      await browser.get('/activity')
+      const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
+      assert.deepEqual(lines, [
+        ['call the tool “pay”', true, 'the owner refused it'],
+        ['asked for your yes to call the tool “pay”', false, 'the owner has to agree to it'],
+      ])
+    })
+
     it('R-WEB-01 says so where no activity is kept', async () => {
       const world = await open()
       await world.browser.get('/activity')

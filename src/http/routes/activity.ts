@@ -15,7 +15,10 @@ const entrySchema = {
     through: { enum: ['http', 'callback', 'mcp'] },
     method: text,
     path: text,
-    decision: { enum: ['allowed', 'refused'] },
+    decision: {
+      enum: ['allowed', 'asked', 'refused'],
+      description: '`asked`: it waits for the owner’s yes, and was not done',
+    },
     reason: text,
     status: { type: 'integer' },
     request_id: text,
