@@ -32,25 +32,29 @@ export class PeerLinks {
     this.#maxJsonDepth = maxJsonDepth
   }
 
-  /** @param path the segments below the peer's root, or an absolute address, which has to lie below it. */
+  /**
+   * @param path the segments below the peer's root, or an absolute address, which has to lie below it.
+   * @param mostBytes of the answer.
+   */
   call(
     trust: Linked,
     method: PeerRequest['method'],
     path: readonly string[] | string,
     body?: string,
+    mostBytes = maxAnswerBytes,
   ): Promise<PeerOutcome> {
     const { baseuri } = trust
     return this.#client.call({
       method,
       url: typeof path === 'string' ? path : [baseuri, ...path.map(encodeURIComponent)].join('/'),
       bearer: { secret: secretOf(this.#keyRing, trust), baseuri },
-      maxAnswerBytes,
+      maxAnswerBytes: mostBytes,
       ...(body === undefined ? {} : { body }),
     })
   }
 
-  async read(trust: Linked, path: readonly string[] | string): Promise<Reading> {
-    return this.reading(await this.call(trust, 'GET', path))
+  async read(trust: Linked, path: readonly string[] | string, mostBytes?: number): Promise<Reading> {
+    return this.reading(await this.call(trust, 'GET', path, undefined, mostBytes))
   }
 
   /** Every 2xx is a success; a body that is no JSON is a text. */

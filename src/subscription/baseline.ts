@@ -46,6 +46,9 @@ export interface WholeLimits {
   readonly longestMs: number
 }
 
+/** As much as a callback itself brings. What is larger is polled, one at a time; a hundred of these may wait for their turn. */
+const mostDiffBytes = 2_097_152
+
 const wholeLimits: WholeLimits = { mostCharacters: 67_108_864, longestMs: 240_000 }
 
 export class PeerData {
@@ -82,7 +85,7 @@ export class PeerData {
 
   /** One diff, at the address that a callback gave; the peer clears it. */
   async diff(trust: Linked, url: string): Promise<Pick<PolledDiff, 'data' | 'replaces'> | null> {
-    const reading = await this.#links.read(trust, url)
+    const reading = await this.#links.read(trust, url, mostDiffBytes)
     const fields = reading.kind === 'read' ? members(reading.value) : null
     const data = fields?.get('data')
     return data === undefined ? null : { data, replaces: fields?.get('replaces') === 'true' }

@@ -397,6 +397,21 @@ forEachService((start) => {
       assert.equal((await peer.tell({ type: 'resync', sequence: 1 })).status, 204)
     })
 
+    it('R-LIM-01 OUT-10 is as much for one change as a callback brings itself', async () => {
+      const peers = new ScriptedPeers()
+      const service = await start({ peerClient: peers })
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      const path = `/subscriptions/${actor.id}/${peer.id}/2`
+      peers.answers.set(`GET ${path}`, { body: { sequence: 2, data: { mood: 'late' } } })
+      assert.equal((await peer.tell({ sequence: 2, url: `${peers.baseuri}${path}` })).status, 204)
+      assert.deepEqual(await peer.waiting(), [2])
+      assert.deepEqual(
+        peers.calls.map(({ maxAnswerBytes }) => maxAnswerBytes),
+        [2_097_152],
+      )
+    })
+
     it('R-LIM-01 OUT-10 is so much of its lists together, and for so long', async () => {
       const peers = new ScriptedPeers()
       const service = await start({ peerClient: peers })
