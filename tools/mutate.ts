@@ -47,6 +47,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
     'stories/receiving-callbacks',
     'stories/pages-trust',
     'stories/live-changes',
+    'stories/activity',
     'faults/peer-trust',
     'faults/invariants',
   ],
@@ -64,6 +65,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
   'authorization-server': [
     'rules/redirect-uri',
     'rules/oauth-error',
+    'rules/registration',
     'stories/authorization-server',
     'faults/registration',
     'faults/authorize',

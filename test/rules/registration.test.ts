@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readRegistration } from '../../src/authorization-server/registration.ts'
+
+const offered = ['mcp_client']
+
+/** One that is kept in so many characters. */
+function ofLength(length: number): Parameters<typeof readRegistration>[0] {
+  const uris = ['https://program.example/1', 'https://program.example/2', 'https://program.example/3']
+  const withFill = (fill: number) => ({
+    client_name: 'A program',
+    redirect_uris: [...uris, ...Array.from({ length: 4 }, (_, n) => `https://program.example/${n}${'x'.repeat(1500)}`)],
+    client_uri: `https://program.example/${'x'.repeat(fill)}`,
+  })
+  const shortest = JSON.stringify(readRegistration(withFill(0), offered)).length
+  return withFill(length - shortest)
+}
+
+describe('what a program says of itself', () => {
+  it('ODR-06 is kept up to 8192 characters', () => {
+    assert.equal(JSON.stringify(readRegistration(ofLength(8192), offered)).length, 8192)
+    assert.throws(() => readRegistration(ofLength(8193), offered), {
+      code: 'invalid_client_metadata',
+      message: 'The registration is too long to be kept',
+    })
+  })
+
+  it('ODR-03 names 20 addresses to be sent back to at most, and one at least', () => {
+    const named = (count: number) => ({
+      client_name: 'A program',
+      redirect_uris: Array.from({ length: count }, (_, n) => `https://program.example/${n}`),
+    })
+    assert.equal(readRegistration(named(20), offered).redirectUris.length, 20)
+    for (const count of [0, 21])
+      assert.throws(() => readRegistration(named(count), offered), { code: 'invalid_redirect_uri' })
+  })
+
+  it('ODR-04 has addresses of 2048 characters at most', () => {
+    const about = (length: number) => ({
+      client_name: 'A program',
+      redirect_uris: ['https://program.example/back'],
+      client_uri: 'https://program.example/'.padEnd(length, 'x'),
+    })
+    assert.equal(readRegistration(about(2048), offered).metadata.client_uri?.length, 2048)
+    assert.throws(() => readRegistration(about(2049), offered), { code: 'invalid_client_metadata' })
+  })
+})
