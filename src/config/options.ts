@@ -281,7 +281,7 @@ export const options = {
     env: 'LOG_LEVEL',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     byDefault: 'info',
-    text: 'The least important log lines that are still written. `debug` adds a line for each request.',
+    text: 'The least important log lines that are still written. `debug` adds a line for each request, and one with the reason for each refusal.',
   }),
   workers: integer({
     env: 'TROUPE_WORKERS',
