@@ -66,6 +66,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
     'rules/redirect-uri',
     'rules/oauth-error',
     'rules/registration',
+    'rules/authorization-request',
     'stories/authorization-server',
     'faults/registration',
     'faults/authorize',

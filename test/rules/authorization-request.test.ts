@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { audienceOf, judgeAuthorization, parseScope } from '../../src/authorization-server/authorization-request.ts'
+import type { Client } from '../../src/authorization-server/client.ts'
+
+const client: Client = {
+  clientId: 'mcp_1',
+  ownerId: 'owner',
+  name: 'A program',
+  secretHash: null,
+  authMethod: 'none',
+  redirectUris: ['https://program.example/back'],
+  grantTypes: ['authorization_code', 'refresh_token'],
+  trustType: 'mcp_client',
+  metadata: {},
+  createdAt: 1,
+  lastUsedAt: null,
+  expiresAt: null,
+}
+const resources = ['https://troupe.test', 'https://troupe.test/mcp']
+const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+const good = {
+  redirect_uri: 'https://program.example/back',
+  response_type: 'code',
+  code_challenge: challenge,
+  code_challenge_method: 'S256',
+}
+
+function judged(changed: Readonly<Record<string, string | undefined>> = {}, of: Partial<Client> | null = {}) {
+  const given: Readonly<Record<string, string | undefined>> = { ...good, ...changed }
+  const who = of === null ? null : { ...client, ...of }
+  return judgeAuthorization({ get: (name) => given[name], repeated: given['repeated'] ?? null }, who, resources)
+}
+
+describe('a request at the authorization endpoint', () => {
+  it('R-AS-02 is what the owner is asked to agree to', () => {
+    assert.deepEqual(judged({ state: 'é+ %2b', scope: 'mcp', resource: 'https://troupe.test/mcp' }), {
+      kind: 'good',
+      request: {
+        clientId: 'mcp_1',
+        redirectUri: 'https://program.example/back',
+        state: 'é+ %2b',
+        scope: 'mcp',
+        codeChallenge: challenge,
+        audience: 'https://troupe.test/mcp',
+      },
+    })
+    assert.deepEqual(judged(), {
+      kind: 'good',
+      request: {
+        clientId: 'mcp_1',
+        redirectUri: 'https://program.example/back',
+        state: null,
+        scope: 'mcp',
+        codeChallenge: challenge,
+        audience: '',
+      },
+    })
+  })
+
+  const refusals: [ids: string, changed: Record<string, string | undefined>, message: string][] = [
+    ['OAZ-09', { repeated: 'scope' }, 'scope is given twice'],
+    ['OAZ-02', { redirect_uri: undefined }, 'redirect_uri is none that the client registered'],
+    ['OAZ-02', { redirect_uri: 'https://program.example/other' }, 'redirect_uri is none that the client registered'],
+    ['OAZ-10', { state: 'a\ufffdb' }, 'state is not in UTF-8'],
+    [
+      'OAZ-07',
+      { code_challenge: undefined, code_challenge_method: undefined },
+      'A public client has to send code_challenge',
+    ],
+    ['OAZ-07', { code_challenge: undefined }, 'code_challenge is missing'],
+    ['OAZ-08', { code_challenge_method: undefined }, 'code_challenge_method has to be S256'],
+    ['OAZ-08', { code_challenge_method: 'plain' }, 'code_challenge_method has to be S256'],
+    ['OAZ-07', { code_challenge: 'A'.repeat(42) }, 'code_challenge has to be 43 characters of base64url'],
+    ['OAZ-07', { code_challenge: 'A'.repeat(44) }, 'code_challenge has to be 43 characters of base64url'],
+    ['OAZ-07', { code_challenge: '='.repeat(43) }, 'code_challenge has to be 43 characters of base64url'],
+  ]
+  for (const [ids, changed, message] of refusals) {
+    it(`${ids} is refused to whoever sent it with ${JSON.stringify(changed)}`, () => {
+      assert.throws(() => judged(changed), { code: 'invalid_request', message })
+    })
+  }
+
+  it('OAZ-01 is refused to whoever sent it for a client that nobody knows', () => {
+    assert.throws(() => judged({}, null), { code: 'invalid_request', message: 'The client is not known here' })
+  })
+
+  it('OAZ-07 of a client with a secret may come without a challenge, and with one', () => {
+    const confidential = { authMethod: 'client_secret_post' } as const
+    const without = judged({ code_challenge: undefined, code_challenge_method: undefined }, confidential)
+    assert.equal(without.kind === 'good' ? without.request.codeChallenge : 'none', null)
+    const withOne = judged({}, confidential)
+    assert.equal(withOne.kind === 'good' ? withOne.request.codeChallenge : 'none', challenge)
+    assert.throws(() => judged({ code_challenge: undefined }, confidential), { message: 'code_challenge is missing' })
+  })
+
+  const told: [changed: Record<string, string | undefined>, code: string, message: string][] = [
+    [{ request: 'x' }, 'invalid_request', 'request is not supported'],
+    [{ request_uri: 'x' }, 'invalid_request', 'request_uri is not supported'],
+    [{ response_mode: 'fragment' }, 'invalid_request', 'response_mode has to be query'],
+    [{ response_type: 'token' }, 'unsupported_response_type', 'response_type has to be code'],
+    [{ response_type: undefined }, 'unsupported_response_type', 'response_type has to be code'],
+    [{ state: 's'.repeat(2049) }, 'invalid_request', 'state is too long'],
+    [{ scope: 'admin' }, 'invalid_scope', 'The scope is mcp'],
+    [{ resource: 'https://other.test/mcp' }, 'invalid_target', 'resource is not served here'],
+  ]
+  for (const [changed, code, message] of told) {
+    it(`OAZ-06 is refused to the client with ${JSON.stringify(changed).slice(0, 60)}, with its state`, () => {
+      const answer = judged({ state: 'state-1', ...changed })
+      assert.equal(answer.kind, 'redirect')
+      if (answer.kind !== 'redirect') return
+      assert.deepEqual(
+        [answer.redirectUri, answer.state, answer.error.code, answer.error.message],
+        ['https://program.example/back', changed['state'] ?? 'state-1', code, message],
+      )
+    })
+  }
+
+  it('OAZ-10 may have a state of 2048 characters, and name the one response mode', () => {
+    assert.equal(judged({ state: 's'.repeat(2048), response_mode: 'query' }).kind, 'good')
+  })
+})
+
+describe('a scope', () => {
+  const scopes: [text: string | undefined, scope: string | null][] = [
+    [undefined, 'mcp'],
+    ['mcp', 'mcp'],
+    ['openid mcp offline_access', 'mcp'],
+    ['mcp mcp', 'mcp'],
+    ['openid', null],
+    ['', null],
+    [' mcp', null],
+    ['mcp ', null],
+    ['mcp  openid', null],
+    ['mcp "', null],
+    ['mcp \\', null],
+    ['mcp\u007f', null],
+    ['MCP', null],
+  ]
+  for (const [text, scope] of scopes) {
+    it(`OTK-18 is ${scope ?? 'none'} for ${JSON.stringify(text)}`, () => {
+      assert.equal(parseScope(text), scope)
+    })
+  }
+})
+
+describe('a resource', () => {
+  const named: [text: string | undefined, audience: string | null][] = [
+    [undefined, ''],
+    ['https://troupe.test/mcp', 'https://troupe.test/mcp'],
+    ['https://troupe.test/mcp/', 'https://troupe.test/mcp'],
+    ['HTTPS://TROUPE.test/mcp', 'https://troupe.test/mcp'],
+    ['https://troupe.test', 'https://troupe.test'],
+    ['https://troupe.test/mcp#x', null],
+    ['https://troupe.test/mcp#', null],
+    ['https://troupe.test/other', null],
+    ['https://troupe.test/mcp?x', null],
+    ['ftp://troupe.test/mcp', null],
+    ['/mcp', null],
+    ['', null],
+  ]
+  for (const [text, audience] of named) {
+    it(`OTK-17 ${JSON.stringify(text)} means ${JSON.stringify(audience)}`, () => {
+      assert.equal(audienceOf(text, resources), audience)
+    })
+  }
+})
