@@ -1,6 +1,6 @@
 /** `/<actor>/www`: what the actor is and holds, at a glance. */
 import { html } from 'hono/html'
-import { actorPage, following } from './layout.ts'
+import { actorPage, following, forgeryField } from './layout.ts'
 import type { DashboardValues, Html } from './values.ts'
 import { count } from './words.ts'
 
@@ -22,8 +22,19 @@ ${following('glance', ['properties', 'trust', 'approvals', 'sessions'], glance(v
 </dl>
 <p>Programs read and write here as you do: begin with the <a href="${values.base_path}/openapi.json">description of the API</a>, or look at <a href="${actor_root}/meta">what it tells everybody</a>.</p>
 <p><a href="${actor_www}/init">First steps</a></p>
-</section>`,
+</section>
+${leaving(values)}`,
   )
+}
+
+/** As long as it went wrong, the form stays open. */
+function leaving(values: DashboardValues): Html {
+  return html`<details class="fold"${values.error === null ? '' : html` open`}><summary>Delete your actor…</summary>
+<p>Everything in it will be gone for good: properties, relationships, sessions and connected apps. Other actors are told that your relationship has ended.</p>
+<form method="post" action="${values.actor_www}">${forgeryField(values)}<input type="hidden" name="action" value="delete">
+<label for="confirmation">To be sure, type <strong>${values.creator}</strong></label>
+<input id="confirmation" name="confirmation" required autocomplete="off" autocapitalize="none" spellcheck="false">
+<button class="danger" type="submit">Delete your actor for good</button></form></details>`
 }
 
 function glance(values: DashboardValues): Html {

@@ -101,7 +101,7 @@ h1 + .card { margin-top: 1rem; }
 .key { color: var(--muted); }
 
 /* Forms */
-label, legend { display: block; font-weight: 550; margin-bottom: .35rem; padding: 0; }
+label, legend { display: block; font-weight: 550; margin-bottom: .35rem; padding: 0; overflow-wrap: anywhere; }
 fieldset { border: 0; margin: 0 0 1rem; padding: 0; min-width: 0; }
 input:not([type=radio], [type=checkbox], [type=hidden]), textarea, select { font: inherit; display: block; width: 100%; color: inherit; background: var(--ground); border: 1px solid var(--muted); border-radius: 9px; padding: .6rem .8rem; margin-bottom: 1rem; }
 textarea { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .9em; line-height: 1.5; resize: vertical; min-height: 3.2rem; }

@@ -172,6 +172,11 @@ export const samples: Readonly<Record<string, Sample>> = {
   putCallback: { path: '/:actor/callbacks/ring', body: {}, status: 200 },
   deleteCallback: { path: '/:actor/callbacks/ring', status: 200 },
   dashboard: { path: '/:actor/www', status: 200 },
+  deleteActorForm: {
+    path: '/:actor/www',
+    form: { action: 'delete', confirmation: 'owner@example.com' },
+    status: 302,
+  },
   firstSteps: { path: '/:actor/www/init', status: 200 },
   ownPage: { path: '/:actor/www/report', status: 200 },
   ownPageForm: { path: '/:actor/www/report', form: { year: '2026' }, status: 200 },

@@ -1,12 +1,14 @@
 /** `/<actor>/www`: the pages of the owner. Each part has a file of its own beside this one. */
 import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
-import { type Answer, json } from '../answer.ts'
+import { type Answer, json, redirect } from '../answer.ts'
+import { clearCookies } from '../cookies.ts'
 import { pageValues, readForm, showPage } from '../page.ts'
 import type { Params } from '../params.ts'
 import { peersOf } from '../peer-names.ts'
+import { formRefusal, refusedOnPage } from '../refused-on-page.ts'
 import type { PageExchange, Route } from '../route.ts'
-import { errorResponses, pageResponses } from '../schemas.ts'
+import { errorResponses, formResponses, formSchema, pageResponses } from '../schemas.ts'
 
 export const wwwRoutes: readonly Route[] = [
   {
@@ -16,7 +18,17 @@ export const wwwRoutes: readonly Route[] = [
     access: 'www',
     summary: 'The actor at a glance',
     responses: pageResponses,
-    handler: dashboard,
+    handler: (exchange) => dashboard(exchange),
+  },
+  {
+    id: 'deleteActorForm',
+    method: 'POST',
+    path: '/:actor/www',
+    access: 'www',
+    summary: 'Deletes the actor (`delete`), with the owner’s name typed as `confirmation`',
+    request: formSchema('action', 'confirmation'),
+    responses: formResponses,
+    handler: deleteActor,
   },
   {
     id: 'firstSteps',
@@ -69,7 +81,7 @@ async function own(exchange: PageExchange, fields: Params): Promise<Answer> {
 /** Of what waits. */
 const mostNamed = 10
 
-async function dashboard(exchange: PageExchange): Promise<Answer> {
+async function dashboard(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
   const { parts, actor, caller } = exchange
   const [properties, peers, approvals] = await Promise.all([
     parts.properties.all({ actor, caller }),
@@ -77,7 +89,7 @@ async function dashboard(exchange: PageExchange): Promise<Answer> {
     parts.approvals.waiting(actor.id),
   ])
   const lists = properties.filter(({ kind }) => kind === 'list').length
-  const values = pageValues(exchange, '')
+  const values = pageValues(exchange, '', error?.message ?? null)
   const asking = peers.trusts
     .filter((trust) => stateOf(trust).kind === 'pending')
     .map(({ peerId }) => peers.nameOf(peerId))
@@ -99,5 +111,22 @@ async function dashboard(exchange: PageExchange): Promise<Answer> {
     app_count: peers.trusts.filter(({ peerId }) => peers.nameOf(peerId).is_app).length,
     waiting: waiting.slice(0, mostNamed),
   })
-  return showPage(exchange, page)
+  return showPage(exchange, page, error?.status)
+}
+
+/** There is no way back, so the owner types who they are. */
+async function deleteActor(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor } = exchange
+  const sent = await readForm(exchange)
+  return refusedOnPage(
+    exchange,
+    async () => {
+      if (sent.get('action') !== 'delete') throw formRefusal('the action is not delete')
+      if ((sent.get('confirmation') ?? '').trim().toLowerCase() !== actor.creator.toLowerCase())
+        throw new ServiceError('bad_request', `Cannot delete the actor: what was typed is not “${actor.creator}”`)
+      await parts.actors.deleteWithEvents(actor)
+      return { ...redirect(302, `${parts.baseUrl}/`), cookies: clearCookies() }
+    },
+    (error) => dashboard(exchange, error),
+  )
 }
