@@ -60,6 +60,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
     'stories/live-changes',
     'stories/metrics',
     'faults/token-kinds',
+    'faults/hijacking',
     'faults/tokens',
   ],
   'authorization-server': [

@@ -64,6 +64,7 @@ forEachStore((_dialect, open) => {
 
     const lifetimes = [
       ['state', 600],
+      ['form_post', 60],
       ['ticket', 300],
       ['spa_session', 600],
       ['email_session', 600],
@@ -71,6 +72,7 @@ forEachStore((_dialect, open) => {
       ['claim', 600],
       ['code', 60],
       ['consent', 600],
+      ['service', 600],
     ] as const
     for (const [purpose, seconds] of lifetimes) {
       it(`R-OC-07 IDP-01 a ${purpose} is good for ${seconds} s, its last moment included`, async () => {
