@@ -20,6 +20,14 @@ export function reachesBelow(pattern: string, target: string): boolean {
   return literal.startsWith(`${target}/`)
 }
 
+/** Whether a pattern covers something that the target lies below: what is kept by its name is kept with all its parts. */
+export function coversAbove(pattern: string, target: string): boolean {
+  for (let end = target.lastIndexOf('/'); end > 0; end = target.lastIndexOf('/', end - 1)) {
+    if (covers(pattern, target.slice(0, end))) return true
+  }
+  return false
+}
+
 /** Two positions and one point to return to: the time grows with length times length at worst, never faster. */
 function matches(pattern: string, target: string): boolean {
   let at = 0

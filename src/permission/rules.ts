@@ -1,5 +1,5 @@
 /** The rules of a relationship, and what they say about one target. */
-import { covers, reachesBelow } from './pattern.ts'
+import { covers, coversAbove, reachesBelow } from './pattern.ts'
 
 /** Categories that are granted by rules. */
 export const ruledCategories = ['properties', 'methods', 'actions', 'tools', 'resources', 'prompts'] as const
@@ -42,18 +42,19 @@ const nothing: RuleVerdict = { allowed: false, by: 'nothing', pattern: null }
 /** `denied` before `allowed` before patterns with their operations and exclusions; what nothing grants is denied. */
 export function judgeRule(rule: Rule | undefined, operation: string, target: string): RuleVerdict {
   if (rule === undefined) return nothing
-  // What lies below is part of the target: giving or replacing the whole would reach it. Names of what is called have
-  // nothing below them.
-  const reaches = (pattern: string): boolean =>
-    covers(pattern, target) || (holdsParts.has(operation) && reachesBelow(pattern, target))
-  const denied = rule.denied?.find(reaches) ?? null
+  // What lies below is part of the target: giving or replacing the whole would reach it, and each part is of the whole.
+  // Names of what is called have no parts.
+  const keeps = (pattern: string): boolean =>
+    covers(pattern, target) ||
+    (holdsParts.has(operation) && (reachesBelow(pattern, target) || coversAbove(pattern, target)))
+  const denied = rule.denied?.find(keeps) ?? null
   if (denied !== null) return { allowed: false, by: 'denied', pattern: denied }
   const allowed = find(rule.allowed, target)
   if (allowed !== null) return { allowed: true, by: 'allowed', pattern: allowed }
   const granted = find(rule.patterns, target)
   if (granted === null || rule.operations === undefined) return nothing
   if (!rule.operations.includes(operation)) return { allowed: false, by: 'operations', pattern: granted }
-  const excluded = rule.excluded_patterns?.find(reaches)
+  const excluded = rule.excluded_patterns?.find(keeps)
   if (excluded !== undefined) return { allowed: false, by: 'excluded_patterns', pattern: excluded }
   return { allowed: true, by: 'patterns', pattern: granted }
 }

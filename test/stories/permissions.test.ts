@@ -176,6 +176,23 @@ forEachService((start) => {
       assert.deepEqual(Object.keys(await json(await friendship.request('GET', '/properties'))), ['diary', 'trips'])
     })
 
+    it('R-PERM-04 keeps what is excluded or denied by its name with all that lies below it', async () => {
+      for (const rule of [{ excluded_patterns: ['settings', 'trips'] }, { denied: ['settings', 'trips'] }]) {
+        await meet()
+        await override({ properties: rule })
+        for (const path of ['settings', 'settings/theme', 'trips', 'trips/0']) {
+          assert.equal(await reads(`/properties/${path}`), 403, path)
+        }
+        assert.equal((await friendship.request('PUT', '/properties/settings/theme', 'light')).status, 403)
+        const wanted = { target: 'properties', subtarget: 'trips', granularity: 'none' }
+        const made = await friendship.request('POST', `/subscriptions/${alice.id}`, wanted)
+        const { subscriptionid } = await json(made)
+        await bob.request('POST', '/properties/trips', { to: 'nowhere that anybody knows' })
+        const polled = await friendship.request('GET', `/subscriptions/${alice.id}/${String(subscriptionid)}`)
+        assert.deepEqual((await json(polled))['data'], [])
+      }
+    })
+
     it('ACL-07 narrows to the override’s own grants when it says "merge": false', async () => {
       await meet()
       await override({ properties: { patterns: ['diary'], operations: ['read'], merge: false } })
