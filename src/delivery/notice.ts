@@ -18,5 +18,17 @@ export interface Notice {
   readonly body: string | null
 }
 
+/** To an address below the peer's root; its segments are encoded here. */
+export function noticeTo(
+  { actorId, peerId, baseuri, secret }: Pick<Notice, 'actorId' | 'peerId' | 'baseuri' | 'secret'>,
+  kind: NoticeKind,
+  method: Notice['method'],
+  path: readonly string[],
+  body: object | null = null,
+): Notice {
+  const url = [baseuri, ...path.map(encodeURIComponent)].join('/')
+  return { kind, actorId, peerId, method, url, baseuri, secret, body: body === null ? null : JSON.stringify(body) }
+}
+
 /** Adds a notice in the transaction of what it tells about. Delivery starts after the commit and survives a crash. */
 export type EnqueueNotice = (tx: Transaction, notice: Notice) => Promise<void>

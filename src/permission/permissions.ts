@@ -1,6 +1,6 @@
 /** The owner's view of what a peer may do, and the peer's. */
 import type { Caller } from '../auth/caller.ts'
-import type { EnqueueNotice } from '../delivery/notice.ts'
+import { type EnqueueNotice, type Notice, noticeTo } from '../delivery/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
 import { findProperties } from '../property/property-store.ts'
@@ -115,25 +115,11 @@ export class Permissions {
     })
   }
 
-  #notice(trust: Trust, override: Override | null): Parameters<EnqueueNotice>[1] {
+  #notice(trust: Trust, override: Override | null): Notice {
     const data = wireRules(this.#parts.relationships.effective(trust.relationship, override), null)
-    const body = {
-      id: trust.actorId,
-      target: 'permissions',
-      type: 'permission',
-      timestamp: new Date(this.#parts.now()).toISOString(),
-      data,
-    }
-    return {
-      kind: 'permission',
-      actorId: trust.actorId,
-      peerId: trust.peerId,
-      method: 'POST',
-      url: `${trust.baseuri}/callbacks/permissions/${trust.actorId}`,
-      baseuri: trust.baseuri,
-      secret: trust.secret,
-      body: JSON.stringify(body),
-    }
+    const timestamp = new Date(this.#parts.now()).toISOString()
+    const body = { id: trust.actorId, target: 'permissions', type: 'permission', timestamp, data }
+    return noticeTo(trust, 'permission', 'POST', ['callbacks', 'permissions', trust.actorId], body)
   }
 
   /** What the peer may subscribe to. Names of what it may not are not told. */

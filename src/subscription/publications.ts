@@ -3,7 +3,7 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { EnqueueNotice } from '../delivery/notice.ts'
+import { type EnqueueNotice, noticeTo } from '../delivery/notice.ts'
 import { redriveLanes } from '../delivery/lane-store.ts'
 import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
@@ -217,16 +217,7 @@ export class Publications {
   async #tellRevoked(tx: Transaction, { actorId, peerId, subscriptionId }: InboundSubscription): Promise<void> {
     const trust = await findTrust(tx, actorId, peerId)
     if (trust === null || trust.baseuri === '') return
-    await this.#parts.enqueue(tx, {
-      kind: 'revoke',
-      actorId,
-      peerId,
-      method: 'DELETE',
-      url: `${trust.baseuri}/subscriptions/${encodeURIComponent(actorId)}/${encodeURIComponent(subscriptionId)}`,
-      baseuri: trust.baseuri,
-      secret: trust.secret,
-      body: null,
-    })
+    await this.#parts.enqueue(tx, noticeTo(trust, 'revoke', 'DELETE', ['subscriptions', actorId, subscriptionId]))
   }
 
   /** What became of the latest numbers. Null when there is no such subscription. */

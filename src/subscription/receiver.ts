@@ -2,7 +2,7 @@
  * What peers send to this actor's subscriptions: put in order, applied to the copy once, and handed on. A callback is
  * acknowledged only when what it brought, and its number, are durable together.
  */
-import type { EnqueueNotice } from '../delivery/notice.ts'
+import { type EnqueueNotice, noticeTo } from '../delivery/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { known } from '../json/json.ts'
 import { AtOnce } from '../limit/at-once.ts'
@@ -196,16 +196,8 @@ export class Receiver {
     const { actorId, peerId, subscriptionId } = subscription
     const trust = await findTrust(tx, actorId, peerId)
     if (trust === null) return
-    await this.#parts.enqueue(tx, {
-      kind: 'acknowledge',
-      actorId,
-      peerId,
-      method: 'PUT',
-      url: `${trust.baseuri}/subscriptions/${encodeURIComponent(actorId)}/${encodeURIComponent(subscriptionId)}`,
-      baseuri: trust.baseuri,
-      secret: trust.secret,
-      body: JSON.stringify({ sequence }),
-    })
+    const path = ['subscriptions', actorId, subscriptionId]
+    await this.#parts.enqueue(tx, noticeTo(trust, 'acknowledge', 'PUT', path, { sequence }))
   }
 
   async #save(tx: Transaction, { actor, subscription }: Locked, progress: Partial<Progress>): Promise<void> {

@@ -1,5 +1,5 @@
 /** The subscriber's side: what this actor listens to, from the first request to the peer to the last. */
-import type { EnqueueNotice } from '../delivery/notice.ts'
+import { type EnqueueNotice, noticeTo } from '../delivery/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { members, normalise, stringValue } from '../json/json.ts'
 import type { Live } from '../live/live.ts'
@@ -199,17 +199,8 @@ export class Subscribing {
   }
 
   async #tellEnded(tx: Transaction, trust: Trust, subscriptionId: string): Promise<void> {
-    const { actorId, peerId, baseuri, secret } = trust
-    await this.#parts.enqueue(tx, {
-      kind: 'unsubscribe',
-      actorId,
-      peerId,
-      method: 'DELETE',
-      url: `${baseuri}/callbacks/subscriptions/${encodeURIComponent(actorId)}/${encodeURIComponent(subscriptionId)}`,
-      baseuri,
-      secret,
-      body: null,
-    })
+    const path = ['callbacks', 'subscriptions', trust.actorId, subscriptionId]
+    await this.#parts.enqueue(tx, noticeTo(trust, 'unsubscribe', 'DELETE', path))
   }
 
   /**

@@ -1,26 +1,20 @@
-/** What peers are told when a relationship, or the whole actor, ends here. */
-import type { Notice } from '../delivery/notice.ts'
+/** What peers are told of a relationship: that it was approved here, and that it, or the whole actor, ends. */
+import { type Notice, noticeTo } from '../delivery/notice.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open, seal } from '../secret/sealed.ts'
 import { bindingOf, companionPassphrase, trustSecret } from '../secret/sealed-columns.ts'
 import type { Queries } from '../store/store.ts'
-import { trustUrl } from './baseuri.ts'
 import { type Companion, findCompanionsOf } from './companion-store.ts'
 import { findTrustsOfActors } from './trust-store.ts'
 import type { Trust } from './trust.ts'
 
+/** That the owner approved. */
+export function approvalNotice(trust: Trust): Notice {
+  return noticeTo(trust, 'approval', 'POST', ['trust', trust.relationship, trust.actorId], { approved: true })
+}
+
 export function deletionNotice(trust: Trust): Notice {
-  const { actorId, peerId, baseuri, secret, relationship } = trust
-  return {
-    kind: 'trust_deleted',
-    actorId,
-    peerId,
-    method: 'DELETE',
-    url: trustUrl(baseuri, relationship, actorId),
-    baseuri,
-    secret,
-    body: null,
-  }
+  return noticeTo(trust, 'trust_deleted', 'DELETE', ['trust', trust.relationship, trust.actorId])
 }
 
 /** A client of the OAuth server is no actor that could be told. */

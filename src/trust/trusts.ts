@@ -2,12 +2,12 @@
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries } from '../store/store.ts'
-import { parseBaseuri, trustUrl } from './baseuri.ts'
+import { parseBaseuri } from './baseuri.ts'
 import { endTrust } from './end-trust.ts'
 import { fireDeleted, fireIfCompleted } from './events.ts'
 import { parseIncomingRequest } from './incoming-request.ts'
 import { initiate } from './initiate.ts'
-import { deletionNotice, isTold } from './partings.ts'
+import { approvalNotice, deletionNotice, isTold } from './partings.ts'
 import { type Received, receiveRequest } from './receive.ts'
 import type { TrustChange } from './trust-change.ts'
 import { secretOf, tokensOf, type TrustRecord, type TrustSecrets, trustRecord } from './record.ts'
@@ -107,25 +107,11 @@ export class Trusts {
       await updateTrust(tx, after)
       await this.#parts.live.record(tx, locked, 'trust', [peerId])
       if (after.approved && !before.approved) await this.#parts.onRenewed(tx, actor.id, peerId)
-      if (change.approved === true && isTold(after)) await this.#parts.enqueue(tx, [this.#approvalNotice(after)])
+      if (change.approved === true && isTold(after)) await this.#parts.enqueue(tx, [approvalNotice(after)])
       return { before, after }
     })
     await fireIfCompleted(this.#parts, actor, before, after)
     return after
-  }
-
-  #approvalNotice(trust: Trust) {
-    const { actorId, peerId, baseuri, secret, relationship } = trust
-    return {
-      kind: 'approval',
-      actorId,
-      peerId,
-      method: 'POST',
-      url: trustUrl(baseuri, relationship, actorId),
-      baseuri,
-      secret,
-      body: '{"approved":true}',
-    } as const
   }
 
   /** The peer says that its owner approved. @throws ServiceError `not_found` */
