@@ -599,6 +599,31 @@ forEachStore((_dialect, open) => {
       await uses.settled()
       assert.equal(statements.filter((sql) => sql.startsWith('UPDATE token_chain')).length, 2)
     })
+
+    it('R-TOK-06 is of the session that was used and of no other, and never goes back', async () => {
+      const used = await begin()
+      const other = await begin()
+      const uses = new Uses(store, createLog('silent'), clock.now)
+      const note = async (): Promise<void> => {
+        const chain = (await tokens.validate(used.accessToken))?.chain
+        assert.ok(chain !== undefined)
+        uses.note(chain)
+        await uses.settled()
+      }
+      const lastUses = async (): Promise<Record<string, number>> =>
+        Object.fromEntries((await tokens.sessionsOf('ada')).map(({ chainId, lastUsedAt }) => [chainId, lastUsedAt]))
+      clock.pass(minute - 1)
+      await note()
+      assert.deepEqual(await lastUses(), { [used.chainId]: 1_900_000_000_500, [other.chainId]: 1_900_000_000_500 })
+      clock.pass(1)
+      await note()
+      assert.deepEqual(await lastUses(), { [used.chainId]: 1_900_000_060_500, [other.chainId]: 1_900_000_000_500 })
+      // Another process, which read the record before, notes the same minute.
+      const late = new Uses(store, createLog('silent'), () => clock.now() + 1)
+      late.note({ actorId: 'ada', chainId: used.chainId, lastUsedAt: 1_900_000_000_500 })
+      await late.settled()
+      assert.equal((await lastUses())[used.chainId], 1_900_000_060_500)
+    })
   })
 
   async function stored(
