@@ -28,6 +28,11 @@ describe('an address that a client registers to be sent back to', () => {
     }
   })
 
+  it('OAZ-04 has 2048 characters at most', () => {
+    assert.notEqual(parseRedirectUri('https://program.example/'.padEnd(2048, 'x')), null)
+    assert.equal(parseRedirectUri('https://program.example/'.padEnd(2049, 'x')), null)
+  })
+
   it('OAZ-04 has no scheme that runs, shows or opens what the address says, in any letter case', () => {
     for (const scheme of [
       'javascript',
