@@ -5,7 +5,7 @@ import { Ledger } from '../../src/ledger/ledger.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-import { counting, faulty, forEachStore } from '../support/stores.ts'
+import { bound, counting, faulty, forEachStore } from '../support/stores.ts'
 
 const act: Act = {
   actorId: 'a',
@@ -170,17 +170,11 @@ forEachStore((_dialect, open) => {
       await addActors(store, 'a')
       let noting: Ledger | undefined
       const busy: Store = {
-        dialect: store.dialect,
-        now: store.now,
-        read: (work) => store.read(work),
-        snapshot: (work) => store.snapshot(work),
+        ...bound(store),
         write: (work) => {
           noting?.record({ ...act, isRead: true })
           return store.write(work)
         },
-        writeActor: (id, work) => store.writeActor(id, work),
-        ping: () => store.ping(),
-        close: () => store.close(),
       }
       const { ledger, clock } = ledgerOn(busy, 10_000)
       noting = ledger

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Live, LiveChange } from '../../src/live/live.ts'
-import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { forEachService, type TestService } from '../support/service.ts'
+import { untilWatched } from '../support/stored.ts'
 
 /** Collects what is told until `count` changes are there. */
 async function collect(
@@ -25,18 +26,6 @@ async function collect(
 
 async function liveOf(service: TestService): Promise<Live> {
   return (await service.app.start()).parts.live
-}
-
-/** The watch is in the store once the actor says so. */
-async function untilWatched(service: TestService, actor: TestActor): Promise<void> {
-  const { store } = await service.app.start()
-  for (;;) {
-    const row = await store.read((q) =>
-      q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
-    )
-    if ((row?.watched_until ?? 0) > 0) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }
 
 describe('looking on while an actor changes', () => {

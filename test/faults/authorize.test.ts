@@ -13,17 +13,12 @@ import {
 } from '../support/oauth-client.ts'
 import { forEachService, sqliteService, type StartOptions, type TestService } from '../support/service.ts'
 import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
-import { type Dump, dumpStore } from '../support/store-dump.ts'
+import { stored } from '../support/stored.ts'
 
 const provider = sharedProvider({
   nameless: { name: 'Without Address' },
   unverified: { email: 'unverified@example.com', email_verified: false },
 })
-
-async function stored(service: TestService): Promise<Dump> {
-  const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.start()).store)
-  return rest
-}
 
 /** Runs `work` and holds it to having stored nothing, not even something that waits. */
 async function storesNothing<T>(service: TestService, work: () => Promise<T>): Promise<T> {

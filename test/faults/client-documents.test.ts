@@ -20,6 +20,7 @@ import {
 import { forEachService, type StartOptions, sqliteService, testKeys } from '../support/service.ts'
 import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 import { dumpStore } from '../support/store-dump.ts'
+import { stored } from '../support/stored.ts'
 
 const clientId = 'https://program.example/client.json'
 const client = { client_id: clientId }
@@ -97,11 +98,7 @@ forEachService((start) => {
     it('is nobody with a document that cannot be used: a page of the service says so, and nothing is stored', async () => {
       const site = new Site()
       const service = await start({ peerClient: site })
-      const store = async (): Promise<object> => {
-        const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.start()).store)
-        return rest
-      }
-      const before = await store()
+      const before = await stored(service)
       const bad: PeerOutcome[] = [
         { kind: 'unreached', reason: 'nobody is there' },
         { kind: 'unknown', reason: 'too long' },
@@ -141,7 +138,7 @@ forEachService((start) => {
         const answer = await requestTokens(service, redemption(client, 'ac_x', newPkce()))
         assert.deepEqual([answer.status, ((await answer.json()) as { error: string }).error], [401, 'invalid_client'])
       }
-      assert.deepEqual(await store(), before)
+      assert.deepEqual(await stored(service), before)
       // None of it was remembered.
       site.answer = () => found(documentWith())
       assert.equal((await new TestBrowser(service).get(authorizePath(client, newPkce()))).status, 200)

@@ -15,7 +15,7 @@ import {
 import { basic, forEachService, sqliteService, type StartOptions, type TestService } from '../support/service.ts'
 import { startServiceProcess } from '../support/service-process.ts'
 import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
-import { type Dump, dumpStore } from '../support/store-dump.ts'
+import { stored } from '../support/stored.ts'
 import { type FaultyStore, faulty } from '../support/stores.ts'
 
 const provider = sharedProvider()
@@ -36,11 +36,6 @@ async function scene(start: Start, members: object = {}, options: StartOptions =
   await signIn(browser, await provider(), 'ada')
   const client = await registerClient(service, { token_endpoint_auth_method: 'none', ...members })
   return { service, browser, client, pkce: newPkce() }
-}
-
-async function stored(service: TestService): Promise<Dump> {
-  const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.start()).store)
-  return rest
 }
 
 /** Holds an answer of the token endpoint to what every one of them has (OTK-15). */

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
-import { DatabaseSync, type DatabaseSyncOptions, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import pg from 'pg'
-import { readMigrations } from '../../src/store/migrate.ts'
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { BrittleDisk } from '../support/brittle-disk.ts'
 import { runCrashRounds } from '../support/crash.ts'
 import { dumpOf, violationsIn } from '../support/invariants.ts'
 import { forEachService, type StartOptions, startService, type TestService } from '../support/service.ts'
-import { createTestDatabase } from '../support/stores.ts'
+import { bound, createTestDatabase } from '../support/stores.ts'
 
 describe('a service that is killed under load', () => {
   it('DUR-01 LST-01 DEL-01 I1 I2 I5 I8 has kept what it acknowledged and made nothing in part, on SQLite', async () => {
@@ -56,66 +55,15 @@ async function health(service: TestService): Promise<number> {
   return (await service.request('/health/ready')).status
 }
 
-/** What SQLite is made to believe of its disk. */
-interface Disk {
-  /** Fails the next COMMIT with this. */
-  nextCommit?: Error
-  /** Holds for every connection that is opened. */
-  pragma: string
-  readonly opened: DatabaseSync[]
-}
-
-class BrittleDatabase extends DatabaseSync {
-  readonly #disk: Disk
-
-  constructor(location: URL, options: DatabaseSyncOptions, disk: Disk) {
-    super(location, options)
-    this.#disk = disk
-    disk.opened.push(this)
-  }
-
-  override prepare(sql: string): StatementSync {
-    const statement = super.prepare(sql)
-    if (sql !== 'COMMIT') return statement
-    const run = statement.run.bind(statement)
-    statement.run = () => {
-      const failure = this.#disk.nextCommit
-      if (failure === undefined) return run()
-      delete this.#disk.nextCommit
-      throw failure
-    }
-    return statement
-  }
-}
-
 /** A service on an SQLite whose disk fails on demand. */
 async function startOnDisk(t: TestContext, options: StartOptions = {}) {
   const database = await createTestDatabase('sqlite')
   const path = database.url.slice('sqlite:'.length)
-  const disk: Disk = { pragma: '', opened: [] }
-  const brittle = await openSqliteStore({
-    path,
-    synchronous: 'FULL',
-    migrations: readMigrations(),
-    busyTimeoutMs: 5_000,
-    batchSize: 256,
-    snapshotConnections: 4,
-    onQuery: undefined,
-    log: () => {},
-    open: (location, settings) => {
-      const database = new BrittleDatabase(location, settings, disk)
-      database.exec(disk.pragma)
-      return database
-    },
-  })
+  const disk = new BrittleDisk()
+  const brittle = await disk.openStore(path)
   const wrapStore = (opened: Store): Store => ({
-    dialect: 'sqlite',
+    ...bound(brittle),
     now: opened.now,
-    read: (work) => brittle.read(work),
-    snapshot: (work) => brittle.snapshot(work),
-    write: (work) => brittle.write(work),
-    writeActor: (actorId, work) => brittle.writeActor(actorId, work),
-    ping: () => brittle.ping(),
     close: async () => {
       await brittle.close()
       await opened.close()
@@ -126,11 +74,7 @@ async function startOnDisk(t: TestContext, options: StartOptions = {}) {
     await service.close()
     await database.remove()
   })
-  const setPragma = (pragma: string): void => {
-    disk.pragma = pragma
-    for (const connection of disk.opened) if (connection.isOpen) connection.exec(pragma)
-  }
-  return { service, disk, database, setPragma }
+  return { service, disk, database }
 }
 
 describe('a disk that fails below the service', () => {
@@ -154,10 +98,10 @@ describe('a disk that fails below the service', () => {
   })
 
   it('DUR-06 without space answers changes with 503, reads go on, and changes are made again when there is space', async (t) => {
-    const { service, setPragma, database } = await startOnDisk(t)
+    const { service, disk, database } = await startOnDisk(t)
     const actor = await service.createActor()
     assert.equal((await actor.request('PUT', '/properties/a', 'small')).status, 204)
-    setPragma('PRAGMA max_page_count = 1')
+    disk.setPragma('PRAGMA max_page_count = 1')
     const before = await dumpOf(database.url)
     const large = 'x'.repeat(200_000)
     for (const [method, path, body] of [
@@ -168,7 +112,7 @@ describe('a disk that fails below the service', () => {
     assert.equal(await dumpOf(database.url), before)
     assert.equal(await (await actor.request('GET', '/properties/a')).text(), 'small')
     assert.deepEqual(await (await actor.request('GET', '/properties?format=full')).json(), { a: 'small' })
-    setPragma('PRAGMA max_page_count = 1000000')
+    disk.setPragma('PRAGMA max_page_count = 1000000')
     assert.equal((await actor.request('PUT', '/properties/a', large)).status, 204)
     assert.equal(await (await actor.request('GET', '/properties/a')).text(), large)
     assert.deepEqual(await violationsIn(database.url), [])
@@ -198,14 +142,14 @@ describe('a disk that fails below the service', () => {
   })
 
   it('DUR-07 as a volume that turns read-only answers changes with 503, reads go on, health is red meanwhile', async (t) => {
-    const { service, setPragma, database } = await startOnDisk(t)
+    const { service, disk, database } = await startOnDisk(t)
     const actor = await service.createActor()
     assert.equal((await actor.request('PUT', '/properties/a', 'before')).status, 204)
-    setPragma('PRAGMA query_only = ON')
+    disk.setPragma('PRAGMA query_only = ON')
     assert.deepEqual(await refusalOf(await actor.request('PUT', '/properties/a', 'x')), unavailable)
     assert.deepEqual(await refusalOf(await service.request('/health/ready')), unavailable)
     assert.equal(await (await actor.request('GET', '/properties/a')).text(), 'before')
-    setPragma('PRAGMA query_only = OFF')
+    disk.setPragma('PRAGMA query_only = OFF')
     assert.equal(await health(service), 200)
     assert.equal((await actor.request('PUT', '/properties/a', 'x')).status, 204)
     assert.deepEqual(await violationsIn(database.url), [])
@@ -260,11 +204,7 @@ describe('connections that are all busy', () => {
     const { promise: end, resolve: release } = Promise.withResolvers<void>()
     /** The changes of some actors stay in their transactions until they are told. */
     const wrapStore = (store: Store): Store => ({
-      dialect: store.dialect,
-      now: store.now,
-      read: (work) => store.read(work),
-      snapshot: (work) => store.snapshot(work),
-      write: (work) => store.write(work),
+      ...bound(store),
       writeActor: (actorId, work) =>
         store.writeActor(actorId, async (tx, actor) => {
           const result = await work(tx, actor)
@@ -274,8 +214,6 @@ describe('connections that are all busy', () => {
           }
           return result
         }),
-      ping: () => store.ping(),
-      close: () => store.close(),
     })
     const service = await startService(database.url, { workers: 2, storeTimeoutSeconds: 1, wrapStore })
     t.after(async () => {

@@ -4,6 +4,7 @@ import { ServiceError } from '../../src/errors.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Workplace } from '../support/program.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { bound } from '../support/stores.ts'
 import { requestText, Wire } from '../support/wire.ts'
 
 const secret = 'the-cause-that-stays-inside'
@@ -181,19 +182,6 @@ describe('a fault of the service itself', () => {
     assert.equal((await actor.request('GET', '')).status, 200)
   })
 })
-
-function bound(store: Store): Store {
-  return {
-    dialect: store.dialect,
-    now: store.now,
-    read: (work) => store.read(work),
-    snapshot: (work) => store.snapshot(work),
-    write: (work) => store.write(work),
-    writeActor: (actorId, work) => store.writeActor(actorId, work),
-    ping: () => store.ping(),
-    close: () => store.close(),
-  }
-}
 
 describe('a fault that no request waits for', () => {
   const place = new Workplace()

@@ -4,11 +4,9 @@ import { describe, it } from 'node:test'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-import { letIn, type TestClient } from '../support/mcp-client.ts'
-import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
-
-const rpc = (id: unknown, method: string, params: object = {}): string =>
-  JSON.stringify({ jsonrpc: '2.0', id, method, params })
+import { letIn, listen, rpc, type TestClient } from '../support/mcp-client.ts'
+import { forEachService, sqliteService, type TestService } from '../support/service.ts'
+import { untilWatched } from '../support/stored.ts'
 
 const form = { message: 'Yes?', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } }
 
@@ -55,33 +53,10 @@ async function begin(client: TestClient, capabilities: object = { elicitation: {
   return { 'mcp-session-id': answer.headers.get('mcp-session-id') ?? '', 'mcp-protocol-version': '2025-11-25' }
 }
 
-function listen(client: TestClient, notifications: object = { toolsListChanged: true }): Promise<Response> {
-  return client.send(
-    rpc(1, 'subscriptions/listen', {
-      notifications,
-      _meta: {
-        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientCapabilities': {},
-      },
-    }),
-    { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
-  )
-}
-
 async function countOf(service: TestService, table: string): Promise<number> {
   const { store } = await service.app.start()
   const row = await store.read((q) => q.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`))
   return row?.n ?? -1
-}
-
-async function watched(service: TestService, actor: TestActor): Promise<void> {
-  const { store } = await service.app.start()
-  await until(async () => {
-    const row = await store.read((q) =>
-      q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
-    )
-    return (row?.watched_until ?? 0) > 0
-  })
 }
 
 describe('what one client may have at once', () => {
@@ -106,19 +81,19 @@ describe('what one client may have at once', () => {
       assert.equal(head.status, 200)
     }
     const streams: Response[] = []
-    for (let n = 0; n < 8; n++) streams.push(await listen(client), await events())
+    for (let n = 0; n < 8; n++) streams.push(await listen(client, { toolsListChanged: true }), await events())
     assert.deepEqual(
       streams.map(({ status }) => status),
       Array.from({ length: 16 }, () => 200),
     )
-    for (const refused of [await listen(client), await events()]) {
+    for (const refused of [await listen(client, { toolsListChanged: true }), await events()]) {
       assert.equal(refused.status, 429)
       assert.equal(refused.headers.get('retry-after'), '5')
     }
-    const another = await listen(other)
+    const another = await listen(other, { toolsListChanged: true })
     assert.equal(another.status, 200)
     await streams[0]?.body?.cancel()
-    const again = await listen(client)
+    const again = await listen(client, { toolsListChanged: true })
     assert.equal(again.status, 200)
     assert.equal((await client.modern('tools/list')).status, 200, 'other calls go on')
     for (const stream of [...streams.slice(1), another, again]) await stream.body?.cancel()
@@ -252,7 +227,7 @@ describe('what is kept of clients', () => {
 describe('a stream on which nothing happens', () => {
   const start = sqliteService()
 
-  async function quiet(notifications?: object) {
+  async function quiet(notifications: object = { toolsListChanged: true }) {
     const clock = new ManualClock()
     const service = await start({
       declare: new Waiting().declare,
@@ -267,7 +242,7 @@ describe('a stream on which nothing happens', () => {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     assert.match((await reader.read()).value ?? '', /acknowledged/)
     const next = reader.read()
-    await watched(service, actor)
+    await untilWatched(service, actor)
     /** So long, in steps, with room for what is looked up in between. */
     const pass = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 5000) {
@@ -342,7 +317,7 @@ describe('a stream that nobody reads', () => {
     const stream = new EventStream(response)
     await stream.next()
     const first = stream.next()
-    await watched(service, actor)
+    await untilWatched(service, actor)
     const { parts, store } = await service.app.start()
     await parts.live.announce(actor.id, 'resource', 'x://first')
     assert.equal((await first).params.uri, 'x://first')
@@ -369,7 +344,7 @@ describe('rights that change while a stream is open', () => {
       const stream = new EventStream(await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }))
       await stream.next()
       const told = stream.next()
-      await watched(service, actor)
+      await untilWatched(service, actor)
       await actor.request('PUT', '/properties/secret', 'one')
       assert.equal((await told).params.uri, 'actingweb://properties/secret')
       const { store } = await service.app.start()
@@ -446,7 +421,7 @@ describe('a client that goes away over a real connection', () => {
     const body = rpc(1, 'subscriptions/listen', { notifications: {}, _meta: meta })
     const streams = Array.from({ length: 16 }, () => call(headers, body))
     const probe = async (): Promise<number> => {
-      const response = await listen(client)
+      const response = await listen(client, { toolsListChanged: true })
       await response.body?.cancel()
       return response.status
     }

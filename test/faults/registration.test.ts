@@ -3,17 +3,12 @@ import { describe, it } from 'node:test'
 import { authorizePath, newPkce, redirectUri, register, requestTokens } from '../support/oauth-client.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { TestBrowser } from '../support/sign-in.ts'
-import { type Dump, dumpStore } from '../support/store-dump.ts'
+import { stored } from '../support/stored.ts'
 
 interface Registered {
   readonly [member: string]: unknown
   readonly client_id: string
   readonly client_secret?: string
-}
-
-async function stored(service: TestService): Promise<Dump> {
-  const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.start()).store)
-  return rest
 }
 
 async function clientsStored(service: TestService): Promise<Record<string, unknown>[]> {

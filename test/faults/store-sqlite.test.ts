@@ -14,14 +14,13 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync, type DatabaseSyncOptions, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { ServiceError } from '../../src/errors.ts'
-import { readMigrations } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
+import { BrittleDisk } from '../support/brittle-disk.ts'
 
 const unavailable = (reason: RegExp) => (error: unknown) => {
   assert.ok(error instanceof ServiceError, String(error))
@@ -44,64 +43,16 @@ function folderFor(t: TestContext): string {
   return folder
 }
 
-interface Disk {
-  /** Applied to every connection as it is opened and to those that are open. */
-  pragma: string
-  /** Thrown in place of the next COMMIT. */
-  nextCommit: Error | undefined
-  readonly opened: BrittleDatabase[]
-}
-
-/** SQLite itself, whose COMMIT fails when the test says that the disk below it does. */
-class BrittleDatabase extends DatabaseSync {
-  readonly #disk: Disk
-
-  constructor(location: URL, options: DatabaseSyncOptions, disk: Disk) {
-    super(location, options)
-    this.#disk = disk
-    disk.opened.push(this)
-  }
-
-  override prepare(sql: string): StatementSync {
-    const statement = super.prepare(sql)
-    if (sql !== 'COMMIT') return statement
-    const run = statement.run.bind(statement)
-    statement.run = () => {
-      const failure = this.#disk.nextCommit
-      if (failure === undefined) return run()
-      this.#disk.nextCommit = undefined
-      throw failure
-    }
-    return statement
-  }
-}
-
 async function openOn(t: TestContext, options: { busyTimeoutMs?: number; logAlarmBytes?: number } = {}) {
   const path = join(folderFor(t), 'troupe.db')
   const logged: string[] = []
-  const disk: Disk = { pragma: '', nextCommit: undefined, opened: [] }
-  const store = await openSqliteStore({
-    path,
-    synchronous: 'FULL',
-    migrations: readMigrations(),
-    busyTimeoutMs: options.busyTimeoutMs ?? 5_000,
-    batchSize: 256,
-    logAlarmBytes: options.logAlarmBytes ?? 2 ** 28,
-    snapshotConnections: 4,
-    onQuery: undefined,
+  const disk = new BrittleDisk()
+  const store = await disk.openStore(path, {
     log: (level, message) => logged.push(`${level}: ${message}`),
-    open: (location, settings) => {
-      const database = new BrittleDatabase(location, settings, disk)
-      database.exec(disk.pragma)
-      return database
-    },
+    ...options,
   })
   t.after(() => store.close())
-  const setPragma = (pragma: string) => {
-    disk.pragma = pragma
-    for (const database of disk.opened) if (database.isOpen) database.exec(pragma)
-  }
-  return { store, path, logged, disk, setPragma }
+  return { store, path, logged, disk }
 }
 
 /** As SQLite raises it. */
@@ -183,9 +134,9 @@ describe('DUR-05: a sync of the disk that fails', () => {
 
 describe('DUR-06: a full disk', () => {
   it('fails the write with 503, leaves reads alone, and is over when there is space again', async (t) => {
-    const { store, setPragma, path } = await openOn(t)
+    const { store, disk, path } = await openOn(t)
     await store.write((tx) => addActor(tx, 'a'))
-    setPragma('PRAGMA max_page_count = 1')
+    disk.setPragma('PRAGMA max_page_count = 1')
     const large = 'x'.repeat(100_000)
     await assert.rejects(
       store.write((tx) => addActor(tx, 'b', large)),
@@ -194,7 +145,7 @@ describe('DUR-06: a full disk', () => {
     assert.deepEqual(await store.read(actorIds), ['a'])
     assert.deepEqual(await store.snapshot(actorIds), ['a'])
     await store.ping()
-    setPragma('PRAGMA max_page_count = 1000000')
+    disk.setPragma('PRAGMA max_page_count = 1000000')
     await store.write((tx) => addActor(tx, 'b', large))
     assert.deepEqual(await store.read(actorIds), ['a', 'b'])
     await store.close()
@@ -202,8 +153,8 @@ describe('DUR-06: a full disk', () => {
   })
 
   it('fails the one write that does not fit, not those that share its commit', async (t) => {
-    const { store, setPragma } = await openOn(t)
-    setPragma('PRAGMA max_page_count = 1')
+    const { store, disk } = await openOn(t)
+    disk.setPragma('PRAGMA max_page_count = 1')
     const results = await Promise.allSettled([
       store.write((tx) => addActor(tx, 'a')),
       store.write((tx) => addActor(tx, 'b', 'x'.repeat(100_000))),
@@ -273,15 +224,15 @@ describe('DUR-07: a file that can no longer be used', () => {
   })
 
   it('that turns read-only fails the write with 503 and turns health red', async (t) => {
-    const { store, setPragma } = await openOn(t)
-    setPragma('PRAGMA query_only = ON')
+    const { store, disk } = await openOn(t)
+    disk.setPragma('PRAGMA query_only = ON')
     await assert.rejects(
       store.write((tx) => addActor(tx, 'a')),
       unavailable(/cannot be written/),
     )
     await assert.rejects(store.ping(), unavailable(/cannot be written/))
     assert.deepEqual(await store.read(actorIds), [])
-    setPragma('PRAGMA query_only = OFF')
+    disk.setPragma('PRAGMA query_only = OFF')
     await store.ping()
     await store.write((tx) => addActor(tx, 'a'))
   })

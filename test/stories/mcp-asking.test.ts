@@ -4,11 +4,9 @@ import { describe, it } from 'node:test'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-import { letIn, type TestClient } from '../support/mcp-client.ts'
-import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
-
-const rpc = (id: unknown, method: string, params: object = {}): string =>
-  JSON.stringify({ jsonrpc: '2.0', id, method, params })
+import { letIn, listen, rpc } from '../support/mcp-client.ts'
+import { forEachService, sqliteService } from '../support/service.ts'
+import { untilWatched } from '../support/stored.ts'
 
 const question = { message: 'Connect your archive', url: 'https://notes.example/connect' }
 const form = {
@@ -41,30 +39,6 @@ function declare(app: App): void {
     await mcp?.elicit('name', form)
     return 'thought'
   })
-}
-
-async function listen(client: TestClient, notifications: object, capabilities: object): Promise<EventStream> {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': capabilities,
-  }
-  const response = await client.send(rpc('s', 'subscriptions/listen', { notifications, _meta }), {
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': 'subscriptions/listen',
-  })
-  assert.equal(response.status, 200)
-  return new EventStream(response)
-}
-
-async function watched(service: TestService, actor: TestActor): Promise<void> {
-  const { store } = await service.app.start()
-  for (;;) {
-    const row = await store.read((q) =>
-      q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
-    )
-    if ((row?.watched_until ?? 0) > 0) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }
 
 describe('an address that the person is asked to open', () => {
@@ -181,10 +155,11 @@ describe('tasks that a client listens to', () => {
       const other = await letIn(service, actor)
       const { taskId } = (await client.modern('tools/call', { name: 'think' }, takes)).body.result
       const foreign = (await other.modern('tools/call', { name: 'think' }, takes)).body.result.taskId
-      const stream = await listen(client, { taskIds: [taskId, foreign] }, takes.capabilities)
+      const asked = await listen(client, { taskIds: [taskId, foreign] }, { capabilities: takes.capabilities, id: 's' })
+      const stream = new EventStream(asked)
       assert.equal((await stream.next()).method, 'notifications/subscriptions/acknowledged')
       const first = stream.next()
-      await watched(service, actor)
+      await untilWatched(service, actor)
       const answer = { inputResponses: { name: { action: 'decline' } } }
       await other.modern('tasks/cancel', { taskId: foreign }, takes)
       await client.modern('tasks/update', { taskId, ...answer }, takes)
@@ -227,12 +202,12 @@ describe('what the application says has changed', () => {
     const reader = await letIn(service, actor, { relationship: 'admin' })
     const viewer = await letIn(service, actor, { relationship: 'viewer' })
     const wants = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['house://'] }
-    const one = await listen(reader, wants, {})
-    const other = await listen(viewer, { ...wants, toolsListChanged: false }, {})
+    const one = new EventStream(await listen(reader, wants))
+    const other = new EventStream(await listen(viewer, { ...wants, toolsListChanged: false }))
     for (const stream of [one, other]) await stream.next()
     const first = one.next()
     const second = other.next()
-    await watched(service, actor)
+    await untilWatched(service, actor)
     const handle = await service.app.actors.get(actor.id)
     await handle?.announce({ resource: 'house://door' })
     await handle?.announce({ resource: 'garden://gate' })

@@ -4,9 +4,10 @@ import { describe, it } from 'node:test'
 import { McpFailure } from '../../src/mcp/failure.ts'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
-import { letIn, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
-import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { letIn, listen, type McpAnswer, rpc, type TestClient } from '../support/mcp-client.ts'
+import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
+import { untilWatched } from '../support/stored.ts'
 
 const form = {
   message: 'Who are you?',
@@ -61,9 +62,6 @@ async function initialize(
   assert.match(id ?? '', /^ms_[\w-]{43}$/)
   return id ?? ''
 }
-
-const rpc = (id: unknown, method: string, params: object = {}): string =>
-  JSON.stringify({ jsonrpc: '2.0', id, method, params })
 
 describe('a session of a legacy client', () => {
   forEachService((start) => {
@@ -165,7 +163,7 @@ describe('a session of a legacy client', () => {
       assert.equal(response.status, 200)
       assert.equal(response.headers.get('content-type'), 'text/event-stream')
       const stream = new EventStream(response)
-      await watched(service, actor)
+      await untilWatched(service, actor)
       await actor.request('PUT', '/properties/color', 'blue')
       assert.deepEqual(await stream.next(), {
         jsonrpc: '2.0',
@@ -228,13 +226,12 @@ describe('listening in the modern way', () => {
       const actor = await service.createActor()
       await actor.request('PUT', '/properties/color', 'red')
       const client = await letIn(service, actor)
-      const stream = new EventStream(
-        await listen(client, {
-          toolsListChanged: true,
-          promptsListChanged: true,
-          resourceSubscriptions: ['actingweb://properties/'],
-        }),
-      )
+      const wants = {
+        toolsListChanged: true,
+        promptsListChanged: true,
+        resourceSubscriptions: ['actingweb://properties/'],
+      }
+      const stream = new EventStream(await listen(client, wants, { id: 30 }))
       const meta = { 'io.modelcontextprotocol/subscriptionId': 30 }
       assert.deepEqual(await stream.next(), {
         jsonrpc: '2.0',
@@ -245,7 +242,7 @@ describe('listening in the modern way', () => {
         },
       })
       const following = stream.next()
-      await watched(service, actor)
+      await untilWatched(service, actor)
       await actor.request('PUT', '/properties/color', 'blue')
       assert.deepEqual(await following, {
         jsonrpc: '2.0',
@@ -269,7 +266,7 @@ describe('listening in the modern way', () => {
       const stream = new EventStream(await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }))
       await stream.next()
       const following = stream.next()
-      await watched(service, actor)
+      await untilWatched(service, actor)
       await actor.request('PUT', '/properties/secret', 'hush')
       await actor.request('PUT', '/properties/public', { motto: 'hello' })
       assert.equal((await following).params.uri, 'actingweb://properties/public')
@@ -280,10 +277,12 @@ describe('listening in the modern way', () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
-      const stream = new EventStream(await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }))
+      const stream = new EventStream(
+        await listen(client, { resourceSubscriptions: ['actingweb://properties/'] }, { id: 30 }),
+      )
       await stream.next()
       const following = stream.next()
-      await watched(service, actor)
+      await untilWatched(service, actor)
       assert.equal((await actor.request('DELETE', `/trust/friend/${encodeURIComponent(client.peerId)}`)).status, 204)
       await actor.request('PUT', '/properties/color', 'blue')
       const last = await following
@@ -613,30 +612,5 @@ async function until(
     const isThere = status === undefined ? task.status !== 'working' : task.status === status
     if (isThere) return task
     await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
-async function listen(client: TestClient, notifications: object): Promise<Response> {
-  return client.send(
-    rpc(30, 'subscriptions/listen', {
-      notifications,
-      _meta: {
-        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientCapabilities': {},
-      },
-    }),
-    { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
-  )
-}
-
-/** Somebody looks on, so that the next change is told. */
-async function watched(service: TestService, actor: TestActor): Promise<void> {
-  const { store } = await service.app.start()
-  for (;;) {
-    const row = await store.read((q) =>
-      q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
-    )
-    if ((row?.watched_until ?? 0) > 0) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { HostLabels } from '../../src/observe/host-labels.ts'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { letIn, listen } from '../support/mcp-client.ts'
 import { requestTokens } from '../support/oauth-client.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestService } from '../support/service.ts'
@@ -104,21 +104,7 @@ describe('the metrics of streams', () => {
       return sample?.value ?? 0
     }
     assert.equal(await open(), 0)
-    const answer = await client.send(
-      JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'subscriptions/listen',
-        params: {
-          notifications: { toolsListChanged: true },
-          _meta: {
-            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientCapabilities': {},
-          },
-        },
-      }),
-      { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
-    )
+    const answer = await listen(client, { toolsListChanged: true })
     const stream = new EventStream(answer)
     await stream.next()
     assert.equal(await open(), 1)

@@ -3,6 +3,7 @@ import { before, describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
 import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { bound } from '../support/stores.ts'
 
 describe('health', () => {
   const start = sqliteService()
@@ -11,17 +12,11 @@ describe('health', () => {
     let storeFails = false
     const service = await start({
       wrapStore: (store) => ({
-        dialect: store.dialect,
-        now: store.now,
-        read: (work) => store.read(work),
-        snapshot: (work) => store.snapshot(work),
-        write: (work) => store.write(work),
-        writeActor: (actorId, work) => store.writeActor(actorId, work),
+        ...bound(store),
         ping: () =>
           storeFails
             ? Promise.reject(new ServiceError('store_unavailable', undefined, { reason: 'planned' }))
             : store.ping(),
-        close: () => store.close(),
       }),
     })
     const ask = async (path: string): Promise<[number, string]> => {

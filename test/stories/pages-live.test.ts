@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
+import { untilWatched } from '../support/stored.ts'
 
 const events = { accept: 'text/event-stream' }
 
@@ -55,17 +56,6 @@ class Listener {
 
   close(): Promise<void> {
     return this.#reader.cancel()
-  }
-}
-
-async function untilWatched(service: TestService, actor: TestActor): Promise<void> {
-  const { store } = await service.app.start()
-  for (;;) {
-    const row = await store.read((q) =>
-      q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
-    )
-    if ((row?.watched_until ?? 0) > 0) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
 

@@ -1,5 +1,6 @@
 /** A store that asks its database, before each statement, how it will find the rows. */
 import type { Param, Queries, Store, Transaction } from '../../src/store/store.ts'
+import { bound } from './stores.ts'
 
 export interface Plan {
   readonly sql: string
@@ -31,13 +32,10 @@ export function explained(store: Store, told: (plan: Plan) => void): Store {
     }
   }
   return {
-    dialect: store.dialect,
-    now: store.now,
+    ...bound(store),
     read: (work) => store.read((q) => work(wrap(q))),
     snapshot: (work) => store.snapshot((q) => work(wrap(q))),
     write: (work, turn) => store.write((tx) => work(wrap(tx)), turn),
     writeActor: (actorId, work) => store.writeActor(actorId, (tx, actor) => work(wrap(tx), actor)),
-    ping: () => store.ping(),
-    close: () => store.close(),
   }
 }

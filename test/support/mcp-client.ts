@@ -94,7 +94,6 @@ export async function letIn(
       body,
     })
   let id = 0
-  const rpc = (method: string, params: object): string => JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })
   return {
     token: issued.accessToken,
     refreshToken: issued.refreshToken,
@@ -103,13 +102,13 @@ export async function letIn(
     chainId: issued.chainId,
     send,
     legacy: async (method, params = {}, headers = {}) =>
-      answerOf(await send(rpc(method, params), { 'mcp-protocol-version': '2025-11-25', ...headers })),
+      answerOf(await send(rpc(++id, method, params), { 'mcp-protocol-version': '2025-11-25', ...headers })),
     modern: async (method, params = {}, { capabilities = {}, meta = {}, headers = {} } = {}) => {
       const named = params as { name?: string; uri?: string; taskId?: string }
       const name = named.name ?? named.uri ?? named.taskId
       return answerOf(
         await send(
-          rpc(method, {
+          rpc(++id, method, {
             ...params,
             _meta: {
               'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -127,6 +126,26 @@ export async function letIn(
       )
     },
   }
+}
+
+export function rpc(id: unknown, method: string, params: object = {}): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method, params })
+}
+
+/** Asks to be told of changes, in the way of 2026-07-28. */
+export function listen(
+  client: TestClient,
+  notifications: object,
+  { capabilities = {}, id = 1 }: { capabilities?: object; id?: unknown } = {},
+): Promise<Response> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  }
+  return client.send(rpc(id, 'subscriptions/listen', { notifications, _meta }), {
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'subscriptions/listen',
+  })
 }
 
 function encoded(name: string): string {

@@ -1,8 +1,8 @@
 /** What a story checks besides an answer: everything that is stored, and the shape of a refusal. */
 import assert from 'node:assert/strict'
 import { ServiceError } from '../../src/errors.ts'
-import type { TestService } from './service.ts'
-import { dumpStore } from './store-dump.ts'
+import type { TestActor, TestService } from './service.ts'
+import { type Dump, dumpStore } from './store-dump.ts'
 
 type Table =
   | 'actor'
@@ -15,6 +15,24 @@ type Table =
   | 'attribute'
   | 'setting'
 type Row = Record<string, string | number | null>
+
+/** Everything but the counters of the limiters, which a refusal moves. */
+export async function stored(service: TestService): Promise<Dump> {
+  const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.start()).store)
+  return rest
+}
+
+/** Somebody looks on as soon as the actor says so: from then on its changes are told. */
+export async function untilWatched(service: TestService, actor: Pick<TestActor, 'id'>): Promise<void> {
+  const { store } = await service.app.start()
+  for (;;) {
+    const row = await store.read((q) =>
+      q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
+    )
+    if ((row?.watched_until ?? 0) > 0) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
 
 /** Every row of every table. */
 export async function everythingStored(service: TestService): Promise<Record<Table, Row[]>> {

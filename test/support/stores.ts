@@ -170,6 +170,20 @@ export interface FaultyStore extends Store {
   plan(plan?: FaultPlan): void
 }
 
+/** The same store, for a test that puts something in the place of one of its members. */
+export function bound(store: Store): Store {
+  return {
+    dialect: store.dialect,
+    now: store.now,
+    read: (work) => store.read(work),
+    snapshot: (work) => store.snapshot(work),
+    write: (work, how) => store.write(work, how),
+    writeActor: (actorId, work) => store.writeActor(actorId, work),
+    ping: () => store.ping(),
+    close: () => store.close(),
+  }
+}
+
 /** A store whose statements fail as planned, and as a real one would: the whole transaction fails with the statement. */
 export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
   let plan = first

@@ -1,0 +1,61 @@
+/** SQLite on a disk that fails when a test says so. */
+import { DatabaseSync, type DatabaseSyncOptions, type StatementSync } from 'node:sqlite'
+import { readMigrations } from '../../src/store/migrate.ts'
+import { openSqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../../src/store/store.ts'
+
+export class BrittleDisk {
+  /** Thrown in place of the next COMMIT. */
+  nextCommit: Error | undefined
+  readonly opened: DatabaseSync[] = []
+  #pragma = ''
+
+  /** For every connection that is open and every one to come. */
+  setPragma(pragma: string): void {
+    this.#pragma = pragma
+    for (const database of this.opened) if (database.isOpen) database.exec(pragma)
+  }
+
+  openStore(path: string, options: Partial<SqliteStoreOptions> = {}): Promise<Store> {
+    return openSqliteStore({
+      path,
+      synchronous: 'FULL',
+      migrations: readMigrations(),
+      busyTimeoutMs: 5_000,
+      batchSize: 256,
+      snapshotConnections: 4,
+      onQuery: undefined,
+      log: () => {},
+      open: (location, settings) => {
+        const database = new BrittleDatabase(location, settings, this)
+        this.opened.push(database)
+        database.exec(this.#pragma)
+        return database
+      },
+      ...options,
+    })
+  }
+}
+
+/** SQLite itself, whose COMMIT fails when the disk does. */
+class BrittleDatabase extends DatabaseSync {
+  readonly #disk: BrittleDisk
+
+  constructor(location: URL, options: DatabaseSyncOptions, disk: BrittleDisk) {
+    super(location, options)
+    this.#disk = disk
+  }
+
+  override prepare(sql: string): StatementSync {
+    const statement = super.prepare(sql)
+    if (sql !== 'COMMIT') return statement
+    const run = statement.run.bind(statement)
+    statement.run = () => {
+      const failure = this.#disk.nextCommit
+      if (failure === undefined) return run()
+      this.#disk.nextCommit = undefined
+      throw failure
+    }
+    return statement
+  }
+}
