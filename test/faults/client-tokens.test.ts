@@ -508,6 +508,29 @@ forEachService((start, dialect) => {
       }
     })
 
+    it('ORF-14 R-AS-04 a code whose actor goes in the same moment is refused as one that is gone', async () => {
+      const { service, browser, client, pkce } = await scene(start)
+      const { store } = await service.app.start()
+      const code = await codeFor(browser, client, pkce)
+      const owner = await service.app.actors.findByCreator('ada@example.com')
+      const actorId = owner?.id ?? ''
+      const held = Promise.withResolvers<void>()
+      const isHeld = Promise.withResolvers<void>()
+      const ending = store.writeActor(actorId, async (tx) => {
+        isHeld.resolve()
+        await held.promise
+        await tx.run('DELETE FROM actor WHERE id = $1', actorId)
+      })
+      await isHeld.promise
+      service.reset()
+      const sent = requestTokens(service, redemption(client, code, pkce))
+      // It was looked at, and waits for the actor's turn.
+      await until(() => service.statements.some((sql) => /FROM one_time/.test(sql)))
+      held.resolve()
+      await ending
+      assert.deepEqual(await errorOf(await sent), grantError)
+    })
+
     it('ORF-14 a code does not outlive its relationship, though the owner lets the client in again', async () => {
       let later = 0
       const { service, browser, client, pkce } = await scene(start, {}, { now: () => Date.now() + later })
