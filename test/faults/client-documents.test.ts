@@ -187,6 +187,20 @@ describe('documents about clients', () => {
     }
   })
 
+  it('OUT-06 OUT-10 are given five seconds to be reached, five to be read, and 5120 bytes', async () => {
+    const site = new Site()
+    await new MetadataDocuments(site, clock.now).find(clientId)
+    assert.deepEqual(site.asked, [
+      {
+        method: 'GET',
+        url: clientId,
+        headers: { accept: 'application/json' },
+        maxAnswerBytes: 5120,
+        timeouts: { connectSeconds: 5, readSeconds: 5 },
+      },
+    ])
+  })
+
   it('are fetched once for all who ask at the same time', async () => {
     const site = new Site()
     const answered = Promise.withResolvers<PeerOutcome>()
