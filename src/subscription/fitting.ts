@@ -8,7 +8,7 @@ export interface Fitted {
   readonly data: JsonText
   /**
    * True when the values in `data` (for a scope with a subtarget, `data` itself) take the place of what was there; false
-   * when they are parts, to be merged into it.
+   * when they are parts, to be merged into it, where an empty text says that something is gone.
    */
   readonly replaces: boolean
 }
@@ -24,10 +24,11 @@ export function fit(change: Change, scope: Scope): Fitted | null {
   const resource = subtarget === '' ? '' : scope.resource
   if (isListChange(change)) return fitList(change, subtarget, resource)
   const inside = partAt(change, subtarget, resource)
-  return inside === null ? null : { data: inside, replaces: change.resource === null }
+  if (inside === null) return null
+  return inside === 'gone' ? { data: gone, replaces: false } : { data: inside, replaces: change.resource === null }
 }
 
-function partAt(change: Change, subtarget: string, resource: string): JsonText | null {
+function partAt(change: Change, subtarget: string, resource: string): JsonText | 'gone' | null {
   const path = [change.subtarget, change.resource].filter((step) => step !== null)
   const wanted = [subtarget, resource].filter((step) => step !== '')
   let part = change.blob
@@ -40,7 +41,8 @@ function partAt(change: Change, subtarget: string, resource: string): JsonText |
     const below = members(part)?.get(step)
     // A bulk write leaves alone what it does not name; a new value has lost what it does not hold.
     if (below === undefined && depth === 0) return null
-    part = below ?? gone
+    if (below === undefined) return 'gone'
+    part = below
   }
   return path.slice(wanted.length).reduceRight<JsonText>((inner, step) => object([[step, inner]]), part)
 }

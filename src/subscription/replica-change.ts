@@ -63,10 +63,7 @@ export function changesOf(scope: Scope, data: JsonText, replaces: boolean): Repl
   const operation = resource === '' ? (listOperation(inner, subtarget) ?? listOperation(data, subtarget)) : null
   if (operation !== null) return storable({ name: subtarget, kind: 'list', operation })
   if (resource !== '') {
-    const below = [resource]
-    // A diff says nothing else of what is gone, so an empty text cannot be told from it.
-    if (replaces) return storable({ name: subtarget, kind: 'put', below, value: data === gone ? null : data })
-    return storable({ name: subtarget, kind: 'merge', below, value: data })
+    return storable({ name: subtarget, kind: replaces ? 'put' : 'merge', below: [resource], value: data })
   }
   return storable(changeOf(subtarget, data, replaces))
 }

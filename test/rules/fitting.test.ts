@@ -82,6 +82,15 @@ describe('R-SUB-03 what a subscription is told of a change', () => {
     assert.equal(fit(change(['mood', null, 1]), { ...scope('mood'), target: 'resources' }), null)
   })
 
+  it('SUB-12 tells an empty text at a key from none: only the text replaces what was there', () => {
+    const told = (parts: Parts): object | null => fit(change(parts), scope('cfg/theme'))
+    assert.deepEqual(told(['cfg', null, { theme: '' }]), { data: '""', replaces: true })
+    assert.deepEqual(told(['cfg', null, { size: 1 }]), { data: '""', replaces: false })
+    assert.deepEqual(told(['cfg', null, 'none']), { data: '""', replaces: false })
+    assert.deepEqual(told(['cfg', null, '']), { data: '""', replaces: false })
+    assert.deepEqual(told(['cfg', 'theme', '']), { data: '""', replaces: false })
+  })
+
   it('says that a new value replaces and that a key or a list change is merged', () => {
     assert.equal(fit(change(['cfg', null, { a: 1 }]), scope('cfg'))?.replaces, true)
     assert.equal(fit(change([null, null, { cfg: 1 }]), scope(''))?.replaces, true)

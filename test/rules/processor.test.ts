@@ -275,8 +275,9 @@ describe('a diff', () => {
       { name: 'trip', kind: 'put', below: ['to'], value: '"Oslo"' },
     ])
     assert.deepEqual(changesOf({ ...trip, resource: 'to' }, json(''), true), [
-      { name: 'trip', kind: 'put', below: ['to'], value: null },
+      { name: 'trip', kind: 'put', below: ['to'], value: '""' },
     ])
+    // As every implementation tells what is gone.
     assert.deepEqual(changesOf({ ...trip, resource: 'to' }, json(''), false), [
       { name: 'trip', kind: 'merge', below: ['to'], value: '""' },
     ])

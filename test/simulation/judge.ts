@@ -135,8 +135,7 @@ function inScope(all: ReadonlyMap<string, unknown>, { subtarget, resource }: Sub
   for (const [name, value] of all) {
     if (subtarget !== '' && name !== subtarget) continue
     const part = resource === '' ? value : partOf(value, resource)
-    // An empty text there cannot be told from nothing.
-    if (part !== undefined && (resource === '' || part !== '')) texts.set(name, canonical(part))
+    if (part !== undefined) texts.set(name, canonical(part))
   }
   return texts
 }
