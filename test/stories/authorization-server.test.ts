@@ -118,6 +118,59 @@ describe('letting an AI client in', () => {
       assert.equal(((await refresh.json()) as { error: string }).error, 'invalid_grant')
     })
 
+    it('R-OC-20 R-MCP-08 makes a relationship that the owner approved, and the client when it comes and says its name', async () => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const { client, tokens, browser } = await letInByConsent(service, await provider())
+      const asOwner = { authorization: `Bearer ${browser.cookies.get('oauth_token') ?? ''}` }
+      const expected = {
+        peerid: `oauth2_client:ada_at_example_dot_com:${client.client_id}`,
+        baseuri: '',
+        type: 'mcp',
+        relationship: 'mcp_client',
+        desc: 'OAuth2 client: A program',
+        approved: true,
+        peer_approved: false,
+        verified: true,
+        established_via: 'oauth2_client',
+        last_connected_via: 'oauth',
+        peer_identifier: 'ada@example.com',
+        client_name: 'A program',
+        oauth_client_id: client.client_id,
+        client_version: undefined,
+      }
+      const shown = async (): Promise<unknown> => {
+        const answer = await service.request(`/${tokens.actor_id}/trust`, { headers: asOwner })
+        const [trust] = (await answer.json()) as Record<string, unknown>[]
+        return Object.fromEntries(Object.keys(expected).map((name) => [name, trust?.[name]]))
+      }
+      assert.deepEqual(await shown(), expected)
+      const came = await service.request('/mcp', {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${tokens.access_token}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'initialize',
+          params: {
+            protocolVersion: '2025-06-18',
+            capabilities: {},
+            clientInfo: { name: 'Assistant', version: '1.2' },
+          },
+        }),
+      })
+      assert.equal(came.status, 200)
+      assert.deepEqual(await shown(), {
+        ...expected,
+        peer_approved: true,
+        client_name: 'Assistant',
+        client_version: '1.2',
+      })
+    })
+
     it('OTK-01 ends what a code gave when the code comes again later', async () => {
       let later = 0
       const service = await start({ ...signInAt(await provider()), declare, now: () => Date.now() + later })
