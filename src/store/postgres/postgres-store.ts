@@ -1,4 +1,5 @@
 /** The store port on PostgreSQL, or on an engine that speaks its protocol. */
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
@@ -227,10 +228,6 @@ async function giveBack(client: pg.PoolClient, transaction: PostgresTransaction,
   } catch {
     client.release(true)
   }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
 function closed(): ServiceError {

@@ -3,9 +3,10 @@
  * each runs in a savepoint of its own, and every caller is answered only after that COMMIT.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../../errors.ts'
 import type { LockedActor, StoreLog, Transaction, WriteOptions } from '../store.ts'
-import { busyDelayMs, pause } from './busy.ts'
+import { busyDelayMs } from './busy.ts'
 import type { Connection } from './connection.ts'
 import type { DatabaseFile } from './database-file.ts'
 import { isBusy, translate, unavailable } from './failure.ts'
