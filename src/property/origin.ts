@@ -62,8 +62,3 @@ export function originOf(tx: Transaction): string {
 export function parseOrigin(text: string): Origin | null {
   return text === '' ? null : (JSON.parse(text) as Origin)
 }
-
-/** For people: `client mcp_…`, `creator`. */
-export function originName({ by, name }: Origin): string {
-  return name === undefined ? by : `${by} ${name}`
-}

@@ -98,16 +98,6 @@ export async function putValues(
   )
 }
 
-/** Who changed it last; undefined without one of that name, empty when that was not kept. */
-export async function findOrigin(q: Queries, actorId: string, name: string): Promise<string | undefined> {
-  const row = await q.get<{ origin: string }>(
-    'SELECT origin FROM property WHERE actor_id = $1 AND name = $2',
-    actorId,
-    name,
-  )
-  return row?.origin
-}
-
 /** The number removed. Lists among the names are left alone. */
 export function deleteValues(tx: Transaction, actorId: string, names: readonly string[]): Promise<number> {
   return tx.run(
