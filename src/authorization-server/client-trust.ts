@@ -18,7 +18,7 @@ export interface ClientRelationship {
 }
 
 /** It is a segment of paths, so it holds nothing that a path would read differently. */
-export function clientPeerId(identifier: string, client: Pick<Client, 'clientId'>): string {
+function clientPeerId(identifier: string, client: Pick<Client, 'clientId'>): string {
   const owner = identifier
     .replaceAll('@', '_at_')
     .replaceAll('.', '_dot_')

@@ -80,7 +80,7 @@ export class MetadataDocuments {
 }
 
 /** What the answer allows (RFC 9111 section 5.2.2), within the bounds. */
-export function freshSeconds(headers: Readonly<Record<string, string>>): number {
+function freshSeconds(headers: Readonly<Record<string, string>>): number {
   const control = headers['cache-control']?.toLowerCase() ?? ''
   if (/(?:^|,)\s*no-(?:store|cache)\b/.test(control)) return keptSeconds.least
   const [, age] = /(?:^|,)\s*max-age="?(\d{1,9})/.exec(control) ?? []

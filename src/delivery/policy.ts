@@ -152,7 +152,7 @@ export interface Circuit {
   readonly openUntil: number | null
 }
 
-export const closedCircuit: Circuit = { failures: 0, openUntil: null }
+const closedCircuit: Circuit = { failures: 0, openUntil: null }
 
 /** After an attempt; `circuit` is as it was before. A peer that answers is there, whatever it thinks of the message. */
 export function circuitAfter(circuit: Circuit, outcome: PeerOutcome, now: number, policy: DeliveryPolicy): Circuit {

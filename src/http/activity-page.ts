@@ -73,7 +73,7 @@ const strangers = {
 } as const
 
 /** In words, for what others do with an actor; the request itself for the rest. */
-export function whatOf({ method, path, through }: Pick<Entry, 'method' | 'path' | 'through'>): string {
+function whatOf({ method, path, through }: Pick<Entry, 'method' | 'path' | 'through'>): string {
   if (through === 'mcp') return mcpWords(method, path)
   const [, first = '', ...rest] = path.split('/').map(decoded)
   const name = rest.join('/')

@@ -11,8 +11,8 @@ import type { Incoming } from './incoming.ts'
 import { maxFormFields, Params } from './params.ts'
 
 /** The hidden field of every form, and the header of scripts. */
-export const antiForgeryField = 'csrf_token'
-export const antiForgeryHeader = 'x-csrf-token'
+const antiForgeryField = 'csrf_token'
+const antiForgeryHeader = 'x-csrf-token'
 
 /**
  * The value that belongs to a secret of the browser (its session, or the cookie that marks it). Only the pages of this

@@ -7,7 +7,7 @@ import type { Incoming } from './incoming.ts'
  * appends what it saw to X-Forwarded-For, so with `trustedProxies` of them the entry that many places from the right is
  * the last one that was not written by the sender. Null when nothing is known.
  */
-export function clientAddress(
+function clientAddress(
   request: Pick<Incoming, 'header' | 'remoteAddress'>,
   trustedProxies: number,
 ): ipaddr.IPv4 | ipaddr.IPv6 | null {

@@ -185,6 +185,7 @@ function typedValue(value: string | undefined, sent: Params): Pick<TypedItem, 'v
   return { value: value ?? '', value_type: sent.get('value_type') ?? '' }
 }
 
+/** These two alone: what else was typed would be kept with the list. */
 function texts({ description, explanation }: Pick<TypedItem, 'description' | 'explanation'>): {
   description: string
   explanation: string

@@ -36,7 +36,7 @@ export const trustSchema = {
   },
 } as const
 
-export const errorSchema = {
+const errorSchema = {
   type: 'object',
   required: ['error', 'message'],
   properties: {

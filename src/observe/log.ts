@@ -29,7 +29,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
 const mostCauses = 4
 
 /** An error with its causes, each cut to length. Never the values it was about: those are not ours to log. */
-export function describeError(error: unknown, depth = 0): object {
+function describeError(error: unknown, depth = 0): object {
   try {
     return describe(error, depth)
   } catch {

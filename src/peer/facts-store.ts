@@ -2,7 +2,7 @@
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
-export const factBuckets = {
+const factBuckets = {
   profile: '_peer_profiles',
   capabilities: '_peer_capabilities',
   permissions: '_peer_permissions',
@@ -16,7 +16,7 @@ export interface PeerKey {
 }
 
 /** Names both, so that nobody reads what another actor of the same service knows. */
-export function factName({ actorId, peerId }: PeerKey): string {
+function factName({ actorId, peerId }: PeerKey): string {
   return `${actorId}:${peerId}`
 }
 

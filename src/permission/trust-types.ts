@@ -14,7 +14,7 @@ const internal = ['private/*', 'security/*', '_internal/*']
 const administrative = ['delete_*', 'admin_*', 'system_*']
 const credentials = ['oauth_*', 'auth_*']
 
-export const builtInTrustTypes: readonly TrustType[] = [
+const builtInTrustTypes: readonly TrustType[] = [
   {
     name: 'admin',
     display_name: 'Administrator',

@@ -3,7 +3,7 @@ import { type JsonText, kindOf, stringValue } from '../json/json.ts'
 import type { Transaction } from '../store/store.ts'
 
 /** In UTF-8 bytes. A longer value is not indexed. */
-export const maxIndexedValueBytes = 2048
+const maxIndexedValueBytes = 2048
 
 /** The text that a value is found by; null when it cannot be found by value. */
 export function lookupText(value: JsonText): string | null {

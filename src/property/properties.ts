@@ -284,7 +284,7 @@ function targetOf(property: StoredProperty | null, path: readonly string[]): rea
   return property?.kind === 'list' ? path.slice(0, 1) : path
 }
 
-export function wholeValue(name: string, blob: JsonText): Change {
+function wholeValue(name: string, blob: JsonText): Change {
   return { target: 'properties', subtarget: name, resource: null, blob }
 }
 

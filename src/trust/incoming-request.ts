@@ -52,7 +52,7 @@ export function parseIncomingRequest(relationshipName: string, body: JsonText): 
   }
 }
 
-export function isPeerId(text: string): boolean {
+function isPeerId(text: string): boolean {
   return text.length > 0 && text.length <= 255 && !/[\p{Cc}/]/u.test(text) && text.isWellFormed()
 }
 

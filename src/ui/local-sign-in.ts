@@ -15,7 +15,7 @@ export function localPages(name: string): LocalPages {
   }
 }
 
-export function localChoicePage(site: SiteValues, { person, email, isRefused }: LocalChoice): Html {
+function localChoicePage(site: SiteValues, { person, email, isRefused }: LocalChoice): Html {
   return page(
     { ...site, title: `${isRefused ? 'Not done: ' : ''}Sign in locally` },
     html`
@@ -41,7 +41,7 @@ ${isRefused ? html`<p class="error" role="alert" id="error">This is no e-mail ad
   )
 }
 
-export function localEndedPage(site: SiteValues): Html {
+function localEndedPage(site: SiteValues): Html {
   return page(
     { ...site, title: 'Nothing to choose' },
     html`

@@ -65,7 +65,7 @@ export interface Pages {
   readonly activity: (values: ActivityValues) => Html
 }
 
-export const builtInPages: Pages = {
+const builtInPages: Pages = {
   factory: factoryPage,
   created: createdPage,
   failed: failedPage,

@@ -6,7 +6,7 @@ import { ServiceError } from '../../errors.ts'
 const ENDS_SESSION = /^(08...|57P0.|25P0[34]|XX...)$/
 
 /** The server refused the statement and the session goes on; anything that is not of this kind ended the session. */
-export function isRefusal(error: unknown): error is pg.DatabaseError {
+function isRefusal(error: unknown): error is pg.DatabaseError {
   return (
     error instanceof pg.DatabaseError &&
     error.severity !== 'FATAL' &&
