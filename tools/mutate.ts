@@ -7,7 +7,7 @@
  *   --seed     1 unless given
  *   --at       one place: `token/judge-refresh.ts:48`
  *   --lanes    so many mutants side by side; 2 unless given
- *   --limit    so many times what a test file takes without any mutant, but 15 s at least; 8 unless given. Longer, and
+ *   --limit    so many times what a test file takes without any mutant, but 15 s at least; 3 unless given. Longer, and
  *              longer than twice that when asked again, is as good as failed
  *   --all      names the test that noticed each mutant, too
  *
@@ -96,7 +96,7 @@ const { values: flags } = parseArgs({
     seed: { type: 'string', default: '1' },
     at: { type: 'string' },
     lanes: { type: 'string', default: '2' },
-    limit: { type: 'string', default: '8' },
+    limit: { type: 'string', default: '3' },
     all: { type: 'boolean', default: false },
   },
 })
