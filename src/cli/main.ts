@@ -28,8 +28,8 @@ const usage: Readonly<Record<string, string>> = {
   dev: `troupe dev <module>
 
 Runs an application for development, at http://localhost:3000 unless PORT says otherwise. Data is kept in ./data, a key is
-made there at the first start, people sign in without a password, and errors tell more. <module> is a file that exports an
-application by default, in JavaScript or TypeScript: troupe dev app.ts
+made there at the first start, people sign in without a password, and why a request failed is written to standard error.
+<module> is a file that exports an application by default, in JavaScript or TypeScript: troupe dev app.ts
 
 ${settings}`,
   serve: `troupe serve <module>
