@@ -148,7 +148,7 @@ export class McpEndpoint {
     }
     if (method !== 'subscriptions/listen') return this.#calls.run(asked, id, this.#modern, asking.onGone)
     return orFailure(this.#modern, message, async () =>
-      this.#stream(asking, listen(this.#parts, this.#modern, id, asked, asking.again)),
+      this.#stream(asking, await listen(this.#parts, this.#modern, id, asked, asking.again)),
     )
   }
 

@@ -2,12 +2,11 @@
 import { isLogLevel } from './channel.ts'
 import { McpFailure } from './failure.ts'
 import type { Params } from './message.ts'
+import { isUri } from './resources.ts'
 import type { Session } from './session.ts'
 import type { McpSessions } from './sessions.ts'
 
 type Keep = (sessions: McpSessions, session: Session | null, params: Params) => Promise<void>
-
-const longestUri = 2048
 
 /** Null for every other method. Without a session they have nothing to keep, and say so to nobody. @throws McpFailure */
 export function housekeepingOf(method: string): Keep | null {
@@ -31,6 +30,6 @@ const methods: Readonly<Record<string, Keep>> = {
 }
 
 function requireUri(uri: unknown): string {
-  if (typeof uri === 'string' && uri !== '' && uri.length <= longestUri) return uri
+  if (isUri(uri)) return uri
   throw new McpFailure('invalid_params', 'The call names no resource')
 }

@@ -9,23 +9,24 @@ import { rpcResult } from './reply.ts'
 import { complete } from './result.ts'
 import type { Session } from './session.ts'
 import { takeUp } from './tool-call.ts'
-import { type Again, type Told, type Wanted, watchFor } from './watching.ts'
+import { type Again, followable, type Told, type Wanted, watchFor } from './watching.ts'
 
 const mostUris = 500
 
 /**
- * What is listened to is read at once, so that a refusal comes before the stream.
+ * What is listened to is read and judged at once, so that a refusal comes before the stream. Only what is granted then is
+ * told of: what may be seen later is for another stream.
  *
  * @throws McpFailure `missing_capability` for tasks that the client does not take.
  */
-export function listen(
+export async function listen(
   parts: McpParts,
   codec: Codec,
   id: Id,
   asked: Asked,
   again: Again,
-): (signal: AbortSignal) => AsyncGenerator<object> {
-  const wanted = wantedIn(parts, asked)
+): Promise<(signal: AbortSignal) => AsyncGenerator<object>> {
+  const wanted = await mayFollow(parts, asked, wantedIn(parts, asked))
   return async function* stream(signal) {
     const meta = { [metaKeys.subscriptionId]: id }
     // First of all, whatever happens meanwhile: what is granted.
@@ -55,6 +56,15 @@ function wantedIn(parts: McpParts, call: Asked): Wanted {
     resources: asked['resourcesListChanged'] === true,
     uris: texts(asked['resourceSubscriptions']),
     taskIds: takesTasks(call) ? taskIds : [],
+  }
+}
+
+async function mayFollow(parts: McpParts, { access }: Asked, wanted: Wanted): Promise<Wanted> {
+  const own = await parts.tasks.own(access, wanted.taskIds)
+  return {
+    ...wanted,
+    uris: await followable(parts, access, wanted.uris),
+    taskIds: wanted.taskIds.filter((taskId) => own.has(taskId)),
   }
 }
 

@@ -18,7 +18,7 @@ import { withoutSecrets } from './tool-result.ts'
 import { handsOf } from './hands.ts'
 
 const listTtlMs = 5_000
-const propertiesUri = 'actingweb://properties/'
+export const propertiesUri = 'actingweb://properties/'
 const everything = `${propertiesUri}all`
 /** The way to the rest of a long list. */
 const itemsTemplate = `${propertiesUri}{list}/items/{from}`
@@ -99,9 +99,7 @@ function view({ template, name, declaration, description, mimeType }: Resource):
 
 export async function readResource(parts: McpParts, call: McpCallIn): Promise<Result> {
   const { uri } = call.params
-  if (typeof uri !== 'string' || uri === '' || uri.length > longestUri) {
-    throw new McpFailure('invalid_params', 'The call names no resource')
-  }
+  if (!isUri(uri)) throw new McpFailure('invalid_params', 'The call names no resource')
   if (uri.startsWith(propertiesUri) && !isDeclared(parts, uri)) return readProperties(parts, call, uri)
   const { actor, caller } = call.access
   const judge = await parts.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
@@ -194,14 +192,18 @@ async function contentsAt(
   return [items, { uri: next, mimeType: 'text/plain', text: note }]
 }
 
+export function isUri(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= longestUri
+}
+
 export function uriOf(name: string): string {
   // Encoded, the property of that name is another resource than all of them.
   return name === 'all' ? `${propertiesUri}%61ll` : `${propertiesUri}${encodeURIComponent(name)}`
 }
 
-/** The property that a resource is, or is a part of; null for an address of another kind. */
+/** The property that a resource is, or is a part of; null for an address of another kind, and for all of them. */
 export function nameIn(uri: string): string | null {
-  return placeIn(uri)?.name ?? null
+  return uri === everything ? null : (placeIn(uri)?.name ?? null)
 }
 
 interface Place {

@@ -10,6 +10,7 @@ import {
   countTasks,
   deleteExpiredTasks,
   findTask,
+  findTaskIds,
   holdTask,
   insertTask,
   setTask,
@@ -77,6 +78,12 @@ export class TaskRecords {
     const { store, now } = this.#parts
     const task = await store.read((q) => findTask(q, owner, taskId))
     return task === null || task.expiresAt < now() ? null : task
+  }
+
+  /** Of these, the ones that `find` would give. */
+  async findIds(owner: TaskOwner, taskIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const { store, now } = this.#parts
+    return taskIds.length === 0 ? new Set() : store.read((q) => findTaskIds(q, owner, taskIds, now()))
   }
 
   /** False when it ended meanwhile. */

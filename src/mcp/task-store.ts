@@ -58,6 +58,26 @@ export async function findTask(q: Queries, owner: TaskOwner, taskId: string): Pr
   return row ?? null
 }
 
+/** Of these, the ones of this client that are not over. */
+export async function findTaskIds(
+  q: Queries,
+  owner: TaskOwner,
+  taskIds: readonly string[],
+  now: number,
+): Promise<ReadonlySet<string>> {
+  const rows = await q.all<{ taskId: string }>(
+    `SELECT t.task_id AS "taskId" FROM rows($4, id TEXT) AS r
+     JOIN mcp_task t ON t.actor_id = $1 AND t.task_id = r.id AND t.peer_id = $2 AND t.client_id = $3
+     WHERE t.expires_at >= $5`,
+    owner.actorId,
+    owner.peerId,
+    owner.clientId,
+    JSON.stringify(taskIds.map((id) => [id])),
+    now,
+  )
+  return new Set(rows.map(({ taskId }) => taskId))
+}
+
 /** False when the task ended meanwhile: what is final stays. */
 export async function setTask(
   tx: Transaction,

@@ -56,6 +56,11 @@ export class McpTasks {
     return viewOf(fresh, this.#records.outcomeOf(fresh))
   }
 
+  /** Of these, the client's own. */
+  own(access: McpAccess, taskIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#records.findIds(ownerOf(access), taskIds)
+  }
+
   /** Answers to the questions of a task; those that nobody asked, or that were given before, are ignored. */
   async update(access: McpAccess, taskId: unknown, given: unknown): Promise<void> {
     const task = await this.#require(access, taskId)

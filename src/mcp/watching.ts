@@ -7,7 +7,7 @@ import { paced } from '../live/paced.ts'
 import type { Asked, McpAccess } from './call.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { listPrompts } from './prompts.ts'
-import { listResources, listTemplates, nameIn, uriOf } from './resources.ts'
+import { isUri, listResources, listTemplates, nameIn, propertiesUri, uriOf } from './resources.ts'
 import type { Result } from './result.ts'
 import { listTools } from './tools.ts'
 
@@ -75,7 +75,39 @@ function uriIn({ category, name }: LiveChange): string[] {
 }
 
 function covers(uris: readonly string[], changed: string): boolean {
-  return uris.some((uri) => uri === changed || (uri.endsWith('/') && changed.startsWith(uri)))
+  return uris.some((uri) => uri === changed || (isArea(uri) && changed.startsWith(uri)))
+}
+
+/** It covers what lies below. */
+function isArea(uri: string): boolean {
+  return uri.endsWith('/')
+}
+
+/** Those that the client may follow, by its rights alone: whether there is such a resource is not told. */
+export async function followable(
+  parts: McpParts,
+  access: McpAccess,
+  uris: readonly string[],
+): Promise<readonly string[]> {
+  const asked = uris.filter(isUri)
+  const areas = asked.filter(isArea)
+  const resources = asked.filter((uri) => !isArea(uri))
+  const may = new Set([...(await readable(parts, access, resources)), ...(await reachable(parts, access, areas))])
+  return asked.filter((uri) => may.has(uri))
+}
+
+/** Those below which something may be read, there or not. */
+async function reachable(
+  { permission }: McpParts,
+  { actor, caller }: McpAccess,
+  areas: readonly string[],
+): Promise<readonly string[]> {
+  if (areas.length === 0) return []
+  const reading = { right: 'read', isPrefix: true } as const
+  const ofProperties = await permission.judge(actor.id, caller, { category: 'properties', ...reading })
+  const ofResources = await permission.judge(actor.id, caller, { category: 'resources', ...reading })
+  // An area within the properties holds none: their addresses have one more segment, encoded.
+  return areas.filter((uri) => ofResources(uri).allowed || (propertiesUri.startsWith(uri) && ofProperties('').allowed))
 }
 
 /** As reading them would be judged: properties by the rights on properties, everything else by those on resources. */

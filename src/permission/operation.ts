@@ -25,4 +25,6 @@ export interface Operation {
   readonly right: Right
   /** The full name of what is touched: property path (`settings/theme`), method or action name; empty for the whole category. */
   readonly target: string
+  /** Asks whether anything may be touched that begins with the target: for saying what is followed, never for giving it. */
+  readonly isPrefix?: boolean
 }

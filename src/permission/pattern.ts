@@ -14,10 +14,27 @@ export function covers(pattern: string, target: string): boolean {
   return matches(pattern, target)
 }
 
+/** Whether something that begins with the prefix is covered; by a pattern with more than a `*` at its end, may be. */
+export function coversSomeOf(pattern: string, prefix: string): boolean {
+  const literal = literalOf(pattern)
+  if (literal.startsWith(prefix)) return true
+  return (literal !== pattern || pattern.endsWith('://')) && prefix.startsWith(literal)
+}
+
+/** Whether everything that begins with the prefix is covered, by this pattern alone. */
+export function coversAllOf(pattern: string, prefix: string): boolean {
+  const literal = literalOf(pattern)
+  return (pattern === `${literal}*` || pattern.endsWith('://')) && prefix.startsWith(literal)
+}
+
 /** Whether something below the target, not the target itself, is covered: then the target cannot be given as a whole. */
 export function reachesBelow(pattern: string, target: string): boolean {
-  const literal = /^[^*?]*/.exec(pattern)?.[0] ?? ''
-  return literal.startsWith(`${target}/`)
+  return literalOf(pattern).startsWith(`${target}/`)
+}
+
+/** What stands before the first `*` or `?`. */
+function literalOf(pattern: string): string {
+  return /^[^*?]*/.exec(pattern)?.[0] ?? ''
 }
 
 /** Whether a pattern covers something that the target lies below: what is kept by its name is kept with all its parts. */

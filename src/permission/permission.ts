@@ -120,12 +120,14 @@ export class Permission {
   async judge(
     actorId: string,
     caller: Caller,
-    { category, right }: Omit<Operation, 'target'>,
+    { category, right, isPrefix }: Omit<Operation, 'target'>,
   ): Promise<(target: string) => Verdict> {
     const coarse = this.mayTouch(caller, { category, right })
     if (!coarse.allowed || !this.isRuled(caller)) return () => coarse
     const judge = await this.#rules(actorId, caller)
-    return (target) => judge({ category, right, target })
+    return isPrefix === true
+      ? (target) => judge({ category, right, target, isPrefix })
+      : (target) => judge({ category, right, target })
   }
 
   /** What many may touch, as a transaction sees their rights. */

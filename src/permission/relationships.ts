@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts'
 import type { Operation } from './operation.ts'
 import { findOverride, findOverrides, type Override } from './override-store.ts'
 import type { RelationshipRules, RulesOfMany, Verdict } from './permission.ts'
-import { judgeRule, mergeRules, type RuledCategory, type Rules, type RuleVerdict } from './rules.ts'
+import { judgeRule, mergeRules, reachesInto, type RuledCategory, type Rules, type RuleVerdict } from './rules.ts'
 import type { TrustTypes } from './trust-types.ts'
 
 /** The operation in the words of rules; null for a category that the coarse table alone decides. */
@@ -44,6 +44,10 @@ export class Relationships {
       const words = inRuleWords(operation)
       if (words === null) return { allowed: true, reason: `relationship ${relationship}` }
       const [category, word] = words
+      if (operation.isPrefix === true) {
+        const allowed = reachesInto(rules[category], word, operation.target)
+        return { allowed, reason: `${category} of ${relationship} ${allowed ? 'reach' : 'do not reach'} there` }
+      }
       return new Ruled(judgeRule(rules[category], word, operation.target), relationship, category)
     }
   }

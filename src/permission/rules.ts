@@ -1,5 +1,5 @@
 /** The rules of a relationship, and what they say about one target. */
-import { covers, coversAbove, reachesBelow } from './pattern.ts'
+import { covers, coversAbove, coversAllOf, coversSomeOf, reachesBelow } from './pattern.ts'
 
 /** Categories that are granted by rules. */
 export const ruledCategories = ['properties', 'methods', 'actions', 'tools', 'resources', 'prompts'] as const
@@ -57,6 +57,21 @@ export function judgeRule(rule: Rule | undefined, operation: string, target: str
   const excluded = rule.excluded_patterns?.find(keeps)
   if (excluded !== undefined) return { allowed: false, by: 'excluded_patterns', pattern: excluded }
   return { allowed: true, by: 'patterns', pattern: granted }
+}
+
+/**
+ * Whether something that begins with `prefix` may be allowed, for saying what is followed: each name is still judged when
+ * it comes. It errs towards yes.
+ */
+export function reachesInto(rule: Rule | undefined, operation: string, prefix: string): boolean {
+  const { denied, allowed, patterns, operations, excluded_patterns: excluded } = rule ?? {}
+  const isAllOf = (pattern: string): boolean =>
+    coversAllOf(pattern, prefix) || (holdsParts.has(operation) && coversAbove(pattern, prefix))
+  const isSomeOf = (pattern: string): boolean => coversSomeOf(pattern, prefix)
+  if (denied?.some(isAllOf) === true) return false
+  if (allowed?.some(isSomeOf) === true) return true
+  if (operations?.includes(operation) !== true || excluded?.some(isAllOf) === true) return false
+  return patterns?.some(isSomeOf) === true
 }
 
 function find(patterns: readonly string[] | undefined, target: string): string | null {

@@ -4,9 +4,11 @@ import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { ServiceError } from '../../src/errors.ts'
 import type { App } from '../../src/troupe.ts'
-import { letIn, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
+import { letIn, listen, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
+import { EventStream } from '../support/event-stream.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { untilWatched } from '../support/stored.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
 
 function declare(app: App): void {
@@ -398,6 +400,136 @@ describe('a permission check that fails', () => {
     const client = await letIn(service, actor, { relationship: 'admin' })
     for (const [method, params] of calls) assert.equal((await client.modern(method, params)).status, 503, method)
     assert.equal(await kept(actor), '{}')
+  })
+})
+
+describe('what a stream says it follows', () => {
+  const takes = { 'io.modelcontextprotocol/tasks': {} }
+  const takesTasks = { capabilities: { extensions: takes } }
+
+  /** As it is acknowledged. */
+  async function granted(client: TestClient, notifications: object): Promise<unknown> {
+    const stream = new EventStream(await listen(client, notifications, takesTasks))
+    const { method, params } = await stream.next()
+    assert.equal(method, 'notifications/subscriptions/acknowledged')
+    await stream.close()
+    return params.notifications
+  }
+
+  forEachService((start) => {
+    it('MCP-12 is no address that the client may not read, and no area of which it may read nothing', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const asked = [
+        'actingweb://properties/public',
+        'actingweb://properties/diary',
+        'actingweb://properties/all',
+        'actingweb://properties/',
+        'actingweb://',
+        'actingweb://properties/public/',
+        'house://rooms/attic',
+        'house://',
+        'public/plan',
+        'public/',
+        'private/plan',
+        'private/',
+        '',
+        `house://${'x'.repeat(2041)}`,
+      ]
+      const of = async (relationship: string): Promise<unknown> =>
+        granted(await letIn(service, actor, { relationship }), {
+          resourcesListChanged: true,
+          resourceSubscriptions: asked,
+        })
+      assert.deepEqual(await of('viewer'), {
+        resourcesListChanged: true,
+        resourceSubscriptions: [
+          'actingweb://properties/public',
+          'actingweb://properties/',
+          'actingweb://',
+          'public/plan',
+          'public/',
+        ],
+      })
+      assert.deepEqual(await of('friend'), {
+        resourcesListChanged: true,
+        resourceSubscriptions: [
+          'actingweb://properties/public',
+          'actingweb://properties/diary',
+          'actingweb://properties/all',
+          'actingweb://properties/',
+          'actingweb://',
+          'actingweb://properties/public/',
+          'house://rooms/attic',
+          'house://',
+          'public/plan',
+          'public/',
+        ],
+      })
+      assert.deepEqual(await of('nobody knows it'), { resourcesListChanged: true })
+    })
+
+    it('MCP-12 is all that is told, also when more may be read later', async () => {
+      const service = await start({ declare })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor, { relationship: 'viewer' })
+      const uris = ['actingweb://properties/diary', 'actingweb://properties/public']
+      const stream = new EventStream(await listen(client, { resourceSubscriptions: uris }))
+      assert.deepEqual((await stream.next()).params.notifications, { resourceSubscriptions: [uris[1]] })
+      const following = stream.next()
+      await untilWatched(service, actor)
+      const path = `/trust/viewer/${encodeURIComponent(client.peerId)}/permissions`
+      assert.ok((await actor.request('PUT', path, { properties: { allowed: ['diary'] } })).ok)
+      await actor.request('PUT', '/properties/diary', 'today')
+      await actor.request('PUT', '/properties/public', { motto: 'hello' })
+      assert.equal((await following).params.uri, 'actingweb://properties/public')
+      await stream.close()
+      assert.deepEqual(await granted(client, { resourceSubscriptions: uris }), { resourceSubscriptions: uris })
+    })
+
+    it('MCP-12 is no task of another client, none that is over, and none that never was', async () => {
+      const service = await start({
+        declare: (app) =>
+          app.action('think', { mcp: true }, ({ mcp }) => {
+            mcp?.background()
+            return 'thought'
+          }),
+      })
+      const actor = await service.createActor()
+      const [one, other] = [await letIn(service, actor), await letIn(service, actor)]
+      const begin = async (client: TestClient): Promise<string> =>
+        (await client.modern('tools/call', { name: 'think' }, takesTasks)).body.result.taskId
+      const [first, theirs, last] = [await begin(one), await begin(other), await begin(one)]
+      const taskIds = [first, theirs, 't_unknown', last]
+      assert.deepEqual(await granted(one, { taskIds }), { taskIds: [first, last] })
+      assert.deepEqual(await granted(other, { taskIds }), { taskIds: [theirs] })
+      const { store } = await service.app.start()
+      await store.write((tx) => tx.run('UPDATE mcp_task SET expires_at = 0 WHERE task_id = $1', first))
+      assert.deepEqual(await granted(one, { taskIds }), { taskIds: [last] })
+      assert.deepEqual(await granted(one, { taskIds: ['t_unknown'] }), {})
+    })
+
+    it('MCP-13 is 503 before the stream begins when it cannot be read', async () => {
+      let store: FaultyStore | undefined
+      const service = await start({ declare, wrapStore: (inner) => (store = faulty(inner)) })
+      const client = await letIn(service, await service.createActor())
+      const wants: [notifications: object, statement: RegExp, isGranted: object][] = [
+        [
+          { resourceSubscriptions: ['house://status'] },
+          /FROM permission_override/,
+          { resourceSubscriptions: ['house://status'] },
+        ],
+        [{ taskIds: ['t_1'] }, /mcp_task/, {}],
+      ]
+      for (const [notifications, matching, isGranted] of wants) {
+        store?.plan({ matching, times: Number.POSITIVE_INFINITY })
+        const during = await listen(client, notifications, takesTasks)
+        assert.equal(during.status, 503)
+        assert.ok(Number(during.headers.get('retry-after')) >= 1)
+        store?.plan()
+        assert.deepEqual(await granted(client, notifications), isGranted)
+      }
+    })
   })
 })
 

@@ -6,7 +6,7 @@ import { covers, reachesBelow } from '../../src/permission/pattern.ts'
 import { changesOfGrants, isRevoked } from '../../src/permission/granted.ts'
 import { readOverride } from '../../src/permission/permissions.ts'
 import { Relationships } from '../../src/permission/relationships.ts'
-import { judgeRule, mergeRules, type Rule, type Rules } from '../../src/permission/rules.ts'
+import { judgeRule, mergeRules, reachesInto, type Rule, type Rules } from '../../src/permission/rules.ts'
 import { TrustTypes } from '../../src/permission/trust-types.ts'
 import { known } from '../../src/json/json.ts'
 
@@ -98,6 +98,81 @@ describe('a rule', () => {
 
   it('with patterns and no operations grants nothing', () => {
     assert.equal(judgeRule({ patterns: ['*'] }, 'read', 'x').allowed, false)
+  })
+})
+
+describe('what begins with a text', () => {
+  const rule: Rule = {
+    patterns: ['shared/*', 'notes', 'docs://', 'q?c/x'],
+    operations: ['read'],
+    excluded_patterns: ['shared/private/*', 'shared/old*', 'shared/some*thing'],
+    allowed: ['always/here'],
+    denied: ['shared/never/*', 'docs://hidden/*', 'shared/one'],
+  }
+  const cases: readonly (readonly [operation: string, prefix: string, isReached: boolean])[] = [
+    ['read', '', true],
+    ['read', 'sha', true],
+    ['read', 'shared/', true],
+    ['read', 'shared/deep/er/', true],
+    ['read', 'shared2/', false],
+    ['read', 'not', true],
+    ['read', 'notes', true],
+    ['read', 'notes/', false],
+    ['read', 'docs://', true],
+    ['read', 'docs://plans/', true],
+    ['read', 'doc', true],
+    ['read', 'dogs://', false],
+    ['read', 'qbc/', true],
+    ['read', 'always/', true],
+    ['write', 'always/', true],
+    ['read', 'always/there/', false],
+    ['write', 'shared/', false],
+    // All of it is refused.
+    ['read', 'shared/never/', false],
+    ['read', 'shared/never/ever/', false],
+    ['read', 'docs://hidden/', false],
+    ['read', 'shared/private/', false],
+    ['read', 'shared/older/', false],
+    ['read', 'shared/one/', false],
+    ['read', 'shared/one/more', false],
+    // A part of it is.
+    ['read', 'shared/ol', true],
+    ['read', 'shared/one', true],
+    ['read', 'shared/onemore', true],
+    ['read', 'shared/some', true],
+  ]
+  for (const [operation, prefix, isReached] of cases) {
+    it(`ACL-08 may ${isReached ? 'hold something' : 'hold nothing'} to ${operation} for ${JSON.stringify(prefix)}`, () => {
+      assert.equal(reachesInto(rule, operation, prefix), isReached)
+    })
+  }
+
+  it('ACL-08 holds nothing where no rule is, where all is denied and where patterns have no operations', () => {
+    assert.equal(reachesInto(undefined, 'read', ''), false)
+    assert.equal(reachesInto({ allowed: ['*'], denied: ['*'] }, 'read', ''), false)
+    assert.equal(reachesInto({ patterns: ['*'] }, 'read', ''), false)
+  })
+
+  it('ACL-08 is reached wherever something in it is allowed', () => {
+    const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '?'), minLength: 1, maxLength: 5 })
+    const patterns = fc.array(pattern, { maxLength: 2 })
+    const target = fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 5 })
+    fc.assert(
+      fc.property(patterns, patterns, patterns, patterns, target, fc.nat(5), (...given) => {
+        const [granted, allowed, denied, excluded, name, length] = given
+        const some: Rule = {
+          patterns: granted,
+          operations: ['read'],
+          allowed,
+          denied,
+          excluded_patterns: excluded,
+        }
+        if (judgeRule(some, 'read', name).allowed) {
+          assert.equal(reachesInto(some, 'read', name.slice(0, length)), true)
+        }
+      }),
+      { numRuns: 2000 },
+    )
   })
 })
 
