@@ -6,16 +6,7 @@ import { openStore, type StoreOptions } from '../../src/store/open.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
 import { administer, type PostgresServer, sharedPostgresUrl, startPostgres } from '../support/postgres.ts'
 import { openRelay } from '../support/relay.ts'
-import { createPostgresDatabase, createTestDatabase } from '../support/stores.ts'
-
-const unavailable = (reason: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof ServiceError, String(error))
-  assert.equal(error.code, 'store_unavailable')
-  assert.equal(error.status, 503)
-  assert.match(error.detail.reason ?? '', reason)
-  assert.equal(error.detail.retryAfterSeconds, 1)
-  return true
-}
+import { createPostgresDatabase, createTestDatabase, unavailable } from '../support/stores.ts'
 
 const addActor = (tx: Transaction, id: string) =>
   tx.run('INSERT INTO actor (id, creator, passphrase, created_at) VALUES ($1, $2, $3, $4)', id, 'owner', 'secret', 1)

@@ -21,15 +21,7 @@ import { ServiceError } from '../../src/errors.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
 import { BrittleDisk } from '../support/brittle-disk.ts'
-
-const unavailable = (reason: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof ServiceError, String(error))
-  assert.equal(error.code, 'store_unavailable')
-  assert.equal(error.status, 503)
-  assert.match(error.detail.reason ?? '', reason)
-  assert.equal(error.detail.retryAfterSeconds, 1)
-  return true
-}
+import { unavailable } from '../support/stores.ts'
 
 const addActor = (tx: Transaction, id: string, passphrase = 'secret') =>
   tx.run('INSERT INTO actor (id, creator, passphrase, created_at) VALUES ($1, $2, $3, $4)', id, 'owner', passphrase, 1)

@@ -16,7 +16,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser, signIn } from '../support/sessions.ts'
-import { type Dump, dumpStore } from '../support/store-dump.ts'
+import { leavesAll, quietStore } from '../support/stored.ts'
 
 interface World {
   readonly service: TestService
@@ -63,24 +63,6 @@ forEachService((start) => {
     const actor = await service.createActor()
     const peer = await service.createActor('peer@example.com')
     return { service, actor, peer, browser: await OwnersBrowser.open(service, actor), shown }
-  }
-
-  /** Once what is told to peers behind the requests was told. */
-  async function quietStore(service: TestService): Promise<Dump> {
-    const { store, parts } = await service.app.start()
-    for (;;) {
-      await Promise.all([parts.contacts.settled(), parts.sessionUses.settled()])
-      const dump = await dumpStore(store)
-      if (dump['notice']?.length === 0) return dump
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-  }
-
-  async function assertRefused({ service }: World, sending: () => Promise<Response>, status: number): Promise<void> {
-    const before = await quietStore(service)
-    const answer = await sending()
-    assert.equal(answer.status, status)
-    assert.deepEqual(await quietStore(service), before)
   }
 
   /** The peer's subscription to the actor. */
@@ -203,12 +185,12 @@ forEachService((start) => {
       await relate(peer, [service, actor])
       const id = await subscribe(world, 'none')
       const path = `/subscriptions/${peer.id}/${id}`
-      await assertRefused(world, () => browser.send(path, { action: 'guess' }), 400)
-      await assertRefused(world, () => browser.send(path, {}), 400)
+      await leavesAll(world.service, () => browser.send(path, { action: 'guess' }), 400)
+      await leavesAll(world.service, () => browser.send(path, {}), 400)
       for (const unknown of [`/subscriptions/${peer.id}/none`, `/subscriptions/nobody/${id}`]) {
-        await assertRefused(world, () => browser.get(unknown), 404)
+        await leavesAll(world.service, () => browser.get(unknown), 404)
         for (const action of ['end', 'redrive'])
-          await assertRefused(world, () => browser.send(unknown, { action }), 404)
+          await leavesAll(world.service, () => browser.send(unknown, { action }), 404)
       }
     })
   })
@@ -281,11 +263,11 @@ forEachService((start) => {
         { action: 'revoke', peerid: peer.id },
         { action: 'revoke', peerid: theirs.peerId },
       ]) {
-        await assertRefused(world, () => browser.send('/apps', fields), 409)
+        await leavesAll(world.service, () => browser.send('/apps', fields), 409)
         assert.match(shown.apps[0]?.error ?? '', /^Cannot (sign out there|disconnect it)/)
       }
       for (const fields of [{ action: 'format' }, {}] as Record<string, string>[])
-        await assertRefused(world, () => browser.send('/apps', fields), 400)
+        await leavesAll(world.service, () => browser.send('/apps', fields), 400)
     })
   })
 
@@ -372,7 +354,7 @@ forEachService((start) => {
       assert.equal(await call(), 'held back')
       await browser.get(`/approvals/${id}`)
       assert.equal(shown.approval[0]?.approval.state, 'denied')
-      await assertRefused(world, () => browser.send(`/approvals/${id}`, { decision: 'allow' }), 409)
+      await leavesAll(world.service, () => browser.send(`/approvals/${id}`, { decision: 'allow' }), 409)
       assert.match(shown.approval[0]?.error ?? '', /decided already/)
       assert.equal(await call(), 'held back')
     })
@@ -382,17 +364,17 @@ forEachService((start) => {
       const world = await open({ declare, now: clock.now })
       const { service, peer, browser } = world
       const { id } = await waiting(world)
-      await assertRefused(world, () => browser.send(`/approvals/${id}`, { decision: 'maybe' }), 400)
-      await assertRefused(world, () => browser.send(`/approvals/${id}`, {}), 400)
+      await leavesAll(world.service, () => browser.send(`/approvals/${id}`, { decision: 'maybe' }), 400)
+      await leavesAll(world.service, () => browser.send(`/approvals/${id}`, {}), 400)
       const stranger = await OwnersBrowser.open(service, peer)
-      await assertRefused(world, () => stranger.get(`/approvals/${id}`), 404)
-      await assertRefused(world, () => stranger.send(`/approvals/${id}`, { decision: 'allow' }), 404)
+      await leavesAll(world.service, () => stranger.get(`/approvals/${id}`), 404)
+      await leavesAll(world.service, () => stranger.send(`/approvals/${id}`, { decision: 'allow' }), 404)
       clock.pass(16 * 60_000)
       // Notes that the session is in use.
       await browser.get('/approvals')
       assert.deepEqual(world.shown.approvals[0]?.approvals, [])
-      await assertRefused(world, () => browser.get(`/approvals/${id}`), 404)
-      await assertRefused(world, () => browser.send(`/approvals/${id}`, { decision: 'allow' }), 404)
+      await leavesAll(world.service, () => browser.get(`/approvals/${id}`), 404)
+      await leavesAll(world.service, () => browser.send(`/approvals/${id}`, { decision: 'allow' }), 404)
     })
   })
 
@@ -581,12 +563,12 @@ forEachService((start) => {
           { origin: 'https://evil.example.com' },
           { origin: 'null' },
         ])
-          await assertRefused(world, () => browser.send(path, fields, headers), 403)
+          await leavesAll(world.service, () => browser.send(path, fields, headers), 403)
         const body = new URLSearchParams(fields).toString()
         const form = { 'content-type': 'application/x-www-form-urlencoded' }
         for (const token of [related.secret, stranger.token, client.token]) {
-          await assertRefused(
-            world,
+          await leavesAll(
+            world.service,
             async () => {
               const answer = await service.request(`/${actor.id}/www${path}`, {
                 method: 'POST',

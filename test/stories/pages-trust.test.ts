@@ -11,7 +11,7 @@ import { relate } from '../support/friends.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
-import { type Dump, dumpStore } from '../support/store-dump.ts'
+import { leavesAll, quietStore } from '../support/stored.ts'
 
 interface World {
   readonly service: TestService
@@ -48,25 +48,6 @@ forEachService((start) => {
     const actor = await service.createActor()
     const peer = await service.createActor('peer@example.com')
     return { service, actor, peer, browser: await OwnersBrowser.open(service, actor), lists, asks, peers, views }
-  }
-
-  /** Once what is told to peers behind the requests was told. */
-  async function quietStore(service: TestService): Promise<Dump> {
-    const { store } = await service.app.start()
-    for (;;) {
-      const dump = await dumpStore(store)
-      if (dump['notice']?.length === 0) return dump
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-  }
-
-  /** The request is answered so, and nothing in the store is another than before. */
-  async function assertRefused({ service }: World, sending: () => Promise<Response>, status: number): Promise<string> {
-    const before = await quietStore(service)
-    const answer = await sending()
-    assert.equal(answer.status, status)
-    assert.deepEqual(await quietStore(service), before)
-    return answer.text()
   }
 
   async function trustOf({ actor, peer }: World): Promise<Record<string, unknown> | null> {
@@ -196,7 +177,7 @@ forEachService((start) => {
       it(`R-WEB-01 keeps what was typed and says what is wrong: ${what}`, async () => {
         const world = await open()
         const sent: Record<string, string> = fields
-        await assertRefused(world, () => world.browser.send('/trust/new', sent), status)
+        await leavesAll(world.service, () => world.browser.send('/trust/new', sent), status)
         const [values] = world.asks
         assert.match(values?.error ?? '', message)
         assert.equal(
@@ -228,7 +209,7 @@ forEachService((start) => {
         const world = await open()
         const { service, actor, browser, asks } = world
         const sent = { peer_url: `${service.url}/${actor.id}${below}`, trust_type: 'friend' }
-        await assertRefused(world, () => browser.send('/trust/new', sent), 400)
+        await leavesAll(world.service, () => browser.send('/trust/new', sent), 400)
         assert.equal(asks[0]?.error, 'Cannot ask for this relationship: this is the address of your own actor')
       })
     }
@@ -248,8 +229,8 @@ forEachService((start) => {
 
     it('R-WEB-01 takes an address without a scheme as one of https', async () => {
       const world = await open()
-      await assertRefused(
-        world,
+      await leavesAll(
+        world.service,
         () => world.browser.send('/trust/new', { peer_url: '127.0.0.1:9/nobody', trust_type: 'friend' }),
         408,
       )
@@ -302,7 +283,7 @@ forEachService((start) => {
     it('R-WEB-01 follows nobody who has not approved, and says so', async () => {
       const world = await open()
       await relate(world.actor, [world.service, world.peer], 'friend', false)
-      await assertRefused(world, () => world.browser.send(`/trust/${world.peer.id}`, { action: 'follow' }), 408)
+      await leavesAll(world.service, () => world.browser.send(`/trust/${world.peer.id}`, { action: 'follow' }), 408)
       assert.equal(world.peers[0]?.followed, null)
       assert.equal(world.peers[0]?.error, 'Cannot follow it: the other side refused, or cannot be reached now.')
     })
@@ -375,7 +356,7 @@ forEachService((start) => {
       it(`R-WEB-01 refuses ${what}, and changes nothing`, async () => {
         const world = await open()
         await relate(world.peer, [world.service, world.actor])
-        await assertRefused(world, () => world.browser.send(`/trust/${world.peer.id}${path}`, fields), status)
+        await leavesAll(world.service, () => world.browser.send(`/trust/${world.peer.id}${path}`, fields), status)
         assert.notEqual(world.peers[0]?.error, null)
       })
     }
@@ -390,7 +371,7 @@ forEachService((start) => {
         () => world.browser.send('/trust/nobody', { action: 'follow' }),
         () => world.browser.send('/trust/nobody/permissions', { step: 'save', 'properties.patterns': 'x' }),
       ])
-        await assertRefused(world, sending, 404)
+        await leavesAll(world.service, sending, 404)
     })
   })
 
@@ -408,8 +389,8 @@ forEachService((start) => {
       const { service, actor, peer, browser, peers } = world
       const related = await relate(peer, [service, actor], 'friend')
       await actor.request('POST', '/properties', { notes: 'n', color: 'blue', private: 'p' })
-      await assertRefused(
-        world,
+      await leavesAll(
+        world.service,
         () => browser.send(`/trust/${peer.id}/permissions`, { step: 'preview', ...given }),
         200,
       )
@@ -593,13 +574,13 @@ forEachService((start) => {
           { origin: 'https://evil.example.com' },
           { origin: 'null' },
         ])
-          await assertRefused(world, () => browser.send(path, fields, headers), 403)
+          await leavesAll(world.service, () => browser.send(path, fields, headers), 403)
         const wrong = { ...fields, csrf_token: 'x'.repeat(43) }
-        await assertRefused(world, () => browser.send(path, wrong, { origin: 'null' }), 403)
+        await leavesAll(world.service, () => browser.send(path, wrong, { origin: 'null' }), 403)
         const body = new URLSearchParams(fields).toString()
         const form = { 'content-type': 'application/x-www-form-urlencoded' }
-        await assertRefused(
-          world,
+        await leavesAll(
+          world.service,
           () =>
             service.request(`/${actor.id}/www${path}`, {
               method: 'POST',
@@ -608,7 +589,7 @@ forEachService((start) => {
             }),
           403,
         )
-        await assertRefused(world, () => actor.request('POST', `/www${path}`, body, form), 302)
+        await leavesAll(world.service, () => actor.request('POST', `/www${path}`, body, form), 302)
       }
     })
   })

@@ -22,6 +22,30 @@ export async function stored(service: TestService): Promise<Dump> {
   return rest
 }
 
+/** Everything, once what is told to peers and noted behind the requests was. */
+export async function quietStore(service: TestService): Promise<Dump> {
+  const { store, parts } = await service.app.start()
+  for (;;) {
+    await Promise.all([parts.contacts.settled(), parts.sessionUses.settled()])
+    const dump = await dumpStore(store)
+    if (dump['notice']?.length === 0) return dump
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** The request is answered so, and nothing in the store is another than before. The text of the answer. */
+export async function leavesAll(
+  service: TestService,
+  sending: () => Promise<Response>,
+  status: number,
+): Promise<string> {
+  const before = await quietStore(service)
+  const answer = await sending()
+  assert.equal(answer.status, status)
+  assert.deepEqual(await quietStore(service), before)
+  return answer.text()
+}
+
 /** Somebody looks on as soon as the actor says so: from then on its changes are told. */
 export async function untilWatched(service: TestService, actor: Pick<TestActor, 'id'>): Promise<void> {
   const { store } = await service.app.start()

@@ -1,4 +1,5 @@
 /** Fresh stores for tests, the same tests on both databases, and stores that fail when told to. */
+import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -168,6 +169,16 @@ export interface FaultyStore extends Store {
   readonly failed: number
   /** Starts over with another plan; without one nothing fails any more. */
   plan(plan?: FaultPlan): void
+}
+
+/** For `assert.rejects`: the store cannot be used now, for this reason. */
+export const unavailable = (reason: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof ServiceError, String(error))
+  assert.equal(error.code, 'store_unavailable')
+  assert.equal(error.status, 503)
+  assert.match(error.detail.reason ?? '', reason)
+  assert.equal(error.detail.retryAfterSeconds, 1)
+  return true
 }
 
 /** The same store, for a test that puts something in the place of one of its members. */
