@@ -295,6 +295,12 @@ forEachService((start) => {
       later = 6 * day
       const token = await requestTokens(service, { grant_type: 'client_credentials', ...secret })
       assert.equal(token.status, 200)
+      const statusOf = async (client: Registered): Promise<number> =>
+        (await new TestBrowser(service).get(authorizePath(client, newPkce()))).status
+      later = 7 * day - 60_000
+      assert.equal(await statusOf(idle), 200)
+      later = 7 * day + 60_000
+      assert.equal(await statusOf(idle), 400)
       later = 8 * day
       // Over before it is removed.
       for (const client of [idle, own]) {
