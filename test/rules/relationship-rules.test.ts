@@ -412,7 +412,16 @@ describe('an explanation', () => {
   })
 
   it('says that an operation is not listed', () => {
-    assert.equal(ask('delete:x').to_change, 'list delete in properties.operations of an override to allow it')
+    const { because, rule, to_change } = ask('delete:x')
+    assert.equal(because, 'the trust type friend does not list delete for properties')
+    assert.deepEqual(rule, { part: 'operations', pattern: '*', source: 'trust_type' })
+    assert.equal(to_change, 'list delete in properties.operations of an override to allow it')
+  })
+
+  it('says that an override lists fewer operations', () => {
+    const { because, rule } = ask('write:x', { properties: { operations: ['read'] } })
+    assert.equal(because, 'your override does not list write for properties')
+    assert.deepEqual(rule, { part: 'operations', pattern: '*', source: 'override' })
   })
 
   const ungranted: [question: string, toChange: string][] = [
