@@ -68,6 +68,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
     'rules/oauth-error',
     'rules/registration',
     'rules/authorization-request',
+    'rules/token-request',
     'stories/authorization-server',
     'faults/registration',
     'faults/authorize',

@@ -35,6 +35,19 @@ describe('what a program says of itself', () => {
       assert.throws(() => readRegistration(named(count), offered), { code: 'invalid_redirect_uri' })
   })
 
+  it('R-AS-01 names grants that are served, in a list of names alone', () => {
+    const grants = (given: Parameters<typeof readRegistration>[0]) =>
+      readRegistration(
+        { client_name: 'A program', redirect_uris: ['https://program.example/back'], grant_types: given },
+        offered,
+      ).grantTypes
+    assert.deepEqual(grants(null), ['authorization_code', 'refresh_token'])
+    assert.deepEqual(grants(['refresh_token', 'other', 'authorization_code']), ['authorization_code', 'refresh_token'])
+    for (const given of [['authorization_code', 1], [1], 'authorization_code', {}, []])
+      assert.throws(() => grants(given), { code: 'invalid_client_metadata' }, JSON.stringify(given))
+    assert.throws(() => grants(['password']), { code: 'invalid_client_metadata' })
+  })
+
   it('ODR-04 has addresses of 2048 characters at most', () => {
     const about = (length: number) => ({
       client_name: 'A program',

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { readClientCredentials } from '../../src/authorization-server/token-request.ts'
+
+function read(fields: Readonly<Record<string, string>>, authorization?: string, repeated: string | null = null) {
+  return readClientCredentials({ get: (name) => fields[name], has: (name) => name in fields, repeated }, authorization)
+}
+const basic = (bytes: string | Buffer): string => `Basic ${Buffer.from(bytes).toString('base64')}`
+
+describe('what a client shows of itself at the token endpoint', () => {
+  const shown: [
+    title: string,
+    fields: Record<string, string>,
+    authorization: string | undefined,
+    expected: { clientId: string; secret: string | null; method: string },
+  ][] = [
+    ['its id alone', { client_id: 'a' }, undefined, { clientId: 'a', secret: null, method: 'none' }],
+    [
+      'its secret in the body',
+      { client_id: 'a', client_secret: 's' },
+      undefined,
+      { clientId: 'a', secret: 's', method: 'client_secret_post' },
+    ],
+    ['its secret in the header', {}, basic('a:s:t'), { clientId: 'a', secret: 's:t', method: 'client_secret_basic' }],
+    [
+      'its secret in the header, and the same id in the body',
+      { client_id: 'a' },
+      basic('a:s'),
+      { clientId: 'a', secret: 's', method: 'client_secret_basic' },
+    ],
+    [
+      'form-encoded text in the header',
+      {},
+      basic('a%3Ab+c:%C3%A9+%25'),
+      { clientId: 'a:b c', secret: 'é %', method: 'client_secret_basic' },
+    ],
+    [
+      'an empty secret in the header, in small letters and with blanks',
+      {},
+      `basic   ${Buffer.from('a:').toString('base64')}  `,
+      { clientId: 'a', secret: '', method: 'client_secret_basic' },
+    ],
+  ]
+  for (const [title, fields, authorization, expected] of shown) {
+    it(`OTK-10 OTK-12 is ${title}`, () => {
+      assert.deepEqual(read(fields, authorization), expected)
+    })
+  }
+
+  it('OTK-10 is refused in two places that differ, and twice in one', () => {
+    assert.throws(() => read({ client_secret: 's' }, basic('a:s')), {
+      code: 'invalid_request',
+      message: 'The secret is given in two places',
+    })
+    assert.throws(() => read({ client_id: 'b' }, basic('a:s')), {
+      code: 'invalid_request',
+      message: 'client_id is not the one of the Authorization header',
+    })
+    assert.throws(() => read({ client_id: 'a' }, undefined, 'client_id'), {
+      code: 'invalid_request',
+      message: 'client_id is given twice',
+    })
+  })
+
+  it('OTK-12 is nothing without an id', () => {
+    assert.throws(() => read({}), { code: 'invalid_client', message: 'The client does not say who it is' })
+  })
+
+  for (const [what, header] of [
+    ['another scheme', 'Bearer YTpz'],
+    ['no value', 'Basic '],
+    ['no base64', 'Basic a:s'],
+    ['no colon', basic('a')],
+    ['no id', basic(':s')],
+    ['what is no text', basic(Buffer.from([0x61, 0xff, 0x3a, 0x73]))],
+    ['a broken escape in the id', basic('%:s')],
+    ['a broken escape in the secret', basic('a:%zz')],
+  ] as const) {
+    it(`OTK-12 cannot be read from a header with ${what}`, () => {
+      assert.throws(() => read({ client_id: 'a' }, header), {
+        code: 'invalid_client',
+        message: 'The Authorization header cannot be read',
+      })
+    })
+  }
+})
