@@ -201,6 +201,20 @@ describe('documents about clients', () => {
     ])
   })
 
+  it('ODR-04 name a page about the client by https alone', async () => {
+    for (const [uri, metadata] of [
+      ['https://program.example/about', { client_uri: 'https://program.example/about' }],
+      ['http://program.example/about', {}],
+      ['javascript:alert(1)', {}],
+      ['about', {}],
+      [1, {}],
+    ] as const) {
+      const site = new Site()
+      site.answer = () => found(documentWith({ client_uri: uri }))
+      assert.deepEqual((await new MetadataDocuments(site, clock.now).find(clientId)).metadata, metadata, `${uri}`)
+    }
+  })
+
   it('are fetched once for all who ask at the same time', async () => {
     const site = new Site()
     const answered = Promise.withResolvers<PeerOutcome>()
