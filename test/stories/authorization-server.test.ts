@@ -280,6 +280,27 @@ describe('letting an AI client in', () => {
       assert.deepEqual(await store.read((q) => q.all('SELECT peer_id FROM trust')), [])
     })
 
+    it('R-AS-02 ORF-14 lets nobody in where the client goes in the very moment, and makes no relationship', async (t) => {
+      const service = await start({ ...signInAt(await provider()), declare })
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      const client = await registerClient(service)
+      const page = await browser.get(authorizePath(client, newPkce()))
+      const { parts, store } = await service.app.start()
+      const find = parts.clients.find.bind(parts.clients)
+      t.mock.method(parts.clients, 'find', async (clientId: string) => {
+        const found = await find(clientId)
+        await store.write((tx) => tx.run('DELETE FROM oauth_client WHERE client_id = $1', clientId))
+        return found
+      })
+      const form = { consent: consentIn(await page.text()), decision: 'allow' }
+      const answer = await browser.post('/oauth/authorize', form)
+      assert.deepEqual([answer.status, answer.headers.get('location')], [400, null])
+      assert.match(await answer.text(), /Cannot let a client in: /)
+      assert.deepEqual(await store.read((q) => q.all('SELECT peer_id FROM trust')), [])
+      assert.deepEqual(await store.read((q) => q.all(`SELECT hash FROM one_time WHERE purpose = 'code'`)), [])
+    })
+
     it('OTK-01 R-AS-04 takes a code that comes again in the same moment for a stolen one', async () => {
       const moment = Date.now()
       const service = await start({ ...signInAt(await provider()), declare, now: () => moment })
