@@ -219,6 +219,34 @@ forEachStore((_dialect, open) => {
       await remember(value)
       const spent = await store.read((q) => oneTime.spent<{ outcome: string }>(q, { purpose: 'code', value }))
       assert.deepEqual(spent?.data, { outcome: 'done' })
+      clock.pass(60_000)
+      assert.notEqual(await store.read((q) => oneTime.spent(q, { purpose: 'code', value })), null)
+      clock.pass(1)
+      assert.equal(await store.read((q) => oneTime.spent(q, { purpose: 'code', value })), null)
+    })
+
+    it('IDP-01 IDP-04 is shown for its own purpose, provider and browser alone, used or not', async () => {
+      const presented = { purpose: 'state', provider: 'google', browser: 'mine' } as const
+      const value = await create(presented)
+      const others = [
+        { ...presented, purpose: 'ticket' },
+        { ...presented, provider: 'github' },
+        { ...presented, browser: 'theirs' },
+      ] as const
+      const peeked = (of: Omit<Presented, 'value'>): Promise<object | null> =>
+        store.read((q) => oneTime.peek(q, { ...of, value }))
+      const spent = (of: Omit<Presented, 'value'>): Promise<object | null> =>
+        store.read((q) => oneTime.spent(q, { ...of, value }))
+      const repeated = (of: Omit<Presented, 'value'> & { readonly browser: string }): Promise<object | null> =>
+        store.write((tx) => oneTime.consumeOrRepeat(tx, { ...of, value }, 10))
+      assert.notEqual(await peeked(presented), null)
+      assert.equal(await spent(presented), null)
+      for (const other of others) assert.equal(await peeked(other), null)
+      assert.notEqual(await repeated(presented), null)
+      assert.equal(await peeked(presented), null)
+      for (const other of others) assert.deepEqual([await spent(other), await repeated(other)], [null, null])
+      assert.notEqual(await spent(presented), null)
+      assert.notEqual(await repeated(presented), null)
     })
 
     it('changes no record that nobody used', async () => {
