@@ -64,6 +64,7 @@ export async function requirePrompt(parts: McpParts, call: Asked, name: string):
   const verdict = await parts.permission.may(actor.id, caller, { category: 'prompts', right: 'read', target: name })
   const quoted = JSON.stringify(name.slice(0, 64))
   if (!verdict.allowed) throw new McpFailure('not_permitted', `These credentials may not use the prompt ${quoted}`)
+  parts.permission.decided(caller, verdict)
   const prompt = parts.catalogue.prompts.get(name)
   if (prompt === undefined) throw new McpFailure('unknown_prompt', `There is no prompt ${quoted}`)
   return prompt

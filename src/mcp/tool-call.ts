@@ -93,6 +93,7 @@ async function requireRight(parts: McpParts, call: Asked, name: string): Promise
   const verdict = await parts.permission.may(actor.id, caller, { category: 'tools', right: 'write', target: name })
   if (!verdict.allowed)
     throw new McpFailure('not_permitted', `These credentials may not use the tool ${JSON.stringify(name.slice(0, 64))}`)
+  parts.permission.decided(caller, verdict)
 }
 
 /** Wrong arguments are for the model to mend (from 2025-11-25 on), so they are a result and not an error of the protocol. */

@@ -153,6 +153,7 @@ const costs: Readonly<Record<string, Cost>> = {
   putCallback: { statements: 1, rules: 0 },
   deleteCallback: { statements: 1, rules: 0 },
   dashboard: { statements: 5, rules: null, bySession: true },
+  deleteActorForm: { statements: 9, rules: null, bySession: true },
   firstSteps: { statements: 1, rules: null, bySession: true },
   ownPage: { statements: 1, rules: null, bySession: true },
   ownPageForm: { statements: 1, rules: null, bySession: true },
@@ -389,7 +390,9 @@ async function fill(actor: TestActor): Promise<void> {
 async function send(service: TestService, request: Case, actor: TestActor, authorization: string): Promise<Response> {
   const { method, path, headers } = request
   const isForm = request.form !== undefined
-  const body = isForm ? new URLSearchParams(request.form).toString() : request.body
+  // Whoever deletes the actor types its creator.
+  const typed = { ...request.form, ...('confirmation' in (request.form ?? {}) ? { confirmation: actor.creator } : {}) }
+  const body = isForm ? new URLSearchParams(typed).toString() : request.body
   const isJson = body !== undefined && typeof body !== 'string'
   return service.request(path.replace(':actor', actor.id), {
     method,

@@ -200,7 +200,7 @@ forEachService((start) => {
       await decide('approved')
       assert.match(text(await client.legacy(...pay('two'))), /"text":"paid"/)
       await client.legacy('tools/call', { name: 'look', arguments: {} })
-      const does = 'asked by name'
+      const does = 'tools.allowed ("*") of friend allows it'
       assert.deepEqual(await lines(), [
         ['mcp', 'look', 'allowed', does, 1],
         ['mcp', 'pay', 'allowed', does, 1],
