@@ -284,6 +284,22 @@ forEachService((start) => {
       assert.equal(crossed.status, 401)
     })
 
+    it('ODR-08 is known, and kept, until the last moment of its week', async () => {
+      let now = 1_900_000_000_000
+      const service = await start({ now: () => now })
+      const client = (await (await register(service)).json()) as Registered
+      const statusOf = async (): Promise<number> =>
+        (await new TestBrowser(service).get(authorizePath(client, newPkce()))).status
+      const isKept = async (): Promise<boolean> => {
+        await register(service)
+        return (await clientsStored(service)).some(({ client_id: id }) => id === client.client_id)
+      }
+      now = 1_900_604_800_000
+      assert.deepEqual([await statusOf(), await isKept()], [200, true])
+      now = 1_900_604_800_001
+      assert.deepEqual([await statusOf(), await isKept()], [400, false])
+    })
+
     it('ODR-08 is forgotten after a week in which nobody let it in, with all that came with it', async () => {
       let later = 0
       const service = await start({ now: () => Date.now() + later })
