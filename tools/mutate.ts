@@ -81,6 +81,7 @@ const testsOf: Readonly<Record<string, readonly string[]>> = {
     'faults/client-documents',
     'faults/system-actor',
     'faults/client-tokens',
+    'faults/client-grants',
     'faults/mcp',
   ],
 }

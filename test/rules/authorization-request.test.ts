@@ -58,6 +58,11 @@ describe('a request at the authorization endpoint', () => {
     })
   })
 
+  it('OAZ-02 may come back to any of the addresses that the client registered', () => {
+    const redirectUris = ['https://program.example/back', 'https://program.example/other']
+    for (const redirect_uri of redirectUris) assert.equal(judged({ redirect_uri }, { redirectUris }).kind, 'good')
+  })
+
   const refusals: [ids: string, changed: Record<string, string | undefined>, message: string][] = [
     ['OAZ-09', { repeated: 'scope' }, 'scope is given twice'],
     ['OAZ-02', { redirect_uri: undefined }, 'redirect_uri is none that the client registered'],

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  type ClientTokens,
+  codeFor,
+  newPkce,
+  redemption,
+  type RegisteredClient,
+  registerClient,
+  requestTokens,
+} from '../support/oauth-client.ts'
+import { sqliteService, type TestService } from '../support/service.ts'
+import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+
+const provider = sharedProvider()
+
+async function told(answer: Response): Promise<readonly [number, string | undefined]> {
+  return [answer.status, ((await answer.json()) as { error?: string }).error]
+}
+
+describe('what a grant gives', () => {
+  const start = sqliteService()
+
+  async function scene(): Promise<{ service: TestService; browser: TestBrowser; client: RegisteredClient }> {
+    const service = await start({ ...signInAt(await provider()) })
+    const browser = new TestBrowser(service)
+    await signIn(browser, await provider(), 'ada')
+    return { service, browser, client: await registerClient(service, { token_endpoint_auth_method: 'none' }) }
+  }
+
+  it('OTK-17 to a client that acts for itself is for a resource that is served, and for no other', async () => {
+    const { service } = await scene()
+    const client = await registerClient(service, { grant_types: ['client_credentials'] })
+    const asked = (resource: string): Promise<Response> =>
+      requestTokens(service, {
+        grant_type: 'client_credentials',
+        client_id: client.client_id,
+        client_secret: client.client_secret ?? '',
+        resource,
+      })
+    assert.equal((await asked(`${service.url}/mcp`)).status, 200)
+    assert.deepEqual(await told(await asked('https://other.example/mcp')), [400, 'invalid_target'])
+  })
+
+  it('OTK-13 for a refresh needs a refresh token', async () => {
+    const { service, client } = await scene()
+    const form = { grant_type: 'refresh_token', client_id: client.client_id }
+    assert.deepEqual(await told(await requestTokens(service, form)), [400, 'invalid_request'])
+  })
+
+  for (const [when, atAuthorization] of [
+    ['when the owner was asked', true],
+    ['when the code was redeemed', false],
+  ] as const) {
+    it(`OTK-17 is for the resource that was named ${when}, and a refresh names no other`, async () => {
+      const { service, browser, client } = await scene()
+      const pkce = newPkce()
+      const named = { resource: `${service.url}/mcp` }
+      const code = await codeFor(browser, client, pkce, atAuthorization ? named : {})
+      const answer = await requestTokens(service, {
+        ...redemption(client, code, pkce),
+        ...(atAuthorization ? {} : named),
+      })
+      assert.equal(answer.status, 200)
+      const tokens = (await answer.json()) as ClientTokens
+      const refresh = (resource: string): Promise<Response> =>
+        requestTokens(service, {
+          grant_type: 'refresh_token',
+          client_id: client.client_id,
+          refresh_token: tokens.refresh_token,
+          resource,
+        })
+      assert.deepEqual(await told(await refresh(service.url)), [400, 'invalid_target'])
+      assert.equal((await refresh(named.resource)).status, 200)
+    })
+  }
+
+  it('R-OC-20 is approved again when the owner lets the client in again', async () => {
+    const { service, browser, client } = await scene()
+    const pkce = newPkce()
+    await codeFor(browser, client, pkce)
+    const owner = await service.app.actors.findByCreator('ada@example.com')
+    const path = `/${owner?.id}/trust/mcp_client/oauth2_client:ada_at_example_dot_com:${client.client_id}`
+    const authorization = `Bearer ${browser.cookies.get('oauth_token') ?? ''}`
+    const isApproved = async (): Promise<unknown> => {
+      const answer = await service.request(path, { headers: { authorization } })
+      return ((await answer.json()) as { approved: unknown }).approved
+    }
+    const headers = { authorization, 'content-type': 'application/json' }
+    await service.request(path, { method: 'PUT', headers, body: '{"approved":false}' })
+    assert.equal(await isApproved(), false)
+    const again = await codeFor(browser, client, pkce)
+    assert.equal(await isApproved(), true)
+    assert.equal((await requestTokens(service, redemption(client, again, pkce))).status, 200)
+  })
+})
