@@ -201,6 +201,28 @@ describe('documents about clients', () => {
     ])
   })
 
+  it('OUT-01 are never asked for at an address that no client may have', async () => {
+    const site = new Site()
+    const documents = new MetadataDocuments(site, clock.now)
+    for (const address of [
+      'https://program.example/',
+      'https://user@program.example/a',
+      'https://program.example/../a',
+    ])
+      await assert.rejects(documents.find(address), { code: 'invalid_request' }, address)
+    assert.deepEqual(site.asked, [])
+  })
+
+  it('have up to 20 addresses to be sent back to', async () => {
+    const documentOf = (count: number): object =>
+      documentWith({ redirect_uris: Array.from({ length: count }, (_, n) => `https://program.example/${n}`) })
+    const site = new Site()
+    site.answer = () => found(documentOf(21))
+    await assert.rejects(new MetadataDocuments(site, clock.now).find(clientId), { code: 'invalid_request' })
+    site.answer = () => found(documentOf(20))
+    assert.equal((await new MetadataDocuments(site, clock.now).find(clientId)).redirectUris.length, 20)
+  })
+
   it('ODR-04 name a page about the client by https alone', async () => {
     for (const [uri, metadata] of [
       ['https://program.example/about', { client_uri: 'https://program.example/about' }],
