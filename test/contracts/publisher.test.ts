@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { faulty, type FaultyStore } from '../support/stores.ts'
+import { quiet } from '../support/quiet.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -46,7 +47,7 @@ forEachService((start) => {
           const actor = await service.createActor()
           await subscribers(service, actor, Number(count), wanted)
           await actor.request('PUT', '/properties/mood', 0)
-          service.reset()
+          await quiet(service)
           assert.equal((await actor.request('PUT', '/properties/mood', 1)).status, 204)
           assert.equal(service.statements.length, statements)
         }
@@ -58,7 +59,7 @@ forEachService((start) => {
         const actor = await service.createActor()
         await subscribers(service, actor, count, { subtarget: 'trip' })
         await actor.request('PUT', '/properties/mood', 0)
-        service.reset()
+        await quiet(service)
         await actor.request('PUT', '/properties/mood', 1)
         assert.equal(service.statements.length, 4)
       }
@@ -72,7 +73,7 @@ forEachService((start) => {
         const values = Object.fromEntries(Array.from({ length: size }, (_, n) => [`v${n}`, n]))
         await actor.request('PUT', '/properties', values)
         for (let round = 0; round < 3; round++) {
-          service.reset()
+          await quiet(service)
           assert.equal((await actor.request('PUT', '/properties', values)).status, 204)
           counts.push(service.statements.length)
         }
@@ -94,7 +95,7 @@ forEachService((start) => {
           ['PUT', address, { sequence: 1 }],
           ['DELETE', address],
         ] as const) {
-          service.reset()
+          await quiet(service)
           assert.ok((await peer.request(method, path, body)).ok)
           counts.push(service.statements.length)
         }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { PropertyAccess } from '../../src/app/declarations.ts'
 import type { Json } from '../../src/json/json.ts'
 import { everything, TestCallers } from '../support/callers.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { registerClient } from '../support/oauth-client.ts'
+import { quiet } from '../support/quiet.ts'
 import { declareAll, furnish, routes, samplePeer, sampleOf } from '../support/routes.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -448,28 +448,21 @@ forEachService((start) => {
       }))
     }
 
-    /** What an earlier request left to be done behind it is not a cost of this one. */
-    async function untilQuiet(): Promise<void> {
-      for (let before = -1; before !== service.statements.length; await pause(5)) before = service.statements.length
-    }
-
     async function assertCosts(request: Case): Promise<void> {
       const { status, statements, rules } = request
       for (const size of ['little', 'much'] as const) {
         const owned = await actorFor(request, size)
-        await untilQuiet()
         const named = request.byNamedPeer === true ? `Bearer ${tokenOfNamed(owned)}` : null
         const session = request.bySession === true ? `Bearer ${callers.session(owned.id)}` : null
-        service.reset()
+        await quiet(service)
         const answer = await send(service, request, owned, named ?? session ?? owned.authorization)
         await answer.text()
         assert.deepEqual([answer.status, service.statements.length], [status, statements], `the owner of ${size}`)
         if (named !== null) continue
 
         const shared = await actorFor(request, size)
-        await untilQuiet()
         const peer = callers.peer(shared.id, { grants: everything })
-        service.reset()
+        await quiet(service)
         callers.rulesRead = 0
         const shown = await send(service, request, shared, `Bearer ${peer}`)
         await shown.text()
