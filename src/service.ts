@@ -266,6 +266,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       giveUpAfterMs: config.maxDiffAgeDays * dayMs,
     },
     announce: ({ actorId, subscriptionId }) => live.announce(actorId, 'subscriptions', subscriptionId),
+    settleRenewal: async ({ actorId, ...offer }) => {
+      const actor = await actors.find(actorId)
+      return actor === null ? null : trusts.settleRenewal(actor, offer)
+    },
     fullState: async (actorId, caller, scope) => {
       const actor = await actors.find(actorId)
       return actor === null ? null : fullState({ properties, lists }, { actor, caller }, scope)
@@ -361,6 +365,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     handleOf,
     calls: new TrustCalls(peerClient, timers),
     enqueue: (tx, all) => notices.enqueueAll(tx, all),
+    wakeDelivery: (tx) => store.afterCommit(tx, deliveries.wake),
     defaultRelationship: config.relationship,
     maxPending: config.maxPendingTrusts,
     isAutoAccepted: (name) =>

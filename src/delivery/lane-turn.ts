@@ -20,6 +20,7 @@ import { Batches } from './batches.ts'
 import { type Callback, type CallbackOptions, callbackUrl, diffCallback, resyncCallback, supports } from './callback.ts'
 import { findHeads, findWaiting, type Head, type Waiting } from './head-store.ts'
 import { type Attempt, claimProbe, type LaneKey, prolong, putFullState, settle, type Settlement } from './lane-store.ts'
+import { outcomeWith } from './secret-in-doubt.ts'
 import { type Circuit, circuitAfter, type DeliveryPolicy, judgeCircuit, judgeDelivery, type Verdict } from './policy.ts'
 
 /** What is in the scope now, as far as the peer may see it; null when there is nothing. */
@@ -211,7 +212,7 @@ export class LaneTurns {
   }
 
   async #attemptIn(span: Span, lane: LaneKey, head: Head, waiting: Waiting, peer: PeerOfTurn): Promise<Sent | null> {
-    const { now, isCut, policy, random, metrics } = this.#parts
+    const { now, isCut, policy, random, metrics, store } = this.#parts
     // A resync stands for everything up to the moment it is sent.
     const covers = waiting.kind === 'resync' ? Math.max(head.sequence, waiting.sequence) : waiting.sequence
     const callback =
@@ -223,8 +224,9 @@ export class LaneTurns {
     if (isCut() && outcome.kind !== 'answered') return null
     const endedAt = now()
     const { tries, uncertain, failingSince } = head
+    const counted = await outcomeWith(store, lane, head.secret, outcome)
     const verdict = judgeDelivery(
-      { outcome, now: endedAt, attempts: tries, uncertain, failingSince, random: random() },
+      { outcome: counted, now: endedAt, attempts: tries, uncertain, failingSince, random: random() },
       policy,
     )
     metrics.delivered(verdict.kind)

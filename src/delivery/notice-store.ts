@@ -3,7 +3,9 @@ import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Notice, NoticeKind } from './notice.ts'
 
-/** At the end of their lanes, in the order given. */
+type Lane = Pick<Notice, 'actorId' | 'peerId'>
+
+/** At the end of their lanes, in the order given; at the head what has to be known before anything is said. */
 export async function insertNotices(
   tx: Transaction,
   notices: readonly (Notice & { readonly id: string })[],
@@ -20,16 +22,19 @@ export async function insertNotices(
     notice.baseuri,
     notice.secret,
     notice.body ?? '',
+    notice.dueAt ?? now,
   ])
   await tx.run(
     `INSERT INTO notice (id, sender, recipient, position, kind, method, url, baseuri, secret, body, due_at, created_at)
      SELECT added.id, added.sender, added.recipient,
-       added.place + COALESCE((SELECT MAX(n.position) FROM notice n
-         WHERE n.sender = added.sender AND n.recipient = added.recipient), 0),
+       CASE WHEN added.kind = 'renewal' THEN COALESCE((SELECT MIN(n.position) FROM notice n
+           WHERE n.sender = added.sender AND n.recipient = added.recipient), 1) - 1
+         ELSE added.place + COALESCE((SELECT MAX(n.position) FROM notice n
+           WHERE n.sender = added.sender AND n.recipient = added.recipient), 0) END,
        added.kind, added.method, added.url, added.baseuri, added.secret, added.body,
-       CAST($2 AS BIGINT), CAST($2 AS BIGINT)
+       added.due, CAST($2 AS BIGINT)
      FROM rows($1, id TEXT, sender TEXT, recipient TEXT, place BIGINT, kind TEXT, method TEXT, url TEXT, baseuri TEXT,
-       secret TEXT, body TEXT) AS added`,
+       secret TEXT, body TEXT, due BIGINT) AS added`,
     JSON.stringify(rows),
     now,
   )
@@ -80,10 +85,7 @@ export interface Recipient {
 }
 
 /** Null when the relationship has ended. */
-export async function findRecipient(
-  q: Queries,
-  { actorId, peerId }: Pick<Notice, 'actorId' | 'peerId'>,
-): Promise<Recipient | null> {
+export async function findRecipient(q: Queries, { actorId, peerId }: Lane): Promise<Recipient | null> {
   const row = await q.get<Row<Recipient>>(
     '/* delivery */ SELECT baseuri, secret, approved FROM trust WHERE actor_id = $1 AND peer_id = $2',
     actorId,
@@ -103,6 +105,56 @@ export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly 
     `DELETE FROM notice WHERE kind <> 'trust_deleted' AND sender IN (SELECT id FROM rows($1, id TEXT) AS ended)`,
     JSON.stringify(actorIds.map((id) => [id])),
   )
+}
+
+/** Whether the two agreed on another secret since, or may have. */
+export async function isSecretInDoubt(q: Queries, { actorId, peerId }: Lane, secret: Sealed): Promise<boolean> {
+  const row = await q.get(
+    `/* delivery */ SELECT 1 AS found FROM trust
+     WHERE actor_id = $1 AND peer_id = $2 AND (secret <> $3 OR next_secret_hash IS NOT NULL)`,
+    actorId,
+    peerId,
+    secret,
+  )
+  return row !== undefined
+}
+
+/** The last one of its kind; null when there is none, or it was given up. */
+export async function findNotice(
+  q: Queries,
+  { actorId, peerId }: Lane,
+  kind: NoticeKind,
+): Promise<Pick<ClaimedNotice, 'id' | 'url' | 'baseuri' | 'secret'> | null> {
+  const row = await q.get<Pick<ClaimedNotice, 'id' | 'url' | 'baseuri' | 'secret'>>(
+    `SELECT id, url, baseuri, secret FROM notice
+     WHERE sender = $1 AND recipient = $2 AND kind = $3 AND due_at IS NOT NULL ORDER BY position DESC LIMIT 1`,
+    actorId,
+    peerId,
+    kind,
+  )
+  return row ?? null
+}
+
+/** What waited for its time is due now. */
+export async function hurryNotices(
+  tx: Transaction,
+  { actorId, peerId }: Lane,
+  kind: NoticeKind,
+  now: number,
+): Promise<void> {
+  await tx.run(
+    `UPDATE notice SET due_at = $4
+     WHERE sender = $1 AND recipient = $2 AND kind = $3 AND due_at > $4 AND claimed_until = 0`,
+    actorId,
+    peerId,
+    kind,
+    now,
+  )
+}
+
+/** There is nothing left to say, wherever it stands in its lane. */
+export async function deleteNotices(tx: Transaction, { actorId, peerId }: Lane, kind: NoticeKind): Promise<void> {
+  await tx.run('DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind = $3', actorId, peerId, kind)
 }
 
 /** It arrived, or there is nothing left to say. */

@@ -2,7 +2,7 @@
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { failed, type Tracing } from '../observe/tracing.ts'
-import type { PeerClient, PeerRequest } from '../peer/peer-client.ts'
+import type { PeerClient, PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
 import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
@@ -11,7 +11,17 @@ import { callTimeouts } from './lane-turn.ts'
 import { type ClaimedNotice, deleteNotice, findRecipient, postponeNotice } from './notice-store.ts'
 import type { NoticeKind } from './notice.ts'
 import { openNoticeSecret } from './notices.ts'
+import { outcomeWith } from './secret-in-doubt.ts'
 import { type DeliveryPolicy, judgeNotice, type Verdict } from './policy.ts'
+
+/** Null: it is known now which secret a peer has. Otherwise what came of asking. */
+export type SettleRenewal = (offer: {
+  readonly actorId: string
+  readonly peerId: string
+  readonly url: string
+  readonly baseuri: string
+  readonly secret: string
+}) => Promise<PeerOutcome | null>
 
 export interface NoticeTurnParts {
   readonly store: Store
@@ -24,6 +34,7 @@ export interface NoticeTurnParts {
   readonly metrics: Metrics
   readonly tracing: Tracing
   readonly isCut: () => boolean
+  readonly settleRenewal: SettleRenewal
 }
 
 /** Endings: a peer that does not know what was ended has nothing left to do. */
@@ -66,15 +77,9 @@ export class NoticeTurns {
   }
 
   async #attempt(notice: ClaimedNotice): Promise<Verdict | null> {
-    const { peerClient, policy, now, random } = this.#parts
-    const address = await this.#addressOf(notice)
-    if (address === null) return { kind: 'delivered' }
-    const outcome = await peerClient.call({
-      method: notice.method,
-      ...address,
-      ...(notice.body === '' ? {} : { body: notice.body }),
-      timeouts: callTimeouts,
-    })
+    const { policy, now, random } = this.#parts
+    const outcome = notice.kind === 'renewal' ? await this.#settle(notice) : await this.#tell(notice)
+    if (outcome === null) return { kind: 'delivered' }
     if (this.#parts.isCut() && outcome.kind !== 'answered') return null
     const isOver = outcome.kind === 'answered' && (outcome.status === 404 || outcome.status === 410)
     if (isOver && partings.has(notice.kind)) return { kind: 'delivered' }
@@ -87,18 +92,33 @@ export class NoticeTurns {
    * What a relationship was ended with is all that its end can be said with. Everything else is said with the secret that
    * the two share by now, to where the peer is by now. Null: it is not so any more.
    */
-  async #addressOf(notice: ClaimedNotice): Promise<Pick<PeerRequest, 'url' | 'bearer'> | null> {
+  async #tell(notice: ClaimedNotice): Promise<PeerOutcome | null> {
     const { store, keyRing } = this.#parts
-    const { id, kind, actorId, peerId, url, baseuri } = notice
+    const { kind, actorId, peerId, url, baseuri } = notice
     if (kind === 'trust_deleted') {
-      return { url, bearer: { secret: openNoticeSecret(keyRing, id, notice.secret), baseuri } }
+      return this.#call(notice, { url, bearer: { secret: this.#ownSecret(notice), baseuri } })
     }
     const recipient = await store.read((q) => findRecipient(q, notice))
     if (recipient === null || (kind === 'approval' && !recipient.approved)) return null
     const secret = open(keyRing, recipient.secret, bindingOf(trustSecret, actorId, peerId))
-    return {
+    const outcome = await this.#call(notice, {
       url: `${recipient.baseuri}${url.slice(baseuri.length)}`,
       bearer: { secret, baseuri: recipient.baseuri },
-    }
+    })
+    return outcomeWith(store, notice, recipient.secret, outcome)
+  }
+
+  #call({ method, body }: ClaimedNotice, address: Pick<PeerRequest, 'url' | 'bearer'>): Promise<PeerOutcome> {
+    const { peerClient } = this.#parts
+    return peerClient.call({ method, ...address, ...(body === '' ? {} : { body }), timeouts: callTimeouts })
+  }
+
+  #settle(notice: ClaimedNotice): Promise<PeerOutcome | null> {
+    const { actorId, peerId, url, baseuri } = notice
+    return this.#parts.settleRenewal({ actorId, peerId, url, baseuri, secret: this.#ownSecret(notice) })
+  }
+
+  #ownSecret({ id, secret }: ClaimedNotice): string {
+    return openNoticeSecret(this.#parts.keyRing, id, secret)
   }
 }

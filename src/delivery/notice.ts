@@ -2,7 +2,15 @@
 import type { Sealed } from '../secret/sealed.ts'
 import type { Transaction } from '../store/store.ts'
 
-export type NoticeKind = 'approval' | 'trust_deleted' | 'permission' | 'unsubscribe' | 'revoke' | 'acknowledge'
+export type NoticeKind =
+  | 'approval'
+  /** A secret that was offered to the peer, and of which nobody may know whether it was taken (trust/renewal.ts). */
+  | 'renewal'
+  | 'trust_deleted'
+  | 'permission'
+  | 'unsubscribe'
+  | 'revoke'
+  | 'acknowledge'
 
 export interface Notice {
   readonly kind: NoticeKind
@@ -16,6 +24,8 @@ export interface Notice {
   readonly secret: Sealed
   /** JSON text, or null without a body. */
   readonly body: string | null
+  /** Unix milliseconds; at once unless given. What comes after it in its lane waits for it. */
+  readonly dueAt?: number
 }
 
 /** To an address below the peer's root; its segments are encoded here. */

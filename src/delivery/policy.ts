@@ -80,6 +80,12 @@ function endingOf(outcome: PeerOutcome, now: number): Ending {
   }
 }
 
+/** The peer answered, looked at it, and does not want it. */
+export function isRefusal(outcome: PeerOutcome): boolean {
+  const { kind } = endingOf(outcome, 0)
+  return kind === 'refused' || kind === 'gone'
+}
+
 /** What a change that was sent to a subscription leads to. */
 export function judgeDelivery(attempted: Attempted, policy: DeliveryPolicy): Verdict {
   const ending = endingOf(attempted.outcome, attempted.now)

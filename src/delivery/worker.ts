@@ -21,10 +21,11 @@ import {
 import { callTimeouts, type HeldLane, holdMs, type LaneTurnParts, LaneTurns } from './lane-turn.ts'
 import { longestPutOffMs } from './policy.ts'
 import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from './notice-store.ts'
-import { NoticeTurns } from './notice-turn.ts'
+import { NoticeTurns, type SettleRenewal } from './notice-turn.ts'
 import type { Cancel, Timers } from './timers.ts'
 
 export interface WorkerParts extends Omit<LaneTurnParts, 'isStopping' | 'isCut'> {
+  readonly settleRenewal: SettleRenewal
   readonly timers: Timers
   /** Calls of one actor at once. */
   readonly maxConcurrentCallbacks: number

@@ -1,5 +1,6 @@
 /** This actor asks a peer for a relationship. */
 import { ServiceError } from '../errors.ts'
+import { isRefusal } from '../delivery/policy.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import { hashSecret } from '../secret/hash.ts'
 import { randomId, randomPassphrase } from '../secret/random.ts'
@@ -9,8 +10,9 @@ import { newTrust, sealedSecret } from './new-trust.ts'
 import { endTrust } from './end-trust.ts'
 import { deletionNotice } from './partings.ts'
 import { tokensOf } from './record.ts'
+import { askNow, forget, isOpen, remember } from './renewal.ts'
 import { findTrust, insertTrust, updateTrust } from './trust-store.ts'
-import { isAsking, type Trust } from './trust.ts'
+import { isAsking, isRenewal, type Trust } from './trust.ts'
 import type { Self, TrustParts } from './trust-parts.ts'
 
 export interface TrustWish {
@@ -62,7 +64,8 @@ async function begin(
   return parts.store.writeActor(actor.id, async (tx, locked) => {
     await parts.live.record(tx, locked, 'trust', [meta.id])
     const now = parts.now()
-    const ownRequest = { id: request, relationship: wish.relationship, until: now + requestMs, nextSecretHash: null }
+    const { relationship, description } = wish
+    const ownRequest = { id: request, relationship, description, until: now + requestMs, nextSecretHash: null }
     const before = await findTrust(tx, actor.id, meta.id)
     if (before === null) {
       const asking = newTrust(parts.keyRing, {
@@ -82,11 +85,12 @@ async function begin(
       await insertTrust(tx, asking)
       return { request, asking }
     }
-    if (isAsking(before, now)) {
+    if (isAsking(before, now) || (await isOpen(tx, before))) {
       throw new ServiceError('conflict', `Cannot ask peer ${JSON.stringify(meta.id)}: a request is on its way already`)
     }
     const asking = { ...before, ownRequest: { ...ownRequest, nextSecretHash: hashSecret(secret) } }
     await updateTrust(tx, asking)
+    await remember(parts, tx, asking, { ...wish, secret, until: ownRequest.until })
     return { request, asking }
   })
 }
@@ -112,7 +116,10 @@ async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Tru
     const after = agreed(parts, before, asked, status === 201)
     await updateTrust(tx, after)
     await parts.live.record(tx, locked, 'trust', [meta.id])
-    if (before.ownRequest?.nextSecretHash !== null) await parts.onRenewed(tx, actor.id, meta.id)
+    if (isRenewal(before)) {
+      await forget(parts, tx, before)
+      await parts.onRenewed(tx, actor.id, meta.id)
+    }
     return { before, after }
   })
   const { before, after } = done
@@ -131,10 +138,10 @@ async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Tru
 }
 
 function agreed(parts: TrustParts, before: Trust, { wish, meta, secret }: Asked, isApproved: boolean): Trust {
-  const isRenewal = before.ownRequest?.nextSecretHash !== null
+  const isRenewed = isRenewal(before)
   return {
     ...before,
-    ...(isRenewal ? sealedSecret(parts.keyRing, before, secret) : {}),
+    ...(isRenewed ? sealedSecret(parts.keyRing, before, secret) : {}),
     baseuri: wish.baseuri,
     type: meta.type,
     relationship: wish.relationship,
@@ -142,7 +149,7 @@ function agreed(parts: TrustParts, before: Trust, { wish, meta, secret }: Asked,
     approved: true,
     verified: true,
     // The peer's word that it approves may have come while its answer was on the way.
-    peerApproved: isApproved || (!isRenewal && before.peerApproved),
+    peerApproved: isApproved || (!isRenewed && before.peerApproved),
     ownRequest: before.ownRequest === null ? null : { ...before.ownRequest, until: parts.now(), nextSecretHash: null },
   }
 }
@@ -156,10 +163,14 @@ async function withdraw(
   outcome: PeerOutcome,
 ): Promise<null> {
   if (before === null) return null
-  const { ownRequest } = before
-  if (ownRequest !== null && ownRequest.nextSecretHash !== null) {
-    // Whether the peer changed to the new secret is not known: it stays good here until the next request.
-    await updateTrust(tx, { ...before, ownRequest: outcome.kind === 'unknown' ? { ...ownRequest, until: 0 } : null })
+  if (isRenewal(before)) {
+    if (outcome.kind !== 'unreached' && !isRefusal(outcome)) {
+      // Whether the peer changed to the new secret is not known, and it may still do so.
+      await askNow(parts, tx, before)
+      return null
+    }
+    await updateTrust(tx, { ...before, ownRequest: null })
+    await forget(parts, tx, before)
     return null
   }
   await endTrust(parts, tx, locked, before)

@@ -1,5 +1,5 @@
 /** What a request of a peer leads to: the rule, without a store, a clock or a network. */
-import { isAsking, type Trust } from './trust.ts'
+import { isAsking, isRenewal, type Trust } from './trust.ts'
 
 export type RequestVerdict =
   /** A new relationship. */
@@ -55,7 +55,9 @@ export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: num
 function judgeCrossing(existing: Trust, asked: AskedAgain): RequestVerdict {
   const sameName = existing.ownRequest?.relationship === asked.relationship
   if (asked.settlesById && asked.peerId < asked.actorId) return { kind: 'yield', agreed: sameName }
-  if (sameName) return { kind: 'join' }
+  // A peer that was told that this actor agrees would change to its secret, and lose the one that both have if this
+  // actor's request does not arrive.
+  if (sameName && !(asked.settlesById && isRenewal(existing))) return { kind: 'join' }
   return asked.settlesById ? { kind: 'refuse', because: 'this actor’s own request counts' } : { kind: 'wait' }
 }
 

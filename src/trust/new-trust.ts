@@ -28,7 +28,7 @@ export function newTrust(ring: KeyRing, beginning: Beginning): Trust {
   return {
     ...rest,
     ...sealedSecret(ring, rest, secret),
-    verificationToken: seal(ring, token, bindingOf(trustToken, rest.actorId, rest.peerId)),
+    verificationToken: sealedToken(ring, rest, token),
     establishedVia: 'trust',
     facts: {},
     createdAt: now,
@@ -43,4 +43,12 @@ export function sealedSecret(
   secret: string,
 ): Pick<Trust, 'secret' | 'secretHash'> {
   return { secret: seal(ring, secret, bindingOf(trustSecret, actorId, peerId)), secretHash: hashSecret(secret) }
+}
+
+export function sealedToken(
+  ring: KeyRing,
+  { actorId, peerId }: Pick<Trust, 'actorId' | 'peerId'>,
+  token: string,
+): Trust['verificationToken'] {
+  return seal(ring, token, bindingOf(trustToken, actorId, peerId))
 }

@@ -1,12 +1,15 @@
 /** What peers are told of a relationship: that it was approved here, and that it, or the whole actor, ends. */
+import { findNotice } from '../delivery/notice-store.ts'
 import { type Notice, noticeTo } from '../delivery/notice.ts'
+import { openNoticeSecret } from '../delivery/notices.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open, seal } from '../secret/sealed.ts'
 import { bindingOf, companionPassphrase, trustSecret } from '../secret/sealed-columns.ts'
 import type { Queries } from '../store/store.ts'
 import { type Companion, findCompanionsOf } from './companion-store.ts'
+import { sealedSecret } from './new-trust.ts'
 import { findTrustsOfActors } from './trust-store.ts'
-import type { Trust } from './trust.ts'
+import { isRenewal, type Trust } from './trust.ts'
 
 /** That the owner approved. */
 export function approvalNotice(trust: Trust): Notice {
@@ -30,8 +33,26 @@ export async function partings(q: Queries, ring: KeyRing, actorIds: readonly str
   const trusts = await findTrustsOfActors(q, actorIds)
   return [
     ...companions.map((companion) => farewell(ring, companion)),
-    ...trusts.filter((trust) => isTold(trust) && !looked.has(`${trust.actorId} ${trust.peerId}`)).map(deletionNotice),
+    ...(await deletionNotices(
+      q,
+      ring,
+      trusts.filter((trust) => isTold(trust) && !looked.has(`${trust.actorId} ${trust.peerId}`)),
+    )),
   ]
+}
+
+/** One for each relationship; two where it is not known which of two secrets the peer has, of which one is refused. */
+export async function deletionNotices(q: Queries, ring: KeyRing, trusts: readonly Trust[]): Promise<Notice[]> {
+  const notices: Notice[] = []
+  for (const trust of trusts) {
+    notices.push(deletionNotice(trust))
+    const offer = isRenewal(trust) ? await findNotice(q, trust, 'renewal') : null
+    if (offer === null) continue
+    const { url, baseuri } = offer
+    const secret = sealedSecret(ring, trust, openNoticeSecret(ring, offer.id, offer.secret)).secret
+    notices.push({ ...deletionNotice(trust), url, baseuri, secret })
+  }
+  return notices
 }
 
 /** Deletes the companion: its passphrase, as a bearer, is the trustee's. */

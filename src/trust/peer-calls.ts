@@ -1,4 +1,5 @@
 /** What one actor says to another while a relationship comes into being. */
+import { isRefusal } from '../delivery/policy.ts'
 import type { Timers } from '../delivery/timers.ts'
 import { isObject, type JsonText, members, normalise, stringValue } from '../json/json.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
@@ -26,6 +27,15 @@ export interface OutgoingRequest {
   readonly verify: string
   readonly description: string
 }
+
+/** Of a relationship at the peer. */
+export interface Address {
+  readonly url: string
+  readonly baseuri: string
+  readonly secret: string
+}
+
+const approval = '{"approved":true}'
 
 export class TrustCalls {
   readonly #client: PeerClient
@@ -63,6 +73,18 @@ export class TrustCalls {
       }),
       timeouts,
     })
+  }
+
+  /** Says that this actor approves, which a peer listens to as soon as it has the secret, and from nobody else. */
+  approve({ url, baseuri, secret }: Address): Promise<PeerOutcome> {
+    return this.#client.call({ method: 'POST', url, bearer: { secret, baseuri }, body: approval, timeouts })
+  }
+
+  /** Whether the peer's owner approved: its record is shown as such then, else refused. Null: it did not say. */
+  async isApproved({ url, baseuri, secret }: Address): Promise<boolean | null> {
+    const outcome = await this.#client.call({ method: 'GET', url, bearer: { secret, baseuri }, timeouts })
+    if (outcome.kind === 'answered' && outcome.status === 200) return true
+    return isRefusal(outcome) || (outcome.kind === 'answered' && outcome.status === 202) ? false : null
   }
 
   /** Whether the actor at this address knows the token that came with a request in its name. */

@@ -7,8 +7,9 @@ import { fireIfCompleted, fireTrust } from './events.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { judgeRequest, type RequestVerdict } from './judge-request.ts'
 import { newTrust, sealedSecret } from './new-trust.ts'
+import { forget } from './renewal.ts'
 import { countPending, findTrust, findTrustBySecret, insertTrust, updateTrust } from './trust-store.ts'
-import { isCrossed, type Trust } from './trust.ts'
+import { isCrossed, isRenewal, type Trust } from './trust.ts'
 import type { Self, TrustParts } from './trust-parts.ts'
 
 export interface Received {
@@ -130,6 +131,7 @@ async function carryOut(
   // What was only asked for is shown to whoever asked; what is stored stays as it is.
   if (after === null) return asked
   await updateTrust(tx, after)
+  if (isRenewal(before) && !isRenewal(after)) await forget(parts, tx, before)
   if (after.secretHash !== before.secretHash) await parts.onRenewed(tx, actor.id, after.peerId)
   return after
 }
@@ -156,7 +158,10 @@ function changed(
     case 'replace':
       return { ...renewed, relationship, description, approved: false }
     case 'yield':
-      return verdict.agreed ? renewed : { ...renewed, relationship, description, approved: false }
+      // To ask for it is to approve it.
+      return verdict.agreed
+        ? { ...renewed, relationship, approved: true }
+        : { ...renewed, relationship, description, approved: false }
     case 'join':
       return { ...before, peerApproved: true, verified: true }
     case 'add':

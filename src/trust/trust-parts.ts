@@ -26,6 +26,8 @@ export interface TrustParts {
   /** Told of every relationship that changes, by its peer. */
   readonly live: Pick<Live, 'record'>
   readonly enqueue: (tx: Transaction, notices: readonly Notice[]) => Promise<void>
+  /** After the commit, what is due is delivered. */
+  readonly wakeDelivery: (tx: Transaction) => void
   /** The relationship of a request that names none. */
   readonly defaultRelationship: string
   /** Requests of peers that wait for the approval of one actor's owner. */

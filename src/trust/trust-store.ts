@@ -138,9 +138,7 @@ function changeable(trust: Trust): (string | number | null)[] {
     Number(trust.verified),
     trust.establishedVia,
     JSON.stringify(trust.facts),
-    ownRequest === null
-      ? null
-      : JSON.stringify({ id: ownRequest.id, relationship: ownRequest.relationship, until: ownRequest.until }),
+    ownRequest === null ? null : JSON.stringify({ ...ownRequest, nextSecretHash: undefined }),
     ownRequest?.nextSecretHash ?? null,
   ]
 }

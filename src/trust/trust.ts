@@ -52,6 +52,10 @@ export interface OwnRequest {
   readonly until: number
   /** Of the secret that it offers, when that is to replace an older one. */
   readonly nextSecretHash: SecretHash | null
+  /** What it says of the relationship. */
+  readonly description?: string
+  /** Unix milliseconds: nobody confirms it any more since then. */
+  readonly closedAt?: number
 }
 
 /** What is known besides, all of it optional and all of it text. */
@@ -75,6 +79,11 @@ export function stateOf(trust: Pick<Trust, 'approved' | 'peerApproved'>): TrustS
 /** Whether paths with this relationship mean it: its own, and the one that a request under way asks for. */
 export function isNamed(trust: Pick<Trust, 'relationship' | 'ownRequest'>, relationship: string): boolean {
   return trust.relationship === relationship || trust.ownRequest?.relationship === relationship
+}
+
+/** Whether the last request of this actor offers a secret in the place of another one, and both are good. */
+export function isRenewal({ ownRequest }: Pick<Trust, 'ownRequest'>): boolean {
+  return (ownRequest?.nextSecretHash ?? null) !== null
 }
 
 /** Whether a request of this actor is on its way to the peer now (Unix milliseconds). */

@@ -1,13 +1,15 @@
 /** Relationships of an actor: asking, being asked, approving, changing and ending. */
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
+import type { PeerOutcome } from '../peer/peer-client.ts'
 import type { Queries } from '../store/store.ts'
 import { parseBaseuri } from './baseuri.ts'
 import { endTrust } from './end-trust.ts'
 import { fireDeleted, fireIfCompleted } from './events.ts'
 import { parseIncomingRequest } from './incoming-request.ts'
 import { initiate } from './initiate.ts'
-import { approvalNotice, deletionNotice, isTold } from './partings.ts'
+import { approvalNotice, deletionNotices, isTold } from './partings.ts'
+import { type Offer, settle } from './renewal.ts'
 import { type Received, receiveRequest } from './receive.ts'
 import type { TrustChange } from './trust-change.ts'
 import { secretOf, tokensOf, type TrustRecord, type TrustSecrets, trustRecord } from './record.ts'
@@ -83,6 +85,11 @@ export class Trusts {
     })
   }
 
+  /** Finds out whether a peer has the secret that it was offered. Null once that is known. */
+  settleRenewal(actor: Self, offer: Offer): Promise<PeerOutcome | null> {
+    return settle(this.#parts, actor, offer)
+  }
+
   /** @throws ServiceError `bad_request`, `forbidden` */
   async receive(actor: Self, relationship: string, body: JsonText): Promise<Received> {
     return receiveRequest(this.#parts, actor, parseIncomingRequest(relationship, body))
@@ -141,13 +148,13 @@ export class Trusts {
     relationship: string | null,
     { byPeer, tell }: { readonly byPeer: boolean; readonly tell: boolean },
   ): Promise<void> {
-    const { store, enqueue } = this.#parts
+    const { store, enqueue, keyRing } = this.#parts
     const trust = await store.writeActor(actor.id, async (tx, locked) => {
       const found = await required(tx, actor.id, peerId, relationship)
+      const isToBeTold = tell && isTold(found) && found.baseuri !== `${this.#parts.baseUrl}/${actor.id}`
+      const notices = isToBeTold ? await deletionNotices(tx, keyRing, [found]) : []
       await endTrust(this.#parts, tx, locked, found)
-      if (tell && isTold(found) && found.baseuri !== `${this.#parts.baseUrl}/${actor.id}`) {
-        await enqueue(tx, [deletionNotice(found)])
-      }
+      await enqueue(tx, notices)
       return found
     })
     await fireDeleted(this.#parts, actor, trust, byPeer)

@@ -299,6 +299,28 @@ forEachService((start) => {
       assert.equal(((await (await actor.request('GET', '/trust')).json()) as Json[]).length, 1)
     })
 
+    it('PEER-05 renews the secret with a Python actor that took it and could not say so, and has to approve anew', async () => {
+      const actor = await service.createActor()
+      const peer = await pythonPeer({ autoAccept: 'friend' })
+      assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 201)
+      const before = await recordOf(actor, peer.id)
+      const known = peer.trusts.get(actor.id)
+      assert.ok(known !== undefined)
+      peer.route('POST', /^\/trust\/friend$/, ({ body }) => {
+        const { secret } = JSON.parse(body) as { secret: string }
+        peer.trusts.set(actor.id, { ...known, secret, approved: false })
+        return { status: 202, body: 'x'.repeat(2_000_000) }
+      })
+      // It refuses its own record to a peer that it has not approved, in the words in which it refuses a stranger.
+      const shown = peer.answered('GET', /^\/trust\/friend\//)
+      assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 408)
+      await shown
+      while ((await recordOf(actor, peer.id))['secret'] === before['secret']) await new Promise(setImmediate)
+      const after = await recordOf(actor, peer.id)
+      assert.equal(after['secret'], peer.trusts.get(actor.id)?.secret)
+      assert.deepEqual([before['peer_approved'], after['approved'], after['peer_approved']], [true, true, false])
+    })
+
     it('PEER-05 while a request is on its way is a conflict', async () => {
       const actor = await service.createActor()
       const peer = await pythonPeer()

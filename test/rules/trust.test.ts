@@ -6,6 +6,7 @@ import { hashSecret } from '../../src/secret/hash.ts'
 import type { Sealed } from '../../src/secret/sealed.ts'
 import { idAt, parseBaseuri, trustUrl } from '../../src/trust/baseuri.ts'
 import { type AskedAgain, completedBy, judgeRequest } from '../../src/trust/judge-request.ts'
+import { judgeOffer } from '../../src/trust/renewal.ts'
 import { parseRelationship } from '../../src/trust/relationship-name.ts'
 import type { OwnRequest, Trust } from '../../src/trust/trust.ts'
 
@@ -117,6 +118,24 @@ describe('what a request of a peer leads to', () => {
       'refuse',
     ],
     [
+      'a refusal, when both renew the secret and this actor’s counts: the peer must not change to its own',
+      trust({ ownRequest: { ...asking, nextSecretHash: hashSecret('b') } }),
+      asked(),
+      'refuse',
+    ],
+    [
+      'giving way, when both renew the secret and the peer’s id is lower',
+      trust({ peerId: 'a', ownRequest: { ...asking, nextSecretHash: hashSecret('b') } }),
+      asked({ peerId: 'a' }),
+      'yield',
+    ],
+    [
+      'agreement, when both renew the secret, with a peer that settles nothing',
+      trust({ ownRequest: { ...asking, nextSecretHash: hashSecret('b') } }),
+      asked({ settlesById: false }),
+      'join',
+    ],
+    [
       'no change, of another name, with a peer that settles nothing',
       trust({ ownRequest: asking }),
       asked({ relationship: 'x', settlesById: false }),
@@ -147,6 +166,18 @@ describe('what a request of a peer leads to', () => {
       agreed: false,
     })
   })
+})
+
+describe('that a peer does not know the secret that it was offered', () => {
+  const cases: readonly [what: string, offer: { until: number; closedAt?: number }, verdict: string][] = [
+    ['says nothing while the request may still be on its way', { until: now + 1 }, 'wait'],
+    ['ends the proof of the request once nobody waits for it', { until: now }, 'close'],
+    ['says nothing while the peer may act on a proof that it saw', { until: 0, closedAt: now - 29_999 }, 'wait'],
+    ['ends the secret after that', { until: 0, closedAt: now - 30_000 }, 'drop'],
+  ]
+  for (const [what, offer, verdict] of cases) {
+    it(`PEER-05 ${what}`, () => assert.equal(judgeOffer(offer, now), verdict))
+  }
 })
 
 describe('who completed the approval of both sides', () => {

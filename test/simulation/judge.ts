@@ -11,6 +11,21 @@ export async function judgeTables(world: World): Promise<void> {
   }
 }
 
+/** Two actors in a relationship have one secret, whatever was lost when it was renewed. */
+export async function judgeSecrets(world: World, workload: Workload): Promise<void> {
+  for (const actor of world.actors) {
+    if (actor.isGone) continue
+    for (const { peerid, secret } of await workload.trustsOf(actor)) {
+      const peer = workload.actorOf(peerid)
+      if (peer === undefined || peer.isGone) continue
+      const theirs = (await workload.trustsOf(peer)).find((trust) => trust.peerid === actor.id)
+      if (theirs !== undefined && theirs.secret !== secret) {
+        world.violation(`PEER-05: ${actor.id} and ${peerid} have two secrets`)
+      }
+    }
+  }
+}
+
 /**
  * I4: what everybody who listens has is what it may see.
  *

@@ -134,6 +134,8 @@ export class Ledger {
       ...told(`SELECT actor_id AS actor, bucket || ' of ' || name || ' without a relationship' AS what FROM attribute a
         WHERE bucket LIKE '\\_peer\\_%' ESCAPE '\\' AND NOT EXISTS (SELECT 1 FROM trust t
           WHERE t.actor_id = a.actor_id AND t.actor_id || ':' || t.peer_id = a.name)`),
+      ...told(`SELECT actor_id AS actor, 'two secrets with ' || peer_id AS what FROM trust
+        WHERE next_secret_hash IS NOT NULL`),
       ...told(`SELECT id AS actor, listeners || ' listeners, counted wrong' AS what FROM actor
         WHERE listeners <> (SELECT COUNT(*) FROM inbound_subscription s WHERE s.actor_id = actor.id)`),
     ]
@@ -143,6 +145,14 @@ export class Ledger {
   holds(actorId: string, peerId: string, subscriptionId: string, sequence: number): boolean {
     const row = this.#acknowledged.get(sequence, actorId, peerId, subscriptionId) as { isHeld: number } | undefined
     return row === undefined || row.isHeld === 1
+  }
+
+  /** By its hash; null without a relationship. */
+  secretOf(actorId: string, peerId: string): string | null {
+    const row = this.#database
+      .prepare('SELECT secret_hash AS hash FROM trust WHERE actor_id = ? AND peer_id = ?')
+      .get(actorId, peerId) as { hash: string } | undefined
+    return row?.hash ?? null
   }
 
   /** Whether the owner's rules keep a property from the peer now. */

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import type { TroupeOptions } from '../../src/troupe.ts'
 import { type Random, seeded } from '../support/random.ts'
 import { startService } from '../support/service.ts'
-import { judgeReplicas, judgeTables } from './judge.ts'
+import { judgeReplicas, judgeSecrets, judgeTables } from './judge.ts'
 import { calm, type Weather } from './network.ts'
 import { Workload } from './workload.ts'
 import { type Host, type SimActor, World } from './world.ts'
@@ -122,6 +122,7 @@ class Run {
       await this.#rest()
       await world.during(this.#forEach((actor) => this.#workload.syncPolled(actor)))
       await this.#rest()
+      await world.during(judgeSecrets(world, this.#workload))
       await world.during(judgeReplicas(world, this.#workload, { mayBeBehind: true }))
       // A loss is noticed with the next change at the latest.
       await world.during(this.#forEach((actor) => this.#workload.touchEverything(actor)))

@@ -38,7 +38,10 @@ export class Workload {
   /** Pairs whose rights are being changed: what holds then cannot be told. */
   readonly #changing = new Set<string>()
   /** Requests of which nobody knows what came of them. */
-  readonly #unanswered = new Map<string, { actor: SimActor; other: SimActor; relationship: string }>()
+  readonly #unanswered = new Map<
+    string,
+    { actor: SimActor; other: SimActor; relationship: string; isRenewal: boolean }
+  >()
   readonly counts = new Map<string, number>()
 
   constructor(world: World, random: Random) {
@@ -194,10 +197,12 @@ export class Workload {
   }
 
   async #request(actor: SimActor, other: SimActor, relationship: string): Promise<void> {
+    const secret = actor.host.ledger.secretOf(actor.id, other.id)
+    const isRenewal = secret !== null && secret === other.host.ledger.secretOf(other.id, actor.id)
     const reply = await this.#world.asOwner(actor, 'POST', '/trust', { url: other.url, relationship })
     const pair = `${actor.id} ${other.id}`
     if (reply?.status === 201) this.#unanswered.delete(pair)
-    else this.#unanswered.set(pair, { actor, other, relationship })
+    else this.#unanswered.set(pair, { actor, other, relationship, isRenewal })
   }
 
   async #approve(actor: SimActor): Promise<void> {
@@ -303,16 +308,17 @@ export class Workload {
   }
 
   /**
-   * Who got no answer asks again: the peer may have taken the request, with its secret, and neither side can know. It asks
-   * for what the peer has it as, because another name would be another wish, which an owner has to approve anew.
+   * Who got no answer to a first request asks again: the peer may have taken it, with its secret, and neither side can
+   * know. It asks for what the peer has it as, because another name would be another wish, which an owner has to approve
+   * anew. What came of renewals is found out without anybody.
    */
   async askAgain(): Promise<void> {
     for (let rounds = 0; rounds < 3 && this.#unanswered.size > 0; rounds++) {
       // As long as an answer may still come, another request is refused.
       await this.#world.time.pause(61_000)
       const asked = Array.from(this.#unanswered.values())
-      for (const { actor, other, relationship } of asked) {
-        if (actor.isGone || other.isGone) continue
+      for (const { actor, other, relationship, isRenewal } of asked) {
+        if (actor.isGone || other.isGone || isRenewal) continue
         const known = (await this.trustsOf(other)).find(({ peerid }) => peerid === actor.id)
         await this.#request(actor, other, known?.relationship ?? relationship)
       }
