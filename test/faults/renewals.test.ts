@@ -17,7 +17,7 @@ type Fate =
   | 'gateway timeout'
   | 'refused'
   /** The answer takes its time. */
-  | { readonly heardAfter: Promise<void> }
+  | { readonly heardAfter: Promise<void>; readonly onAnswer?: () => void }
   | undefined
 
 /** Connects services without a socket, and loses what it is told to lose. */
@@ -55,7 +55,10 @@ class Network {
     })
     const body = await answer.text()
     if (fate === 'unheard') return { kind: 'unknown', reason: 'The connection broke' }
-    if (typeof fate === 'object') await fate.heardAfter
+    if (typeof fate === 'object') {
+      fate.onAnswer?.()
+      await fate.heardAfter
+    }
     if (fate === 'gateway timeout') return { kind: 'answered', status: 504, headers: {}, body: '' }
     return { kind: 'answered', status: answer.status, headers: Object.fromEntries(answer.headers), body }
   }
@@ -263,8 +266,7 @@ forEachService((start) => {
           return 'lost'
         }
         if (from !== 'there' || line !== `GET trust/friend/${asked.id}`) return undefined
-        isConfirmed = true
-        return { heardAfter: isRead }
+        return { heardAfter: isRead, onAnswer: () => (isConfirmed = true) }
       }
       assert.equal((await renew()).status, 408)
       await pass(59)
