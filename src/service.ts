@@ -1,6 +1,7 @@
 /** Joins the parts, once. Nothing else names a concrete store. */
 import { dirname, join, resolve } from 'node:path'
 import { actorHandle } from './actor/handle.ts'
+import { findActor } from './actor/actor-store.ts'
 import { Actors } from './actor/actors.ts'
 import { Attributes } from './actor/attributes.ts'
 import type { ActorHandle } from './app/actor-handle.ts'
@@ -9,7 +10,7 @@ import type { Registry } from './app/registry.ts'
 import { Authentication, type BearerKind } from './auth/authenticate.ts'
 import { application } from './auth/caller.ts'
 import { clientAccess, rememberClient } from './authorization-server/client-access.ts'
-import { endOwnClient } from './authorization-server/client-trust.ts'
+import { ClientEnds } from './authorization-server/client-ends.ts'
 import { Clients } from './authorization-server/clients.ts'
 import { Consents, finishPath } from './authorization-server/consents.ts'
 import { MetadataDocuments } from './authorization-server/metadata-document.ts'
@@ -95,6 +96,7 @@ import { Tokens } from './token/tokens.ts'
 import { Uses } from './token/uses.ts'
 import { Companions } from './trust/companions.ts'
 import { Contacts } from './trust/contacts.ts'
+import { fireDeleted } from './trust/events.ts'
 import { partings } from './trust/partings.ts'
 import { peerBearer } from './trust/peer-bearer.ts'
 import { TrustCalls } from './trust/peer-calls.ts'
@@ -228,7 +230,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     uniqueCreator: config.uniqueCreator,
     indexedProperties,
     handleOf,
-    takeLeave: async (tx, actorIds) => notices.takeLeave(tx, actorIds, await partings(tx, keyRing, actorIds)),
+    takeLeave: async (tx, actorIds) => {
+      await clientEnds.endWithActors(tx, actorIds)
+      await notices.takeLeave(tx, actorIds, await partings(tx, keyRing, actorIds))
+    },
     prove: (tx, actor) => accounts.prove(tx, actor),
   })
   const contacts = new Contacts(store, log, now)
@@ -372,7 +377,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       config.autoAcceptTrust &&
       name === config.relationship &&
       relationships.types.find(name)?.neverAutoApproved !== true,
-    onEnd: [deleteInboundOf, deleteNoticesOf, forgetPeer, endOwnClient],
+    onEnd: [
+      deleteInboundOf,
+      deleteNoticesOf,
+      forgetPeer,
+      (tx, actorId, peerId) => clientEnds.endWithOwnTrust(tx, actorId, peerId),
+    ],
     onRenewed: async (tx, actorId, peerId) => {
       await markAllForFetch(tx, { actorId, peerId }, now())
       store.afterCommit(tx, () => gaps.wake())
@@ -408,7 +418,19 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     maxAgeMs: config.activityDays * dayMs,
   })
   const providers = local === null ? new ConfiguredProviders(signIn, providerParts) : new LocalProviders(local)
-  const clients = new Clients({ store, actors, keyRing, documents: new MetadataDocuments(outsideClient, now), now })
+  const clientEnds = new ClientEnds({
+    afterCommit: store.afterCommit,
+    // The system actor, too, which no address leads to.
+    findActor: (actorId) => store.read((q) => findActor(q, actorId)),
+    tell: async (actor, trust, byPeer) => {
+      await fireDeleted(trustParts, actor, trust, byPeer)
+      await live.announce(actor.id, 'trust', trust.peerId)
+    },
+    isHeard: () => registry.eventHandlers('trust_deleted').length > 0,
+    log,
+  })
+  const documents = new MetadataDocuments(outsideClient, now)
+  const clients = new Clients({ store, actors, keyRing, documents, ends: clientEnds, now })
   const handleParts = {
     properties,
     lists,

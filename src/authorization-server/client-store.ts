@@ -152,12 +152,44 @@ export async function tieTrustToClient(
   await tx.run('UPDATE trust SET client_id = $3 WHERE actor_id = $1 AND peer_id = $2', actorId, peerId, clientId)
 }
 
-/** With everything that owners granted to it: their relationships with it, and with these its tokens and codes. */
-export async function deleteClient(tx: Transaction, clientId: string, actorId: string): Promise<boolean> {
-  return (await tx.run('DELETE FROM oauth_client WHERE client_id = $1 AND actor_id = $2', clientId, actorId)) === 1
+/** A client as far as its end has to do with it. */
+export interface EndingClient {
+  readonly clientId: string
+  readonly ownerId: string
 }
 
-/** Those whose time is over, as `deleteClient`. */
-export async function deleteUnusedClients(tx: Transaction, now: number): Promise<number> {
-  return tx.run('DELETE FROM oauth_client WHERE expires_at < $1', now)
+/** Held until the transaction ends, so that nobody lets it in meanwhile. Null for one that is not the actor's. */
+export async function holdClient(tx: Transaction, clientId: string, actorId: string): Promise<EndingClient | null> {
+  const row = await tx.get(
+    'SELECT 1 AS found FROM oauth_client WHERE client_id = $1 AND actor_id = $2 /*postgres: FOR UPDATE */',
+    clientId,
+    actorId,
+  )
+  return row === undefined ? null : { clientId, ownerId: actorId }
+}
+
+/** As `holdClient`: those whose time is over. One that somebody else holds is left to them. */
+export function holdUnusedClients(tx: Transaction, now: number): Promise<EndingClient[]> {
+  return tx.all(
+    `SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client WHERE expires_at < $1
+     /*postgres: FOR UPDATE SKIP LOCKED */`,
+    now,
+  )
+}
+
+/** As `holdClient`: those of these actors. */
+export function holdClientsOf(tx: Transaction, actorIds: readonly string[]): Promise<EndingClient[]> {
+  return tx.all(
+    `SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client
+     WHERE actor_id IN (SELECT id FROM rows($1, id TEXT) AS gone) ORDER BY client_id /*postgres: FOR UPDATE */`,
+    JSON.stringify(actorIds.map((id) => [id])),
+  )
+}
+
+/** With what is left of what owners granted to them: tokens and codes go with the relationships. */
+export async function deleteClients(tx: Transaction, clientIds: readonly string[]): Promise<void> {
+  await tx.run(
+    'DELETE FROM oauth_client WHERE client_id IN (SELECT id FROM rows($1, id TEXT) AS ended)',
+    JSON.stringify(clientIds.map((id) => [id])),
+  )
 }

@@ -7,7 +7,7 @@ import { newTrust } from '../trust/new-trust.ts'
 import type { TrustFacts } from '../trust/trust.ts'
 import { findTrust, insertTrust, updateTrust } from '../trust/trust-store.ts'
 import { type Client, isDocumented } from './client.ts'
-import { deleteClient, tieTrustToClient } from './client-store.ts'
+import { tieTrustToClient } from './client-store.ts'
 
 export interface ClientRelationship {
   readonly actorId: string
@@ -77,8 +77,7 @@ export function ownPeerId(client: Pick<Client, 'clientId'>): string {
   return clientPeerId(client.clientId, client)
 }
 
-/** Who ends the relationship by which a client acts for its own actor ends the client. */
-export async function endOwnClient(tx: Transaction, actorId: string, peerId: string): Promise<void> {
-  const [, clientId] = /^oauth2_client:([\w-]+):\1$/.exec(peerId) ?? []
-  if (clientId !== undefined) await deleteClient(tx, clientId, actorId)
+/** The client whose relationship with its own actor has this name; null for every other name. */
+export function ownClientOf(peerId: string): string | null {
+  return /^oauth2_client:([\w-]+):\1$/.exec(peerId)?.[1] ?? null
 }

@@ -20,14 +20,13 @@ import {
 } from './client.ts'
 import {
   countClientsOf,
-  deleteClient,
-  deleteUnusedClients,
   findClient,
   findClients,
   findClientsOf,
   insertClient,
   setClientSecret,
 } from './client-store.ts'
+import type { ClientEnds } from './client-ends.ts'
 import { ensureClientTrust } from './client-trust.ts'
 import type { MetadataDocuments } from './metadata-document.ts'
 import { OAuthError } from './oauth-error.ts'
@@ -39,6 +38,7 @@ export interface ClientsParts {
   readonly actors: Pick<Actors, 'ensureSystemActor'>
   readonly keyRing: KeyRing
   readonly documents: MetadataDocuments
+  readonly ends: ClientEnds
   readonly now: () => number
 }
 
@@ -134,7 +134,7 @@ export class Clients {
       expiresAt: lifetimeMs === null ? null : at + lifetimeMs,
     }
     const insert = async (tx: Transaction): Promise<void> => {
-      await deleteUnusedClients(tx, at)
+      await this.#parts.ends.endUnused(tx, at)
       await insertClient(tx, client)
     }
     if (!actsForItself(client)) await store.write(insert)
@@ -189,7 +189,7 @@ export class Clients {
 
   /** With every relationship that owners have with it, and their tokens, at once. False for one that is not the actor's. */
   delete(actorId: string, clientId: string): Promise<boolean> {
-    return this.#parts.store.write((tx) => deleteClient(tx, clientId, actorId))
+    return this.#parts.store.write((tx) => this.#parts.ends.end(tx, clientId, actorId))
   }
 }
 

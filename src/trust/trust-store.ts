@@ -147,3 +147,16 @@ function changeable(trust: Trust): (string | number | null)[] {
 export async function deleteTrust(tx: Transaction, actorId: string, peerId: string): Promise<boolean> {
   return (await tx.run('DELETE FROM trust WHERE actor_id = $1 AND peer_id = $2', actorId, peerId)) === 1
 }
+
+/** The relationships with these clients, whosever they are. Each row is given to whoever removed it, and to nobody else. */
+export async function deleteTrustsOfClients(
+  tx: Transaction,
+  clientIds: readonly string[],
+): Promise<{ readonly trust: Trust; readonly clientId: string }[]> {
+  const rows = await tx.all<TrustRow & { readonly clientId: string }>(
+    `DELETE FROM trust WHERE client_id IN (SELECT id FROM rows($1, id TEXT) AS ended)
+     RETURNING ${columns}, client_id AS "clientId"`,
+    JSON.stringify(clientIds.map((id) => [id])),
+  )
+  return rows.map(({ clientId, ...row }) => ({ trust: toTrust(row), clientId }))
+}

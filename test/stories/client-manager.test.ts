@@ -11,7 +11,8 @@ import {
   registerClient,
   requestTokens,
 } from '../support/oauth-client.ts'
-import { forEachService, type TestService } from '../support/service.ts'
+import { Heard } from '../support/heard.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 import { dumpStore } from '../support/store-dump.ts'
 
@@ -189,6 +190,128 @@ forEachService((start) => {
       assert.equal(await mcpStatus(service, token), 401)
       assert.equal((await tokenRequest(service, client.clientId, secret)).status, 401)
       assert.deepEqual(await actor?.clients.list(), [])
+    })
+  })
+
+  describe('the end of a client', () => {
+    /** Of whose relationship with whom, as it was called, and whether the other side ended it. */
+    const told = ({ all }: Heard): unknown[] =>
+      all.map(({ name, event }) => [
+        name,
+        event.actor.id,
+        event.peer_id,
+        event.relationship,
+        event.trust_data['oauth_client_id'],
+        event.initiated_by_peer,
+      ])
+
+    /** A client of an actor, which ada and bob let in, too. */
+    async function shared(): Promise<{
+      service: TestService
+      heard: Heard
+      owner: TestActor
+      clientId: string
+      ada: string
+      bob: string
+    }> {
+      const heard = new Heard()
+      const service = await start({ ...signInAt(await provider()), declare: heard.declare })
+      const owner = await service.createActor('owner@example.com')
+      const handle = await service.app.actors.get(owner.id)
+      const { client } = (await handle?.clients.create({ name: 'A', redirectUris: [redirectUri] })) ?? assert.fail()
+      for (const person of ['ada', 'bob']) {
+        const browser = new TestBrowser(service)
+        await signIn(browser, await provider(), person)
+        await codeFor(browser, { client_id: client.clientId }, newPkce())
+      }
+      const actorOf = async (email: string): Promise<string> =>
+        (await service.app.actors.findByCreator(email))?.id ?? assert.fail()
+      const [ada, bob] = [await actorOf('ada@example.com'), await actorOf('bob@example.com')]
+      assert.deepEqual(heard.names(), [])
+      return { service, heard, owner, clientId: client.clientId, ada, bob }
+    }
+
+    const peerOf = (clientId: string, name: string): string => `oauth2_client:${name}_at_example_dot_com:${clientId}`
+
+    it('R-EVT-01 R-TRUST-06 is told to the application once for each relationship that went with it', async () => {
+      const { service, heard, owner, clientId, ada, bob } = await shared()
+      const clients = (await service.app.actors.get(owner.id))?.clients
+      const answers = await Promise.all([clients?.delete(clientId), clients?.delete(clientId)])
+      assert.deepEqual(answers.toSorted(), [false, true])
+      assert.deepEqual(
+        told(heard).toSorted(),
+        [
+          ['trust_deleted', ada, peerOf(clientId, 'ada'), 'mcp_client', clientId, true],
+          ['trust_deleted', bob, peerOf(clientId, 'bob'), 'mcp_client', clientId, true],
+          ['trust_deleted', owner.id, `oauth2_client:${clientId}:${clientId}`, 'mcp_client', clientId, false],
+        ].toSorted(),
+      )
+      assert.equal('secret' in (heard.all[0]?.event.trust_data ?? {}), false)
+    })
+
+    it('R-EVT-01 R-TRUST-06 is told so where its owner ended the relationship by which it acts', async () => {
+      const { heard, owner, clientId, ada, bob } = await shared()
+      const own = `oauth2_client:${clientId}:${clientId}`
+      assert.equal((await owner.request('DELETE', `/trust/mcp_client/${own}`)).status, 204)
+      assert.deepEqual(
+        told(heard).toSorted(),
+        [
+          ['trust_deleted', ada, peerOf(clientId, 'ada'), 'mcp_client', clientId, true],
+          ['trust_deleted', bob, peerOf(clientId, 'bob'), 'mcp_client', clientId, true],
+          ['trust_deleted', owner.id, own, 'mcp_client', clientId, false],
+        ].toSorted(),
+      )
+    })
+
+    it('R-EVT-01 is told to the others where its actor goes, which itself hears of nothing', async () => {
+      const { service, heard, owner, clientId, ada, bob } = await shared()
+      assert.equal(await service.app.actors.delete(owner.id), true)
+      assert.deepEqual(
+        told(heard).toSorted(),
+        [
+          ['trust_deleted', ada, peerOf(clientId, 'ada'), 'mcp_client', clientId, true],
+          ['trust_deleted', bob, peerOf(clientId, 'bob'), 'mcp_client', clientId, true],
+        ].toSorted(),
+      )
+    })
+
+    it('R-EVT-01 is nothing that ends with one relationship alone: nobody hears of it but who ended that one', async () => {
+      const { service, heard, clientId, ada, bob } = await shared()
+      assert.equal(await service.app.actors.delete(ada), true)
+      assert.deepEqual(told(heard), [])
+      const handle = (await service.app.actors.get(bob)) ?? assert.fail()
+      assert.equal(await handle.trust.delete(peerOf(clientId, 'bob')), true)
+      assert.deepEqual(told(heard), [['trust_deleted', bob, peerOf(clientId, 'bob'), 'mcp_client', clientId, false]])
+    })
+
+    it('R-EVT-01 is told once where it comes because nobody came for a month', async () => {
+      let now = Date.now()
+      const heard = new Heard()
+      const service = await start({ declare: heard.declare, now: () => now })
+      const { client_id: clientId = '' } = await registerClient(service, {
+        grant_types: ['client_credentials'],
+        redirect_uris: undefined,
+      })
+      now += 8 * 86_400_000
+      await registerClient(service)
+      await registerClient(service)
+      const own = `oauth2_client:${clientId}:${clientId}`
+      assert.deepEqual(told(heard), [['trust_deleted', '_actingweb_oauth2', own, 'mcp_client', clientId, false]])
+    })
+
+    it('R-EVT-01 is told after it is done, and a handler that throws takes nothing back', async () => {
+      const seen: unknown[] = []
+      const service = await start({
+        declare: (app) =>
+          app.on('trust_deleted', async ({ actor, peer_id: peerId }) => {
+            seen.push([await actor.trust.get(peerId), await actor.clients.list()])
+            throw new Error('no')
+          }),
+      })
+      const actor = await service.app.actors.get((await service.createActor('ada@example.com')).id)
+      const { client } = (await actor?.clients.create({ name: 'A' })) ?? assert.fail()
+      assert.equal(await actor?.clients.delete(client.clientId), true)
+      assert.deepEqual(seen, [[undefined, []]])
     })
   })
 

@@ -1,0 +1,98 @@
+/**
+ * The end of a client, wherever it comes from: every relationship that owners have with it ends with it, and the
+ * application is told of each, once, when it is done.
+ */
+import type { Actor } from '../actor/actor.ts'
+import type { Log } from '../observe/log.ts'
+import type { AfterCommit, Transaction } from '../store/store.ts'
+import { deleteTrustsOfClients } from '../trust/trust-store.ts'
+import type { Trust } from '../trust/trust.ts'
+import { deleteClients, type EndingClient, holdClient, holdClientsOf, holdUnusedClients } from './client-store.ts'
+import { ownClientOf } from './client-trust.ts'
+
+export interface ClientEndsParts {
+  readonly afterCommit: AfterCommit
+  readonly findActor: (actorId: string) => Promise<Actor | null>
+  /** Tells the application, and whoever looks on. `byPeer`: another actor ended the client. */
+  readonly tell: (actor: Actor, trust: Trust, byPeer: boolean) => Promise<void>
+  /** Whether the application wants to know. */
+  readonly isHeard: () => boolean
+  readonly log: Log
+}
+
+interface Ended {
+  readonly trust: Trust
+  readonly byPeer: boolean
+}
+
+export class ClientEnds {
+  readonly #parts: ClientEndsParts
+
+  constructor(parts: ClientEndsParts) {
+    this.#parts = parts
+  }
+
+  /** False for one that is not the actor's. */
+  async end(tx: Transaction, clientId: string, actorId: string): Promise<boolean> {
+    const client = await holdClient(tx, clientId, actorId)
+    if (client === null) return false
+    this.#follow(tx, await endAll(tx, [client]))
+    return true
+  }
+
+  /** Those whose time is over. */
+  async endUnused(tx: Transaction, now: number): Promise<void> {
+    const clients = await holdUnusedClients(tx, now)
+    if (clients.length > 0) this.#follow(tx, await endAll(tx, clients))
+  }
+
+  /** Who ends the relationship by which a client acts for its own actor ends the client, and tells of that one. */
+  async endWithOwnTrust(tx: Transaction, actorId: string, peerId: string): Promise<void> {
+    const clientId = ownClientOf(peerId)
+    const client = clientId === null ? null : await holdClient(tx, clientId, actorId)
+    if (client === null) return
+    const ended = await endAll(tx, [client])
+    this.#follow(
+      tx,
+      ended.filter(({ trust }) => trust.actorId !== actorId || trust.peerId !== peerId),
+    )
+  }
+
+  /** Before the actors go, with their clients. Nobody is told of their own relationships. */
+  async endWithActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
+    if (actorIds.length === 0 || !this.#parts.isHeard()) return
+    const clients = await holdClientsOf(tx, actorIds)
+    if (clients.length === 0) return
+    const ended = await endAll(tx, clients)
+    this.#follow(
+      tx,
+      ended.filter(({ trust }) => !actorIds.includes(trust.actorId)),
+    )
+  }
+
+  #follow(tx: Transaction, ended: readonly Ended[]): void {
+    if (ended.length > 0) this.#parts.afterCommit(tx, () => this.#tell(ended))
+  }
+
+  async #tell(ended: readonly Ended[]): Promise<void> {
+    const { findActor, tell, log } = this.#parts
+    for (const { trust, byPeer } of ended) {
+      try {
+        const actor = await findActor(trust.actorId)
+        if (actor !== null) await tell(actor, trust, byPeer)
+      } catch (error) {
+        // It is done, whoever hears of it.
+        log.error({ error, actorId: trust.actorId }, 'Nobody could be told that a relationship ended with its client')
+      }
+    }
+  }
+}
+
+/** The relationships first: what goes with the row of the client goes unseen. */
+async function endAll(tx: Transaction, clients: readonly EndingClient[]): Promise<Ended[]> {
+  const owners = new Map(clients.map(({ clientId, ownerId }) => [clientId, ownerId]))
+  const ids = [...owners.keys()]
+  const ended = await deleteTrustsOfClients(tx, ids)
+  await deleteClients(tx, ids)
+  return ended.map(({ trust, clientId }) => ({ trust, byPeer: owners.get(clientId) !== trust.actorId }))
+}
