@@ -90,7 +90,7 @@ export class Live {
   }
 
   /** From now on, in batches, until the signal or the end of the service. Nothing at all when there is no such actor. */
-  async *watch(actorId: string, signal: AbortSignal): AsyncGenerator<readonly LiveChange[]> {
+  async *watch(actorId: string, signal: AbortSignal, onBegun?: () => void): AsyncGenerator<readonly LiveChange[]> {
     const { store, now } = this.#parts
     const seen = await store.write((tx) => beginWatching(tx, actorId, now() + watchMs))
     if (seen === null) return
@@ -99,6 +99,7 @@ export class Live {
     signal.addEventListener('abort', wake)
     this.#watches.add(watch)
     this.#schedule()
+    onBegun?.()
     try {
       while (!signal.aborted && !this.#isStopping && !watch.isLetGo) {
         if (watch.waiting.length > 0) yield watch.waiting.splice(0)

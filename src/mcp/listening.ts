@@ -29,15 +29,22 @@ export async function listen(
   const wanted = await mayFollow(parts, asked, wantedIn(parts, asked))
   return async function* stream(signal) {
     const meta = { [metaKeys.subscriptionId]: id }
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    const told = watchFor(parts, asked, () => Promise.resolve(wanted), signal, again, begin)
+    const first = told.next()
+    first.catch(() => {})
+    // A client that is told that it listens changes something at once, and waits to hear of it.
+    await Promise.race([begun, first])
     // First of all, whatever happens meanwhile: what is granted.
     yield {
       jsonrpc: '2.0',
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: grantedOf(wanted), _meta: meta },
     }
-    for await (const each of watchFor(parts, asked, () => Promise.resolve(wanted), signal, again)) {
-      const { method, ...params } = each
-      const body = each.method === 'notifications/tasks' ? await taskOf(parts, asked, again, each.taskId) : params
+    for (let next = await first; next.done !== true; next = await told.next()) {
+      const { method, ...params } = next.value
+      const body =
+        next.value.method === 'notifications/tasks' ? await taskOf(parts, asked, again, next.value.taskId) : params
       if (body !== null) yield { jsonrpc: '2.0', method, params: { ...body, _meta: meta } }
     }
     yield rpcResult(id, codec.result('subscriptions/listen', complete({ _meta: meta })))

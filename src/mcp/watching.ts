@@ -36,18 +36,23 @@ export type Again = () => Promise<McpAccess | null>
 /** A stream on which nothing happens is looked at so often: its token may have expired, its session may have ended. */
 const lookMs = 30_000
 
-/** Ends with the token, with the relationship, and when nothing is wanted any more. */
+/**
+ * Ends with the token, with the relationship, and when nothing is wanted any more.
+ *
+ * @param onBegun Called once no change can be missed any more.
+ */
 export async function* watchFor(
   parts: McpParts,
   asked: Asked,
   wantedNow: () => Promise<Wanted | null>,
   signal: AbortSignal,
   again: Again,
+  onBegun?: () => void,
 ): AsyncGenerator<Told> {
   const first = await wantedNow()
   if (first === null) return
   let known = await listsOf(parts, asked, first)
-  for await (const changes of paced(parts.live.watch(asked.access.actor.id, signal), parts.timers, lookMs)) {
+  for await (const changes of paced(parts.live.watch(asked.access.actor.id, signal, onBegun), parts.timers, lookMs)) {
     const wanted = await wantedNow()
     const access = await again()
     if (wanted === null || access === null) return

@@ -52,7 +52,7 @@ forEachService((start) => {
     })
 
     async function furnished(): Promise<{ actor: TestActor; token: string; rows: () => Promise<unknown> }> {
-      const actor = await service.createActor()
+      const actor = await service.createActor('owner@example.com')
       await furnish(actor)
       const token = await signIn(service, actor)
       const { store } = await service.app.start()
