@@ -194,6 +194,8 @@ describe('a walk through the pages of two services', () => {
       // Each number has a line at the one who sends.
       await grace.goTo('Subscriptions')
       await grace.hands.press(grace.page.locator('.row-head').getByRole('link').first())
+      // Looking again too soon would be leaving before one has come.
+      await grace.page.waitForURL(/\/www\/subscriptions\/./)
       await grace.sees('Arrived')
       assert.deepEqual(await grace.page.locator('tbody tr').first().locator('th, td').nth(0).innerText(), '1')
 
