@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { letInAt, type TestClient } from '../support/mcp-client.ts'
+import type { TestClient } from '../support/mcp-client.ts'
+import { letInToProgram } from '../support/mcp-program.ts'
 import { Workplace } from '../support/program.ts'
-import { testKeys } from '../support/service.ts'
 
 const guide = readFileSync(join(dirname(dirname(import.meta.dirname)), 'docs', 'ai-clients.md'), 'utf8')
 
@@ -13,21 +13,10 @@ describe('the application of the guide to AI clients', () => {
   const place = new Workplace()
   const asks = { capabilities: { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } } }
   let client: TestClient
-  let url = ''
   before(async () => {
     place.write('package.json', '{"type":"module"}')
     place.write('app.ts', [...guide.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code).join('\n'))
-    const program = place.start(['dev', 'app.ts'], {
-      env: { PORT: '0', TROUPE_SECRET_KEYS: testKeys, TROUPE_LOCAL_SIGN_IN: '0' },
-    })
-    url = (await program.prints(/is ready at (http:\/\/localhost:\d+)/))[1] ?? ''
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"creator":"ada@example.com"}',
-    })
-    const actor = (await answer.json()) as { id: string; creator: string }
-    client = await letInAt(url, `sqlite:${place.path('data/troupe.db')}`, actor, { relationship: 'mcp_client' })
+    ;({ client } = await letInToProgram(place, 'app.ts'))
   })
   after(() => place.remove())
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { letInAt, type TestClient } from '../support/mcp-client.ts'
+import type { TestClient } from '../support/mcp-client.ts'
+import { letInToProgram } from '../support/mcp-program.ts'
 import { Workplace } from '../support/program.ts'
-import { testKeys } from '../support/service.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 
@@ -16,18 +16,7 @@ describe('the sample application and an AI client that its owner let in', () => 
   let actorId = ''
   before(async () => {
     symlinkSync(join(root, 'examples'), place.path('examples'), 'junction')
-    const program = place.start(['dev', 'examples/notes/app.ts'], {
-      env: { PORT: '0', TROUPE_SECRET_KEYS: testKeys, TROUPE_LOCAL_SIGN_IN: '0' },
-    })
-    url = (await program.prints(/is ready at (http:\/\/localhost:\d+)/))[1] ?? ''
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"creator":"ada@example.com"}',
-    })
-    const actor = (await answer.json()) as { id: string; creator: string }
-    actorId = actor.id
-    client = await letInAt(url, `sqlite:${place.path('data/troupe.db')}`, actor, { relationship: 'mcp_client' })
+    ;({ client, url, actorId } = await letInToProgram(place, 'examples/notes/app.ts'))
   })
   after(() => place.remove())
 
