@@ -193,7 +193,7 @@ forEachStore((dialect, open, database) => {
   })
 
   describe('a note', () => {
-    it('DUR-01 is as whole as any write, and read at once', async () => {
+    it('is as whole as any write, and read at once', async () => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a'), { isNote: true })
       const broken = store.write(
@@ -210,7 +210,7 @@ forEachStore((dialect, open, database) => {
     })
 
     if (dialect === 'postgres') {
-      it('DUR-01 waits for no disk, and no other write is like it', async () => {
+      it('DUR-03 waits for no disk, and no other write is like it', async () => {
         const store = await open()
         const setting = async (tx: Transaction): Promise<string | undefined> =>
           (await tx.get<{ synchronous_commit: string }>('SHOW synchronous_commit'))?.synchronous_commit
@@ -218,7 +218,7 @@ forEachStore((dialect, open, database) => {
         assert.equal(await store.write(setting), 'on')
       })
     } else {
-      it('DUR-01 waits for no disk, and every write that shares its COMMIT or comes later does', async (t) => {
+      it('DUR-03 waits for no disk, and every write that shares its COMMIT or comes later does', async (t) => {
         const settings: unknown[] = []
         const prepare = Reflect.get(DatabaseSync.prototype, 'prepare')
         t.mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
