@@ -304,7 +304,7 @@ export interface Subscription {
 /** What became of one change. */
 export interface Delivery {
   readonly sequence: number
-  /** `superseded`: a resync, or the peer's own reading, took its place. `unsent`: kept for polling only. */
+  /** `superseded`: a resync, or the peer's acknowledgement, took its place. `unsent`: kept for polling only. */
   readonly outcome: 'waiting' | 'delivered' | 'failed' | 'superseded' | 'unsent'
   readonly reason: string
   readonly attempts: number

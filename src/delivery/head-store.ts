@@ -100,7 +100,7 @@ export async function findWaiting(
        SELECT asked.place, asked.actor, asked.peer, asked.subscription, (
          SELECT w.sequence FROM delivery w
          JOIN diff u ON u.actor_id = w.actor_id AND u.peer_id = w.peer_id AND u.subscription_id = w.subscription_id
-           AND u.sequence = w.sequence AND u.cleared_at IS NULL
+           AND u.sequence = w.sequence
          WHERE w.actor_id = asked.actor AND w.peer_id = asked.peer AND w.subscription_id = asked.subscription
            AND w.sequence > s.settled AND w.outcome = 'waiting'
          ORDER BY w.sequence LIMIT 1) AS first
@@ -112,7 +112,7 @@ export async function findWaiting(
        CASE WHEN d.sequence = lane.first OR LENGTH(d.data) <= $3 THEN d.data END AS data
      FROM lane
      JOIN diff d ON d.actor_id = lane.actor AND d.peer_id = lane.peer AND d.subscription_id = lane.subscription
-       AND d.sequence >= lane.first AND d.sequence < lane.first + $2 AND d.cleared_at IS NULL
+       AND d.sequence >= lane.first AND d.sequence < lane.first + $2
      JOIN delivery w ON w.actor_id = d.actor_id AND w.peer_id = d.peer_id
        AND w.subscription_id = d.subscription_id AND w.sequence = d.sequence AND w.outcome = 'waiting'`,
     placesOf(lanes),

@@ -207,8 +207,11 @@ export async function findDiffs(
 }
 
 /**
- * Reads one diff and clears it; null when there is none. One that was cleared since `readableSince` is read again by whom
- * `mayRepeat` says so. What was cleared before that goes.
+ * Reads one diff and clears it; null when there is none. One that was cleared since `readableSince`, or that the peer is
+ * still to be told of, is read again by whom `mayRepeat` says so. What was cleared before that goes.
+ *
+ * That it was read does not say that it arrived: who read it may have died over it, and only its callback, which is sent
+ * on, finds the peer again.
  */
 export async function clearDiff(
   tx: Transaction,
@@ -217,7 +220,9 @@ export async function clearDiff(
 ): Promise<StoredDiff | null> {
   const key = [actorId, peerId, subscriptionId] as const
   await tx.run(
-    'DELETE FROM diff WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND cleared_at < $4',
+    `DELETE FROM diff WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND cleared_at < $4
+       AND NOT EXISTS (SELECT 1 FROM delivery w WHERE w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id
+         AND w.subscription_id = diff.subscription_id AND w.sequence = diff.sequence AND w.outcome = 'waiting')`,
     ...key,
     readableSince,
   )
@@ -232,8 +237,7 @@ export async function clearDiff(
   )
   if (row === undefined) return null
   await tx.run(
-    `UPDATE delivery SET acknowledged_at = COALESCE(acknowledged_at, $5),
-       outcome = CASE WHEN outcome = 'waiting' THEN 'superseded' ELSE outcome END
+    `UPDATE delivery SET acknowledged_at = COALESCE(acknowledged_at, $5)
      WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4`,
     ...key,
     sequence,

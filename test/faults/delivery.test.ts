@@ -194,6 +194,36 @@ forEachService((start, dialect) => {
       assert.equal(diff.data.mood.length, 300_000)
     })
 
+    it('SUB-02 SUB-13 goes on until it is answered, although the change was read: who read it may have died over that', async () => {
+      const made = await world({}, { granularity: 'low', replies: [503, 503, 204] })
+      const { clock, remote, peer, id, put } = made
+      await put('sunny')
+      await remote.has(1)
+      const address = `/subscriptions/${peer.peerId}/${id}/1`
+      assert.equal((await peer.request('GET', address)).status, 200)
+      const minute = clock.now() + 61_000
+      await until(clock, () => remote.received.length === 3, 1000)
+      assert.deepEqual(remote.sequences, [1, 1, 1])
+      // What was told is there to be read when it is told, however late that is.
+      await until(clock, () => clock.now() > minute, 1000)
+      assert.deepEqual(await outcomes(made), { 1: 'delivered' })
+      await put('rainy')
+      assert.equal((await peer.request('GET', `/subscriptions/${peer.peerId}/${id}/2`)).status, 200)
+      assert.equal((await peer.request('GET', address)).status, 404)
+    })
+
+    it('SUB-02 finds the change readable a second time, minutes after it was read for the first', async () => {
+      const { clock, remote, peer, id, put } = await world({}, { granularity: 'low', replies: [503] })
+      await put('sunny')
+      await remote.has(1)
+      const address = `/subscriptions/${peer.peerId}/${id}/1`
+      for (const passed of [0, 61_000, 61_000]) {
+        clock.pass(passed)
+        const diff = (await (await peer.request('GET', address)).json()) as { data?: unknown }
+        assert.deepEqual(diff.data, { mood: 'sunny' })
+      }
+    })
+
     it('is compressed above 1024 bytes for a peer that announced it, and for nobody else', async () => {
       const facts = {
         aw_supported: 'callbacks,callbackcompression',
