@@ -29,6 +29,7 @@ import { McpTasks } from './mcp/tasks.ts'
 import { Guesses } from './limit/guesses.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { Limiter } from './limit/limiter.ts'
+import { LocalLimiter } from './limit/local-limiter.ts'
 import { ratesOf } from './limit/rates.ts'
 import { Live } from './live/live.ts'
 import { currentContext } from './observe/context.ts'
@@ -475,6 +476,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       realm: new URL(baseUrl).host,
     }),
     limiter,
+    localLimiter: new LocalLimiter({ rates, now, metrics }),
     guesses,
     ledger,
     connections,

@@ -146,6 +146,9 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
       rest,
       source: context.source,
       charge: (name, target) => charge(limitersOf(name), context, target ?? null),
+      chargeClient: (limit, client, count) => {
+        context.limitHeaders = parts.localLimiter.charge(limit, client, count)
+      },
     }
     if (route.access !== 'service') return answerForActor(route, exchange, context)
     if (route.limit !== undefined) await charge(route.limit, context, null)
@@ -257,7 +260,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
   }
 
   async function charge(limits: readonly LimitKey[], context: Trace, target: string | null): Promise<void> {
-    const whose = { source: context.source(), target, total: '', pair: null } as const
+    const whose = { source: context.source(), target, total: '', pair: null, client: null } as const
     context.limitHeaders = await parts.limiter.charge(limits.map((limit) => ({ limit, of: whose[perOf(limit)] })))
   }
 

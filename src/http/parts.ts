@@ -17,6 +17,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { AtOnce } from '../limit/at-once.ts'
 import type { Guesses } from '../limit/guesses.ts'
 import type { Limiter } from '../limit/limiter.ts'
+import type { LocalLimiter } from '../limit/local-limiter.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Tracing } from '../observe/tracing.ts'
@@ -58,6 +59,7 @@ export interface Parts {
   readonly registry: Registry
   readonly authentication: Authentication
   readonly limiter: Limiter
+  readonly localLimiter: LocalLimiter
   readonly guesses: Guesses
   readonly ledger: Ledger
   readonly connections: Connections

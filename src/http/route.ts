@@ -1,7 +1,7 @@
 /** The route table's rows: everything that is known about an address before a request for it arrives. */
 import type { Actor } from '../actor/actor.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { LimitKey, LimitName } from '../limit/rates.ts'
+import type { ClientLimit, LimitKey, LimitName } from '../limit/rates.ts'
 import type { Category } from '../permission/operation.ts'
 import type { OwnerRule } from '../permission/owner.ts'
 import type { Answer } from './answer.ts'
@@ -32,6 +32,12 @@ export interface Exchange {
    * @throws ServiceError `too_many_requests`
    */
   readonly charge: (name: LimitName, target?: string) => Promise<void>
+  /**
+   * Counts so much against what this client may ask of this process, without a query.
+   *
+   * @throws ServiceError `too_many_requests`
+   */
+  readonly chargeClient: (limit: ClientLimit, client: string, count: number) => void
 }
 
 export interface ActorExchange extends Exchange {

@@ -17,8 +17,8 @@ export class Buckets {
     return this.#emptyAt.get(key) ?? 0
   }
 
-  take(key: string, now: number, rate: Rate): Taken {
-    const taken = take(this.emptyAt(key), now, rate)
+  take(key: string, now: number, rate: Rate, count = 1): Taken {
+    const taken = take(this.emptyAt(key), now, rate, count)
     this.#set(key, taken.emptyAt, now)
     return taken
   }

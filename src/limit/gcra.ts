@@ -28,11 +28,14 @@ export interface Taken {
   readonly emptyAt: number
 }
 
-/** Takes one. A time further ahead than a full bucket comes from a clock that was set back: it counts as full. */
-export function take(emptyAt: number, now: number, rate: Rate): Taken {
+/**
+ * Takes so many, or none. A time further ahead than a full bucket comes from a clock that was set back: it counts as
+ * full.
+ */
+export function take(emptyAt: number, now: number, rate: Rate, count = 1): Taken {
   const latest = now + burstMs(rate)
   const from = Math.min(Math.max(emptyAt, now), latest)
-  const next = from + intervalMs(rate)
+  const next = from + intervalMs(rate) * count
   return next <= latest ? { isAllowed: true, emptyAt: next } : { isAllowed: false, emptyAt: from }
 }
 
@@ -45,16 +48,16 @@ export interface Standing {
   readonly remaining: number
   /** Seconds until it is empty. */
   readonly resetSeconds: number
-  /** Seconds until it takes one more, at least 1. */
+  /** Seconds until it takes as many more as are asked for, at least 1. */
   readonly retryAfterSeconds: number
 }
 
-export function standingOf(emptyAt: number, now: number, rate: Rate): Standing {
+export function standingOf(emptyAt: number, now: number, rate: Rate, count = 1): Standing {
   const latest = now + burstMs(rate)
   const from = Math.min(Math.max(emptyAt, now), latest)
   return {
     remaining: Math.floor((latest - from) / intervalMs(rate)),
     resetSeconds: Math.ceil((from - now) / 1000),
-    retryAfterSeconds: Math.max(1, Math.ceil((from + intervalMs(rate) - latest) / 1000)),
+    retryAfterSeconds: Math.max(1, Math.ceil((from + intervalMs(rate) * count - latest) / 1000)),
   }
 }

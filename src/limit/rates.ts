@@ -3,8 +3,11 @@ import { ConfigError } from '../config/config.ts'
 import type { Config } from '../config/options.ts'
 import type { Rate } from './gcra.ts'
 
-/** Whose bucket it is: the sender's, that of what is asked for, the sender's at that target, or everybody's. */
-export type Per = 'source' | 'target' | 'pair' | 'total'
+/**
+ * Whose bucket it is: the sender's, that of what is asked for, the sender's at that target, everybody's; or that of a
+ * client that an owner let in, which each process counts by itself.
+ */
+export type Per = 'source' | 'target' | 'pair' | 'total' | 'client'
 
 const minute = 60
 const hour = 3600
@@ -43,9 +46,12 @@ export const defaultRates = {
   'authorize/total': { count: 3000, seconds: minute },
   'client_token/source': { count: 120, seconds: minute },
   'client_token/total': { count: 6000, seconds: minute },
+  // Messages of one AI client of one actor.
+  'mcp/client': { count: 6000, seconds: minute },
 } as const satisfies Record<`${string}/${Per}`, Rate>
 
 export type LimitKey = keyof typeof defaultRates
+export type ClientLimit = LimitKey & `${string}/client`
 export type LimitName = LimitKey extends `${infer N}/${string}` ? N : never
 
 /** Null where a limiter is off. */
@@ -76,7 +82,7 @@ export function limitersOf(name: LimitName): readonly LimitKey[] {
   )
 }
 
-const order: readonly Per[] = ['pair', 'source', 'target', 'total']
+const order: readonly Per[] = ['client', 'pair', 'source', 'target', 'total']
 
 export function narrowestFirst(keys: readonly LimitKey[]): readonly LimitKey[] {
   return keys.toSorted((a, b) => order.indexOf(perOf(a)) - order.indexOf(perOf(b)))

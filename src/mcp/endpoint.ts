@@ -31,6 +31,8 @@ export interface Asking {
   /** As it is now; null when the token is no longer good. */
   readonly again: () => Promise<McpAccess | null>
   readonly onGone: OnGone
+  /** Counts so many messages of the client. @throws ServiceError `too_many_requests` */
+  readonly count: (messages: number) => void
 }
 
 type Request = Message & { kind: 'request' }
@@ -54,6 +56,8 @@ export class McpEndpoint {
   /** @throws ServiceError for faults that are answered by status (503, 429). */
   async post(text: string, headers: McpHeaders, asking: Asking): Promise<Reply> {
     const body = readBody(text)
+    // A batch that is refused for its size costs no more than the largest that is not.
+    asking.count(body.kind === 'batch' ? Math.max(1, Math.min(body.entries.length, mostInBatch)) : 1)
     switch (body.kind) {
       case 'malformed':
         return malformed(body)

@@ -146,6 +146,96 @@ describe('what one client may have at once', () => {
   })
 })
 
+describe('what one client may ask for in a time', () => {
+  forEachService((start) => {
+    const five = { '*': null, 'mcp/client': { count: 5, seconds: 60 } } as const
+    const told = ({ headers }: { readonly headers: Headers }): (string | null)[] =>
+      ['RateLimit-Policy', 'RateLimit', 'Retry-After'].map((name) => headers.get(name))
+
+    it('RATE-03 is as many messages of either era as the limit says; the next is 429, and says when to come again', async () => {
+      const clock = new ManualClock()
+      const service = await start({ now: clock.now, rateLimits: five })
+      const actor = await service.createActor()
+      const client = await letIn(service, actor)
+      const other = await letIn(service, actor)
+      const first = await client.modern('tools/list')
+      assert.deepEqual(told(first), ['"mcp";q=5;w=60', '"mcp";r=4;t=12', null])
+      assert.equal((await client.legacy('ping')).status, 200)
+      assert.equal((await client.send('{')).status, 400, 'whatever it is')
+      const notification = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+      assert.equal((await client.send(notification, { 'mcp-protocol-version': '2025-11-25' })).status, 202)
+      assert.deepEqual(told(await client.legacy('tools/list')), ['"mcp";q=5;w=60', '"mcp";r=0;t=60', null])
+      for (const refused of [await client.legacy('tools/list'), await client.modern('tools/list')]) {
+        assert.equal(refused.status, 429)
+        assert.deepEqual(told(refused), ['"mcp";q=5;w=60', '"mcp";r=0;t=60', '12'])
+        assert.equal(refused.body.error, 'too_many_requests')
+      }
+      assert.equal((await other.modern('tools/list')).status, 200, 'another client of the actor')
+      clock.pass(11_900)
+      assert.equal((await client.modern('tools/list')).status, 429)
+      clock.pass(100)
+      assert.equal((await client.modern('tools/list')).status, 200)
+      assert.equal((await client.modern('tools/list')).status, 429)
+      clock.pass(60_000)
+      for (let times = 0; times < 5; times++) assert.equal((await client.legacy('ping')).status, 200)
+      assert.equal((await client.legacy('ping')).status, 429)
+    })
+
+    it('RATE-03 counts a batch as its messages, and takes all of them or none', async () => {
+      const clock = new ManualClock()
+      const service = await start({ now: clock.now, rateLimits: five })
+      const client = await letIn(service, await service.createActor())
+      const batch = (size: number): Promise<Response> =>
+        client.send(`[${Array.from({ length: size }, (_, id) => rpc(id, 'ping')).join()}]`, {
+          'mcp-protocol-version': '2025-03-26',
+        })
+      assert.equal((await batch(3)).status, 200)
+      const refused = await batch(3)
+      assert.equal(refused.status, 429)
+      assert.deepEqual(told(refused), ['"mcp";q=5;w=60', '"mcp";r=0;t=36', '12'])
+      assert.equal((await batch(2)).status, 200)
+      assert.equal((await batch(1)).status, 429)
+      clock.pass(24_000)
+      assert.equal((await batch(3)).status, 429)
+      assert.equal((await batch(2)).status, 200)
+    })
+
+    it('costs no statement, is told of in the metrics, and is off with null', async () => {
+      const limited = await start({ rateLimits: { '*': null, 'mcp/client': { count: 3, seconds: 3600 } } })
+      const off = await start({ rateLimits: { 'mcp/client': null } })
+      const counts: number[] = []
+      for (const service of [limited, off]) {
+        const client = await letIn(service, await service.createActor())
+        assert.equal((await client.modern('tools/list')).status, 200)
+        service.reset()
+        assert.equal((await client.modern('tools/list')).status, 200)
+        counts.push(service.statements.length)
+        if (service === limited) {
+          assert.equal((await client.modern('tools/list')).status, 200)
+          assert.equal((await client.modern('tools/list')).status, 429)
+        } else {
+          const answer = await client.modern('tools/list')
+          assert.deepEqual([answer.status, told(answer)], [200, [null, null, null]])
+        }
+      }
+      assert.equal(counts[0], counts[1])
+      const { parts } = await limited.app.start()
+      const metrics = await parts.metrics.render()
+      assert.match(metrics, /^troupe_rate_limit_refusals_total\{limit="mcp\/client"\} 1$/m)
+    })
+
+    it('is nothing to whoever has no good token', async () => {
+      const service = await start({ rateLimits: five })
+      const client = await letIn(service, await service.createActor())
+      for (let times = 0; times < 7; times++) {
+        const answer = await client.send(rpc(1, 'ping'), { authorization: 'Bearer nobody' })
+        assert.deepEqual([answer.status, told(answer)], [401, [null, null, null]])
+      }
+      assert.equal((await client.legacy('ping')).status, 200)
+    })
+  })
+})
+
 describe('what is kept of clients', () => {
   forEachService((start) => {
     it('MCP-07 20 sessions of each: with the next the one that was used longest ago ends', async () => {

@@ -32,6 +32,13 @@ describe('a bucket', () => {
     assert.deepEqual(standingOf(now + 60_000, now, ten), { remaining: 0, resetSeconds: 60, retryAfterSeconds: 6 })
   })
 
+  it('takes as many as are asked for, or none, and tells when so many fit', () => {
+    assert.deepEqual(take(0, now, ten, 4), { isAllowed: true, emptyAt: now + 24_000 })
+    assert.deepEqual(take(now + 24_000, now, ten, 7), { isAllowed: false, emptyAt: now + 24_000 })
+    assert.deepEqual(take(now + 24_000, now, ten, 6), { isAllowed: true, emptyAt: now + 60_000 })
+    assert.deepEqual(standingOf(now + 24_000, now, ten, 9), { remaining: 6, resetSeconds: 24, retryAfterSeconds: 18 })
+  })
+
   it('lets exactly as many through when the clocks of those who ask differ a little', () => {
     let emptyAt = 0
     let passed = 0

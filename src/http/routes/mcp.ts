@@ -3,7 +3,7 @@ import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import type { Timers } from '../../delivery/timers.ts'
 import { ServiceError } from '../../errors.ts'
 import { paced } from '../../live/paced.ts'
-import type { McpAccess } from '../../mcp/call.ts'
+import { clientKeyOf, type McpAccess } from '../../mcp/call.ts'
 import { type Asking, type McpHeaders, notJson } from '../../mcp/endpoint.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import { supportedRevisions } from '../../mcp/revisions.ts'
@@ -38,7 +38,7 @@ export const mcpRoutes: readonly Route[] = [
     responses: {
       200: { text: 'The answer, or a stream of messages that ends with it', schema: message },
       202: { text: 'Taken; there is nothing to answer' },
-      ...errorResponses(400, 404, 413, 415),
+      ...errorResponses(400, 404, 413, 415, 429),
       ...refusals,
     },
     handler: post,
@@ -85,7 +85,9 @@ async function post(exchange: Exchange): Promise<Answer> {
     if (error instanceof ServiceError && error.status === 400) return null
     throw error
   })
-  return toAnswer(exchange, text === null ? notJson() : await parts.mcp.post(text, headersOf(exchange), asking))
+  if (text !== null) return toAnswer(exchange, await parts.mcp.post(text, headersOf(exchange), asking))
+  asking.count(1)
+  return toAnswer(exchange, notJson())
 }
 
 /**
@@ -108,7 +110,7 @@ function refuseForeignPage({ request, parts }: Exchange): void {
 const neededScope = 'mcp'
 
 /** Or the answer to somebody who may not ask. */
-async function askingOf({ request, parts }: Exchange): Promise<Asking | Answer> {
+async function askingOf({ request, parts, chargeClient }: Exchange): Promise<Asking | Answer> {
   const [, token] = /^bearer +([^ ]+) *$/i.exec(request.header('authorization') ?? '') ?? []
   if (token === undefined || request.hasRepeated('authorization')) return unauthorized(parts)
   const again = async (): Promise<McpAccess | null> => {
@@ -124,7 +126,13 @@ async function askingOf({ request, parts }: Exchange): Promise<Asking | Answer> 
     context.peerId = access.caller.peerId
     context.caller = access.caller
   }
-  return { access, again, onGone: (then) => request.onGone(then) }
+  const client = clientKeyOf(access)
+  return {
+    access,
+    again,
+    onGone: (then) => request.onGone(then),
+    count: (messages) => chargeClient('mcp/client', client, messages),
+  }
 }
 
 function accessOf({ actor, caller, scope, audience, expiresAt, facts }: ClientAccess): McpAccess {

@@ -1,0 +1,42 @@
+/**
+ * Lets so much through and refuses the rest, counted in the memory of this process: what is there to protect the process
+ * costs no query, and other processes have their own.
+ */
+import type { Metrics } from '../observe/metrics.ts'
+import { Buckets } from './buckets.ts'
+import { standingOf } from './gcra.ts'
+import { rateLimitHeaders } from './headers.ts'
+import { tooMany } from './limiter.ts'
+import { type ClientLimit, nameOf, type Rates } from './rates.ts'
+
+export interface LocalLimiterParts {
+  readonly rates: Rates
+  readonly now: () => number
+  readonly metrics: Pick<Metrics, 'limitRefused'>
+}
+
+export class LocalLimiter {
+  readonly #parts: LocalLimiterParts
+  readonly #buckets = new Buckets()
+
+  constructor(parts: LocalLimiterParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Takes so many from the bucket of this client, or none.
+   *
+   * @returns what the answer tells of it.
+   * @throws ServiceError `too_many_requests`, with the headers that say when to come again.
+   */
+  charge(limit: ClientLimit, client: string, count: number): Readonly<Record<string, string>> {
+    const rate = this.#parts.rates[limit]
+    if (rate === null) return {}
+    const now = this.#parts.now()
+    const { isAllowed, emptyAt } = this.#buckets.take(`${limit} ${client}`, now, rate, count)
+    const standing = standingOf(emptyAt, now, rate, count)
+    if (isAllowed) return rateLimitHeaders(nameOf(limit), rate, standing)
+    this.#parts.metrics.limitRefused(limit)
+    throw tooMany(limit, rate, standing)
+  }
+}
