@@ -21,37 +21,55 @@ export function callbackUrl(lane: LaneKey, { baseuri }: Head): string {
   return below(baseuri, ['callbacks', 'subscriptions', lane.actorId, lane.subscriptionId])
 }
 
-/** @param waiting With what the peer may see of the change now. */
-export function diffCallback(
-  lane: LaneKey,
-  head: Head,
-  waiting: Waiting,
-  { baseUrl, maxHighGranularityBytes }: CallbackOptions,
-): Callback {
-  const { data } = waiting
-  const isHigh = head.granularity === 'high' && waiting.kind !== 'full'
-  const isTooLarge = isHigh && Buffer.byteLength(data) > maxHighGranularityBytes
-  const hasData = isHigh && !isTooLarge
-  const address = [lane.actorId, 'subscriptions', lane.peerId, lane.subscriptionId, String(waiting.sequence)]
-  const told = JSON.stringify({
+/** The members that all callbacks of a subscription about its diffs begin with. */
+export function callbackOpening(lane: LaneKey, head: Head): string {
+  const told = {
     ...common(lane, head),
     ...(head.subtarget === '' ? {} : { subtarget: head.subtarget }),
     ...(head.resource === '' ? {} : { resource: head.resource }),
-    sequence: waiting.sequence,
-    timestamp: timestamp(waiting.createdAt),
-    granularity: hasData ? 'high' : 'low',
-    ...(hasData ? {} : { url: below(baseUrl, address) }),
-  })
+  }
+  return JSON.stringify(told).slice(0, -1)
+}
+
+/**
+ * @param opening of the subscription.
+ * @param data what the peer may see of the change now.
+ */
+export function diffCallback(
+  lane: LaneKey,
+  head: Head,
+  opening: string,
+  waiting: Waiting,
+  { data, replaces }: Pick<Waiting, 'data' | 'replaces'>,
+  { baseUrl, maxHighGranularityBytes }: CallbackOptions,
+): Callback {
+  const { sequence, createdAt, hops } = waiting
+  const isHigh = head.granularity === 'high' && waiting.kind !== 'full'
+  const isTooLarge = isHigh && isLarger(data, maxHighGranularityBytes)
+  const numbered = `${opening},"sequence":${sequence},"timestamp":"${timestamp(createdAt)}"`
   // Beyond the protocol, `replaces` tells a receiver that merges from one that gets parts (`Fitted`).
-  const body = hasData ? `${told.slice(0, -1)},"data":${data}${waiting.replaces ? ',"replaces":true' : ''}}` : told
+  const body =
+    isHigh && !isTooLarge
+      ? `${numbered},"granularity":"high","data":${data}${replaces ? ',"replaces":true}' : '}'}`
+      : `${numbered},"granularity":"low","url":${JSON.stringify(diffUrl(baseUrl, lane, sequence))}}`
+  if (!isTooLarge && hops === 0) return { body: known(body), headers: {} }
   return {
     body: known(body),
     headers: {
       ...(isTooLarge ? { 'X-ActingWeb-Granularity-Downgraded': 'true' } : {}),
       // Beyond the protocol, and only between services that count.
-      ...(waiting.hops === 0 ? {} : { [hopsHeader]: String(waiting.hops) }),
+      ...(hops === 0 ? {} : { [hopsHeader]: String(hops) }),
     },
   }
+}
+
+/** A character has three bytes at most: few texts are counted. */
+function isLarger(text: string, bytes: number): boolean {
+  return text.length * 3 > bytes && Buffer.byteLength(text) > bytes
+}
+
+function diffUrl(baseUrl: string, { actorId, peerId, subscriptionId }: LaneKey, sequence: number): string {
+  return below(baseUrl, [actorId, 'subscriptions', peerId, subscriptionId, String(sequence)])
 }
 
 /** The peer fetches the whole, and has everything up to `sequence` with it. */
@@ -84,9 +102,13 @@ function below(base: string, segments: readonly string[]): string {
   return `${base}/${segments.map(encodeURIComponent).join('/')}`
 }
 
-/** Unix milliseconds as ISO 8601 in UTC. */
+let spelt = { second: Number.NaN, text: '' }
+
+/** Unix milliseconds as ISO 8601 in UTC. What waits was mostly written within the same second. */
 function timestamp(ms: number): string {
-  return new Date(ms).toISOString()
+  const second = Math.floor(ms / 1000)
+  if (second !== spelt.second) spelt = { second, text: new Date(second * 1000).toISOString().slice(0, -4) }
+  return `${spelt.text}${String(ms - second * 1000).padStart(3, '0')}Z`
 }
 
 /** Option tags are believed for a day, as long as peers remember ours. */

@@ -17,10 +17,18 @@ import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
 import { type MayRead, visiblePart, withheld } from '../subscription/visibility.ts'
 import { Batches } from './batches.ts'
-import { type Callback, type CallbackOptions, callbackUrl, diffCallback, resyncCallback, supports } from './callback.ts'
+import {
+  type Callback,
+  callbackOpening,
+  type CallbackOptions,
+  callbackUrl,
+  diffCallback,
+  resyncCallback,
+  supports,
+} from './callback.ts'
 import { findHeads, findWaiting, type Head, type Waiting } from './head-store.ts'
 import { type Attempt, claimProbe, type LaneKey, prolong, putFullState, settle, type Settlement } from './lane-store.ts'
-import { outcomeWith } from './secret-in-doubt.ts'
+import { mayBeOfAnotherSecret, outcomeWith } from './secret-in-doubt.ts'
 import { type Circuit, circuitAfter, type DeliveryPolicy, judgeCircuit, judgeDelivery, type Verdict } from './policy.ts'
 
 /** What is in the scope now, as far as the peer may see it; null when there is nothing. */
@@ -68,7 +76,7 @@ const leastCompressedBytes = 1024
  * What a turn sends at most, and until when after it read what there is and who may see it: rights that are withdrawn,
  * and relationships that end, are noticed so soon.
  */
-const turnSize = { most: 32, characters: 2048 }
+const turnSize = { most: 64, characters: 2048 }
 const longestTurnMs = 500
 /** Lanes that are read, or settled, with the same statements. */
 const mostAtOnce = 100
@@ -94,15 +102,20 @@ interface Begun {
 interface PeerOfTurn {
   readonly url: string
   readonly bearer: { readonly secret: string; readonly baseuri: string }
+  readonly opening: string
   readonly mayRead: MayRead
 }
+
+/** What was tried before of a number. */
+type Tried = Pick<Head, 'tries' | 'uncertain' | 'failingSince'>
+const untried: Tried = { tries: 0, uncertain: 0, failingSince: null }
 
 /** What one number came to. */
 interface Sent {
   readonly attempt: Attempt
   /** Up to which number it speaks. */
   readonly covers: number
-  readonly before: Pick<Head, 'tries' | 'uncertain' | 'failingSince'>
+  readonly before: Tried
   readonly verdict: Verdict
   /** Whether nobody knows what became of it. */
   readonly isUnclear: boolean
@@ -160,7 +173,12 @@ export class LaneTurns {
         const [head, peer] = [heads.get(lane), peers.get(lane)]
         if (head === undefined) return null
         const judge = peer && judgeOf(peer)
-        return { head, waiting: waiting.get(lane) ?? [], mayRead: (path) => judge?.(path).allowed === true, at }
+        return {
+          head,
+          waiting: waiting.get(lane) ?? [],
+          mayRead: remembering((path) => judge?.(path).allowed === true),
+          at,
+        }
       })
     })
   }
@@ -181,14 +199,14 @@ export class LaneTurns {
     const { now, isStopping, keyRing } = this.#parts
     const { lane } = holder
     const secret = open(keyRing, head.secret, bindingOf(trustSecret, lane.actorId, lane.peerId))
-    const peer = { url: callbackUrl(lane, head), bearer: { secret, baseuri: head.baseuri }, mayRead }
+    const bearer = { secret, baseuri: head.baseuri }
+    const peer = { url: callbackUrl(lane, head), bearer, opening: callbackOpening(lane, head), mayRead }
     const sent: Sent[] = []
     const mayGoOn = (): boolean => !isStopping() && now() - at < longestTurnMs && holder.held - now() >= leastHoldMs
     for (const next of waiting) {
       // A resync speaks of all that waits, so it has a turn of its own.
       if (sent.length > 0 && (next.kind === 'resync' || !mayGoOn())) break
-      const before = sent.length === 0 ? head : { ...head, tries: 0, uncertain: 0, failingSince: null }
-      const one = await this.#attempt(lane, before, next, peer)
+      const one = await this.#attempt(lane, head, sent.length === 0 ? head : untried, next, peer)
       if (one === null) break
       sent.push(one)
       // What one attempt did to the circuit counts before the next.
@@ -198,7 +216,7 @@ export class LaneTurns {
   }
 
   /** Null when the service stopped and nobody knows what became of it. */
-  #attempt(lane: LaneKey, head: Head, waiting: Waiting, peer: PeerOfTurn): Promise<Sent | null> {
+  #attempt(lane: LaneKey, head: Head, before: Tried, waiting: Waiting, peer: PeerOfTurn): Promise<Sent | null> {
     const attributes = {
       'troupe.actor': lane.actorId,
       'troupe.subscription': lane.subscriptionId,
@@ -207,24 +225,31 @@ export class LaneTurns {
     // What the change belongs to, the news of it does, too, whoever tells it and when.
     const sender = readTraceContext(waiting.trace, undefined)
     return this.#parts.tracing.run('deliver callback', { kind: 'producer', attributes, sender, isRoot: true }, (span) =>
-      this.#attemptIn(span, lane, head, waiting, peer),
+      this.#attemptIn(span, lane, head, before, waiting, peer),
     )
   }
 
-  async #attemptIn(span: Span, lane: LaneKey, head: Head, waiting: Waiting, peer: PeerOfTurn): Promise<Sent | null> {
+  async #attemptIn(
+    span: Span,
+    lane: LaneKey,
+    head: Head,
+    before: Tried,
+    waiting: Waiting,
+    peer: PeerOfTurn,
+  ): Promise<Sent | null> {
     const { now, isCut, policy, random, metrics, store } = this.#parts
     // A resync stands for everything up to the moment it is sent.
     const covers = waiting.kind === 'resync' ? Math.max(head.sequence, waiting.sequence) : waiting.sequence
     const callback =
       waiting.kind === 'resync'
         ? resyncCallback(lane, head, covers, now(), this.#parts)
-        : diffCallback(lane, head, visible(waiting, head, peer.mayRead), this.#parts)
+        : diffCallback(lane, head, peer.opening, waiting, visible(waiting, head, peer.mayRead), this.#parts)
     const sentAt = now()
     const outcome = await this.#call(head, peer, callback)
     if (isCut() && outcome.kind !== 'answered') return null
     const endedAt = now()
-    const { tries, uncertain, failingSince } = head
-    const counted = await outcomeWith(store, lane, head.secret, outcome)
+    const { tries, uncertain, failingSince } = before
+    const counted = mayBeOfAnotherSecret(outcome) ? await outcomeWith(store, lane, head.secret, outcome) : outcome
     const verdict = judgeDelivery(
       { outcome: counted, now: endedAt, attempts: tries, uncertain, failingSince, random: random() },
       policy,
@@ -241,7 +266,7 @@ export class LaneTurns {
         sentAt,
         answeredAt: outcome.kind === 'answered' ? endedAt : null,
       },
-      before: head,
+      before,
       verdict,
       isUnclear: outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500),
       circuit: circuitAfter(head.circuit, outcome, endedAt, policy),
@@ -256,18 +281,16 @@ export class LaneTurns {
     return this.#rest(holder, head, 'now', isPut ? { settled: head.sequence - 1 } : {})
   }
 
-  async #call(head: Head, { url, bearer }: PeerOfTurn, { body, headers }: Callback): Promise<PeerOutcome> {
+  #call(head: Head, { url, bearer }: PeerOfTurn, { body, headers }: Callback): Promise<PeerOutcome> {
     const { peerClient, now } = this.#parts
+    const request = { method: 'POST', url, bearer, timeouts: callTimeouts } as const
     const isCompressed =
-      Buffer.byteLength(body) > leastCompressedBytes && supports(head.facts, 'callbackcompression', now()) === true
-    return peerClient.call({
-      method: 'POST',
-      url,
-      bearer,
-      body: isCompressed ? await compressed(body) : body,
-      headers: isCompressed ? { ...headers, 'Content-Encoding': 'gzip' } : headers,
-      timeouts: callTimeouts,
-    })
+      supports(head.facts, 'callbackcompression', now()) === true && Buffer.byteLength(body) > leastCompressedBytes
+    return isCompressed
+      ? compressed(body).then((bytes) =>
+          peerClient.call({ ...request, body: bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } }),
+        )
+      : peerClient.call({ ...request, body, headers })
   }
 
   #report(lane: LaneKey, sequence: number, verdict: Verdict): void {
@@ -335,10 +358,22 @@ export class LaneTurns {
 }
 
 /** What the peer may see of it. */
-function visible(waiting: Waiting, head: Head, mayRead: MayRead): Waiting {
-  const data = visiblePart(waiting.data, head, mayRead)
+function visible({ data, replaces }: Waiting, head: Head, mayRead: MayRead): Pick<Waiting, 'data' | 'replaces'> {
+  const shown = visiblePart(data, head, mayRead)
   // What stands in its place takes no place at the peer.
-  return data === null ? { ...waiting, data: withheld, replaces: false } : { ...waiting, data }
+  return shown === null ? { data: withheld, replaces: false } : { data: shown, replaces }
+}
+
+/** The numbers of a turn mostly speak of the same few properties. */
+function remembering(mayRead: MayRead): MayRead {
+  const known = new Map<string, boolean>()
+  return (path) => {
+    const before = known.get(path)
+    if (before !== undefined) return before
+    const may = mayRead(path)
+    known.set(path, may)
+    return may
+  }
 }
 
 function maySend({ state, approved, baseuri }: Head): boolean {

@@ -6,6 +6,11 @@ import { isSecretInDoubt } from './notice-store.ts'
 
 const refusals: ReadonlySet<number> = new Set([401, 403])
 
+/** Whether the outcome may come of the secret alone. */
+export function mayBeOfAnotherSecret(outcome: PeerOutcome): boolean {
+  return outcome.kind === 'answered' && refusals.has(outcome.status)
+}
+
 /** The outcome of a call with this secret, as far as it counts: told again later where the secret may be another one. */
 export async function outcomeWith(
   store: Store,
@@ -13,7 +18,7 @@ export async function outcomeWith(
   secret: Sealed,
   outcome: PeerOutcome,
 ): Promise<PeerOutcome> {
-  if (outcome.kind !== 'answered' || !refusals.has(outcome.status)) return outcome
+  if (!mayBeOfAnotherSecret(outcome)) return outcome
   const isInDoubt = await store.read((q) => isSecretInDoubt(q, of, secret))
   return isInDoubt ? { kind: 'unreached', reason: 'The secret is being renewed' } : outcome
 }

@@ -22,7 +22,7 @@ export interface GuardedClientOptions extends PeerPolicy {
 /** 1 MiB: more than any answer between peers but a large synchronisation, which says so. */
 const maxAnswerBytes = 1_048_576
 
-const connectionsPerOrigin = 32
+export const connectionsPerOrigin = 32
 
 /** What the client alone decides. */
 const ownHeaders: ReadonlySet<string> = new Set([
@@ -117,27 +117,25 @@ function headersOf(
   userAgent: string,
 ): { readonly headers: Record<string, string> } | { readonly refused: string } {
   const { bearer, basic, body } = request
-  const given = Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const)
-  const own = given.find(([name]) => ownHeaders.has(name))
-  if (own !== undefined) return { refused: `The header ${own[0]} is set by the client alone` }
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  for (const [name, value] of Object.entries(request.headers ?? {})) {
+    const lower = name.toLowerCase()
+    if (ownHeaders.has(lower)) return { refused: `The header ${lower} is set by the client alone` }
+    headers[lower] = value
+  }
   const credential = bearer ?? basic
   if (credential !== undefined && !liesBelow(url, credential.baseuri)) {
     return { refused: 'The URL lies outside the base address of the peer whose credential it would carry' }
   }
+  headers['accept-encoding'] = 'identity'
+  headers['user-agent'] = userAgent
+  headers['x-request-id'] = randomUUID()
   const parent = currentContext()?.requestId
-  return {
-    headers: {
-      accept: 'application/json',
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...Object.fromEntries(given),
-      'accept-encoding': 'identity',
-      'user-agent': userAgent,
-      'x-request-id': randomUUID(),
-      ...(parent === undefined ? {} : { 'x-parent-request-id': parent }),
-      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer.secret}` }),
-      ...(bearer !== undefined || basic === undefined ? {} : { authorization: basicOf(basic.user, basic.password) }),
-    },
-  }
+  if (parent !== undefined) headers['x-parent-request-id'] = parent
+  if (bearer !== undefined) headers['authorization'] = `Bearer ${bearer.secret}`
+  else if (basic !== undefined) headers['authorization'] = basicOf(basic.user, basic.password)
+  return { headers }
 }
 
 function basicOf(user: string, password: string): string {

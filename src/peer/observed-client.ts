@@ -2,6 +2,7 @@
 import type { Metrics } from '../observe/metrics.ts'
 import { failed, type Span, type Tracing } from '../observe/tracing.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from './peer-client.ts'
+import { hostOf } from './url-rules.ts'
 
 export class ObservedClient implements PeerClient {
   readonly #client: PeerClient
@@ -16,13 +17,15 @@ export class ObservedClient implements PeerClient {
 
   call(request: PeerRequest): Promise<PeerOutcome> {
     const { method, url } = request
-    const host = URL.parse(url)?.host ?? ''
+    const host = hostOf(url)
     // Of the address only the host: what stands behind it may name people, or be good for something.
     const attributes = { 'http.request.method': method, 'server.address': host }
     return this.#tracing.run(`peer ${method}`, { kind: 'client', attributes }, async (span) => {
       const started = performance.now()
       const fields = this.#tracing.fields()
-      const outcome = await this.#client.call({ ...request, headers: { ...request.headers, ...fields } })
+      const outcome = await this.#client.call(
+        fields === null ? request : { ...request, headers: { ...request.headers, ...fields } },
+      )
       describe(span, outcome)
       const seconds = (performance.now() - started) / 1000
       this.#metrics.peerCalled({ host, isProven: isProven(request, outcome), outcome: labelOf(outcome) }, seconds)

@@ -61,6 +61,11 @@ function refusedHost(host: string, allowPrivate: boolean): string | null {
   return privateSuffixes.some((suffix) => host.endsWith(suffix)) ? 'names a host of a private network' : null
 }
 
+/** With the port where it is not that of the scheme; empty for what is no URL. Most are written plainly. */
+export function hostOf(url: string): string {
+  return /^https?:\/\/([a-z\d.-]+(?::(?!80\/|443\/)\d+)?)\//.exec(url)?.[1] ?? URL.parse(url)?.host ?? ''
+}
+
 /**
  * True when `url` is the base address itself or lies below it, by whole segments. An encoded slash or backslash is
  * never below: a server that decodes it before it resolves `..` would leave the base.

@@ -1,5 +1,5 @@
 /** What of a diff a peer may see. */
-import { isObject, type JsonText, known, members, object } from '../json/json.ts'
+import { type JsonText, known, members, object } from '../json/json.ts'
 import type { Scope } from './inbound.ts'
 
 /** Whether a property path, such as `settings/theme`, may be read. */
@@ -20,9 +20,11 @@ export function visiblePart(data: JsonText, scope: Scope, mayRead: MayRead): Jso
 }
 
 function keep(data: JsonText, isAllowed: (key: string) => boolean): JsonText | null {
-  if (!isObject(data)) return null
-  const entries = [...(members(data) ?? [])]
-  const allowed = entries.filter(([key]) => isAllowed(key))
-  if (allowed.length === entries.length && entries.length > 0) return data
-  return allowed.length === 0 ? null : object(allowed)
+  const all = members(data)
+  if (all === null) return null
+  const allowed = all
+    .entries()
+    .filter(([key]) => isAllowed(key))
+    .toArray()
+  return allowed.length === 0 ? null : allowed.length === all.size ? data : object(allowed)
 }
