@@ -31,18 +31,25 @@ export async function bringForward(tx: Transaction, beyond: number, now: number)
   await tx.run('/* delivery */ UPDATE notice SET due_at = $2 WHERE due_at > $1', beyond, now)
 }
 
+export interface ClaimedLane extends LaneKey {
+  /** Of the peer. */
+  readonly baseuri: string
+}
+
 /** Takes due lanes until `until`: nobody else touches them before, and everybody may after. */
 export async function claimLanes(
   tx: Transaction,
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
-): Promise<LaneKey[]> {
+): Promise<ClaimedLane[]> {
   return tx.all(
     `/* delivery */ UPDATE inbound_subscription SET due_at = $2, claimed_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
        SELECT actor_id, peer_id, subscription_id FROM inbound_subscription
        WHERE due_at <= $1 AND actor_id NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
        ORDER BY due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
-     RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId"`,
+     RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
+       (SELECT t.baseuri FROM trust t WHERE t.actor_id = inbound_subscription.actor_id
+          AND t.peer_id = inbound_subscription.peer_id) AS baseuri`,
     now,
     until,
     limit,
@@ -254,11 +261,11 @@ function keyOf({ actorId, peerId, subscriptionId }: LaneKey): string {
   return JSON.stringify([actorId, peerId, subscriptionId])
 }
 
-/** Gives lanes back that were not begun. */
+/** Gives lanes back that were not begun, to be taken at that time. */
 export async function release(
   tx: Transaction,
   lanes: readonly { readonly lane: LaneKey; readonly held: number }[],
-  now: number,
+  dueAt: number,
 ): Promise<void> {
   await tx.run(
     `/* delivery */ UPDATE inbound_subscription SET claimed_until = 0,
@@ -266,7 +273,7 @@ export async function release(
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, held BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND claimed_until = r.held`,
     JSON.stringify(lanes.map(({ lane, held }) => [lane.actorId, lane.peerId, lane.subscriptionId, held])),
-    now,
+    dueAt,
   )
 }
 

@@ -5,9 +5,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import { runInContext } from '../observe/context.ts'
+import { connectionsPerOrigin } from '../peer/guarded-client.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
+import { hostOf } from '../peer/url-rules.ts'
 import { dropOldest, type Entry } from '../subscription/diff-store.ts'
 import { FairQueue, type Job } from './fair-queue.ts'
+import { HostPlaces } from './host-places.ts'
 import {
   bringForward,
   claimLanes,
@@ -34,14 +37,16 @@ export interface WorkerParts extends Omit<LaneTurnParts, 'isStopping' | 'isCut'>
   readonly shutdownMs: number
 }
 
-type Held = Job &
-  (
+type Held = Job & { readonly host: string } & (
     | { readonly kind: 'lane'; readonly holder: HeldLane }
     | { readonly kind: 'notice'; readonly notice: ClaimedNotice; readonly held: number }
   )
 
 /** Calls of the whole process at once. */
 const mostRunning = 256
+/** What waits for a place at its host for so long gives its own in the process to others for a while. */
+const hostPatienceMs = 5000
+const putOffMs = 1000
 /** Lanes and notices that wait, are told or are settled. */
 const mostHeld = 512
 /** Claimed at once. */
@@ -56,6 +61,7 @@ const mostSuspects = 10_000
 export class DeliveryWorker {
   readonly #parts: WorkerParts
   readonly #queue: FairQueue<Held>
+  readonly #hosts: HostPlaces
   readonly #lanes: LaneTurns
   readonly #notices: NoticeTurns
   readonly #suspects = new Set<string>()
@@ -75,6 +81,7 @@ export class DeliveryWorker {
     const perActor = parts.maxConcurrentCallbacks
     const limits = { running: mostRunning, perActor, perPeer: Math.max(1, Math.floor(perActor / 5)) }
     this.#queue = new FairQueue(limits, (job) => this.#suspects.has(peerKey(job)))
+    this.#hosts = new HostPlaces(parts.timers, { perHost: connectionsPerOrigin, patienceMs: hostPatienceMs })
     const isCut = (): boolean => this.#isCut
     this.#lanes = new LaneTurns({ ...parts, isStopping: () => this.#isStopping, isCut })
     this.#notices = new NoticeTurns({ ...parts, isCut })
@@ -119,6 +126,7 @@ export class DeliveryWorker {
     this.#isStopping = true
     this.#cancelTimer()
     await this.#looking
+    this.#hosts.close()
     await this.#giveBack(this.#queue.clear())
     const ended = Promise.all(this.#running)
     const { promise: timeUp, resolve } = Promise.withResolvers<void>()
@@ -165,11 +173,13 @@ export class DeliveryWorker {
     const [lanes, notices] = await this.#parts.store.write((tx) =>
       Promise.all([claimLanes(tx, claim), claimNotices(tx, claim)]),
     )
-    for (const lane of lanes) {
-      this.#queue.add({ kind: 'lane', actorId: lane.actorId, peerId: lane.peerId, holder: { lane, held: until } })
+    for (const { baseuri, ...lane } of lanes) {
+      const { actorId, peerId } = lane
+      this.#queue.add({ kind: 'lane', actorId, peerId, host: hostOf(baseuri), holder: { lane, held: until } })
     }
     for (const notice of notices) {
-      this.#queue.add({ kind: 'notice', actorId: notice.actorId, peerId: notice.peerId, notice, held: until })
+      const { actorId, peerId, baseuri } = notice
+      this.#queue.add({ kind: 'notice', actorId, peerId, host: hostOf(baseuri), notice, held: until })
     }
     if (lanes.length === limit || notices.length === limit) this.#isDue = true
   }
@@ -208,27 +218,35 @@ export class DeliveryWorker {
       if (taken.reached !== null) this.#noteReach(job, taken.reached)
       return taken
     })
-    const hasMore = await turn.hasMore
+    const hasMore = turn !== null && (await turn.hasMore)
     this.#answerWaiters(laneKey(job.holder.lane), hasMore ? (turn.attempted ?? 0) : Number.POSITIVE_INFINITY)
     return hasMore
   }
 
-  #tell(job: Held & { kind: 'notice' }): Promise<boolean> {
-    return this.#inPlace(job, async () => {
-      const hasArrived = await this.#notices.take(job.notice, job.held)
-      this.#noteReach(job, hasArrived)
-      return hasArrived
+  async #tell(job: Held & { kind: 'notice' }): Promise<boolean> {
+    const hasArrived = await this.#inPlace(job, async () => {
+      const arrived = await this.#notices.take(job.notice, job.held)
+      this.#noteReach(job, arrived)
+      return arrived
     })
+    return hasArrived === true
   }
 
-  /** Its place goes to another when its calls are over, while their outcome is still being kept. */
-  async #inPlace<T>(job: Held, calls: () => Promise<T>): Promise<T> {
+  /**
+   * Its place goes to another when its calls are over, while their outcome is still being kept. Null when its host had no
+   * place for it in time: then it is done later.
+   */
+  async #inPlace<T>(job: Held, calls: () => Promise<T>): Promise<T | null> {
+    const leave = await this.#hosts.enter(job.host)
     try {
-      return await calls()
+      if (leave !== null) return await calls()
     } finally {
+      leave?.()
       this.#queue.done(job)
       this.#begin()
     }
+    await this.#giveBack([job], this.#isStopping ? 0 : putOffMs)
+    return null
   }
 
   #noteReach(job: Job, isReached: boolean): void {
@@ -251,16 +269,17 @@ export class DeliveryWorker {
     for (const { sequence, resolve } of waiters) if (sequence <= upTo) resolve()
   }
 
-  async #giveBack(jobs: readonly Held[]): Promise<void> {
+  async #giveBack(jobs: readonly Held[], forMs = 0): Promise<void> {
     if (jobs.length === 0) return
     const { store, now, log } = this.#parts
+    const dueAt = now() + forMs
     const lanes = jobs.flatMap((job) => (job.kind === 'lane' ? [job.holder] : []))
     const notices = jobs.flatMap((job) => (job.kind === 'notice' ? [job] : []))
     try {
       await store.write(async (tx) => {
-        if (lanes.length > 0) await release(tx, lanes, now())
+        if (lanes.length > 0) await release(tx, lanes, dueAt)
         for (const { notice, held } of notices) {
-          await postponeNotice(tx, { id: notice.id, held, dueAt: now(), counts: false, reason: '' })
+          await postponeNotice(tx, { id: notice.id, held, dueAt, counts: false, reason: '' })
         }
       })
     } catch (error) {

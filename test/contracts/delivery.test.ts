@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { PeerClient } from '../../src/peer/peer-client.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
 import type { Store } from '../../src/store/store.ts'
 import { explained, type Plan } from '../support/explained.ts'
 import { stoppedTimers } from '../support/fake-peers.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -16,8 +18,11 @@ class GatedPeers implements PeerClient {
     this.#gate.resolve()
   }
 
-  async call() {
+  readonly hosts: string[] = []
+
+  async call({ url }: PeerRequest) {
     this.calls += 1
+    this.hosts.push(new URL(url).host)
     await this.#gate.promise
     return { kind: 'answered', status: 204, headers: {}, body: '' } as const
   }
@@ -78,6 +83,63 @@ forEachService((start, dialect) => {
         assert.equal(statements.length, 6, statements.join('\n'))
       })
     }
+  })
+  describe('one host with more peers than there are connections to it', () => {
+    /** Five actors with ten peers each at one host, and one with a peer at another. */
+    async function crowd(): Promise<{ client: GatedPeers; clock: ManualClock; service: TestService; store: Store }> {
+      const [client, clock] = [new GatedPeers(), new ManualClock()]
+      const service = await start({ peerClient: client, timers: clock.timers, now: clock.now, shutdownSeconds: 0 })
+      for (let n = 0; n < 5; n++) {
+        const actor = await service.createActor(`busy${n}@example.com`)
+        for (let peer = 0; peer < 10; peer++) {
+          const there = await relateTo(service, actor, { baseuri: `http://crowded.test/peer${peer}` })
+          await there.subscribe({ granularity: 'high' })
+        }
+        await actor.request('PUT', '/properties/mood', n)
+      }
+      const quiet = await service.createActor('quiet@example.com')
+      await subscribers(service, quiet, 1)
+      await until(() => client.calls === 32)
+      await quiet.request('PUT', '/properties/mood', 1)
+      await until(() => client.calls === 33)
+      return { client, clock, service, store: (await service.app.start()).store }
+    }
+    const tried = async (store: Store): Promise<unknown> =>
+      store.read((q) =>
+        q.all('SELECT sequence FROM inbound_subscription WHERE attempts > 0 OR failing_since IS NOT NULL'),
+      )
+
+    it('SUB-14 is called as often as there are connections, and delays nobody else; who waits is in no fault', async () => {
+      const { client, clock, store } = await crowd()
+      assert.deepEqual(client.hosts.slice(32), ['peer0.test'])
+      for (let second = 0; second < 12; second++) {
+        clock.pass(1000)
+        await pause(5)
+      }
+      assert.equal(client.calls, 33, 'those who waited too long gave their place back and wait again')
+      assert.deepEqual(await tried(store), [])
+      client.open()
+      await until(async () => {
+        clock.pass(1000)
+        return (await waiting(store)) === 0
+      })
+      assert.equal(client.calls, 51)
+      assert.deepEqual(await tried(store), [])
+    })
+
+    it('OPS-03 keeps nobody from stopping: those who wait for a place go at once', async () => {
+      const { client, clock, service } = await crowd()
+      let isStopped = false
+      void service.close().then(() => (isStopped = true))
+      await until(() => {
+        clock.pass(1)
+        return isStopped
+      })
+      assert.equal(client.calls, 33)
+      const next = await start({ database: service.databaseUrl, peerClient: client, now: () => 1_900_000_100_000 })
+      await until(() => client.calls >= 51)
+      assert.notEqual(next, service)
+    })
   })
   describe('a change and its delivery', () => {
     it('find every row by its key, so that they cost the same beside any number of subscriptions of others', async () => {
