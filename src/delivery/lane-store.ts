@@ -135,24 +135,70 @@ export interface Settlement {
   readonly recovered: boolean
 }
 
+/** As many numbers that arrived in a row are noted together. */
+const leastRun = 4
+
 /** Whether each lane is still held and has more to do now. A fixed number of statements for any number of lanes. */
 export async function settle(
   tx: Transaction,
   settlements: readonly Settlement[],
   now: number,
 ): Promise<readonly boolean[]> {
+  const lanes = await settleLanes(tx, settlements)
+  // Of a lane that somebody else holds by now nothing is settled: there each number says for itself that it arrived.
+  const noted = settlements.map((settlement) => ({
+    ...settlement,
+    run: lanes.has(keyOf(settlement.lane)) ? runLength(settlement.attempts) : 0,
+  }))
   // On their way together; what comes later finds what the ones before have done.
-  const [kept] = await Promise.all([
-    settleLanes(tx, settlements),
-    noteAttempts(tx, settlements),
+  await Promise.all([
+    noteRuns(tx, noted),
+    noteAttempts(tx, noted),
     supersede(tx, settlements),
     settleCircuits(tx, settlements, now),
   ])
-  return settlements.map(({ lane }) => kept.has(keyOf(lane)))
+  return settlements.map(({ lane }) => lanes.get(keyOf(lane)) === true)
 }
 
-/** The keys of those that are still held. */
-async function settleLanes(tx: Transaction, settlements: readonly Settlement[]): Promise<ReadonlySet<string>> {
+/** How many of the first attempts are noted together. */
+function runLength(attempts: readonly Attempt[]): number {
+  const first = attempts[0]?.sequence ?? 0
+  const end = attempts.findIndex(
+    ({ sequence, outcome }, index) => outcome !== 'delivered' || sequence !== first + index,
+  )
+  const length = end < 0 ? attempts.length : end
+  return length < leastRun ? 0 : length
+}
+
+interface Noted extends Settlement {
+  /** So many of its attempts are noted together. */
+  readonly run: number
+}
+
+async function noteRuns(tx: Transaction, noted: readonly Noted[]): Promise<void> {
+  const rows = noted.flatMap(({ lane, attempts, run }) => {
+    const [first, last] = [attempts[0], attempts[run - 1]]
+    if (first === undefined || last === undefined) return []
+    const ended = last.answeredAt ?? last.sentAt
+    const times = attempts
+      .slice(0, run)
+      .flatMap(({ sentAt, answeredAt }) => [ended - sentAt, ended - (answeredAt ?? sentAt)])
+    return [
+      [lane.actorId, lane.peerId, lane.subscriptionId, last.sequence, first.sequence, JSON.stringify(times), ended],
+    ]
+  })
+  if (rows.length === 0) return
+  await tx.run(
+    `/* delivery */ INSERT INTO delivery_run (actor_id, peer_id, subscription_id, sequence, first, times, ended_at)
+     SELECT actor, peer, subscription, final, initial, moments, ended
+     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, final BIGINT, initial BIGINT, moments TEXT, ended BIGINT) AS r
+     WHERE true ON CONFLICT DO NOTHING`,
+    JSON.stringify(rows),
+  )
+}
+
+/** The lanes that were held, each with whether it still is. */
+async function settleLanes(tx: Transaction, settlements: readonly Settlement[]): Promise<ReadonlyMap<string, boolean>> {
   const rows = await tx.all<LaneKey & { readonly heldUntil: number }>(
     `/* delivery */ UPDATE inbound_subscription SET
        settled = CASE WHEN settled < r.done THEN r.done ELSE settled END,
@@ -182,21 +228,23 @@ async function settleLanes(tx: Transaction, settlements: readonly Settlement[]):
       ]),
     ),
   )
-  return new Set(rows.filter(({ heldUntil }) => heldUntil > 0).map(keyOf))
+  return new Map(rows.map((row) => [keyOf(row), row.heldUntil > 0]))
 }
 
-async function noteAttempts(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
-  const rows = settlements.flatMap(({ lane, attempts }) =>
-    attempts.map(({ sequence, outcome, reason, sentAt, answeredAt }) => [
-      lane.actorId,
-      lane.peerId,
-      lane.subscriptionId,
-      sequence,
-      outcome,
-      reason,
-      sentAt,
-      answeredAt,
-    ]),
+async function noteAttempts(tx: Transaction, noted: readonly Noted[]): Promise<void> {
+  const rows = noted.flatMap(({ lane, attempts, run }) =>
+    attempts
+      .slice(run)
+      .map(({ sequence, outcome, reason, sentAt, answeredAt }) => [
+        lane.actorId,
+        lane.peerId,
+        lane.subscriptionId,
+        sequence,
+        outcome,
+        reason,
+        sentAt,
+        answeredAt,
+      ]),
   )
   if (rows.length === 0) return
   await tx.run(
@@ -290,6 +338,14 @@ export async function redriveLanes(tx: Transaction, of: Partial<LaneKey>, now: n
   const params = given.map(([, value]) => value)
   const where = (table: string): string =>
     given.map(([column], index) => ` AND ${table}.${column} = $${index + 1}`).join('')
+  // What arrived in a run is not sent again when its lane goes back behind it.
+  await tx.run(
+    `/* delivery */ UPDATE delivery SET outcome = 'delivered'
+     WHERE outcome = 'waiting' AND sequence <= (SELECT s.settled FROM inbound_subscription s
+       WHERE s.actor_id = delivery.actor_id AND s.peer_id = delivery.peer_id
+         AND s.subscription_id = delivery.subscription_id)${where('delivery')}`,
+    ...params,
+  )
   const redriven = await tx.run(
     `/* delivery */ UPDATE delivery SET outcome = 'waiting'
      WHERE outcome = 'failed' AND EXISTS (SELECT 1 FROM diff d WHERE d.actor_id = delivery.actor_id
@@ -338,5 +394,11 @@ export async function findAged(
 
 /** The time lines of what is not kept any more. */
 export async function deleteOldDeliveries(tx: Transaction, before: number): Promise<void> {
-  await tx.run(`/* delivery */ DELETE FROM delivery WHERE written_at < $1 AND outcome <> 'waiting'`, before)
+  await tx.run(
+    `/* delivery */ DELETE FROM delivery WHERE written_at < $1 AND (outcome <> 'waiting' OR sequence <= (
+       SELECT s.settled FROM inbound_subscription s WHERE s.actor_id = delivery.actor_id
+         AND s.peer_id = delivery.peer_id AND s.subscription_id = delivery.subscription_id))`,
+    before,
+  )
+  await tx.run('/* delivery */ DELETE FROM delivery_run WHERE ended_at < $1', before)
 }

@@ -18,7 +18,7 @@ export interface Backlog extends SubscriptionOf {
 export async function findBacklogs(q: Queries, actorId: string, one: SubscriptionOf | null = null): Promise<Backlog[]> {
   return q.all(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", t.open_until AS "pausedUntil",
-       SUM(CASE WHEN d.outcome = 'waiting' THEN 1 ELSE 0 END) AS waiting,
+       SUM(CASE WHEN d.outcome = 'waiting' AND d.sequence > s.settled THEN 1 ELSE 0 END) AS waiting,
        SUM(CASE WHEN d.outcome = 'failed' THEN 1 ELSE 0 END) AS failed,
        SUM(CASE WHEN d.outcome = 'unsent' THEN 1 ELSE 0 END) AS unfetched
      FROM inbound_subscription s

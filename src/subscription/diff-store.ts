@@ -221,8 +221,10 @@ export async function clearDiff(
   const key = [actorId, peerId, subscriptionId] as const
   await tx.run(
     `DELETE FROM diff WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND cleared_at < $4
-       AND NOT EXISTS (SELECT 1 FROM delivery w WHERE w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id
-         AND w.subscription_id = diff.subscription_id AND w.sequence = diff.sequence AND w.outcome = 'waiting')`,
+       AND NOT EXISTS (SELECT 1 FROM delivery w JOIN inbound_subscription s ON s.actor_id = w.actor_id
+           AND s.peer_id = w.peer_id AND s.subscription_id = w.subscription_id
+         WHERE w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id AND w.subscription_id = diff.subscription_id
+           AND w.sequence = diff.sequence AND w.sequence > s.settled AND w.outcome = 'waiting')`,
     ...key,
     readableSince,
   )
@@ -290,15 +292,45 @@ export async function findTimeline(
   peerId: string,
   subscriptionId: string,
   limit: number,
-): Promise<TimelineEntry[]> {
-  return q.all(
-    `SELECT sequence, outcome, reason, attempts, written_at AS "writtenAt", sent_at AS "sentAt",
-       answered_at AS "answeredAt", acknowledged_at AS "acknowledgedAt"
-     FROM delivery
-     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 ORDER BY sequence DESC LIMIT $4`,
-    actorId,
-    peerId,
-    subscriptionId,
-    limit,
-  )
+): Promise<readonly TimelineEntry[]> {
+  const key = [actorId, peerId, subscriptionId] as const
+  const [entries, runs] = await Promise.all([
+    q.all<TimelineEntry>(
+      `SELECT sequence, outcome, reason, attempts, written_at AS "writtenAt", sent_at AS "sentAt",
+         answered_at AS "answeredAt", acknowledged_at AS "acknowledgedAt"
+       FROM delivery
+       WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 ORDER BY sequence DESC LIMIT $4`,
+      ...key,
+      limit,
+    ),
+    q.all<Run>(
+      `SELECT first, times, ended_at AS "endedAt" FROM delivery_run
+       WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 ORDER BY sequence DESC LIMIT $4`,
+      ...key,
+      limit,
+    ),
+  ])
+  const arrivals = new Map(runs.flatMap(arrivalsOf))
+  return entries.map((entry) => {
+    const arrival = arrivals.get(entry.sequence)
+    return arrival === undefined
+      ? entry
+      : { ...entry, ...arrival, outcome: 'delivered', reason: '', attempts: entry.attempts + 1 }
+  })
+}
+
+/** Numbers in a row that arrived. */
+interface Run {
+  readonly first: number
+  readonly times: string
+  readonly endedAt: number
+}
+
+/** By number: when each of a run was sent and answered. */
+function arrivalsOf({ first, times, endedAt }: Run): (readonly [number, { sentAt: number; answeredAt: number }])[] {
+  const before = JSON.parse(times) as number[]
+  return Array.from({ length: before.length / 2 }, (_, index) => {
+    const [sent = 0, answered = 0] = before.slice(index * 2)
+    return [first + index, { sentAt: endedAt - sent, answeredAt: endedAt - answered }]
+  })
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, it } from 'node:test'
 import { claimProbe } from '../../src/delivery/lane-store.ts'
+import { findBacklogs } from '../../src/subscription/backlog-store.ts'
 import { sealedSecret } from '../../src/trust/new-trust.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 import { Workplace } from '../support/program.ts'
@@ -298,6 +299,86 @@ forEachService((start, dialect) => {
       await until(clock, () => remote.received.length === 3)
       assert.deepEqual(remote.sequences, [1, 1, 2])
       assert.ok(peer.peerId !== id)
+    })
+  })
+
+  describe('callbacks that arrive in a row', () => {
+    /** A backlog of twelve, told when the peer is back; whatever is answered to the seventh. */
+    async function told(seventh: number): Promise<World> {
+      const made = await world({}, { replies: [503, ...Array.from({ length: 6 }, () => 204), seventh, 204] })
+      for (let n = 1; n <= 12; n++) await made.put(n)
+      // In small steps, so that what is told in a row is told in one turn.
+      await until(made.clock, async () => (await outcomes(made))[12] === 'delivered', 1)
+      return made
+    }
+    const rowsOf = async ({ service }: World, sql: string): Promise<object[]> =>
+      (await service.app.start()).store.read((q) => q.all(sql))
+    const runsOf = async (made: World): Promise<unknown[]> =>
+      (await rowsOf(made, 'SELECT first, sequence FROM delivery_run ORDER BY sequence')).map((row) =>
+        Object.values(row),
+      )
+
+    it('SUB-16 are each in the time line, with the attempts and times that each had', async () => {
+      const made = await told(204)
+      const { data } = (await made.timeline()) as unknown as { data: Record<string, unknown>[] }
+      assert.deepEqual(
+        data.map(({ sequence, outcome, attempts, reason }) => [sequence, outcome, attempts, reason]),
+        [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((n) => [n, 'delivered', n === 1 ? 2 : 1, '']),
+      )
+      const arrived = new Map(made.remote.received.map(({ at, body }) => [body?.['sequence'], at]))
+      for (const { sequence, sent_at: sent, answered_at: answered } of data) {
+        const at = new Date(arrived.get(sequence) ?? 0).toISOString()
+        assert.ok(String(sent) <= at && at <= String(answered), `${String(sequence)}: ${String(sent)} ${at}`)
+      }
+      // Together, in one row: a row for each would cost what the call itself does.
+      assert.deepEqual(await runsOf(made), [[2, 12]])
+    })
+
+    it('SUB-07 are not sent again with one among them that failed and is redriven', async () => {
+      const made = await told(403)
+      const { actor, peer, id, remote } = made
+      assert.deepEqual((await outcomes(made))[7], 'failed')
+      assert.deepEqual(await runsOf(made), [
+        [2, 6],
+        [8, 12],
+      ])
+      const answer = await actor.request('POST', `/subscriptions/${peer.peerId}/${id}/redrive`)
+      assert.deepEqual([answer.status, await answer.json()], [200, { redriven: 1 }])
+      await until(made.clock, async () => (await outcomes(made))[7] === 'delivered')
+      await made.put(13)
+      await remote.has(15)
+      assert.deepEqual(remote.sequences, [1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 7, 13])
+      await until(made.clock, async () => (await outcomes(made))[13] === 'delivered')
+      assert.deepEqual(new Set(Object.values(await outcomes(made))), new Set(['delivered']))
+    })
+
+    it('are in no backlog, and stay what they are when the peer acknowledges or reads them', async () => {
+      const made = await told(204)
+      const { actor, peer, id, clock } = made
+      const address = `/subscriptions/${peer.peerId}/${id}`
+      const { store } = await made.service.app.start()
+      const [backlog] = await store.read((q) => findBacklogs(q, actor.id))
+      assert.equal(Number(backlog?.waiting), 0)
+      assert.equal((await peer.request('GET', `${address}/3`)).status, 200)
+      clock.pass(61_000)
+      assert.equal((await peer.request('GET', `${address}/3`)).status, 404)
+      assert.equal((await peer.request('PUT', address, { sequence: 12 })).status, 204)
+      assert.deepEqual(new Set(Object.values(await outcomes(made))), new Set(['delivered']))
+    })
+
+    it('OPS-08 are forgotten with the age of diffs, one by one and together', async () => {
+      const clock = new ManualClock()
+      const made = await world({ maxDiffAgeDays: 2, now: clock.now, timers: clock.timers })
+      for (let n = 1; n <= 10; n++) await made.put(n)
+      await until(clock, async () => (await outcomes(made))[10] === 'delivered')
+      const kept = async (): Promise<number> =>
+        (await rowsOf(made, 'SELECT sequence FROM delivery UNION ALL SELECT sequence FROM delivery_run')).length
+      assert.ok((await kept()) >= 10)
+      clock.pass(86_400_000)
+      await pause(20)
+      assert.ok((await kept()) >= 10, 'after a day')
+      clock.pass(86_400_000)
+      await until(clock, async () => (await kept()) === 0, 600_000)
     })
   })
 

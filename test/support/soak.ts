@@ -345,6 +345,7 @@ const tables = [
   'outbound_subscription',
   'diff',
   'delivery',
+  'delivery_run',
   'pending_callback',
   'notice',
 ]
