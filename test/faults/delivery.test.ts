@@ -313,10 +313,10 @@ forEachService((start, dialect) => {
     }
     const rowsOf = async ({ service }: World, sql: string): Promise<object[]> =>
       (await service.app.start()).store.read((q) => q.all(sql))
-    const runsOf = async (made: World): Promise<unknown[]> =>
-      (await rowsOf(made, 'SELECT first, sequence FROM delivery_run ORDER BY sequence')).map((row) =>
-        Object.values(row),
-      )
+    const runsOf = async (made: World): Promise<unknown> =>
+      (
+        (await rowsOf(made, 'SELECT first, sequence FROM delivery_run ORDER BY sequence')) as Record<string, number>[]
+      ).map(({ first, sequence }) => [first, sequence])
 
     it('SUB-16 are each in the time line, with the attempts and times that each had', async () => {
       const made = await told(204)
