@@ -76,10 +76,11 @@ const leastCompressedBytes = 1024
  * What a turn sends at most, and until when after it read what there is and who may see it: rights that are withdrawn,
  * and relationships that end, are noticed so soon.
  */
-const turnSize = { most: 64, characters: 2048 }
+const turnSize = { most: 100, characters: 2048 }
 const longestTurnMs = 500
-/** Lanes that are read, or settled, with the same statements. */
-const mostAtOnce = 100
+/** Lanes that are read with the same statements: what they have is in memory then, and read in one go. */
+const mostReadAtOnce = 32
+const mostSettledAtOnce = 100
 
 const compressed = promisify(gzip)
 const nothing: Turn = { attempted: null, reached: null, hasMore: Promise.resolve(false) }
@@ -130,8 +131,8 @@ export class LaneTurns {
   constructor(parts: LaneTurnParts) {
     this.#parts = parts
     const { store, now } = parts
-    this.#beginnings = new Batches(mostAtOnce, (lanes) => this.#read(lanes))
-    this.#settlements = new Batches(mostAtOnce, (ended) =>
+    this.#beginnings = new Batches(mostReadAtOnce, (lanes) => this.#read(lanes))
+    this.#settlements = new Batches(mostSettledAtOnce, (ended) =>
       store.write((tx) => settle(tx, ended, now()), { isNote: true }),
     )
   }
