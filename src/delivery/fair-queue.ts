@@ -5,6 +5,8 @@
 export interface Job {
   readonly actorId: string
   readonly peerId: string
+  /** Of the peer: many peers may share one. */
+  readonly host: string
 }
 
 export interface Limits {
@@ -12,6 +14,8 @@ export interface Limits {
   readonly running: number
   readonly perActor: number
   readonly perPeer: number
+  /** As many as there are connections to one host. */
+  readonly perHost: number
 }
 
 interface ActorJobs<J> {
@@ -28,6 +32,7 @@ export class FairQueue<J extends Job> {
   /** In the order of turns. */
   readonly #actors = new Map<string, ActorJobs<J>>()
   readonly #suspects = new Set<J>()
+  readonly #runningByHost = new Map<string, number>()
   #running = 0
   #waiting = 0
 
@@ -79,8 +84,8 @@ export class FairQueue<J extends Job> {
   }
 
   #mayBegin(job: J, jobs: ActorJobs<J>): boolean {
-    const { perActor, perPeer } = this.#limits
-    if (jobs.running >= perActor) return false
+    const { perActor, perPeer, perHost } = this.#limits
+    if (jobs.running >= perActor || (this.#runningByHost.get(job.host) ?? 0) >= perHost) return false
     const ofPeer = jobs.runningByPeer.get(job.peerId) ?? 0
     if (!this.#isSuspect(job)) return ofPeer < perPeer
     const allowed = Math.max(1, Math.floor(perActor / 2))
@@ -92,7 +97,8 @@ export class FairQueue<J extends Job> {
     this.#waiting -= 1
     this.#running += 1
     jobs.running += 1
-    jobs.runningByPeer.set(job.peerId, (jobs.runningByPeer.get(job.peerId) ?? 0) + 1)
+    count(this.#runningByHost, job.host, 1)
+    count(jobs.runningByPeer, job.peerId, 1)
     if (!this.#isSuspect(job)) return
     this.#suspects.add(job)
     jobs.suspectsRunning += 1
@@ -104,21 +110,29 @@ export class FairQueue<J extends Job> {
     if (jobs === undefined) return
     this.#running -= 1
     jobs.running -= 1
-    const ofPeer = (jobs.runningByPeer.get(job.peerId) ?? 1) - 1
-    if (ofPeer === 0) jobs.runningByPeer.delete(job.peerId)
-    else jobs.runningByPeer.set(job.peerId, ofPeer)
+    count(this.#runningByHost, job.host, -1)
+    count(jobs.runningByPeer, job.peerId, -1)
     if (this.#suspects.delete(job)) jobs.suspectsRunning -= 1
     if (jobs.running === 0 && jobs.waiting.length === 0) this.#actors.delete(job.actorId)
   }
 
-  /** Takes everything out that has not begun. */
-  clear(): J[] {
-    const waiting = [...this.#actors.values()].flatMap((jobs) => jobs.waiting)
+  /** Takes those out that have not begun. */
+  withdraw(isMeant: (job: J) => boolean): J[] {
+    const withdrawn: J[] = []
     for (const [actorId, jobs] of this.#actors) {
-      jobs.waiting = []
-      if (jobs.running === 0) this.#actors.delete(actorId)
+      const kept = jobs.waiting.filter((job) => !isMeant(job))
+      if (kept.length === jobs.waiting.length) continue
+      withdrawn.push(...jobs.waiting.filter(isMeant))
+      jobs.waiting = kept
+      if (jobs.running === 0 && kept.length === 0) this.#actors.delete(actorId)
     }
-    this.#waiting = 0
-    return waiting
+    this.#waiting -= withdrawn.length
+    return withdrawn
   }
+}
+
+function count(running: Map<string, number>, name: string, change: number): void {
+  const now = (running.get(name) ?? 0) + change
+  if (now === 0) running.delete(name)
+  else running.set(name, now)
 }

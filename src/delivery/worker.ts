@@ -10,7 +10,6 @@ import type { PeerClient } from '../peer/peer-client.ts'
 import { hostOf } from '../peer/url-rules.ts'
 import { dropOldest, type Entry } from '../subscription/diff-store.ts'
 import { FairQueue, type Job } from './fair-queue.ts'
-import { HostPlaces } from './host-places.ts'
 import {
   bringForward,
   claimLanes,
@@ -37,15 +36,15 @@ export interface WorkerParts extends Omit<LaneTurnParts, 'isStopping' | 'isCut'>
   readonly shutdownMs: number
 }
 
-type Held = Job & { readonly host: string } & (
+type Held = Job & { readonly since: number } & (
     | { readonly kind: 'lane'; readonly holder: HeldLane }
     | { readonly kind: 'notice'; readonly notice: ClaimedNotice; readonly held: number }
   )
 
 /** Calls of the whole process at once. */
 const mostRunning = 256
-/** What waits for a place at its host for so long gives its own in the process to others for a while. */
-const hostPatienceMs = 5000
+/** What waited for so long gives its place to others for a while. */
+const patienceMs = 5000
 const putOffMs = 1000
 /** Lanes and notices that wait, are told or are settled. */
 const mostHeld = 512
@@ -61,7 +60,6 @@ const mostSuspects = 10_000
 export class DeliveryWorker {
   readonly #parts: WorkerParts
   readonly #queue: FairQueue<Held>
-  readonly #hosts: HostPlaces
   readonly #lanes: LaneTurns
   readonly #notices: NoticeTurns
   readonly #suspects = new Set<string>()
@@ -79,9 +77,13 @@ export class DeliveryWorker {
   constructor(parts: WorkerParts) {
     this.#parts = parts
     const perActor = parts.maxConcurrentCallbacks
-    const limits = { running: mostRunning, perActor, perPeer: Math.max(1, Math.floor(perActor / 5)) }
+    const limits = {
+      running: mostRunning,
+      perActor,
+      perPeer: Math.max(1, Math.floor(perActor / 5)),
+      perHost: connectionsPerOrigin,
+    }
     this.#queue = new FairQueue(limits, (job) => this.#suspects.has(peerKey(job)))
-    this.#hosts = new HostPlaces(parts.timers, { perHost: connectionsPerOrigin, patienceMs: hostPatienceMs })
     const isCut = (): boolean => this.#isCut
     this.#lanes = new LaneTurns({ ...parts, isStopping: () => this.#isStopping, isCut })
     this.#notices = new NoticeTurns({ ...parts, isCut })
@@ -126,8 +128,7 @@ export class DeliveryWorker {
     this.#isStopping = true
     this.#cancelTimer()
     await this.#looking
-    this.#hosts.close()
-    await this.#giveBack(this.#queue.clear())
+    await this.#giveBack(this.#queue.withdraw(() => true))
     const ended = Promise.all(this.#running)
     const { promise: timeUp, resolve } = Promise.withResolvers<void>()
     const cancel = this.#parts.timers.setTimer(this.#parts.shutdownMs, resolve)
@@ -155,6 +156,7 @@ export class DeliveryWorker {
       if (due !== null && (due.next <= now() || due.last > latest)) await this.#claim()
       else if (due !== null) wait = Math.min(pollMs, due.next - now())
       this.#begin()
+      await this.#putOff()
       if (Math.abs(now() - this.#cleanedAt) >= cleanMs) await this.#clean()
     } catch (error) {
       log.warn({ error }, 'The delivery of callbacks could not go on; it tries again')
@@ -175,13 +177,29 @@ export class DeliveryWorker {
     )
     for (const { baseuri, ...lane } of lanes) {
       const { actorId, peerId } = lane
-      this.#queue.add({ kind: 'lane', actorId, peerId, host: hostOf(baseuri), holder: { lane, held: until } })
+      this.#queue.add({
+        kind: 'lane',
+        actorId,
+        peerId,
+        host: hostOf(baseuri),
+        since: now,
+        holder: { lane, held: until },
+      })
     }
     for (const notice of notices) {
       const { actorId, peerId, baseuri } = notice
-      this.#queue.add({ kind: 'notice', actorId, peerId, host: hostOf(baseuri), notice, held: until })
+      this.#queue.add({ kind: 'notice', actorId, peerId, host: hostOf(baseuri), since: now, notice, held: until })
     }
     if (lanes.length === limit || notices.length === limit) this.#isDue = true
+  }
+
+  /** A host that is slow, or an actor that has much, keeps nobody else from being held. */
+  async #putOff(): Promise<void> {
+    const latest = this.#parts.now() - patienceMs
+    const late = this.#queue.withdraw(({ since }) => since < latest)
+    await this.#giveBack(late, putOffMs)
+    for (const job of late)
+      if (job.kind === 'lane') this.#answerWaiters(laneKey(job.holder.lane), Number.POSITIVE_INFINITY)
   }
 
   #begin(): void {
@@ -205,7 +223,7 @@ export class DeliveryWorker {
     }
     if (hasMore && job.kind === 'lane') {
       if (this.#isStopping) await this.#giveBack([job])
-      else this.#queue.add(job)
+      else this.#queue.add({ ...job, since: this.#parts.now() })
     }
     this.#begin()
     // What ended may have made place for what was left, or be what the next notice of its lane waited for.
@@ -218,35 +236,27 @@ export class DeliveryWorker {
       if (taken.reached !== null) this.#noteReach(job, taken.reached)
       return taken
     })
-    const hasMore = turn !== null && (await turn.hasMore)
+    const hasMore = await turn.hasMore
     this.#answerWaiters(laneKey(job.holder.lane), hasMore ? (turn.attempted ?? 0) : Number.POSITIVE_INFINITY)
     return hasMore
   }
 
-  async #tell(job: Held & { kind: 'notice' }): Promise<boolean> {
-    const hasArrived = await this.#inPlace(job, async () => {
-      const arrived = await this.#notices.take(job.notice, job.held)
-      this.#noteReach(job, arrived)
-      return arrived
+  #tell(job: Held & { kind: 'notice' }): Promise<boolean> {
+    return this.#inPlace(job, async () => {
+      const hasArrived = await this.#notices.take(job.notice, job.held)
+      this.#noteReach(job, hasArrived)
+      return hasArrived
     })
-    return hasArrived === true
   }
 
-  /**
-   * Its place goes to another when its calls are over, while their outcome is still being kept. Null when its host had no
-   * place for it in time: then it is done later.
-   */
-  async #inPlace<T>(job: Held, calls: () => Promise<T>): Promise<T | null> {
-    const leave = await this.#hosts.enter(job.host)
+  /** Its place goes to another when its calls are over, while their outcome is still being kept. */
+  async #inPlace<T>(job: Held, calls: () => Promise<T>): Promise<T> {
     try {
-      if (leave !== null) return await calls()
+      return await calls()
     } finally {
-      leave?.()
       this.#queue.done(job)
       this.#begin()
     }
-    await this.#giveBack([job], this.#isStopping ? 0 : putOffMs)
-    return null
   }
 
   #noteReach(job: Job, isReached: boolean): void {

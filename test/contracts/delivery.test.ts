@@ -127,6 +127,42 @@ forEachService((start, dialect) => {
       assert.deepEqual(await tried(store), [])
     })
 
+    it('SUB-14 keeps nobody else out, even when more waits for it than a process holds at once', async () => {
+      const [client, clock] = [new GatedPeers(), new ManualClock()]
+      const service = await start({ peerClient: client, timers: clock.timers, now: clock.now, shutdownSeconds: 0 })
+      const { store } = await service.app.start()
+      for (let n = 0; n < 30; n++) {
+        const actor = await service.createActor(`busy${n}@example.com`)
+        const peer = await relateTo(service, actor, { baseuri: 'http://crowded.test/them' })
+        const copied = await peer.subscribe({ granularity: 'high' })
+        await store.write((tx) =>
+          tx.run(
+            `INSERT INTO inbound_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource,
+               granularity, created_at)
+             SELECT actor_id, peer_id, 'copy ' || r.number, target, subtarget, resource, granularity, created_at
+             FROM rows($1, number BIGINT) AS r, inbound_subscription WHERE subscription_id = $2`,
+            JSON.stringify(Array.from({ length: 20 }, (_, index) => [index])),
+            copied,
+          ),
+        )
+        await actor.request('PUT', '/properties/mood', n)
+      }
+      await until(() => client.calls === 32)
+      const quiet = await service.createActor('quiet@example.com')
+      await subscribers(service, quiet, 1)
+      await quiet.request('PUT', '/properties/mood', 1)
+      const before = clock.now()
+      await until(async () => {
+        clock.pass(500)
+        await pause(5)
+        return client.calls > 32
+      })
+      assert.deepEqual(client.hosts.slice(32), ['peer0.test'])
+      assert.ok(clock.now() - before <= 10_000, `after ${clock.now() - before} ms`)
+      assert.deepEqual(await tried(store), [])
+      client.open()
+    })
+
     it('OPS-03 keeps nobody from stopping: those who wait for a place go at once', async () => {
       const { client, clock, service } = await crowd()
       let isStopped = false
