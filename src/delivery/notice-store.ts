@@ -55,7 +55,10 @@ export interface ClaimedNotice {
   readonly createdAt: number
 }
 
-/** Takes due notices that are the first of their lanes. Nobody else touches them before `until`. */
+/**
+ * Takes due notices that are the first of their lanes. Nobody else touches them before `until`. A withdrawal has nothing
+ * to do with what else is said: it is about another secret.
+ */
 export async function claimNotices(
   tx: Transaction,
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
@@ -64,8 +67,9 @@ export async function claimNotices(
     `/* delivery */ UPDATE notice SET due_at = $2, claimed_until = $2 WHERE id IN (
        SELECT n.id FROM notice n
        WHERE n.due_at <= $1 AND n.sender NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
-         AND NOT EXISTS (SELECT 1 FROM notice e WHERE e.sender = n.sender AND e.recipient = n.recipient
-           AND e.position < n.position AND e.due_at IS NOT NULL)
+         AND (n.kind = 'withdrawal' OR NOT EXISTS (
+           SELECT 1 FROM notice e WHERE e.sender = n.sender AND e.recipient = n.recipient
+             AND e.position < n.position AND e.due_at IS NOT NULL AND e.kind <> 'withdrawal'))
        ORDER BY n.due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
      RETURNING id, sender AS "actorId", recipient AS "peerId", kind, method, url, baseuri, secret, body, attempts,
        created_at AS "createdAt"`,
@@ -96,13 +100,17 @@ export async function findRecipient(q: Queries, { actorId, peerId }: Lane): Prom
 
 /** What waits to be said within the relationship goes with it; that it ended is still said. */
 export async function deleteNoticesOf(tx: Transaction, actorId: string, peerId: string): Promise<void> {
-  await tx.run(`DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind <> 'trust_deleted'`, actorId, peerId)
+  await tx.run(
+    `DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind NOT IN ('trust_deleted', 'withdrawal')`,
+    actorId,
+    peerId,
+  )
 }
 
 /** As `deleteNoticesOf`, with every peer of the actors. */
 export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
   await tx.run(
-    `DELETE FROM notice WHERE kind <> 'trust_deleted' AND sender IN (SELECT id FROM rows($1, id TEXT) AS ended)`,
+    `DELETE FROM notice WHERE kind NOT IN ('trust_deleted', 'withdrawal') AND sender IN (SELECT id FROM rows($1, id TEXT) AS ended)`,
     JSON.stringify(actorIds.map((id) => [id])),
   )
 }

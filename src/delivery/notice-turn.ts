@@ -9,10 +9,10 @@ import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
 import { callTimeouts } from './lane-turn.ts'
 import { type ClaimedNotice, deleteNotice, findRecipient, postponeNotice } from './notice-store.ts'
-import type { NoticeKind } from './notice.ts'
+import { type NoticeKind, requestMs } from './notice.ts'
 import { openNoticeSecret } from './notices.ts'
 import { outcomeWith } from './secret-in-doubt.ts'
-import { type DeliveryPolicy, judgeNotice, type Verdict } from './policy.ts'
+import { type DeliveryPolicy, isRefusal, judgeNotice, type Verdict } from './policy.ts'
 
 /** Null: it is known now which secret a peer has. Otherwise what came of asking. */
 export type SettleRenewal = (offer: {
@@ -83,9 +83,17 @@ export class NoticeTurns {
     if (this.#parts.isCut() && outcome.kind !== 'answered') return null
     const isOver = outcome.kind === 'answered' && (outcome.status === 404 || outcome.status === 410)
     if (isOver && partings.has(notice.kind)) return { kind: 'delivered' }
+    if (notice.kind === 'withdrawal' && isRefusal(outcome)) return this.#judgeWithdrawal(notice)
     const { attempts, createdAt } = notice
     const attempted = { outcome, now: now(), attempts, uncertain: 0, failingSince: createdAt, random: random() }
     return judgeNotice(attempted, policy)
+  }
+
+  /** The peer does not know the secret: it will not, or the request has yet to arrive. */
+  #judgeWithdrawal({ createdAt }: ClaimedNotice): Verdict {
+    const at = createdAt + requestMs
+    if (this.#parts.now() >= at) return { kind: 'delivered' }
+    return { kind: 'retry', at, reason: 'The request may still be on its way' }
   }
 
   /**
@@ -95,7 +103,7 @@ export class NoticeTurns {
   async #tell(notice: ClaimedNotice): Promise<PeerOutcome | null> {
     const { store, keyRing } = this.#parts
     const { kind, actorId, peerId, url, baseuri } = notice
-    if (kind === 'trust_deleted') {
+    if (kind === 'trust_deleted' || kind === 'withdrawal') {
       return this.#call(notice, { url, bearer: { secret: this.#ownSecret(notice), baseuri } })
     }
     const recipient = await store.read((q) => findRecipient(q, notice))

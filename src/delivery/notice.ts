@@ -7,6 +7,8 @@ export type NoticeKind =
   /** A secret that was offered to the peer, and of which nobody may know whether it was taken (trust/renewal.ts). */
   | 'renewal'
   | 'trust_deleted'
+  /** The end of a request for a relationship that may still be on its way. */
+  | 'withdrawal'
   | 'permission'
   | 'unsubscribe'
   | 'revoke'
@@ -39,6 +41,9 @@ export function noticeTo(
   const url = [baseuri, ...path.map(encodeURIComponent)].join('/')
   return { kind, actorId, peerId, method, url, baseuri, secret, body: body === null ? null : JSON.stringify(body) }
 }
+
+/** Longer than a handshake can take: after that nothing of a request is on its way any more (milliseconds). */
+export const requestMs = 60_000
 
 /** Adds a notice in the transaction of what it tells about. Delivery starts after the commit and survives a crash. */
 export type EnqueueNotice = (tx: Transaction, notice: Notice) => Promise<void>

@@ -20,6 +20,8 @@ export interface IncomingRequest {
 }
 
 export const settledById = 'lower-id'
+/** What the answer to a request that crossed one says, when the one of the actor that answers counts. */
+export const keptOwn = 'kept'
 
 const what = 'take this trust request'
 

@@ -1,14 +1,15 @@
 /** This actor asks a peer for a relationship. */
 import { ServiceError } from '../errors.ts'
+import { type Notice, requestMs } from '../delivery/notice.ts'
 import { isRefusal } from '../delivery/policy.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import { hashSecret } from '../secret/hash.ts'
 import { randomId, randomPassphrase } from '../secret/random.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
 import { fireIfCompleted, fireTrust } from './events.ts'
-import { newTrust, sealedSecret } from './new-trust.ts'
+import { newTrust, sealedSecret, sealedToken } from './new-trust.ts'
 import { endTrust } from './end-trust.ts'
-import { deletionNotice } from './partings.ts'
+import { withdrawalNotice } from './partings.ts'
 import { tokensOf } from './record.ts'
 import { askNow, forget, isOpen, remember } from './renewal.ts'
 import { findTrust, insertTrust, updateTrust } from './trust-store.ts'
@@ -22,9 +23,6 @@ export interface TrustWish {
   /** What the peer's application has to be; anything unless given. */
   readonly type?: string
 }
-
-/** Longer than a handshake can take. */
-const requestMs = 60_000
 
 /**
  * The record is there before the peer is asked, because the peer calls back while it answers. Where a relationship with
@@ -88,7 +86,12 @@ async function begin(
     if (isAsking(before, now) || (await isOpen(tx, before))) {
       throw new ServiceError('conflict', `Cannot ask peer ${JSON.stringify(meta.id)}: a request is on its way already`)
     }
-    const asking = { ...before, ownRequest: { ...ownRequest, nextSecretHash: hashSecret(secret) } }
+    const asking = {
+      ...before,
+      // An earlier request that arrives once more is not confirmed: it would bring back the secret of then.
+      verificationToken: sealedToken(parts.keyRing, before, randomPassphrase()),
+      ownRequest: { ...ownRequest, nextSecretHash: hashSecret(secret) },
+    }
     await updateTrust(tx, asking)
     await remember(parts, tx, asking, { ...wish, secret, until: ownRequest.until })
     return { request, asking }
@@ -111,8 +114,11 @@ async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Tru
     const before = await findTrust(tx, actor.id, meta.id)
     // Another request of the peer's own came meanwhile, and counts.
     if (before !== null && before.ownRequest?.id !== request) return { before, after: before }
+    if (before === null) {
+      if (mayHaveArrived(outcome)) await parts.enqueue(tx, [lateWithdrawal(parts, actor, asked)])
+      return { before, after: null }
+    }
     if (!isTaken) return { before, after: await withdraw(parts, tx, locked, before, outcome) }
-    if (before === null) return { before, after: null }
     const after = agreed(parts, before, asked, status === 201)
     await updateTrust(tx, after)
     await parts.live.record(tx, locked, 'trust', [meta.id])
@@ -137,8 +143,9 @@ async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Tru
   return after
 }
 
-function agreed(parts: TrustParts, before: Trust, { wish, meta, secret }: Asked, isApproved: boolean): Trust {
-  const isRenewed = isRenewal(before)
+function agreed(parts: TrustParts, before: Trust, { wish, meta, secret, outcome }: Asked, isApproved: boolean): Trust {
+  // A peer whose own request counts has the secret that came with that, and so has this actor, who took it before.
+  const isRenewed = isRenewal(before) && !parts.calls.keptOwn(outcome)
   return {
     ...before,
     ...(isRenewed ? sealedSecret(parts.keyRing, before, secret) : {}),
@@ -159,12 +166,11 @@ async function withdraw(
   parts: TrustParts,
   tx: Transaction,
   locked: LockedActor,
-  before: Trust | null,
+  before: Trust,
   outcome: PeerOutcome,
 ): Promise<null> {
-  if (before === null) return null
   if (isRenewal(before)) {
-    if (outcome.kind !== 'unreached' && !isRefusal(outcome)) {
+    if (mayHaveArrived(outcome)) {
       // Whether the peer changed to the new secret is not known, and it may still do so.
       await askNow(parts, tx, before)
       return null
@@ -175,8 +181,20 @@ async function withdraw(
   }
   await endTrust(parts, tx, locked, before)
   // A peer that took the request and could not say so would keep it for ever.
-  if (outcome.kind === 'unknown') await parts.enqueue(tx, [deletionNotice(before)])
+  if (mayHaveArrived(outcome)) await parts.enqueue(tx, [withdrawalNotice(before)])
   return null
+}
+
+/** The peer has it, or may have it at any time. */
+function mayHaveArrived(outcome: PeerOutcome): boolean {
+  return outcome.kind !== 'unreached' && !isRefusal(outcome)
+}
+
+/** Of a request whose relationship ended before its answer came. */
+function lateWithdrawal({ keyRing }: TrustParts, actor: Self, { wish, meta, secret }: Asked): Notice {
+  const { baseuri, relationship } = wish
+  const peer = { actorId: actor.id, peerId: meta.id }
+  return withdrawalNotice({ ...peer, baseuri, relationship, secret: sealedSecret(keyRing, peer, secret).secret })
 }
 
 /** The reason is for the log: whoever chose the address must not map the network by the answers. */

@@ -20,6 +20,13 @@ export function deletionNotice(trust: Trust): Notice {
   return noticeTo(trust, 'trust_deleted', 'DELETE', ['trust', trust.relationship, trust.actorId])
 }
 
+/** That a request is not meant any more, whenever it arrives. */
+export function withdrawalNotice(
+  trust: Pick<Trust, 'actorId' | 'peerId' | 'baseuri' | 'relationship' | 'secret'>,
+): Notice {
+  return noticeTo(trust, 'withdrawal', 'DELETE', ['trust', trust.relationship, trust.actorId])
+}
+
 /** A client of the OAuth server is no actor that could be told. */
 export function isTold({ establishedVia, baseuri }: Pick<Trust, 'establishedVia' | 'baseuri'>): boolean {
   return baseuri !== '' && (establishedVia === 'trust' || establishedVia === 'trustee')
@@ -41,18 +48,23 @@ export async function partings(q: Queries, ring: KeyRing, actorIds: readonly str
   ]
 }
 
-/** One for each relationship; two where it is not known which of two secrets the peer has, of which one is refused. */
+/** One for each relationship; two where it is not known which of two secrets the peer has. */
 export async function deletionNotices(q: Queries, ring: KeyRing, trusts: readonly Trust[]): Promise<Notice[]> {
   const notices: Notice[] = []
   for (const trust of trusts) {
-    notices.push(deletionNotice(trust))
+    // Of what nobody answered it is not known whether it arrived.
+    notices.push(isUnanswered(trust) ? withdrawalNotice(trust) : deletionNotice(trust))
     const offer = isRenewal(trust) ? await findNotice(q, trust, 'renewal') : null
     if (offer === null) continue
     const { url, baseuri } = offer
     const secret = sealedSecret(ring, trust, openNoticeSecret(ring, offer.id, offer.secret)).secret
-    notices.push({ ...deletionNotice(trust), url, baseuri, secret })
+    notices.push({ ...withdrawalNotice({ ...trust, secret }), url, baseuri })
   }
   return notices
+}
+
+function isUnanswered({ ownRequest, peerApproved }: Trust): boolean {
+  return ownRequest !== null && ownRequest.nextSecretHash === null && !peerApproved
 }
 
 /** Deletes the companion: its passphrase, as a bearer, is the trustee's. */

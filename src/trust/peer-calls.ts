@@ -5,7 +5,7 @@ import { isObject, type JsonText, members, normalise, stringValue } from '../jso
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
 import { sameSecret } from '../secret/hash.ts'
 import { idAt, trustUrl } from './baseuri.ts'
-import { settledById } from './incoming-request.ts'
+import { keptOwn, settledById } from './incoming-request.ts'
 
 /** Nobody waits longer for a handshake, whatever is configured for other calls. */
 const timeouts = { connectSeconds: 5, readSeconds: 10 } as const
@@ -73,6 +73,11 @@ export class TrustCalls {
       }),
       timeouts,
     })
+  }
+
+  /** Whether the peer took a request without its secret, because its own to this actor counts. */
+  keptOwn(outcome: PeerOutcome): boolean {
+    return outcome.kind === 'answered' && textIn(objectIn(outcome.body), 'crossing') === keptOwn
   }
 
   /** Says that this actor approves, which a peer listens to as soon as it has the secret, and from nobody else. */

@@ -16,6 +16,8 @@ export interface Received {
   readonly trust: Trust
   /** Where the peer gave none: told now and never again. */
   readonly mintedSecret: string | null
+  /** Both asked at once, and this actor’s request counts: the secret that came is not taken. */
+  readonly keepsOwn: boolean
 }
 
 /** A peer that changes its mind while it is being asked gets this many rounds to come to rest. */
@@ -59,7 +61,7 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
     if (verdict.kind === 'add' || verdict.kind === 'replace')
       await fireTrust(parts, 'trust_request_received', actor, trust)
     if (verdict.kind !== 'wait') await fireIfCompleted(parts, actor, before, trust)
-    return { trust, mintedSecret }
+    return { trust, mintedSecret, keepsOwn: verdict.kind === 'join' }
   }
   throw refused('the relationship changed again and again meanwhile')
 }

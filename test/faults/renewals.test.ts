@@ -181,6 +181,122 @@ forEachService((start) => {
     return offered
   }
 
+  describe('a request that arrives when it is not meant any more', () => {
+    /** As it was sent, at any time. */
+    async function arrive(body: string): Promise<number> {
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+      return (await there.request(`/${asked.id}/trust/friend`, init)).status
+    }
+
+    async function relationshipsOf(actor: TestActor): Promise<string[]> {
+      return ((await (await actor.request('GET', '/trust')).json()) as TrustView[]).map(({ peerid }) => peerid)
+    }
+
+    /** The next request is lost, after whatever happens meanwhile. */
+    function lost(meanwhile: () => Promise<void> = async () => {}): { body: string } {
+      const sent = { body: '' }
+      network.fate = async (from, line, request) => {
+        if (from !== 'here' || !isRequest(line) || sent.body !== '') return undefined
+        sent.body = request.body as string
+        await meanwhile()
+        return 'lost'
+      }
+      return sent
+    }
+
+    it('PEER-05 once more, while the next one is on its way, is not confirmed: it would bring back an older secret', async () => {
+      const bodies: string[] = []
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
+      const { promise: answered, resolve: onAnswer } = Promise.withResolvers<void>()
+      network.fate = (from, line, request) => {
+        if (from !== 'here' || !isRequest(line)) return undefined
+        bodies.push(request.body as string)
+        return bodies.length === 1 ? undefined : { heardAfter: released, onAnswer }
+      }
+      assert.equal((await renew()).status, 201)
+      const next = renew()
+      await answered
+      assert.equal(await arrive(bodies[0] ?? ''), 403)
+      release()
+      assert.equal((await next).status, 201)
+      const { secret } = JSON.parse(bodies[1] ?? '') as { secret: string }
+      assert.deepEqual([await secretOf(asker), await secretOf(asked)], [secret, secret])
+    })
+
+    it('PEER-05 leaves nothing at the peer when it was the first, and its sender gave it up', async () => {
+      const stranger = await here.createActor('stranger@example.com')
+      const { body } = await (async () => {
+        const sent = lost()
+        const asking = { url: `http://there.test/${asked.id}`, relationship: 'friend' }
+        assert.equal((await stranger.request('POST', '/trust', asking)).status, 408)
+        return sent
+      })()
+      await pass(20)
+      assert.equal(await arrive(body), 202)
+      assert.deepEqual(new Set(await relationshipsOf(asked)), new Set([asker.id, stranger.id]))
+      await until(() => nothingWaits(here))
+      assert.deepEqual(await relationshipsOf(asked), [asker.id])
+      assert.deepEqual(await relationshipsOf(stranger), [])
+    })
+
+    for (const [who, end] of [
+      ['its sender', () => asker.request('DELETE', `/trust/friend/${asked.id}`)],
+      ['the peer', () => asked.request('DELETE', `/trust/friend/${asker.id}`)],
+    ] as const) {
+      it(`PEER-08 leaves nothing at the peer when ${who} ended the relationship meanwhile`, async () => {
+        const sent = lost(async () => {
+          assert.equal((await end()).status, 204)
+          await until(
+            async () => JSON.stringify([await relationshipsOf(asker), await relationshipsOf(asked)]) === '[[],[]]',
+          )
+        })
+        assert.equal((await renew()).status, 408)
+        await pass(20)
+        assert.equal(await arrive(sent.body), 202)
+        assert.deepEqual(await relationshipsOf(asked), [asker.id])
+        await until(() => nothingWaits(here))
+        assert.deepEqual([await relationshipsOf(asker), await relationshipsOf(asked)], [[], []])
+      })
+    }
+
+    it('holds up nothing that is said in another relationship with the same peer meanwhile', async () => {
+      const stranger = await here.createActor('stranger@example.com')
+      lost()
+      const asking = { url: `http://there.test/${asked.id}`, relationship: 'friend' }
+      assert.equal((await stranger.request('POST', '/trust', asking)).status, 408)
+      assert.equal((await stranger.request('POST', '/trust', asking)).status, 201)
+      const before = clock
+      assert.equal((await stranger.request('PUT', `/trust/friend/${asked.id}`, { approved: true })).status, 204)
+      await until(() => network.calls.includes('here POST trust/friend/' + stranger.id))
+      assert.ok(clock - before < 10_000)
+    })
+  })
+
+  describe('a renewal that crosses a request whose sender died over it', () => {
+    it('PEER-05 is told that the other counts, and leaves the secret that came with it', async () => {
+      // The one with the lower id died, so that its request is the one that counts.
+      while (asked.id > asker.id) asked = await there.createActor('asked@example.com')
+      assert.equal((await asker.request('DELETE', `/trust/friend/${(await view(asker))?.peerid}`)).status, 204)
+      await until(() => nothingWaits(here))
+      const offered = { secret: '' }
+      network.fate = (from, line, request) => {
+        if (from !== 'there' || !isRequest(line)) return undefined
+        offered.secret = (JSON.parse(request.body as string) as { secret: string }).secret
+        // Nobody is left to hear the answer.
+        return { heardAfter: new Promise<void>(() => {}) }
+      }
+      void asked.request('POST', '/trust', { url: `http://here.test/${asker.id}`, relationship: 'friend' })
+      await until(async () => (await secretOf(asker)) === offered.secret)
+      clock += 20_000
+      assert.equal((await renew()).status, 201)
+      assert.deepEqual([await secretOf(asker), await secretOf(asked)], [offered.secret, offered.secret])
+      assert.deepEqual(
+        [await knock(here, asker, offered.secret), await knock(there, asked, offered.secret)],
+        [200, 200],
+      )
+    })
+  })
+
   describe('a renewal whose answer does not come', () => {
     for (const fate of ['unheard', 'gateway timeout'] as const) {
       it(`PEER-05 ends with the new secret on both sides, and nobody has to ask again (${fate})`, async () => {

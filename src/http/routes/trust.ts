@@ -3,6 +3,7 @@ import type { Caller } from '../../auth/caller.ts'
 import { ServiceError } from '../../errors.ts'
 import { readOverride } from '../../permission/permissions.ts'
 import { fieldsOf, plainText, textField } from '../../trust/fields.ts'
+import { keptOwn } from '../../trust/incoming-request.ts'
 import { parseTrustChange } from '../../trust/trust-change.ts'
 import { trustUrl } from '../../trust/baseuri.ts'
 import type { Trust } from '../../trust/trust.ts'
@@ -269,10 +270,14 @@ function locationOf({ parts }: Exchange, trust: Trust): { Location: string } {
 async function receive(exchange: OpenExchange): Promise<Answer> {
   const { parts, actor, params, request } = exchange
   const body = await readJson(request, parts.config)
-  const { trust, mintedSecret } = await parts.trusts.receive(actor, params['relationship'] ?? '', body)
+  const { trust, mintedSecret, keepsOwn } = await parts.trusts.receive(actor, params['relationship'] ?? '', body)
   return json(
     trust.approved ? 201 : 202,
-    { ...parts.trusts.shown(trust, 'others'), ...(mintedSecret === null ? {} : { secret: mintedSecret }) },
+    {
+      ...parts.trusts.shown(trust, 'others'),
+      ...(mintedSecret === null ? {} : { secret: mintedSecret }),
+      ...(keepsOwn ? { crossing: keptOwn } : {}),
+    },
     locationOf(exchange, trust),
   )
 }
