@@ -4,6 +4,7 @@
  * behind that is lost or stuck.
  */
 import { randomUUID } from 'node:crypto'
+import { ServiceError } from '../errors.ts'
 import { runInContext } from '../observe/context.ts'
 import { connectionsPerOrigin } from '../peer/guarded-client.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
@@ -217,8 +218,10 @@ export class DeliveryWorker {
     try {
       hasMore = await runInContext(context, () => (job.kind === 'lane' ? this.#turn(job) : this.#tell(job)))
     } catch (error) {
-      // It stays held for a while, and is tried again after that.
-      runInContext(context, () => this.#parts.log.error({ error }, 'A callback could not be sent'))
+      // The actor may have gone meanwhile, with everything but its leave. What is left stays held for a while, and is tried
+      // again after that.
+      const isGone = error instanceof ServiceError && error.code === 'actor_not_found'
+      if (!isGone) runInContext(context, () => this.#parts.log.error({ error }, 'A callback could not be sent'))
       if (job.kind === 'lane') this.#answerWaiters(laneKey(job.holder.lane), Number.POSITIVE_INFINITY)
     }
     if (hasMore && job.kind === 'lane') {

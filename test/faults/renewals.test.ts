@@ -530,6 +530,31 @@ forEachService((start) => {
     }
   })
 
+  describe('a renewal whose actor goes while the peer is asked what came of it', () => {
+    it('PEER-05 PEER-08 is over: the peer is told of the end, and no error is logged', async () => {
+      const { promise: mayBeHeard, resolve: hear } = Promise.withResolvers<void>()
+      let isAsked = false
+      once('unheard')
+      const decided = network.fate
+      network.fate = (from, line, request) =>
+        from === 'here' && line.startsWith('POST trust/friend/')
+          ? { heardAfter: mayBeHeard, onAnswer: () => (isAsked = true) }
+          : decided(from, line, request)
+      assert.equal((await renew()).status, 408)
+      await until(() => isAsked)
+      assert.equal((await asker.request('DELETE', '')).status, 204)
+      hear()
+      await heard.there.first('trust_deleted', asked.id)
+      await until(() => nothingWaits(here))
+      await here.close()
+      assert.equal(await view(asked), undefined)
+      assert.deepEqual(
+        here.log.filter((line) => line.includes('"level":"error"')),
+        [],
+      )
+    })
+  })
+
   describe('a renewal that is refused', () => {
     it('PEER-05 ends at once what was offered, and may be asked for again', async () => {
       const old = await secretOf(asker)
