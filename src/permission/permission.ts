@@ -130,18 +130,18 @@ export class Permission {
       : (target) => judge({ category, right, target })
   }
 
-  /** What many may touch, as a transaction sees their rights. */
+  /** What many may touch, as a transaction sees their rights. With `isPrefix`, as of an operation. */
   async judgeMany(
     q: Queries,
     relations: readonly Relation[],
-    { category, right }: Omit<Operation, 'target'>,
-  ): Promise<(relation: Relation) => (target: string) => Verdict> {
+    { category, right }: Omit<Operation, 'target' | 'isPrefix'>,
+  ): Promise<(relation: Relation) => (target: string, isPrefix?: boolean) => Verdict> {
     const rulesOf = await this.#rulesOfMany(q, relations)
     return (relation) => {
       const coarse = this.mayTouch(relation.caller, { category, right })
       if (!coarse.allowed) return () => coarse
       const judge = rulesOf(relation)
-      return (target) => judge({ category, right, target })
+      return (target, isPrefix = false) => judge({ category, right, target, isPrefix })
     }
   }
 

@@ -8,7 +8,7 @@ import { dropOldest, type Entry, findListeners, insertEntries, type Listener } f
 import { fit } from './fitting.ts'
 import { isTold } from './inbound.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
-import { type MayRead, visiblePart } from './visibility.ts'
+import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
 
 /** Numbers that have to be sent, once their transaction is durable. */
 export type Announce = (tx: Transaction, actorId: string, entries: readonly Entry[]) => void
@@ -43,12 +43,14 @@ export class Publisher {
     await this.#write(tx, actor.id, entries, now)
   }
 
-  /** One resync for every subscription that a resumed target concerns. */
+  /** One resync for every subscription that a resumed target concerns, and whose peer may see anything of it. */
   async resync(tx: Transaction, actorId: string, { target, subtarget }: Suspension): Promise<void> {
     const listeners = await findListeners(tx, actorId, target, subtarget === '' ? null : [subtarget])
+    if (listeners.length === 0) return
+    const mayRead = await this.#readers(tx, actorId, listeners)
     const now = this.#parts.now()
     const entries = listeners
-      .filter(({ approved }) => approved)
+      .filter((listener) => maySeeAny(listener, subtarget, mayRead(listener)))
       .map((listener) => ({
         ...entryOf(listener, listener.sequence + 1, now),
         kind: 'resync' as const,
@@ -78,7 +80,7 @@ export class Publisher {
     q: Queries,
     actorId: string,
     listeners: readonly Listener[],
-  ): Promise<(listener: Listener) => MayRead> {
+  ): Promise<(listener: Listener) => MayReadSome> {
     const relationOf = ({ peerId, relationship, approved }: Listener): Relation => ({
       actorId,
       caller: { kind: 'peer', peerId, relationship, approved, via: 'bearer' },
@@ -90,7 +92,7 @@ export class Publisher {
     )
     return (listener) => {
       const judge = judgeOf(relationOf(listener))
-      return (path) => judge(path).allowed
+      return (path, isPrefix) => judge(path, isPrefix).allowed
     }
   }
 }

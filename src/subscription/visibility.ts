@@ -5,6 +5,9 @@ import type { Scope } from './inbound.ts'
 /** Whether a property path, such as `settings/theme`, may be read. */
 export type MayRead = (path: string) => boolean
 
+/** As `MayRead`; with `isPrefix`, whether anything may be read that begins with the path. */
+export type MayReadSome = (path: string, isPrefix?: boolean) => boolean
+
 /** In place of a diff that rights withdrawn since it was written do not allow any more. */
 export const withheld = known('{}')
 
@@ -17,6 +20,16 @@ export function visiblePart(data: JsonText, scope: Scope, mayRead: MayRead): Jso
   const path = scope.resource === '' ? scope.subtarget : `${scope.subtarget}/${scope.resource}`
   if (mayRead(scope.subtarget) || mayRead(path)) return data
   return keep(data, (key) => mayRead(`${path}/${key}`))
+}
+
+/**
+ * Whether `visiblePart` may leave anything of a change, whatever it is, of the property that is named, or of any where
+ * the name is empty.
+ */
+export function maySeeAny({ subtarget, resource }: Scope, name: string, mayRead: MayReadSome): boolean {
+  if (subtarget === '') return name === '' ? mayRead('', true) : mayRead(name)
+  const path = resource === '' ? subtarget : `${subtarget}/${resource}`
+  return mayRead(subtarget) || mayRead(path) || mayRead(`${path}/`, true)
 }
 
 function keep(data: JsonText, isAllowed: (key: string) => boolean): JsonText | null {

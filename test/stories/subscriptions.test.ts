@@ -526,6 +526,46 @@ forEachService((start) => {
       await remote.stop()
     })
 
+    it('SUB-10 R-SUB-03 gets a number when it is resumed where the peer may see any of it, and nowhere else', async () => {
+      const service = await start({})
+      const actor = await service.createActor()
+      const handle = await service.app.actors.get(actor.id)
+      const peer = await relateTo(service, actor)
+      const rights = { patterns: ['mood', 'trip/*', 'settings/theme'], operations: ['read'], merge: false }
+      const put = await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, { properties: rights })
+      assert.equal(put.status, 201)
+      const subscriptions = {
+        all: await peer.subscribe({}),
+        mood: await peer.subscribe({ subtarget: 'mood' }),
+        settings: await peer.subscribe({ subtarget: 'settings' }),
+        theme: await peer.subscribe({ subtarget: 'settings', resource: 'theme' }),
+        size: await peer.subscribe({ subtarget: 'settings', resource: 'size' }),
+        private: await peer.subscribe({ subtarget: 'private' }),
+      }
+      const numbers = async (): Promise<Record<string, unknown>> => {
+        const found: Record<string, unknown> = {}
+        for (const [name, id] of Object.entries(subscriptions)) {
+          found[name] = (await json(await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)))['sequence']
+        }
+        return found
+      }
+      await handle?.subscriptions.suspend('properties')
+      await actor.request('PUT', '/properties/private', 1)
+      await handle?.subscriptions.resume('properties')
+      assert.deepEqual(await numbers(), { all: 1, mood: 1, settings: 1, theme: 1, size: 0, private: 0 })
+      for (const name of ['private', 'settings', 'mood']) {
+        await handle?.subscriptions.suspend('properties', name)
+        await handle?.subscriptions.resume('properties', name)
+      }
+      assert.deepEqual(await numbers(), { all: 2, mood: 2, settings: 2, theme: 2, size: 0, private: 0 })
+
+      const nothing = { properties: { excluded_patterns: ['*'] } }
+      assert.equal((await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, nothing)).status, 200)
+      await handle?.subscriptions.suspend('properties')
+      await handle?.subscriptions.resume('properties')
+      assert.deepEqual(await numbers(), { all: 2, mood: 2, settings: 2, theme: 2, size: 0, private: 0 })
+    })
+
     it('SUB-10 leaves alone what is beside a suspended part, also in one write', async () => {
       const service = await start({})
       const actor = await service.createActor()
