@@ -21,7 +21,11 @@ function start(file: string, args: readonly string[] = []): ChildProcess {
   const child = fork(new URL(file, import.meta.url), args, {
     execArgv: ['--conditions=troupe-source', '--no-warnings'],
   })
-  spawnSync('taskset', ['-a', '-c', '-p', file.includes('load') || file.includes('peers') ? '1' : '0', String(child.pid)], { stdio: 'ignore' })
+  spawnSync(
+    'taskset',
+    ['-a', '-c', '-p', file.includes('load') || file.includes('peers') ? '1' : '0', String(child.pid)],
+    { stdio: 'ignore' },
+  )
   return child
 }
 
