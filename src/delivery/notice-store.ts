@@ -143,6 +143,16 @@ export async function findNotice(
   return row ?? null
 }
 
+/** What is still to be said of ends with this peer. */
+export function findEndings(q: Queries, { actorId, peerId }: Lane): Promise<Pick<ClaimedNotice, 'id' | 'secret'>[]> {
+  return q.all(
+    `SELECT id, secret FROM notice
+     WHERE sender = $1 AND recipient = $2 AND kind IN ('trust_deleted', 'withdrawal') AND due_at IS NOT NULL`,
+    actorId,
+    peerId,
+  )
+}
+
 /** What waited for its time is due now. */
 export async function hurryNotices(
   tx: Transaction,

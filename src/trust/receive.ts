@@ -1,6 +1,8 @@
 /** A peer asks for a relationship. */
+import { findEndings } from '../delivery/notice-store.ts'
+import { openNoticeSecret } from '../delivery/notices.ts'
 import { ServiceError } from '../errors.ts'
-import { hashSecret } from '../secret/hash.ts'
+import { hashSecret, sameSecret } from '../secret/hash.ts'
 import { randomPassphrase } from '../secret/random.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { fireIfCompleted, fireTrust } from './events.ts'
@@ -50,6 +52,7 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
     const done = await parts.store.writeActor(actor.id, async (tx, locked) => {
       const before = await known(parts, tx, actor.id, request, secret)
       if (stamp(before) !== stamp(atFirst)) return null
+      if (before === null) await requireNotEnded(parts, tx, actor.id, request.peerId, secret)
       const verdict = judge(before, verified)
       const trust = await carryOut(parts, tx, actor, before, verdict, request, secret, verified)
       await parts.live.record(tx, locked, 'trust', [trust.peerId])
@@ -87,6 +90,19 @@ async function known(
     })
   }
   return found
+}
+
+/** The peer, which has yet to hear that the relationship with this secret ended, would confirm an older request. */
+async function requireNotEnded(
+  { keyRing }: TrustParts,
+  q: Queries,
+  actorId: string,
+  peerId: string,
+  secret: string,
+): Promise<void> {
+  const endings = await findEndings(q, { actorId, peerId })
+  const isEnded = endings.some((ending) => sameSecret(openNoticeSecret(keyRing, ending.id, ending.secret), secret))
+  if (isEnded) throw refused('the relationship with this secret ended')
 }
 
 async function isVerified(parts: TrustParts, actor: Self, request: IncomingRequest): Promise<boolean> {

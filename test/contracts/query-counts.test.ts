@@ -121,7 +121,7 @@ const costs: Readonly<Record<string, Cost>> = {
   disconnectService: { statements: 3, rules: null },
   sharedServiceCallback: { statements: 0, rules: 0 },
   getTrustsNamed: { statements: 2, rules: null },
-  receiveTrust: { statements: 9, rules: 0 },
+  receiveTrust: { statements: 10, rules: 0 },
   putTrustNamed: { statements: 8, rules: null },
   deleteTrustNamed: { statements: 9, rules: null, refusal: 2 },
   getTrust: { statements: 2, rules: null },

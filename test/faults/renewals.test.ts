@@ -259,6 +259,21 @@ forEachService((start) => {
       })
     }
 
+    it('PEER-08 once more, after its relationship was ended by the peer, does not bring that back', async () => {
+      let body = ''
+      network.fate = (from, line, request) => {
+        if (from === 'here' && isRequest(line)) body = request.body as string
+        return from === 'there' && line.startsWith('DELETE') ? 'unreached' : undefined
+      }
+      assert.equal((await renew()).status, 201)
+      assert.equal((await asked.request('DELETE', `/trust/friend/${asker.id}`)).status, 204)
+      assert.equal(await arrive(body), 403, 'its sender, who has not heard of the end, would confirm it')
+      assert.deepEqual(await relationshipsOf(asked), [])
+      network.fate = () => undefined
+      await until(async () => (await relationshipsOf(asker)).length === 0)
+      assert.equal((await renew()).status, 201, 'a new request is another one')
+    })
+
     it('holds up nothing that is said in another relationship with the same peer meanwhile', async () => {
       const stranger = await here.createActor('stranger@example.com')
       lost()
