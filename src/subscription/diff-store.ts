@@ -329,8 +329,9 @@ interface Run {
 /** By number: when each of a run was sent and answered. */
 function arrivalsOf({ first, times, endedAt }: Run): (readonly [number, { sentAt: number; answeredAt: number }])[] {
   const before = JSON.parse(times) as number[]
-  return Array.from({ length: before.length / 2 }, (_, index) => {
-    const [sent = 0, answered = 0] = before.slice(index * 2)
-    return [first + index, { sentAt: endedAt - sent, answeredAt: endedAt - answered }]
-  })
+  const at = (place: number): number => endedAt - (before[place] ?? 0)
+  return Array.from({ length: before.length / 2 }, (_, index) => [
+    first + index,
+    { sentAt: at(index * 2), answeredAt: at(index * 2 + 1) },
+  ])
 }
