@@ -4,9 +4,10 @@
  */
 import { type EnqueueNotice, noticeTo } from '../delivery/notice.ts'
 import { ServiceError } from '../errors.ts'
-import { known } from '../json/json.ts'
+import { type JsonText, known } from '../json/json.ts'
 import { AtOnce } from '../limit/at-once.ts'
 import type { Live } from '../live/live.ts'
+import { findFact } from '../peer/facts-store.ts'
 import type { AfterCommit, LockedActor, Queries, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import type { Trust } from '../trust/trust.ts'
@@ -59,7 +60,12 @@ export interface ReceiverParts {
 type Item = Kept & { readonly sequence: number }
 
 /** What was known when a whole was asked for, and the secret it was asked with. */
-type Seen = Pick<OutboundSubscription, 'gapDueAt'> & Pick<Trust, 'secretHash'> & { readonly sequence: number | null }
+type Seen = Pick<OutboundSubscription, 'gapDueAt'> &
+  Pick<Trust, 'secretHash'> & {
+    readonly sequence: number | null
+    /** What the peer granted. */
+    readonly granted: JsonText | null
+  }
 
 /** A subscription in its actor's turn. */
 interface Locked {
@@ -208,8 +214,8 @@ export class Receiver {
   }
 
   async #takeResync(key: OutboundKey, { sequence }: Callback): Promise<void> {
-    const [subscription, trust] = await this.#parts.store.read((q) =>
-      Promise.all([findOutbound(q, key), findTrust(q, key.actorId, key.peerId)]),
+    const [subscription, trust, granted] = await this.#parts.store.read((q) =>
+      Promise.all([findOutbound(q, key), findTrust(q, key.actorId, key.peerId), findFact(q, key, 'permissions')]),
     )
     if (subscription === null || trust === null) throw noSubscription()
     const whole = await this.#parts.data.whole(trust, subscription, key.subscriptionId, sequence)
@@ -218,7 +224,8 @@ export class Receiver {
       throw unavailable(whole.reason)
     }
     const { gapDueAt } = subscription
-    if (await this.replace(key, whole, { sequence: null, gapDueAt, secretHash: trust.secretHash })) return
+    const { secretHash } = trust
+    if (await this.replace(key, whole, { sequence: null, gapDueAt, secretHash, granted })) return
     throw unavailable('everything was to be fetched anew meanwhile')
   }
 
@@ -226,7 +233,8 @@ export class Receiver {
    * Puts a whole into the place of what there is, and what waited for it after that.
    *
    * @param seen the subscription when the whole was asked for; without a number whatever was applied since gives way.
-   * @returns false when something was applied since, or the relationship was made anew, or a newer whole was asked for.
+   * @returns false when something was applied since, or the relationship was made anew, or a newer whole was asked for, or
+   *   the peer said anew what it grants.
    */
   async replace(key: OutboundKey, whole: Extract<Whole, { kind: 'whole' }>, seen: Seen): Promise<boolean> {
     const { store, now, policy } = this.#parts
@@ -238,6 +246,8 @@ export class Receiver {
       if (locked.subscription.resyncPending && locked.subscription.gapDueAt !== seen.gapDueAt) return null
       // With an older secret everything is refused, which looks as if there were nothing.
       if ((await findTrust(tx, key.actorId, key.peerId))?.secretHash !== seen.secretHash) return null
+      // With other rights the peer shows something else at the same number: what it withdrew, or not yet what it granted.
+      if ((await findFact(tx, key, 'permissions')) !== seen.granted) return null
       const verdict = judgeResync(locked.state, sequence, now(), policy)
       const { subscription, state, isStored } = locked
       const own = new Map([...fetched, ...[...locked.keptByOthers].map((name) => [name, { kind: 'kept' }] as const)])

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts'
 import { members, normalise, stringValue } from '../json/json.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
+import { findFact } from '../peer/facts-store.ts'
 import type { PeerLinks } from '../peer/peer-link.ts'
 import type { Access } from '../property/access.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
@@ -257,15 +258,18 @@ export class Subscribing {
   }
 
   async #syncOnce(trust: Trust, subscription: OutboundSubscription, asked: boolean): Promise<SyncResult> {
-    const { data, receiver } = this.#parts
+    const { store, data, receiver } = this.#parts
     const { subscriptionId } = subscription
+    const { secretHash } = trust
     let hasApplied = false
     for (let round = 1; round <= mostRounds; round++) {
       const askedAt = this.#parts.now()
       const poll: Poll = await data.poll(trust, subscriptionId)
       if (poll.kind !== 'polled') return { ...poll, subscriptionId }
       await receiver.dropImpossible(subscription, poll.sequence, askedAt)
-      const before = await receiver.find(subscription)
+      const [before, granted] = await store.read((q) =>
+        Promise.all([findOutbound(q, subscription), findFact(q, subscription, 'permissions')]),
+      )
       if (before === null) throw noSubscription()
       const news = poll.diffs.filter(({ sequence }) => sequence > before.sequence)
       const last = news.at(-1)
@@ -291,7 +295,7 @@ export class Subscribing {
       const whole = await data.whole(trust, subscription, subscriptionId, poll.sequence)
       if (whole.kind === 'failed') return { ...whole, subscriptionId }
       // What a callback brought meanwhile is newer than what was fetched.
-      if (!(await receiver.replace(subscription, whole, { ...before, secretHash: trust.secretHash }))) continue
+      if (!(await receiver.replace(subscription, whole, { ...before, secretHash, granted }))) continue
       if (whole.sequence > 0) await data.acknowledge(trust, subscriptionId, whole.sequence)
       return { kind: 'synced', subscriptionId, sequence: whole.sequence, whole: true }
     }

@@ -643,6 +643,34 @@ forEachService((start) => {
       assert.deepEqual([asked, await peer.copy()], [2, { mood: 'seen' }])
     })
 
+    const changesOnTheWay: readonly [what: string, before: object, after: object][] = [
+      ['puts nothing back that was withdrawn', { mood: 'seen', trip: 'seen' }, { trip: 'seen' }],
+      ['takes nothing away that was granted and fetched', { trip: 'seen' }, { mood: 'seen', trip: 'seen' }],
+      ['does neither where one took the place of the other', { mood: 'seen' }, { trip: 'seen' }],
+    ]
+    for (const [what, before, after] of changesOnTheWay) {
+      it(`ACL-06 I4 ${what} while the whole was on its way`, async () => {
+        const { service, actor, peer, peers, clock } = await world()
+        const show = async (timestamp: string, shown: object): Promise<void> => {
+          peers.answers.set('GET /properties', { body: shown })
+          const path = `/callbacks/permissions/${peer.peerId}`
+          const answer = await peer.request('POST', path, granting(timestamp, ...Object.keys(shown)))
+          assert.equal(answer.status, 204)
+          // What was granted another one fetches, and is done first.
+          await until(clock, async () => JSON.stringify(await peer.copy()) === JSON.stringify(shown))
+        }
+        peers.publish({ subscriber: actor.id, id: 'sub1' }, {}, 0)
+        await show('2031-01-01T00:00:00Z', before)
+        peers.answers.set('GET /properties', async () => {
+          await show('2031-01-02T00:00:00Z', after)
+          return { body: before }
+        })
+        const handle = await service.app.actors.get(actor.id)
+        await handle?.sync(peer.peerId, 'sub1')
+        assert.deepEqual(await peer.copy(), after)
+      })
+    }
+
     it('PEER-05 I4 takes nothing away when it was refused with the secret before the last', async () => {
       const { service, actor, peer, peers, clock } = await world({}, { peerId: 'b1' })
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
