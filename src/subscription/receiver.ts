@@ -60,9 +60,10 @@ export interface ReceiverParts {
 type Item = Kept & { readonly sequence: number }
 
 /** What was known when a whole was asked for, and the secret it was asked with. */
-type Seen = Pick<OutboundSubscription, 'gapDueAt'> &
+type Seen = Pick<OutboundSubscription, 'gapDueAt' | 'sequence'> &
   Pick<Trust, 'secretHash'> & {
-    readonly sequence: number | null
+    /** The peer told to fetch it. */
+    readonly isResync: boolean
     /** What the peer granted. */
     readonly granted: JsonText | null
   }
@@ -223,16 +224,16 @@ export class Receiver {
       await this.#fetchSoon(key, true)
       throw unavailable(whole.reason)
     }
-    const { gapDueAt } = subscription
     const { secretHash } = trust
-    if (await this.replace(key, whole, { sequence: null, gapDueAt, secretHash, granted })) return
+    if (await this.replace(key, whole, { ...subscription, secretHash, granted, isResync: true })) return
     throw unavailable('everything was to be fetched anew meanwhile')
   }
 
   /**
    * Puts a whole into the place of what there is, and what waited for it after that.
    *
-   * @param seen the subscription when the whole was asked for; without a number whatever was applied since gives way.
+   * @param seen the subscription when the whole was asked for; what was applied since gives way to a resync, up to its
+   *   number.
    * @returns false when something was applied since, or the relationship was made anew, or a newer whole was asked for, or
    *   the peer said anew what it grants.
    */
@@ -242,7 +243,9 @@ export class Receiver {
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null) throw noSubscription()
-      if (seen.sequence !== null && locked.state.sequence !== seen.sequence) return null
+      const { sequence: applied } = locked.state
+      // A resync that the peer repeats may be behind: what it told after that is acknowledged, and told once.
+      if (applied !== seen.sequence && (!seen.isResync || applied > sequence)) return null
       if (locked.subscription.resyncPending && locked.subscription.gapDueAt !== seen.gapDueAt) return null
       // With an older secret everything is refused, which looks as if there were nothing.
       if ((await findTrust(tx, key.actorId, key.peerId))?.secretHash !== seen.secretHash) return null

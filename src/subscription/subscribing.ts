@@ -295,7 +295,7 @@ export class Subscribing {
       const whole = await data.whole(trust, subscription, subscriptionId, poll.sequence)
       if (whole.kind === 'failed') return { ...whole, subscriptionId }
       // What a callback brought meanwhile is newer than what was fetched.
-      if (!(await receiver.replace(subscription, whole, { ...before, secretHash, granted }))) continue
+      if (!(await receiver.replace(subscription, whole, { ...before, secretHash, granted, isResync: false }))) continue
       if (whole.sequence > 0) await data.acknowledge(trust, subscriptionId, whole.sequence)
       return { kind: 'synced', subscriptionId, sequence: whole.sequence, whole: true }
     }

@@ -194,6 +194,28 @@ forEachService((start) => {
       assert.deepEqual(await peer.copy(), { mood: 'whole' })
     })
 
+    it('SUB-04 is not put back by a resync that the peer repeated, and went on from', async () => {
+      const { actor, peer, peers } = await world()
+      const path = `GET /subscriptions/${actor.id}/${peer.id}`
+      const asked = Promise.withResolvers<void>()
+      const goneOn = Promise.withResolvers<void>()
+      peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole' }, 5)
+      const now = peers.answers.get(path) ?? null
+      peers.answers.set(path, async () => {
+        peers.answers.set(path, now)
+        asked.resolve()
+        await goneOn.promise
+        return { body: { sequence: 5, data: [] } }
+      })
+      const late = peer.tell({ type: 'resync', sequence: 5 })
+      await asked.promise
+      assert.equal((await peer.tell({ type: 'resync', sequence: 5 })).status, 204)
+      assert.equal((await peer.diff(6, { mood: 'six' })).status, 204)
+      goneOn.resolve()
+      assert.equal((await late).status, 503)
+      assert.deepEqual([await peer.sequence(), await peer.copy()], [6, { mood: 'six' }])
+    })
+
     it('SUB-04 is read again when the peer changed while it was being read', async () => {
       const { actor, peer, peers } = await world()
       let reads = 0
