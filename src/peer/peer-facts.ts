@@ -17,7 +17,7 @@ import { changesOfGrants, isRevoked, type PermissionChanges } from '../permissio
 import { readOverride, wireRules } from '../permission/permissions.ts'
 import type { Rules } from '../permission/rules.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
-import { markForFetch } from '../subscription/outbound-store.ts'
+import { emptyPending, markForFetch } from '../subscription/outbound-store.ts'
 import { removeNames } from '../subscription/remote-data.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
@@ -220,11 +220,14 @@ export class PeerFacts {
         grantedText(key, rules, timestamp ?? before?.timestamp ?? null, now()),
         now(),
       )
+      let isEmptied = false
       if (before !== null && changes.has_revocations && autoDeleteRevoked) {
         await removeNames(tx, key, (name) => isRevoked(before.rules, rules, name))
+        isEmptied = await emptyPending(tx, key)
       }
       // What was fetched before anything was known of it may have been fetched with other rights.
-      if ((changes.is_initial || changes.granted_patterns.length > 0) && fetchesGranted) {
+      const isGranted = changes.is_initial || changes.granted_patterns.length > 0
+      if (isEmptied || (isGranted && fetchesGranted)) {
         // With the whole, so that what is fetched and the number it belongs to agree.
         const isMarked = await markForFetch(tx, key, now())
         // Whoever subscribes fetches next; the others are found when somebody looks.

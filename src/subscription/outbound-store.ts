@@ -1,6 +1,8 @@
 /** The SQL of this actor's subscriptions to peers, and of callbacks that wait for the ones before them. */
+import { known } from '../json/json.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Numbered, OutboundKey, OutboundSubscription } from './outbound.ts'
+import { keptText } from './processor.ts'
 
 const columns = `actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
   granularity, sequence, gap_due_at AS "gapDueAt", resync_pending AS "resyncPending", is_unknown AS "isUnknown", attempts,
@@ -135,6 +137,21 @@ export async function deletePendingAbove(
     sequence,
     receivedBefore,
   )
+}
+
+/**
+ * What waits for a missing number tells of nothing any more: some of it may have been withdrawn since it came, and the
+ * whole tells the rest. False when nothing waits.
+ */
+export async function emptyPending(tx: Transaction, { actorId, peerId }: OfPeer): Promise<boolean> {
+  const nothing = keptText({ data: known('{}'), replaces: false, granularity: '' })
+  const emptied = await tx.run(
+    'UPDATE pending_callback SET body = $3 WHERE actor_id = $1 AND peer_id = $2',
+    actorId,
+    peerId,
+    nothing,
+  )
+  return emptied > 0
 }
 
 /** Every subscription to the peer that the peer knows fetches the whole as soon as may be. False when there is none. */

@@ -591,6 +591,25 @@ forEachService((start) => {
       await until(clock, async () => JSON.stringify(await peer.copy()) === '{}')
     })
 
+    it('ACL-06 I4 loses what was withdrawn, too, where it waits for a number before it', async () => {
+      const { actor, peer, peers, clock } = await world({ peerProfileAttributes: [] })
+      const path = `/callbacks/permissions/${peer.peerId}`
+      const grant = async (timestamp: string, ...patterns: string[]): Promise<void> =>
+        assert.equal((await peer.request('POST', path, granting(timestamp, ...patterns))).status, 204)
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { trip: 'seen' }, 0)
+      await grant('2031-01-01T00:00:00Z', 'mood', 'trip')
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"trip":"seen"}')
+      assert.equal((await peer.diff(2, { mood: 'seen', trip: 'newer' })).status, 204)
+      await grant('2031-01-02T00:00:00Z', 'trip')
+      // The whole is on its way; what it says is not asked for here.
+      peers.answers.set('GET /properties', { status: 503 })
+      assert.equal((await peer.diff(1, { trip: 'new' })).status, 204)
+      assert.equal('mood' in ((await peer.copy()) as object), false)
+      peers.answers.delete('GET /properties')
+      peers.publish({ subscriber: actor.id, id: 'sub1' }, { trip: 'newer' }, 2)
+      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"trip":"newer"}', 1000)
+    })
+
     it('ACL-06 I4 fetches what was granted while the first whole was fetched', async () => {
       const { service, actor, peers, clock } = await world({ peerProfileAttributes: [] })
       const publisher = await relateTo(service, actor, { peerId: 'b2', baseuri: peers.baseuri })
