@@ -359,6 +359,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     log,
   })
   const gaps = new GapWorker({ store, fill: (key) => subscribing.fill(key), timers, now, log, tracing })
+  const permissions = new Permissions({
+    store,
+    live,
+    relationships,
+    now,
+    enqueue: config.notifyPermissions ? notices.enqueue : null,
+  })
   const trustParts: TrustParts = {
     store,
     live,
@@ -388,6 +395,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       await markAllForFetch(tx, { actorId, peerId }, now())
       store.afterCommit(tx, () => gaps.wake())
     },
+    tellRights: (tx, trust) => permissions.tell(tx, trust),
     onMutual: (actor, peerId) => facts.refreshLater({ actorId: actor.id, peerId }, 'mutual'),
   }
   const trusts = new Trusts(trustParts)
@@ -481,13 +489,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     ledger,
     connections,
     permission,
-    permissions: new Permissions({
-      store,
-      live,
-      relationships,
-      now,
-      enqueue: config.notifyPermissions ? notices.enqueue : null,
-    }),
+    permissions,
     relationships,
     actors,
     properties,

@@ -104,15 +104,25 @@ export class Permissions {
     relationship: string,
     work: (tx: Transaction, before: Override | null) => Promise<{ override: Override | null; result: T }>,
   ): Promise<T> {
-    const { store, enqueue, live } = this.#parts
+    const { store, live } = this.#parts
     return store.writeActor(actorId, async (tx, locked) => {
       const trust = await findTrust(tx, actorId, peerId)
       if (trust === null || trust.relationship !== relationship) throw noRelationship(peerId)
       const done = await work(tx, await findOverride(tx, actorId, peerId))
       await live.record(tx, locked, 'trust', [peerId])
-      if (enqueue !== null && trust.baseuri !== '') await enqueue(tx, this.#notice(trust, done.override))
+      await this.#tell(tx, trust, done.override)
       return done.result
     })
+  }
+
+  /** The peer may do something else than before, because its relationship is another one. */
+  async tell(tx: Transaction, trust: Trust): Promise<void> {
+    await this.#tell(tx, trust, await findOverride(tx, trust.actorId, trust.peerId))
+  }
+
+  async #tell(tx: Transaction, trust: Trust, override: Override | null): Promise<void> {
+    const { enqueue } = this.#parts
+    if (enqueue !== null && trust.baseuri !== '') await enqueue(tx, this.#notice(trust, override))
   }
 
   #notice(trust: Trust, override: Override | null): Notice {

@@ -125,6 +125,7 @@ async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Tru
     if (isRenewal(before)) {
       await forget(parts, tx, before)
       await parts.onRenewed(tx, actor.id, meta.id)
+      if (after.relationship !== before.relationship) await parts.tellRights(tx, after)
     }
     return { before, after }
   })

@@ -103,6 +103,7 @@ export async function settle(parts: TrustParts, actor: Self, offer: Offer): Prom
     await updateTrust(tx, after)
     await live.record(tx, locked, 'trust', [offer.peerId])
     if (verdict === 'take') await onRenewed(tx, actor.id, offer.peerId)
+    if (after.relationship !== before.relationship) await parts.tellRights(tx, after)
     return { verdict, before, after }
   })
   if (done === null || done.verdict === 'drop') return null

@@ -8,6 +8,7 @@ import type { Log } from '../observe/log.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { TrustCalls } from './peer-calls.ts'
+import type { Trust } from './trust.ts'
 
 export type Self = Pick<Actor, 'id' | 'creator'>
 
@@ -41,6 +42,8 @@ export interface TrustParts {
    * gone at a peer that had ended the relationship, is looked for again.
    */
   readonly onRenewed: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
+  /** What the peer may do is told to it, in the transaction that made the relationship another one. */
+  readonly tellRights: (tx: Transaction, trust: Trust) => Promise<void>
   /** Told after the commit, once for each time that both sides came to agree. Nobody waits for it. */
   readonly onMutual: (actor: Self, peerId: string) => void
 }

@@ -614,6 +614,27 @@ forEachService((start) => {
       }
     })
 
+    for (const fate of [undefined, 'unheard'] as const) {
+      it(`ACL-06 R-PERM-05 under another name is told with what the peer may do then (${fate ?? 'answered'})`, async () => {
+        assert.equal((await asked.request('PUT', `/trust/friend/${asker.id}`, { approved: false })).status, 204)
+        const told: { secret: string | undefined; patterns: unknown }[] = []
+        network.fate = (from, line, { body, bearer }) => {
+          if (from !== 'here') return undefined
+          if (line === `POST callbacks/permissions/${asker.id}`) {
+            const { data } = JSON.parse(body as string) as { data: { properties: { excluded_patterns: unknown } } }
+            told.push({ secret: bearer?.secret, patterns: data.properties.excluded_patterns })
+          }
+          return line === 'POST trust/partner' ? fate : undefined
+        }
+        const wish = { url: `http://there.test/${asked.id}`, relationship: 'partner' }
+        assert.equal((await asker.request('POST', '/trust', wish)).status, fate === undefined ? 201 : 408)
+        await until(() => told.length > 0)
+        const { relationship, secret } = (await view(asker)) as TrustView
+        assert.equal(relationship, 'partner')
+        assert.deepEqual(told[0], { secret, patterns: ['_internal/*'] })
+      })
+    }
+
     it('PEER-05 under another name than they have, but the same, give it that name on both sides or on neither', async () => {
       const lower = asker.id < asked.id ? 'here' : 'there'
       for (const [isHeardFirst, name] of [
