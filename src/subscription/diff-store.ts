@@ -137,7 +137,7 @@ export interface Prefix {
 
 /**
  * Drops the oldest diffs. Where some of them were still to be sent, one resync takes their place; who polls sees that
- * numbers are missing. Three statements, however many subscriptions there are.
+ * numbers are missing. A fixed number of statements, however many subscriptions there are.
  */
 export async function dropOldest(tx: Transaction, prefixes: readonly Prefix[], now: number): Promise<void> {
   if (prefixes.length === 0) return
@@ -148,6 +148,7 @@ export async function dropOldest(tx: Transaction, prefixes: readonly Prefix[], n
   for (const [table, comparison] of [
     ['diff', '<='],
     ['delivery', '<'],
+    ['delivery_run', '<'],
   ] as const) {
     await tx.run(
       `DELETE FROM ${table} WHERE (actor_id, peer_id, subscription_id, sequence) IN (

@@ -9,6 +9,7 @@ import { payloads } from '../support/payloads.ts'
 import { sqliteService, startService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
 import { createTestDatabase } from '../support/stores.ts'
+import { writtenLedger } from '../support/written-ledger.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 
 const start = sqliteService()
@@ -196,7 +197,7 @@ describe('a page that is fed with a hundred texts that look like markup', () => 
       name: 'draw',
       arguments: Object.fromEntries(payloads.map((text) => [text, [text]])),
     })
-    await parts.ledger.flush()
+    await writtenLedger(service)
     const [approval] = await parts.approvals.waiting(owner.id)
     const eye = await scanner(service, owner)
     const peer = `/trust/${encodeURIComponent(client.peerId)}`

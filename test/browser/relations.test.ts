@@ -6,6 +6,7 @@ import { relate } from '../support/friends.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
+import { writtenLedger } from '../support/written-ledger.ts'
 
 const begin = sqliteService()
 let service: TestService
@@ -89,7 +90,7 @@ async function furnished(): Promise<Furnished> {
   const client = await letIn(service, actor)
   await client.modern('tools/call', { name: 'send_letter', arguments: { to: 'Charles', copies: [1, { deep: true }] } })
   const { parts } = await service.app.start()
-  await parts.ledger.flush()
+  await writtenLedger(service)
   const [approval] = await parts.approvals.waiting(actor.id)
   return {
     actor,

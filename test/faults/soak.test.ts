@@ -17,6 +17,7 @@ for (const store of ['sqlite', 'postgres'] as const) {
         ...full.rows,
         diff: maxDiffs * 2,
         delivery: maxDiffs * 2,
+        delivery_run: maxDiffs / 2,
         list_item: 15,
         property: 12,
         attribute: 60,

@@ -5,6 +5,7 @@ import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { faulty } from '../support/stores.ts'
 import { letIn, type McpAnswer } from '../support/mcp-client.ts'
 import { basic, forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { writtenLedger } from '../support/written-ledger.ts'
 
 interface Line {
   readonly at: string
@@ -23,10 +24,7 @@ interface Line {
 const on: StartOptions = { activityPerActor: 1000, timers: stoppedTimers }
 
 async function activityOf(service: TestService, actor: TestActor, query = ''): Promise<Line[]> {
-  const { parts } = await service.app.start()
-  // A note of the last contact may hold the actor's turn for a moment.
-  await parts.contacts.settled()
-  await parts.ledger.flush()
+  await writtenLedger(service)
   const answer = await actor.request('GET', `/activity${query}`)
   assert.equal(answer.status, 200)
   return ((await answer.json()) as { activity: Line[] }).activity

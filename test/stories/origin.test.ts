@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { parseOrigin } from '../../src/property/origin.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { forEachService, type TestService } from '../support/service.ts'
+import { writtenLedger } from '../support/written-ledger.ts'
 
 async function originIn(service: TestService, actorId: string, name: string) {
   const { store } = await service.app.start()
@@ -66,7 +67,7 @@ describe('who made a change', () => {
       const viewer = await letIn(service, actor, { relationship: 'viewer' })
       await client.legacy('tools/call', { name: 'add_note', arguments: { secret: 'hush' } })
       await viewer.modern('tools/call', { name: 'add_note' })
-      await (await service.app.start()).parts.ledger.flush()
+      await writtenLedger(service)
       const listed = await actor.request('GET', '/activity')
       const { activity: entries } = (await listed.json()) as { activity: Record<string, unknown>[] }
       const lines = entries.map(({ caller, through, method, path, decision }) => [

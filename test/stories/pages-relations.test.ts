@@ -17,6 +17,7 @@ import { letIn } from '../support/mcp-client.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser, signIn } from '../support/sessions.ts'
 import { leavesAll, quietStore } from '../support/stored.ts'
+import { writtenLedger } from '../support/written-ledger.ts'
 
 interface World {
   readonly service: TestService
@@ -391,8 +392,7 @@ forEachService((start) => {
       await related.request('PUT', '/properties/color', 'red')
       await related.request('GET', '/properties/private')
       await related.request('POST', '/methods/greet', {})
-      const { parts } = await service.app.start()
-      await parts.ledger.flush()
+      await writtenLedger(service)
       await browser.get(`/activity?caller=${peer.id}`)
       const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
       assert.deepEqual(lines.slice(0, 4), [
@@ -407,7 +407,7 @@ forEachService((start) => {
         [peer.id],
       )
       for (let n = 0; n < 60; n++) await related.request('GET', `/properties/p${n}`)
-      await parts.ledger.flush()
+      await writtenLedger(service)
       await browser.get(`/activity?caller=${peer.id}`)
       assert.equal(shown.activity[0]?.entries.length, 50)
       const older = shown.activity[0]?.older_href ?? ''
@@ -433,8 +433,7 @@ forEachService((start) => {
       const [waiting] = await parts.approvals.waiting(actor.id)
       await parts.approvals.decide(actor.id, waiting?.approvalId ?? '', 'denied')
       await client.legacy('tools/call', pay)
-      await parts.contacts.settled()
-      await parts.ledger.flush()
+      await writtenLedger(service)
       await browser.get('/activity')
       const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
       assert.deepEqual(lines, [
@@ -525,8 +524,7 @@ forEachService((start) => {
         await signIn(service, actor)
         await actor.request('PUT', '/properties/p0', String(n))
       }
-      const { parts } = await service.app.start()
-      await parts.ledger.flush()
+      await writtenLedger(service)
       assert.deepEqual(await costs(), little)
     })
   })

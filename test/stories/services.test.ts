@@ -9,6 +9,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { dumpStore } from '../support/store-dump.ts'
 import { startThirdParty, type ThirdParty } from '../support/third-party.ts'
+import { writtenLedger } from '../support/written-ledger.ts'
 
 /** A browser of the owner, as far as the service sees one: its cookies. */
 class Browser {
@@ -408,8 +409,8 @@ forEachService((start) => {
       const drive = await handleOf(service, actor)
       party.expireAll()
       await drive.fetch(`${party.url}/api/files`)
-      const { parts, store } = await service.app.start()
-      await parts.ledger.flush()
+      const { store } = await service.app.start()
+      await writtenLedger(service)
       const dump = JSON.stringify(await dumpStore(store))
       const shown = [
         await (await actor.request('GET', '/properties')).text(),
