@@ -16,15 +16,15 @@ export function approvalNotice(trust: Trust): Notice {
   return noticeTo(trust, 'approval', 'POST', ['trust', trust.relationship, trust.actorId], { approved: true })
 }
 
-export function deletionNotice(trust: Trust): Notice {
+type Told = Pick<Trust, 'actorId' | 'peerId' | 'baseuri' | 'relationship' | 'secret'>
+
+function deletionNotice(trust: Told): Notice {
   return noticeTo(trust, 'trust_deleted', 'DELETE', ['trust', trust.relationship, trust.actorId])
 }
 
 /** That a request is not meant any more, whenever it arrives. */
-export function withdrawalNotice(
-  trust: Pick<Trust, 'actorId' | 'peerId' | 'baseuri' | 'relationship' | 'secret'>,
-): Notice {
-  return noticeTo(trust, 'withdrawal', 'DELETE', ['trust', trust.relationship, trust.actorId])
+export function withdrawalNotice(trust: Told): Notice {
+  return { ...deletionNotice(trust), kind: 'withdrawal' }
 }
 
 /** A client of the OAuth server is no actor that could be told. */
