@@ -5,6 +5,9 @@ import type { Notice, NoticeKind } from './notice.ts'
 
 type Lane = Pick<Notice, 'actorId' | 'peerId'>
 
+/** Kinds that are still said when the relationship, or the actor, is gone. */
+const endings = `('trust_deleted', 'withdrawal')`
+
 /** At the end of their lanes, in the order given; at the head what has to be known before anything is said. */
 export async function insertNotices(
   tx: Transaction,
@@ -100,17 +103,13 @@ export async function findRecipient(q: Queries, { actorId, peerId }: Lane): Prom
 
 /** What waits to be said within the relationship goes with it; that it ended is still said. */
 export async function deleteNoticesOf(tx: Transaction, actorId: string, peerId: string): Promise<void> {
-  await tx.run(
-    `DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind NOT IN ('trust_deleted', 'withdrawal')`,
-    actorId,
-    peerId,
-  )
+  await tx.run(`DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind NOT IN ${endings}`, actorId, peerId)
 }
 
 /** As `deleteNoticesOf`, with every peer of the actors. */
 export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
   await tx.run(
-    `DELETE FROM notice WHERE kind NOT IN ('trust_deleted', 'withdrawal') AND sender IN (SELECT id FROM rows($1, id TEXT) AS ended)`,
+    `DELETE FROM notice WHERE kind NOT IN ${endings} AND sender IN (SELECT id FROM rows($1, id TEXT) AS ended)`,
     JSON.stringify(actorIds.map((id) => [id])),
   )
 }
@@ -147,7 +146,7 @@ export async function findNotice(
 export function findEndings(q: Queries, { actorId, peerId }: Lane): Promise<Pick<ClaimedNotice, 'id' | 'secret'>[]> {
   return q.all(
     `SELECT id, secret FROM notice
-     WHERE sender = $1 AND recipient = $2 AND kind IN ('trust_deleted', 'withdrawal') AND due_at IS NOT NULL`,
+     WHERE sender = $1 AND recipient = $2 AND kind IN ${endings} AND due_at IS NOT NULL`,
     actorId,
     peerId,
   )
