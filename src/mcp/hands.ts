@@ -1,6 +1,7 @@
 /** What a handler may use while an AI client calls it. */
-import type { FormAnswer, McpCall } from '../app/mcp-declarations.ts'
+import type { ClientQuestion, FormAnswer, McpCall } from '../app/mcp-declarations.ts'
 import { clientTypeOf, type McpCallIn } from './call.ts'
+import { isRecord } from './message.ts'
 
 export function handsOf(call: McpCallIn): McpCall {
   return new Hands(call)
@@ -32,12 +33,26 @@ class Hands implements McpCall {
     this.clientType = clientTypeOf(client.info)
     this.progress = (done, total, message) => channel.progress(done, total, message)
     this.log = (level, data, logger) => channel.log(level, data, logger)
-    this.elicit = async (key, question) => (await channel.ask({ [key]: { elicit: question } }))[key] as FormAnswer
-    this.ask = (questions) => channel.ask(questions)
+    this.elicit = async (key, question) => (await this.ask({ [key]: { elicit: question } }))[key] as FormAnswer
+    this.ask = async (questions) => {
+      const answers = await channel.ask(questions)
+      return Object.fromEntries(Object.entries(questions).map(([key, of]) => [key, withConsent(of, answers[key])]))
+    }
     this.background = () => channel.background()
   }
 
   get signal(): AbortSignal {
     return this.#channel.signal()
   }
+}
+
+/**
+ * Drops the content of a form that the person did not submit. A client may send the fields as far as they were filled in,
+ * and a handler that reads `content` before `action` would use data that the person declined to give.
+ */
+function withConsent(question: ClientQuestion, answer: unknown): unknown {
+  if (!('elicit' in question || 'open' in question)) return answer
+  if (!isRecord(answer)) return { action: 'cancel' }
+  if (answer['action'] === 'accept') return answer
+  return { action: answer['action'] === 'decline' ? 'decline' : 'cancel' }
 }

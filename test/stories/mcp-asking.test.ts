@@ -34,6 +34,11 @@ function declare(app: App): void {
     const answer = await mcp?.elicit('name', form)
     return answer?.action === 'accept' ? `open for ${String(answer.content['name'])}` : 'shut'
   })
+  app.action('survey', { mcp: true }, async ({ mcp }) => {
+    const one = await mcp?.elicit('name', form)
+    const { both } = (await mcp?.ask({ both: { elicit: form } })) ?? {}
+    return { one: one ?? null, both: (both as object | undefined) ?? null }
+  })
   app.action('think', { mcp: true }, async ({ mcp }) => {
     mcp?.background()
     await mcp?.elicit('name', form)
@@ -85,6 +90,49 @@ describe('an address that the person is asked to open', () => {
     assert.deepEqual([method, params], ['elicitation/create', { mode: 'url', ...question }])
     await client.send(JSON.stringify({ jsonrpc: '2.0', id, result: { action: 'accept' } }), headers)
     assert.deepEqual((await stream.next()).result.structuredContent, { answer: { action: 'accept' } })
+  })
+})
+
+describe('the answer to a form', () => {
+  const start = sqliteService()
+  const content = { name: 'Ada' }
+
+  for (const action of ['decline', 'cancel', 'unknown'] as const) {
+    const handed = { action: action === 'decline' ? 'decline' : 'cancel' }
+
+    it(`reaches the handler of a session without its content on ${action}`, async () => {
+      const service = await start({ declare })
+      const client = await letIn(service, await service.createActor())
+      const begun = await client.legacy('initialize', { protocolVersion: '2025-11-25', ...fills })
+      const headers = {
+        'mcp-session-id': begun.headers.get('mcp-session-id') ?? '',
+        'mcp-protocol-version': '2025-11-25',
+      }
+      const stream = new EventStream(await client.send(rpc(1, 'tools/call', { name: 'survey' }), headers))
+      for (let asked = 0; asked < 2; asked += 1) {
+        const { id } = await stream.next()
+        await client.send(JSON.stringify({ jsonrpc: '2.0', id, result: { action, content } }), headers)
+      }
+      assert.deepEqual((await stream.next()).result.structuredContent, { one: handed, both: handed })
+    })
+  }
+
+  for (const action of ['decline', 'cancel'] as const)
+    it(`reaches the handler of a modern call without its content on ${action}`, async () => {
+      const service = await start({ declare })
+      const client = await letIn(service, await service.createActor())
+      const inputResponses = { name: { action, content }, both: { action, content } }
+      const done = await client.modern('tools/call', { name: 'survey', inputResponses }, fills)
+      assert.deepEqual(done.body.result.structuredContent, { one: { action }, both: { action } })
+    })
+
+  it('reaches the handler with its content on accept', async () => {
+    const service = await start({ declare })
+    const client = await letIn(service, await service.createActor())
+    const accepted = { action: 'accept', content }
+    const inputResponses = { name: accepted, both: accepted }
+    const done = await client.modern('tools/call', { name: 'survey', inputResponses }, fills)
+    assert.deepEqual(done.body.result.structuredContent, { one: accepted, both: accepted })
   })
 })
 
