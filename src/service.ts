@@ -401,7 +401,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const trusts = new Trusts(trustParts)
   const companions = new Companions(trustParts, trusts, peerClient)
   const outbound = new Outbound({ allowHttp: config.allowHttp, release })
-  const providerParts = { outbound, keySets: new KeySets(outbound, now), now, baseUrl }
+  const providerParts = { outbound, keySets: new KeySets(outbound, now), now, baseUrl, log }
   const { signIn = [] } = options
   const local =
     signIn.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()

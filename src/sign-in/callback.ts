@@ -147,6 +147,7 @@ export class Callback {
 
   async #end(begun: Begun, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
     const { flow } = begun
+    if (response.error !== undefined) this.#reportRefusal(begun, response.error, response.errorDescription)
     if (flow.kind === 'web') {
       return flow.forClient
         ? this.#endForClient(begun, flow, response, bringer)
@@ -159,6 +160,13 @@ export class Callback {
     } catch (error) {
       return this.#redirectError(error, target, begun, response)
     }
+  }
+
+  /** A person who changes their mind is no event for the operator; any other code is. */
+  #reportRefusal({ provider }: Begun, code: string, description: string | undefined): void {
+    const level = code === 'access_denied' ? 'info' : 'warn'
+    const reason = description === undefined ? printable(code) : `${printable(code)}: ${printable(description)}`
+    this.#parts.log[level]({ provider, failure: 'authorization', reason }, 'A sign-in provider refused or failed')
   }
 
   /** The client waits for an answer, also for one that it does not want (RFC 6749 section 4.1.2.1). */

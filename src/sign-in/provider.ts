@@ -102,10 +102,13 @@ export type ProviderFailure =
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
   readonly failure: ProviderFailure
+  /** Status of the provider's HTTP response; undefined when no response arrived or the response itself was fine. */
+  readonly status: number | undefined
 
-  constructor(failure: ProviderFailure, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
+  constructor(failure: ProviderFailure, message: string, detail: { status?: number; cause?: unknown } = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause })
     this.failure = failure
+    this.status = detail.status
   }
 }
 

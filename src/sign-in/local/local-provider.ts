@@ -68,7 +68,7 @@ export class LocalProvider implements Provider {
     this.#running ??= this.#start().catch((error: unknown) => {
       // The next one tries again.
       this.#running = undefined
-      throw new ProviderError('unreachable', 'The local provider does not start', error)
+      throw new ProviderError('unreachable', 'The local provider does not start', { cause: error })
     })
     this.#provider = (await this.#running).provider
     return this.#provider

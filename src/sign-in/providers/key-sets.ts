@@ -55,7 +55,7 @@ export class KeySets {
     try {
       return createLocalJWKSet(set)
     } catch (error) {
-      throw new ProviderError('unreachable', 'The key set is none', error)
+      throw new ProviderError('unreachable', 'The key set is none', { cause: error })
     }
   }
 }

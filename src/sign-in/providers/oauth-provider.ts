@@ -1,5 +1,6 @@
 /** A provider by its plan: asks for a code, redeems it, and says who it was. */
 import * as client from 'openid-client'
+import type { Log } from '../../observe/log.ts'
 import {
   type AuthorizationRequest,
   type CodeExchange,
@@ -24,6 +25,7 @@ import {
 import { Remembered } from './remembered.ts'
 
 export interface ProviderParts {
+  readonly log: Log
   readonly outbound: Outbound
   readonly keySets: KeySets
   /** Unix milliseconds. */
@@ -94,11 +96,39 @@ export class OAuthProvider implements Provider {
   }
 
   /** Finds out what the provider publishes about itself. */
-  async ready(): Promise<void> {
-    await this.#metadata()
+  ready(): Promise<void> {
+    return this.#reported(async () => void (await this.#metadata()))
   }
 
-  async authorizationUrl(request: AuthorizationRequest): Promise<string> {
+  authorizationUrl(request: AuthorizationRequest): Promise<string> {
+    return this.#reported(() => this.#authorizationUrl(request))
+  }
+
+  exchange(exchange: CodeExchange): Promise<Person> {
+    return this.#reported(() => this.#exchange(exchange))
+  }
+
+  verifyAssertion(assertion: string, nonce: string): Promise<{ person: Person; fingerprint: string; until: number }> {
+    return this.#reported(() => this.#verifyAssertion(assertion, nonce))
+  }
+
+  async #reported<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof ProviderError) this.#report(error)
+      throw error
+    }
+  }
+
+  /** The operator has to see a provider that refuses or fails. Clients can send any assertion, so it stays out of the log. */
+  #report({ failure, status, message }: ProviderError): void {
+    const level = failure === 'assertion' ? 'debug' : 'warn'
+    const event = { provider: this.name, failure, ...(status === undefined ? {} : { status }), reason: message }
+    this.#parts.log[level](event, 'A sign-in provider refused or failed')
+  }
+
+  async #authorizationUrl(request: AuthorizationRequest): Promise<string> {
     const plan = this.#plan
     const { endpoints } = await this.#metadata()
     const url = new URL(endpoints.authorization)
@@ -122,21 +152,27 @@ export class OAuthProvider implements Provider {
     return url.href
   }
 
-  async exchange(exchange: CodeExchange): Promise<Person> {
+  async #exchange(exchange: CodeExchange): Promise<Person> {
     const metadata = await this.#metadata()
     refuseOtherIssuer(metadata, exchange)
     const { tokens, idToken } = await this.#redeem(metadata, exchange)
     const claims = await this.#claimsOf(metadata, idToken, exchange.nonce)
+    const tolerated: unknown[] = []
     const identity = await this.#plan.identify({
       tokens,
       claims,
       userinfoEndpoint: metadata.endpoints.userinfo,
-      ask: (url) => this.#parts.outbound.json('userinfo', url, tokens.access_token),
+      ask: (url) =>
+        this.#parts.outbound.json('userinfo', url, tokens.access_token).catch((error: unknown) => {
+          tolerated.push(error)
+          throw error
+        }),
     })
+    for (const error of tolerated) if (error instanceof ProviderError) this.#report(error)
     return this.#personOf(identity, tokens, exchange.user)
   }
 
-  async verifyAssertion(
+  async #verifyAssertion(
     assertion: string,
     nonce: string,
   ): Promise<{ person: Person; fingerprint: string; until: number }> {
@@ -180,10 +216,13 @@ export class OAuthProvider implements Provider {
     )
     client.allowInsecureRequests(configuration) // judged by `Outbound`
     let idToken: string | undefined
+    let status: number | undefined
     configuration[client.customFetch] = async (...request) => {
-      const lifted = withoutIdToken(await this.#parts.outbound.fetchFor('token')(...request))
-      idToken = (await lifted).idToken
-      return (await lifted).response
+      const answered = await this.#parts.outbound.fetchFor('token')(...request)
+      status = answered.status
+      const lifted = await withoutIdToken(answered)
+      idToken = lifted.idToken
+      return lifted.response
     }
     try {
       const answer = await client.genericGrantRequest(configuration, 'authorization_code', {
@@ -195,7 +234,11 @@ export class OAuthProvider implements Provider {
     } catch (error) {
       if (error instanceof ProviderError) throw error
       if (error instanceof Error && error.cause instanceof ProviderError) throw error.cause
-      throw new ProviderError('exchange', `${this.name} did not take the code: ${reasonOf(error)}`)
+      throw new ProviderError(
+        'exchange',
+        `${this.name} did not take the code: ${reasonOf(error)}`,
+        status === undefined ? {} : { status },
+      )
     }
   }
 

@@ -82,7 +82,7 @@ export class Outbound {
     const outcome = await exchange.outcome
     if (outcome.kind !== 'answered') throw new ProviderError('unreachable', `${where}: ${outcome.reason}`)
     if (outcome.status >= 500 || (outcome.status >= 300 && outcome.status < 400)) {
-      throw new ProviderError('unreachable', `${where} was answered ${outcome.status}`)
+      throw new ProviderError('unreachable', `${where} was answered ${outcome.status}`, { status: outcome.status })
     }
     return outcome
   }
@@ -99,7 +99,8 @@ export class Outbound {
       ...(accessToken === undefined ? {} : { headers: { authorization: `Bearer ${accessToken}` } }),
     })
     if (answer.status !== 200) {
-      throw new ProviderError('identity', `GET ${shown(url)} was answered ${answer.status}`)
+      const { status } = answer
+      throw new ProviderError('identity', `GET ${shown(url)} was answered ${status}`, { status })
     }
     try {
       return JSON.parse(answer.body) as unknown

@@ -6,6 +6,7 @@ import type { Provider } from '../../../src/sign-in/provider.ts'
 import { KeySets } from '../../../src/sign-in/providers/key-sets.ts'
 import { Outbound } from '../../../src/sign-in/providers/outbound.ts'
 import type { ProviderDeclaration } from '../../../src/sign-in/providers/settings.ts'
+import { createLog } from '../../../src/observe/log.ts'
 import { challengeOf } from './github.ts'
 
 /** `BASE_URL` of the service that they belong to. */
@@ -35,6 +36,7 @@ export function build(
     keySets: new KeySets(outbound, now),
     now,
     baseUrl,
+    log: createLog('silent'),
   })
   return {
     providers,
