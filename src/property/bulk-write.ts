@@ -58,10 +58,9 @@ export class BulkWrite {
 
   async #passHooks(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
     const { gate, lists } = this.#parts
-    if (entry.kind === 'bulk')
-      return { kind: 'bulk', entries: await lists.passBulk(access, name, entry.entries, operation) }
+    if (entry.kind === 'bulk') return { kind: 'bulk', entries: await lists.passBulk(access, name, entry.entries) }
     const passed = await gate.pass(access, operation, [name], entry.kind === 'list' ? known('[]') : entry.value)
-    if (passed === null) throw rejectedWrite(operation, [name])
+    if (passed === null) throw rejectedWrite([name])
     return entry.kind === 'list' ? entry : { kind: 'value', value: passed }
   }
 

@@ -44,16 +44,14 @@ export class ListHooks {
     return this.#gate.passItems(access, name, current)
   }
 
-  /** @param refusedAs The operation of the request, where that is another one than the entry's. */
   async passWrite(
     access: Access,
     operation: PropertyOperation,
     path: readonly string[],
     value: JsonText,
-    refusedAs: PropertyOperation = operation,
   ): Promise<JsonText> {
     const passed = await this.#gate.pass(access, operation, path, value)
-    if (passed === null) throw rejectedWrite(refusedAs, path)
+    if (passed === null) throw rejectedWrite(path)
     return passed
   }
 

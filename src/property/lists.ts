@@ -351,17 +351,12 @@ export class Lists {
   }
 
   /** Runs the hooks of a bulk update, entry by entry, before anything is stored; the right to write was asked for. */
-  async passBulk(
-    access: Access,
-    name: string,
-    entries: readonly list.BulkEntry[],
-    refusedAs: 'put' | 'post',
-  ): Promise<list.BulkEntry[]> {
+  async passBulk(access: Access, name: string, entries: readonly list.BulkEntry[]): Promise<list.BulkEntry[]> {
     const { hooks } = this.#parts
     const passed: list.BulkEntry[] = []
     for (const { index, item } of entries) {
       const path = [name, String(index)]
-      const value = item === null ? null : await hooks.passWrite(access, 'put', path, item, refusedAs)
+      const value = item === null ? null : await hooks.passWrite(access, 'put', path, item)
       passed.push({ index, item: value })
     }
     // As in the list itself, deletions come last.

@@ -265,7 +265,7 @@ export class Properties {
     value: JsonText,
   ): Promise<JsonText> {
     const passed = await this.#parts.gate.pass(access, operation, path, value)
-    if (passed === null) throw rejectedWrite(operation, path)
+    if (passed === null) throw rejectedWrite(path)
     return passed
   }
 
@@ -311,12 +311,9 @@ function noSuchKey(path: readonly string[]): ServiceError {
   return new ServiceError('not_found', `Cannot delete ${quote(path)}: there is no such key`)
 }
 
-/** Peers tell a value that is refused by PUT (400) from an addition that is not allowed (403). */
-export function rejectedWrite(operation: PropertyOperation, path: readonly string[]): ServiceError {
-  return new ServiceError(
-    operation === 'put' ? 'rejected' : 'forbidden',
-    `Cannot set ${quote(path)}: the application rejected the value`,
-  )
+/** A hook's refusal is about the value and not about rights: 400 for every method that writes. */
+export function rejectedWrite(path: readonly string[]): ServiceError {
+  return new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
 }
 
 export function rejectedDelete(path: readonly string[]): ServiceError {
