@@ -6,7 +6,10 @@ import type { TrustRecord } from '../trust/record.ts'
 import type { Annotations, McpCall, MethodMcp, ToolDeclaration } from './mcp-declarations.ts'
 import type { DeclaredSchema, InferOutput, JsonSchema } from './schema.ts'
 
-/** What a handler may answer: any JSON value; `null` and `undefined` mean "not mine". */
+/**
+ * The result of a handler: any JSON value. `undefined` means that the handler did its work and has no result (204).
+ * `null` means that the handler did not take the call, so the next handler of the name runs.
+ */
 export type HandlerResult = Json | object | undefined | void
 type Awaitable<T> = T | Promise<T>
 

@@ -21,7 +21,7 @@ export async function answerJsonRpc(exchange: ActorExchange, nameInPath: string,
   try {
     const { parts, actor, caller } = exchange
     const result = await parts.operations.call({ actor, caller }, 'methods', method, data)
-    return result === null ? failure(id, -32601, 'Method not found') : success(id, result)
+    return result === null ? failure(id, -32601, 'Method not found') : success(id, result ?? known('null'))
   } catch (error) {
     const refused = toServiceError(error)
     // Without the right the answer is a refusal of the whole request, as for any other call.

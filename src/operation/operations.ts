@@ -43,17 +43,18 @@ export class Operations {
   }
 
   /**
-   * The answer of the first handler that gives one; null when none does or the name is not declared.
+   * Runs the handlers of the name in order until one handles the call.
    *
+   * @returns The handler's result, `undefined` when it returned nothing, or null when no handler took the call.
    * @throws ServiceError `invalid_input` naming the field that does not fit the declared schema.
    */
-  async call(access: Access, kind: OperationKind, name: string, data: Json): Promise<JsonText | null> {
+  async call(access: Access, kind: OperationKind, name: string, data: Json): Promise<JsonText | undefined | null> {
     await this.require(access, kind, 'write', name)
     const handle = this.#parts.handleOf(access.actor)
     for (const operation of this.#parts.registry.operations(kind, name)) {
       const input = operation.input === null ? data : await operation.input.check(data)
       const result = await operation.handler({ actor: handle, caller: access.caller, name, input })
-      if (result !== null && result !== undefined) return handlerResult(result)
+      if (result !== null) return result === undefined ? undefined : handlerResult(result)
     }
     return null
   }
@@ -64,17 +65,18 @@ export class Operations {
     return declared.length > 0 && declared.every((operation) => operation.metadata?.annotations?.readOnlyHint === true)
   }
 
-  /** As `call`, for a resource; what a handler answers counts only when it is truthy. */
+  /** As `call`, for a resource. Every falsy result except `undefined` passes the call on to the next handler. */
   async resource(
     access: Access,
     right: Right,
     name: string,
     data: { readonly [member: string]: Json },
-  ): Promise<JsonText | null> {
+  ): Promise<JsonText | undefined | null> {
     await this.require(access, 'resources', right, name)
     const handle = this.#parts.handleOf(access.actor)
     for (const handler of this.#parts.registry.resources(name)) {
       const result = await handler({ actor: handle, caller: access.caller, name, input: data })
+      if (result === undefined) return undefined
       if (result) return handlerResult(result)
     }
     return null

@@ -70,7 +70,6 @@ forEachService((start) => {
             declare(app, 'zeta', () => 1)
             declare(app, '*', { description: 'any' }, () => 1)
             declare(app, 'zeta', { description: 'the second handler describes it' }, () => 1)
-            declare(app, 'zeta', { description: 'too late' }, () => 1)
             declare(
               app,
               'alpha',
@@ -163,8 +162,11 @@ forEachService((start) => {
             }))
               declare(app, name, () => result)
             declare(app, 'null', () => null)
-            declare(app, 'nothing', () => undefined)
-            declare(app, 'order', () => void seen.push('first'))
+            declare(app, 'nothing', () => void seen.push('nothing'))
+            declare(app, 'order', () => {
+              seen.push('first')
+              return null
+            })
             declare(app, 'order', async () => {
               await turn()
               seen.push('second')
@@ -235,13 +237,13 @@ forEachService((start) => {
             await changesNothing(service, async () => refused(await call(method, 'echo', body), 400, code, message))
           })
         }
-        for (const name of ['null', 'nothing', 'unknown', 'deep', 'ECHO', '*'])
-          it(`R-OP-04 ${method} is 400 for ${name}, which gives no answer`, async () => {
+        for (const name of ['null', 'unknown', 'deep', 'ECHO', '*'])
+          it(`R-OP-04 ${method} is 400 for ${name}, which no handler takes`, async () => {
             await refused(
               await call(method, name, {}),
               400,
               'no_result',
-              `Cannot call "${name}": nothing by this name gave an answer`,
+              `Cannot call "${name}": no handler takes this call`,
             )
           })
         it(`R-OP-04 ${method} needs a name`, async () => {
@@ -283,16 +285,23 @@ forEachService((start) => {
         })
       })
 
+      for (const method of ['POST', 'PUT', 'GET', 'DELETE'] as const)
+        it(`answers ${method} with 204 when the handler did its work and returned nothing (R-OP-04)`, async () => {
+          seen.length = 0
+          await done(await call(method, 'nothing', method === 'GET' || method === 'DELETE' ? undefined : {}))
+          assert.deepEqual(seen, ['nothing'])
+        })
+
       it(`R-OP-04 GET hands over {"method":"GET"}; 404 without an answer`, async () => {
         await answered(await call('GET', 'echo?a=1'), 200, { name: 'echo', input: { method: 'GET' } })
-        for (const name of ['null', 'nothing', 'unknown'])
+        for (const name of ['null', 'unknown'])
           await refused(await call('GET', name), 404, 'not_found', `Nothing answers "${name}"`)
       })
 
       it('R-OP-04 DELETE hands over {"method":"DELETE"}; 204, or 403 without an answer', async () => {
         await done(await call('DELETE', 'echo'))
         await done(await call('DELETE', 'yes'))
-        for (const name of ['null', 'nothing', 'unknown'])
+        for (const name of ['null', 'unknown'])
           await refused(
             await call('DELETE', name),
             403,
@@ -481,6 +490,7 @@ forEachService((start) => {
             )
             .method('echo', ({ input }) => ({ input }))
             .method('null', () => null)
+            .method('nothing', () => undefined)
             .method('throws', () => {
               throw new Error('the secret reason')
             }),
@@ -500,6 +510,7 @@ forEachService((start) => {
       ],
       ['no id: an answer without one', '', { method: 'add', params: { a: 1 } }, { jsonrpc: '2.0', result: 2 }],
       ['an id of null', '', { method: 'add', params: { a: 1 }, id: null }, { jsonrpc: '2.0', result: 2, id: null }],
+      ['a handler that returns nothing', '', { method: 'nothing', id: 1 }, { jsonrpc: '2.0', result: null, id: 1 }],
       ['no params: an empty object', '', { method: 'echo', id: 1 }, { jsonrpc: '2.0', result: { input: {} }, id: 1 }],
       [
         'params that are an array',
@@ -677,7 +688,11 @@ forEachService((start) => {
       it(`R-OP-01 the result ${JSON.stringify(results[which])} is sent as it is; no number is a status`, async () => {
         await answered(await request('PUT', '/result', { of: which }), 200, results[which])
       })
-    for (const which of ['no', 'zero', 'empty', 'null', 'nothing'])
+    it('answers 204 when a resource handler did its work and returned nothing (R-OP-01)', async () => {
+      await done(await request('PUT', '/result', { of: 'nothing' }))
+      await done(await request('DELETE', '/result'))
+    })
+    for (const which of ['no', 'zero', 'empty', 'null'])
       it(`R-OP-01 the result ${JSON.stringify(results[which])} is none: 404`, async () => {
         await refused(await request('PUT', '/result', { of: which }), 404, 'not_found', 'There is no resource "result"')
       })

@@ -25,7 +25,8 @@ export const operationRoutes: readonly Route[] = [...routesFor('methods', 'Metho
 
 function routesFor(kind: OperationKind, noun: string): readonly Route[] {
   const call = { summary: `Calls the ${noun.toLowerCase()}`, request: { 'application/json': anyValue } }
-  const result = { 200: { text: 'What the handler answered', schema: anyValue }, ...writeErrors }
+  const done = 'The handler returned nothing'
+  const result = { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...writeErrors }
   return [
     {
       id: `list${noun}s`,
@@ -49,7 +50,7 @@ function routesFor(kind: OperationKind, noun: string): readonly Route[] {
       path: `/:actor/${kind}/*`,
       access: kind,
       summary: `Calls the ${noun.toLowerCase()} with {"method": "GET"}`,
-      responses: { 200: { text: 'What the handler answered', schema: anyValue }, ...actorErrors },
+      responses: { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...actorErrors },
       handler: (exchange) => get(kind, exchange),
     },
     {
@@ -93,7 +94,11 @@ async function get(kind: OperationKind, exchange: ActorExchange): Promise<Answer
   }
   const result = await parts.operations.call({ actor, caller }, kind, name, { method: 'GET' })
   if (result === null) throw new ServiceError('not_found', `Nothing answers ${quote(name)}`)
-  return jsonText(200, result)
+  return resultAnswer(result)
+}
+
+function resultAnswer(result: JsonText | undefined): Answer {
+  return result === undefined ? noContent() : jsonText(200, result)
 }
 
 async function post(kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
@@ -110,18 +115,20 @@ async function post(kind: OperationKind, exchange: ActorExchange): Promise<Answe
   return answerCall(await parts.operations.call({ actor, caller }, kind, name, data), name)
 }
 
-function answerCall(result: JsonText | null, name: string): Answer {
-  if (result === null)
-    throw new ServiceError('no_result', `Cannot call ${quote(name)}: nothing by this name gave an answer`)
-  return jsonText(200, result)
+function answerCall(result: JsonText | undefined | null, name: string): Answer {
+  if (result === null) throw new ServiceError('no_result', `Cannot call ${quote(name)}: no handler takes this call`)
+  return resultAnswer(result)
 }
 
-/** A method that answers anything has done it; an action has to answer something true (an empty object is not enough). */
+/**
+ * For a method, every result except null means that the deletion happened. For an action, a falsy result or an empty
+ * object is a refusal.
+ */
 async function remove(kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
   const { parts, actor, caller } = exchange
   const name = nameOf(exchange)
   const result = await parts.operations.call({ actor, caller }, kind, name, { method: 'DELETE' })
-  if (result === null || (kind === 'actions' && !isTruthy(result))) {
+  if (result === null || (kind === 'actions' && result !== undefined && !isTruthy(result))) {
     throw new ServiceError('forbidden', `Cannot delete ${quote(name)}: nothing by this name allowed it`)
   }
   return noContent()

@@ -1,27 +1,34 @@
 /** `/<actor>/resources/<name>`: what the application serves from elsewhere. */
 import { ServiceError } from '../../errors.ts'
 import { isObject, type Json, toPlain } from '../../json/json.ts'
-import { type Answer, jsonText } from '../answer.ts'
+import { type Answer, jsonText, noContent } from '../answer.ts'
 import { readJson } from '../body.ts'
 import { type ActorExchange, type Method, type Route, rightOf } from '../route.ts'
 import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
 
 const request = { 'application/json': { type: 'object' } }
 const answered = { text: 'What the handler answered', schema: anyValue }
+const done = 'The handler returned nothing'
 
 export const resourceRoutes: readonly Route[] = [
-  route('getResource', 'GET', { summary: 'Reads the resource', responses: { 200: answered, ...actorErrors } }),
+  route('getResource', 'GET', {
+    summary: 'Reads the resource',
+    responses: { 200: answered, 204: done, ...actorErrors },
+  }),
   route('postResource', 'POST', {
     summary: 'Adds to the resource',
     request,
-    responses: { 201: answered, ...writeErrors },
+    responses: { 201: answered, 204: done, ...writeErrors },
   }),
   route('putResource', 'PUT', {
     summary: 'Changes the resource',
     request,
-    responses: { 200: answered, ...writeErrors },
+    responses: { 200: answered, 204: done, ...writeErrors },
   }),
-  route('deleteResource', 'DELETE', { summary: 'Deletes the resource', responses: { 200: answered, ...actorErrors } }),
+  route('deleteResource', 'DELETE', {
+    summary: 'Deletes the resource',
+    responses: { 200: answered, 204: done, ...actorErrors },
+  }),
 ]
 
 function route(id: string, method: Method, about: Pick<Route, 'summary' | 'request' | 'responses'>): Route {
@@ -35,6 +42,7 @@ async function serve({ parts, method, request: incoming, rest, actor, caller }: 
   const data = { ...(hasBody ? readObject(await readJson(incoming, parts.config)) : {}), method }
   const result = await parts.operations.resource(access, rightOf(method), name, data)
   if (result === null) throw new ServiceError('not_found', `There is no resource ${JSON.stringify(name.slice(0, 120))}`)
+  if (result === undefined) return noContent()
   return jsonText(method === 'POST' ? 201 : 200, result)
 }
 
