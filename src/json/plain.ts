@@ -9,8 +9,8 @@ export function toPlain(text: JsonText): Json {
 }
 
 /**
- * The JSON text of a value made by the program. `toJSON` is honoured, and a member that is `undefined` is left out, as
- * `JSON.stringify` does; what it would silently turn into null or drop elsewhere is refused.
+ * The JSON text of a value made by the program. Like `JSON.stringify`, it calls `toJSON` and leaves out members that are
+ * `undefined`. It refuses what `JSON.stringify` would silently change: NaN, a `Map`, a `Set`, an instance of a class.
  *
  * @throws ServiceError `invalid_value` naming the place of what JSON cannot hold.
  */
@@ -45,6 +45,7 @@ function write(given: unknown, key: string, path: readonly Place[]): string {
 
 function writeObject(value: object, key: string, path: readonly Place[]): string {
   if (types.isBoxedPrimitive(value)) return write(value.valueOf(), key, path)
+  if (!Array.isArray(value) && !isPlainObject(value)) refuse(`${classOf(value)} instead of a plain object`, key, path)
   for (const place of path) if (place.container === value) refuse('a reference to itself', key, path)
   if (path.length >= defaultMaxDepth) refuse(`more than ${defaultMaxDepth} nested levels`, key, path)
   const inside = [...path, { container: value, key }]
@@ -58,6 +59,17 @@ function writeObject(value: object, key: string, path: readonly Place[]): string
     out += `${out === '' ? '{' : ','}${JSON.stringify(name)}:${write(member, name, inside)}`
   }
   return out === '' ? '{}' : `${out}}`
+}
+
+/** Objects of another realm count as plain: their prototype has no prototype either. */
+function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function classOf(value: object): string {
+  const name: unknown = value.constructor?.name
+  return typeof name === 'string' && name !== '' ? `an instance of ${name}` : 'an instance of a class'
 }
 
 interface Place {

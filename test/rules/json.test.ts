@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { ServiceError } from '../../src/errors.ts'
 import {
@@ -246,6 +247,12 @@ describe('plain values', () => {
     )
   })
 
+  it('may hold plain objects without a prototype and of another realm', () => {
+    const bare: unknown = Object.assign(Object.create(null), { a: 1 })
+    const foreign: unknown = runInNewContext('({ b: [2] })')
+    assert.equal(fromPlain([bare, foreign]), '[{"a":1},{"b":[2]}]')
+  })
+
   it('may hold one object at two places', () => {
     const shared = { a: 1 }
     assert.equal(fromPlain([shared, shared]), '[{"a":1},{"a":1}]')
@@ -274,6 +281,13 @@ describe('plain values', () => {
     ['NaN', { n: Number.NaN }, /it holds NaN at "n"$/],
     ['Infinity', -Infinity, /it holds -Infinity$/],
     ['a bigint', { n: 1n }, /it holds a bigint at "n"$/],
+    ['a Map', { m: new Map([[1, 2]]) }, /it holds an instance of Map instead of a plain object at "m"$/],
+    ['a Set', [new Set([1])], /it holds an instance of Set instead of a plain object at "0"$/],
+    ['a RegExp', /x/, /it holds an instance of RegExp instead of a plain object$/],
+    ['bytes', { b: new Uint8Array(2) }, /it holds an instance of Uint8Array instead of a plain object at "b"$/],
+    ['an Error', new Error('x'), /it holds an instance of Error instead of a plain object$/],
+    ['an instance of a class', new (class Note {})(), /it holds an instance of Note instead of a plain object$/],
+    ['an instance of a class without a name', [new (class {})()], /it holds an instance of a class instead of/],
     ['a cycle', loop, /it holds a reference to itself at "inner" \/ "0"$/],
     ['65 nested levels', deep, /it holds more than 64 nested levels/],
   ]
