@@ -21,6 +21,7 @@ import { createHandle, type Handle } from './http/dispatch.ts'
 import { pageStreams } from './http/live-stream.ts'
 import type { Parts } from './http/parts.ts'
 import { routesFor } from './http/routes.ts'
+import { requireFolder } from './http/static-files.ts'
 import { catalogueOf } from './mcp/catalogue.ts'
 import { Approvals } from './mcp/approvals.ts'
 import { McpEndpoint } from './mcp/endpoint.ts'
@@ -162,6 +163,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const log = options.log ?? createLog(config.logLevel)
   const metrics = createMetrics(release)
   const tracing = new Tracing(release)
+  const catalogue = catalogueOf(registry)
+  if (config.singlePage !== null) await requireFolder('TROUPE_SINGLE_PAGE', config.singlePage)
   const keyRing = await keyRingOf(config)
   const pages = pageSet(options.pages ?? {}, config.templates === null ? null : Templates.load(config.templates))
   const opened = await openStore({
@@ -545,7 +548,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     resources,
     clientAccess: (token) => clientAccess(store, token),
     mcp: new McpEndpoint({
-      catalogue: catalogueOf(registry),
+      catalogue,
       permission,
       properties,
       lists,

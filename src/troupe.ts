@@ -1,6 +1,7 @@
 /** `troupe(…)`: an application's declarations, and the service that they make. */
 import type { Created, NewActor } from './actor/actors.ts'
 import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
+import { requireType } from './app/careless.ts'
 import type {
   AppCallbackHandler,
   BotHandler,
@@ -92,7 +93,9 @@ export class App {
   readonly #registry = new Registry()
   #service: Promise<Service> | undefined
 
+  /** @throws ConfigError when the options have no type. */
   constructor(options: TroupeOptions, replaced: Replaceable = {}) {
+    requireType(options.type)
     this.#options = options
     this.#replaced = replaced
   }
@@ -167,7 +170,7 @@ export class App {
 
   /** A kind of relationship, with what it grants by itself. One of a built-in name takes that one's place. */
   trustType(type: TrustType): this {
-    this.#registry.trustTypes.push(type)
+    this.#registry.addTrustType(type)
     return this
   }
 

@@ -1,6 +1,9 @@
 /** What TypeScript refuses of a declaration, told in one sentence to those who write JavaScript. */
 import { ConfigError } from '../config/config-error.ts'
+import { operationsOf, type RuledCategory, ruledCategories } from '../permission/rules.ts'
+import type { TrustType } from '../permission/trust-types.ts'
 import type { ActionMetadata, EventName, MethodMetadata, PropertyHooks, PropertyOperation } from './declarations.ts'
+import type { DeclaredSchema, JsonSchema, Schema } from './schema.ts'
 
 const events: Readonly<Record<EventName, true>> = {
   actor_created: true,
@@ -16,7 +19,16 @@ const events: Readonly<Record<EventName, true>> = {
   trust_deleted: true,
   subscription_deleted: true,
 }
+const ruleMembers: readonly string[] = ['patterns', 'operations', 'excluded_patterns', 'allowed', 'denied']
 const operations: Readonly<Record<PropertyOperation, true>> = { get: true, put: true, post: true, delete: true }
+
+/** @throws ConfigError */
+export function requireType(type: unknown): void {
+  if (typeof type !== 'string' || type.trim() === '')
+    throw new ConfigError(
+      'An application needs a type, which names the kind of actor: troupe({ type: "urn:actingweb:example.com:notes" }).',
+    )
+}
 
 /** @throws ConfigError */
 export function requireEvent(event: string, handler: unknown): void {
@@ -31,15 +43,90 @@ export function requireOperation(
   name: string,
   metadata: ActionMetadata | MethodMetadata | null,
   handler: unknown,
+  isDescribed: boolean,
 ): void {
-  const what = kind === 'methods' ? 'method' : 'action'
+  const what = nounOf(kind)
   requireHandler(what, name, handler)
+  if (metadata !== null && isDescribed)
+    throw new ConfigError(
+      `The ${what} ${quote(name)} is declared twice. A second handler of the same name takes no metadata.`,
+    )
   for (const side of ['input', 'output'] as const) {
     if (metadata?.[side] !== undefined && !isSchema(metadata[side]))
       throw new ConfigError(
         `The ${side} of the ${what} ${quote(name)} is no schema: it takes one of zod, any other Standard Schema or a JSON Schema.`,
       )
   }
+}
+
+/**
+ * The schema of one side of an operation; null when the declaration has none.
+ *
+ * @throws ConfigError when the schema cannot be published as JSON Schema and the declaration gives no explicit one.
+ */
+export function declaredSchema(
+  kind: 'methods' | 'actions',
+  name: string,
+  side: 'input' | 'output',
+  metadata: ActionMetadata | MethodMetadata | null,
+  convert: (declared: DeclaredSchema, explicit?: JsonSchema) => Schema,
+): Schema | null {
+  const declared = metadata?.[side]
+  if (declared === undefined) return null
+  const explicit = metadata?.[`${side}Schema`]
+  try {
+    return convert(declared, explicit)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(
+      `Cannot publish the ${side} of the ${nounOf(kind)} ${quote(name)} as JSON Schema: ${reason.replace(/\.$/, '')}. Give ${side}Schema beside it.`,
+    )
+  }
+}
+
+/** @throws ConfigError naming the category, the member or the operation that does not exist. */
+export function requireTrustType(type: TrustType): void {
+  const { name, permissions } = type as { name?: unknown; permissions?: unknown }
+  if (typeof name !== 'string' || name === '') throw new ConfigError('A trust type needs a name, which is a string.')
+  const what = `The trust type ${quote(name)}`
+  for (const text of ['display_name', 'description'] as const) {
+    if (typeof type[text] !== 'string') throw new ConfigError(`${what} needs a ${text}, which is a string.`)
+  }
+  if (!isObject(permissions)) throw new ConfigError(`${what} needs permissions, an object with a rule per category.`)
+  for (const [category, rule] of Object.entries(permissions)) {
+    if (rule === undefined) continue
+    if (!isRuledCategory(category))
+      throw new ConfigError(
+        `${what} has no category ${quote(category)}. The categories are ${ruledCategories.join(', ')}.`,
+      )
+    requireRule(`${what} in ${category}`, rule, operationsOf[category])
+  }
+}
+
+function requireRule(what: string, rule: unknown, operations: readonly string[]): void {
+  if (!isObject(rule)) throw new ConfigError(`${what} needs a rule, which is an object.`)
+  for (const [member, entries] of Object.entries(rule)) {
+    if (entries === undefined) continue
+    if (!ruleMembers.includes(member))
+      throw new ConfigError(`${what} has no member ${quote(member)}. The members are ${ruleMembers.join(', ')}.`)
+    if (!Array.isArray(entries) || !entries.every((entry) => typeof entry === 'string'))
+      throw new ConfigError(`${what} needs ${member} to be an array of strings.`)
+    const unknown = member === 'operations' ? entries.find((entry) => !operations.includes(entry)) : undefined
+    if (unknown !== undefined)
+      throw new ConfigError(`${what} has no operation ${quote(unknown)}. The operations are ${operations.join(', ')}.`)
+  }
+}
+
+function isRuledCategory(name: string): name is RuledCategory {
+  return Object.hasOwn(operationsOf, name)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function nounOf(kind: 'methods' | 'actions'): string {
+  return kind === 'methods' ? 'method' : 'action'
 }
 
 /** @throws ConfigError */
@@ -62,7 +149,7 @@ function requireHandler(what: string, name: string, handler: unknown): void {
 /** Some libraries make schemas that can be called. */
 function isSchema(declared: unknown): boolean {
   if (typeof declared === 'function') return '~standard' in declared
-  return typeof declared === 'object' && declared !== null && !Array.isArray(declared)
+  return isObject(declared)
 }
 
 function quote(name: string): string {

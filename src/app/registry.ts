@@ -1,8 +1,8 @@
 /** Everything one application declared, by name; filled before the first request and read by every room. */
 import type { ServiceDeclaration } from '../service-connection/configured.ts'
 import type { TrustType } from '../permission/trust-types.ts'
-import { requireEvent, requireHooks, requireOperation } from './careless.ts'
-import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from './schema.ts'
+import { declaredSchema, requireEvent, requireHooks, requireOperation, requireTrustType } from './careless.ts'
+import { inputSchema, type JsonSchema, outputSchema, type Schema } from './schema.ts'
 import type {
   ActionMetadata,
   AppCallbackHandler,
@@ -30,6 +30,7 @@ export interface Operation {
   readonly name: string
   readonly handler: Handler
   readonly input: Schema | null
+  readonly output: Schema | null
   readonly metadata: ActionMetadata | MethodMetadata | null
 }
 
@@ -60,9 +61,18 @@ export class Registry {
   readonly subscriptionHandlers: SubscriptionHandler[] = []
   readonly bots: BotHandler[] = []
   readonly pageHandlers: PageHandler[] = []
-  readonly trustTypes: TrustType[] = []
+  readonly #trustTypes: TrustType[] = []
   readonly companions = new Map<string, CompanionKind>()
   readonly services = new Map<string, ServiceDeclaration>()
+
+  get trustTypes(): readonly TrustType[] {
+    return this.#trustTypes
+  }
+
+  addTrustType(type: TrustType): void {
+    requireTrustType(type)
+    this.#trustTypes.push(type)
+  }
 
   addCallback(name: string, handler: CallbackHandler, { public: isPublic = false }: CallbackOptions): void {
     append(this.#callbacks, name, { handler, isPublic })
@@ -82,9 +92,11 @@ export class Registry {
     metadata: ActionMetadata | MethodMetadata | null,
     handler: Handler,
   ): void {
-    requireOperation(kind, name, metadata, handler)
-    const input = metadata?.input === undefined ? null : inputSchema(metadata.input)
-    append(this.#operations[kind], name, { name, handler, input, metadata })
+    const described = this.#operations[kind].get(name)?.some((operation) => operation.metadata !== null) === true
+    requireOperation(kind, name, metadata, handler, described)
+    const input = declaredSchema(kind, name, 'input', metadata, inputSchema)
+    const output = declaredSchema(kind, name, 'output', metadata, outputSchema)
+    append(this.#operations[kind], name, { name, handler, input, output, metadata })
   }
 
   addPropertyHooks(name: string, hooks: PropertyHooks): void {
@@ -159,7 +171,7 @@ function describe(name: string, operation: Operation | null): Descriptor {
     name,
     description: metadata.description ?? '',
     input_schema: metadata.inputSchema ?? operation?.input?.jsonSchema ?? null,
-    output_schema: metadata.outputSchema ?? (metadata.output === undefined ? null : outputJsonSchema(metadata.output)),
+    output_schema: metadata.outputSchema ?? operation?.output?.jsonSchema ?? null,
     annotations: metadata.annotations ?? {},
   }
 }

@@ -41,15 +41,25 @@ export interface Schema {
   check(value: unknown): Promise<unknown>
 }
 
-export function inputSchema(declared: DeclaredSchema): Schema {
-  if (isStandard(declared)) {
-    return { jsonSchema: published(declared, 'input'), check: (value) => checkStandard(declared, value) }
-  }
-  return { jsonSchema: declared, check: checkJsonSchema(declared) }
+/**
+ * @param explicit JSON Schema to publish. Then nothing is converted, so `declared` may hold what JSON Schema cannot say.
+ * @throws Error of the schema library when the conversion to JSON Schema fails.
+ */
+export function inputSchema(declared: DeclaredSchema, explicit?: JsonSchema): Schema {
+  return { jsonSchema: explicit ?? jsonSchemaOf(declared, 'input'), check: checkOf(declared) }
 }
 
-export function outputJsonSchema(declared: DeclaredSchema): JsonSchema | null {
-  return isStandard(declared) ? published(declared, 'output') : declared
+/** As `inputSchema`, for results. */
+export function outputSchema(declared: DeclaredSchema, explicit?: JsonSchema): Schema {
+  return { jsonSchema: explicit ?? jsonSchemaOf(declared, 'output'), check: checkOf(declared) }
+}
+
+function checkOf(declared: DeclaredSchema): Schema['check'] {
+  return isStandard(declared) ? (value) => checkStandard(declared, value) : checkJsonSchema(declared)
+}
+
+function jsonSchemaOf(declared: DeclaredSchema, side: 'input' | 'output'): JsonSchema | null {
+  return isStandard(declared) ? published(declared, side) : declared
 }
 
 function isStandard(declared: DeclaredSchema): declared is StandardSchema {

@@ -1,7 +1,8 @@
 /** Files of the application's own: read when they are asked for, so that an edit shows at once. */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { extname, join, resolve } from 'node:path'
+import { ConfigError } from '../config/config-error.ts'
 import type { Answer } from './answer.ts'
 import type { Incoming } from './incoming.ts'
 
@@ -23,6 +24,15 @@ const types: Readonly<Record<string, string>> = {
   '.ico': 'image/x-icon',
   '.woff2': 'font/woff2',
   '.wasm': 'application/wasm',
+}
+
+/** @throws ConfigError when the setting names a folder that does not exist. */
+export async function requireFolder(setting: string, folder: string): Promise<void> {
+  const found = await stat(folder).catch((error: unknown) => {
+    if (isMissing(error)) return null
+    throw error
+  })
+  if (found?.isDirectory() !== true) throw new ConfigError(`${setting} names ${folder}, which is not a folder.`)
 }
 
 /** @returns null when the folder has no such file, or none of a type that is served. */
@@ -51,8 +61,12 @@ async function bytesOf(file: string): Promise<Uint8Array<ArrayBuffer> | null> {
   try {
     return new Uint8Array(await readFile(file))
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return null
+    if (isMissing(error)) return null
     throw error
   }
+}
+
+function isMissing(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR' || code === 'ENAMETOOLONG'
 }

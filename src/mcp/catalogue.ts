@@ -1,5 +1,6 @@
 /** What an application offers to AI clients, read once from its declarations. */
 import type { Operation, Registry } from '../app/registry.ts'
+import { ConfigError } from '../config/config-error.ts'
 import type {
   Icon,
   MethodMcp,
@@ -7,7 +8,7 @@ import type {
   ResourceDeclaration,
   ToolDeclaration,
 } from '../app/mcp-declarations.ts'
-import { inputSchema, type JsonSchema, outputJsonSchema, type Schema } from '../app/schema.ts'
+import { type DeclaredSchema, inputSchema, type JsonSchema, outputSchema, type Schema } from '../app/schema.ts'
 import { headerParameters, type HeaderParameter } from './header-parameters.ts'
 import { UriTemplate } from './uri-template.ts'
 
@@ -49,7 +50,7 @@ export interface Catalogue {
 const noArguments = { type: 'object', additionalProperties: false } as const
 const anyArguments = { type: 'object' } as const
 
-/** @throws Error for a declaration that the protocol has no words for: a fault of the program, found at its start. */
+/** @throws ConfigError for a declaration that the protocol cannot express. */
 export function catalogueOf(registry: Registry): Catalogue {
   const tools = new Map<string, Tool>()
   const prompts = new Map<string, Prompt>()
@@ -77,12 +78,15 @@ function toolOf(operation: Operation): Tool | null {
   const declaration = mcp === true ? {} : mcp
   const name = declaration.name ?? operation.name
   if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
-    throw new Error(`The tool ${JSON.stringify(name)} needs a name of 1 to 64 letters, digits, "_", "." or "-"`)
+    throw new ConfigError(
+      `The tool ${JSON.stringify(name)} needs a name of 1 to 64 letters, digits, "_", "." or "-": give mcp.name.`,
+    )
   }
   const schema = declaration.inputSchema ?? operation.metadata?.inputSchema ?? operation.input?.jsonSchema
   const published = schema ?? (operation.input === null ? anyArguments : noArguments)
-  if (published['type'] !== 'object') throw new Error(`The input of the tool ${name} has to be an object`)
-  const output = declaration.output
+  if (published['type'] !== 'object')
+    throw new ConfigError(`The input of the tool ${JSON.stringify(name)} must be an object.`)
+  const checkOutput = outputOf(name, declaration.output)
   return {
     name,
     declaration,
@@ -90,9 +94,18 @@ function toolOf(operation: Operation): Tool | null {
     description: declaration.description ?? operation.metadata?.description ?? `Execute ${operation.name} action`,
     inputSchema: published,
     check: declaration.inputSchema === undefined && operation.input !== null ? operation.input : inputSchema(published),
-    outputSchema: output === undefined ? null : outputJsonSchema(output),
-    checkOutput: output === undefined ? null : inputSchema(output),
+    outputSchema: checkOutput?.jsonSchema ?? null,
+    checkOutput,
     headers: headerParameters(name, published),
+  }
+}
+
+function outputOf(name: string, output: DeclaredSchema | undefined): Schema | null {
+  try {
+    return output === undefined ? null : outputSchema(output)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(`Cannot publish the output of the tool ${JSON.stringify(name)} as JSON Schema: ${reason}.`)
   }
 }
 
@@ -127,7 +140,8 @@ function titleOf(name: string): string {
 }
 
 function addOnce<T extends { readonly name: string }>(all: Map<string, T>, item: T, kind: string): void {
-  if (all.has(item.name)) throw new Error(`Two ${kind} are called ${JSON.stringify(item.name)}`)
+  if (all.has(item.name))
+    throw new ConfigError(`Two ${kind} have the name ${JSON.stringify(item.name)}: give one of them another mcp name.`)
   all.set(item.name, item)
 }
 

@@ -1,5 +1,6 @@
 /** Arguments that clients mirror in `Mcp-Param-*` fields (2026-07-28, "x-mcp-header"). */
 import type { JsonSchema } from '../app/schema.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { isSameArgument } from './header-value.ts'
 import { isRecord } from './message.ts'
 
@@ -13,14 +14,14 @@ export interface HeaderParameter {
 const keyword = 'x-mcp-header'
 const mirrored: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 
-/** @throws Error for a declaration that clients would drop the tool for. */
+/** @throws ConfigError for a declaration that clients would drop the tool for. */
 export function headerParameters(tool: string, schema: JsonSchema): readonly HeaderParameter[] {
   const found = collect(schema, [])
   const names = found.map(({ field }) => field)
-  if (new Set(names).size !== names.length) throw new Error(`The tool ${tool} declares an ${keyword} twice`)
+  if (new Set(names).size !== names.length) throw new ConfigError(`The tool ${tool} declares an ${keyword} twice.`)
   // Anywhere else (inside items, $defs, a choice of schemas) it would have no one place in the arguments.
   const everywhere = JSON.stringify(schema).split(`"${keyword}":`).length - 1
-  if (everywhere !== found.length) throw new Error(`The tool ${tool} has an ${keyword} outside of properties`)
+  if (everywhere !== found.length) throw new ConfigError(`The tool ${tool} has an ${keyword} outside of properties.`)
   return found
 
   function collect(of: JsonSchema, path: readonly string[]): HeaderParameter[] {
@@ -36,7 +37,9 @@ export function headerParameters(tool: string, schema: JsonSchema): readonly Hea
         !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(header) ||
         !mirrored.has(property['type'])
       ) {
-        throw new Error(`The tool ${tool} has an ${keyword} at ${JSON.stringify(name)} that no header field can carry`)
+        throw new ConfigError(
+          `The tool ${tool} has an ${keyword} at ${JSON.stringify(name)} that no header field can carry.`,
+        )
       }
       return [{ field: `mcp-param-${header.toLowerCase()}`, path: [...path, name] }, ...inside]
     })

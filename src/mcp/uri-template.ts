@@ -1,4 +1,5 @@
 /** URI templates of RFC 6570: `{name}` for a stretch without `/`, `{+name}` for any; matched in one pass, never by backtracking. */
+import { ConfigError } from '../config/config-error.ts'
 
 interface Variable {
   readonly name: string
@@ -12,7 +13,7 @@ export class UriTemplate {
   readonly #start: string
   readonly #variables: readonly Variable[]
 
-  /** @throws Error for an expression of another kind, and for two variables with nothing between them. */
+  /** @throws ConfigError for an expression of another kind, and for two variables with nothing between them. */
   constructor(text: string) {
     this.text = text
     const [start = '', ...rest] = text.split('{')
@@ -20,8 +21,8 @@ export class UriTemplate {
     this.#variables = rest.map((part, index) => {
       const [, plus, name, after] = /^(\+?)([A-Za-z_][A-Za-z0-9_]*)\}([^{}]*)$/.exec(part) ?? []
       if (name === undefined || after === undefined || (after === '' && index < rest.length - 1)) {
-        throw new Error(
-          `The URI template ${JSON.stringify(text)} cannot be matched: use {name} or {+name}, apart from each other`,
+        throw new ConfigError(
+          `The URI template ${JSON.stringify(text)} cannot be matched: use {name} or {+name}, apart from each other.`,
         )
       }
       return { name, takesSlashes: plus === '+', after }
