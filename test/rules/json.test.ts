@@ -286,8 +286,16 @@ describe('plain values', () => {
     ['a RegExp', /x/, /it holds an instance of RegExp instead of a plain object$/],
     ['bytes', { b: new Uint8Array(2) }, /it holds an instance of Uint8Array instead of a plain object at "b"$/],
     ['an Error', new Error('x'), /it holds an instance of Error instead of a plain object$/],
-    ['an instance of a class', new (class Note {})(), /it holds an instance of Note instead of a plain object$/],
-    ['an instance of a class without a name', [new (class {})()], /it holds an instance of a class instead of/],
+    [
+      'an instance of a class',
+      new (class Note extends Object {})(),
+      /it holds an instance of Note instead of a plain object$/,
+    ],
+    [
+      'an instance of a class without a name',
+      [new (class extends Object {})()],
+      /it holds an instance of a class instead of/,
+    ],
     ['a cycle', loop, /it holds a reference to itself at "inner" \/ "0"$/],
     ['65 nested levels', deep, /it holds more than 64 nested levels/],
   ]
