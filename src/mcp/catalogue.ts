@@ -9,6 +9,7 @@ import type {
   ToolDeclaration,
 } from '../app/mcp-declarations.ts'
 import { type DeclaredSchema, inputSchema, type JsonSchema, outputSchema, type Schema } from '../app/schema.ts'
+import { propertiesUri } from '../permission/property-address.ts'
 import { headerParameters, type HeaderParameter } from './header-parameters.ts'
 import { UriTemplate } from './uri-template.ts'
 
@@ -125,8 +126,14 @@ function resourceOf(operation: Operation): Resource | null {
   const mcp = operation.metadata?.mcp
   if (mcp === undefined || !isOfMethod(mcp) || mcp.resource === undefined) return null
   const declaration = mcp.resource === true ? {} : mcp.resource
+  const uri = declaration.uri ?? `actingweb://${operation.name}`
+  if (uri.startsWith(propertiesUri)) {
+    throw new Error(
+      `The resource ${JSON.stringify(uri)} needs another address: ${propertiesUri} belongs to the properties of the actor`,
+    )
+  }
   return {
-    template: new UriTemplate(declaration.uri ?? `actingweb://${operation.name}`),
+    template: new UriTemplate(uri),
     declaration,
     operation,
     name: declaration.name ?? titleOf(operation.name),

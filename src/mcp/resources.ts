@@ -5,6 +5,14 @@
 import { handlerResult } from '../app/handler-result.ts'
 import { array, type JsonText, object, toPlain } from '../json/json.ts'
 import type { Verdict } from '../permission/permission.ts'
+import {
+  everything,
+  itemsTemplate,
+  propertiesUri,
+  propertyAt,
+  type PropertyPlace,
+  uriOf,
+} from '../permission/property-address.ts'
 import type { Access } from '../property/access.ts'
 import type { StoredProperty } from '../property/property-store.ts'
 import type { Asked, McpCallIn } from './call.ts'
@@ -18,10 +26,6 @@ import { withoutSecrets } from './tool-result.ts'
 import { handsOf } from './hands.ts'
 
 const listTtlMs = 5_000
-export const propertiesUri = 'actingweb://properties/'
-const everything = `${propertiesUri}all`
-/** The way to the rest of a long list. */
-const itemsTemplate = `${propertiesUri}{list}/items/{from}`
 const itemsAtOnce = 100
 const longestUri = 2048
 
@@ -34,10 +38,16 @@ interface Listed {
 
 export async function listResources(parts: McpParts, call: Asked): Promise<Result> {
   const declared = parts.catalogue.resources.filter(({ template }) => !template.isTemplate)
-  const uris = [...declared.map(({ template }) => template.text), everything]
+  const properties = await visibleProperties(parts, call)
+  const uris = [
+    ...declared.map(({ template }) => template.text),
+    everything,
+    ...properties.map(({ name }) => uriOf(name)),
+  ]
   const { actor, caller } = call.access
   const readable = await parts.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, uris)
-  const own = (await visibleProperties(parts, call)).map(({ name, kind }) => ({
+  const listed = properties.filter(({ name }) => readable.has(uriOf(name)))
+  const own = listed.map(({ name, kind }) => ({
     uri: uriOf(name),
     name,
     description: kind === 'list' ? 'A list of the actor' : 'A property of the actor',
@@ -61,7 +71,7 @@ export async function listResources(parts: McpParts, call: Asked): Promise<Resul
   return complete({ resources: items, ...page }, listTtlMs)
 }
 
-/** Those that the client may read and no hook hides. */
+/** The properties that the rights on properties open to the client and no hook hides. */
 function visibleProperties(parts: McpParts, { access }: Asked): Promise<readonly StoredProperty[]> {
   return parts.properties.all({ actor: access.actor, caller: access.caller })
 }
@@ -100,7 +110,7 @@ function view({ template, name, declaration, description, mimeType }: Resource):
 export async function readResource(parts: McpParts, call: McpCallIn): Promise<Result> {
   const { uri } = call.params
   if (!isUri(uri)) throw new McpFailure('invalid_params', 'The call names no resource')
-  if (uri.startsWith(propertiesUri) && !isDeclared(parts, uri)) return readProperties(parts, call, uri)
+  if (uri.startsWith(propertiesUri)) return readProperties(parts, call, uri)
   const { actor, caller } = call.access
   const judge = await parts.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
   requireAllowed(judge(uri))
@@ -116,10 +126,6 @@ export async function readResource(parts: McpParts, call: McpCallIn): Promise<Re
 
 function requireAllowed({ allowed }: Verdict): void {
   if (!allowed) throw new McpFailure('not_permitted', 'These credentials may not read the resource')
-}
-
-function isDeclared({ catalogue }: McpParts, uri: string): boolean {
-  return catalogue.resources.some(({ template }) => template.match(uri) !== null)
 }
 
 async function readDeclared(
@@ -150,21 +156,23 @@ function contentsOf(value: unknown, uri: string, mimeType: string): readonly unk
   return [{ uri, mimeType, text }]
 }
 
-/** The same rights and hooks as `/<actor>/properties`, because it is the same way to the data. */
+/** The rights and hooks of `/<actor>/properties`, and the rules on resources before them. */
 async function readProperties(parts: McpParts, call: McpCallIn, uri: string): Promise<Result> {
-  const access = { actor: call.access.actor, caller: call.access.caller }
+  const { actor, caller } = call.access
+  const access = { actor, caller }
+  const judge = await parts.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
+  const verdict = judge(uri)
+  requireAllowed(verdict)
+  parts.permission.decided(caller, verdict)
   if (uri === everything) {
-    await parts.permission.require(access.actor.id, access.caller, {
-      category: 'resources',
-      right: 'read',
-      target: uri,
-    })
     const values = (await visibleProperties(parts, call)).flatMap((property) =>
-      property.kind === 'value' ? [[property.name, property.value] as const] : [],
+      property.kind === 'value' && judge(uriOf(property.name)).allowed
+        ? [[property.name, property.value] as const]
+        : [],
     )
     return complete({ contents: [{ uri, mimeType: 'application/json', text: object(values) }] }, 0)
   }
-  const place = placeIn(uri)
+  const place = propertyAt(uri)
   const contents = place === null ? null : await contentsAt(parts, access, uri, place)
   if (contents === null) throw unknownResource(uri)
   return complete({ contents }, 0)
@@ -175,7 +183,7 @@ async function contentsAt(
   parts: McpParts,
   access: Access,
   uri: string,
-  { name, from }: Place,
+  { name, from }: PropertyPlace,
 ): Promise<readonly object[] | null> {
   const found = await parts.properties.get(access, [name])
   if (found === null) return null
@@ -194,32 +202,6 @@ async function contentsAt(
 
 export function isUri(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= longestUri
-}
-
-export function uriOf(name: string): string {
-  // Encoded, the property of that name is another resource than all of them.
-  return name === 'all' ? `${propertiesUri}%61ll` : `${propertiesUri}${encodeURIComponent(name)}`
-}
-
-/** The property that a resource is, or is a part of; null for an address of another kind, and for all of them. */
-export function nameIn(uri: string): string | null {
-  return uri === everything ? null : (placeIn(uri)?.name ?? null)
-}
-
-interface Place {
-  readonly name: string
-  /** The first item of a part of a list; null for the property itself. */
-  readonly from: number | null
-}
-
-function placeIn(uri: string): Place | null {
-  const [, name = '', from] = /^([^/]+)(?:\/items\/(\d{1,15}))?$/.exec(uri.slice(propertiesUri.length)) ?? []
-  if (!uri.startsWith(propertiesUri) || name === '') return null
-  try {
-    return { name: decodeURIComponent(name), from: from === undefined ? null : Number(from) }
-  } catch {
-    return null
-  }
 }
 
 function unknownResource(uri: string): McpFailure {

@@ -4,10 +4,11 @@
  */
 import type { LiveChange } from '../live/live.ts'
 import { paced } from '../live/paced.ts'
+import { uriOf } from '../permission/property-address.ts'
 import type { Asked, McpAccess } from './call.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { listPrompts } from './prompts.ts'
-import { isUri, listResources, listTemplates, nameIn, propertiesUri, uriOf } from './resources.ts'
+import { isUri, listResources, listTemplates } from './resources.ts'
 import type { Result } from './result.ts'
 import { listTools } from './tools.ts'
 
@@ -108,26 +109,19 @@ async function reachable(
   areas: readonly string[],
 ): Promise<readonly string[]> {
   if (areas.length === 0) return []
-  const reading = { right: 'read', isPrefix: true } as const
-  const ofProperties = await permission.judge(actor.id, caller, { category: 'properties', ...reading })
-  const ofResources = await permission.judge(actor.id, caller, { category: 'resources', ...reading })
-  // An area within the properties holds none: their addresses have one more segment, encoded.
-  return areas.filter((uri) => ofResources(uri).allowed || (propertiesUri.startsWith(uri) && ofProperties('').allowed))
+  const judge = await permission.judge(actor.id, caller, { category: 'resources', right: 'read', isPrefix: true })
+  return areas.filter((uri) => judge(uri).allowed)
 }
 
-/** As reading them would be judged: properties by the rights on properties, everything else by those on resources. */
+/** As reading each of them would be judged. */
 async function readable(
   { permission }: McpParts,
   { actor, caller }: McpAccess,
   uris: readonly string[],
 ): Promise<readonly string[]> {
   if (uris.length === 0) return []
-  const ofProperty = await permission.judge(actor.id, caller, { category: 'properties', right: 'read' })
-  const ofResource = await permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
-  return uris.filter((uri) => {
-    const name = nameIn(uri)
-    return (name === null ? ofResource(uri) : ofProperty(name)).allowed
-  })
+  const judge = await permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
+  return uris.filter((uri) => judge(uri).allowed)
 }
 
 /** Each list as one text, to be compared; empty for what nobody asked for. */

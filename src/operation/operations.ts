@@ -8,6 +8,7 @@ import { ServiceError } from '../errors.ts'
 import type { Json, JsonText } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
+import { propertiesUri } from '../permission/property-address.ts'
 import { type OwnPage, ownPage } from './page-handlers.ts'
 
 export interface Access {
@@ -73,6 +74,8 @@ export class Operations {
     data: { readonly [member: string]: Json },
   ): Promise<JsonText | undefined | null> {
     await this.require(access, 'resources', right, name)
+    // The rules on properties open these addresses, to their own route and to AI clients alone.
+    if (name.startsWith(propertiesUri)) return null
     const handle = this.#parts.handleOf(access.actor)
     for (const handler of this.#parts.registry.resources(name)) {
       const result = await handler({ actor: handle, caller: access.caller, name, input: data })

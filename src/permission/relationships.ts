@@ -1,9 +1,10 @@
 /** What a relationship may do: the trust type's rules with the owner's override, asked about one operation. */
 import type { Store } from '../store/store.ts'
+import { decide, type Decision, mayReach } from './decision.ts'
 import type { Operation } from './operation.ts'
 import { findOverride, findOverrides, type Override } from './override-store.ts'
 import type { RelationshipRules, RulesOfMany, Verdict } from './permission.ts'
-import { judgeRule, mergeRules, reachesInto, type RuledCategory, type Rules, type RuleVerdict } from './rules.ts'
+import { mergeRules, type RuledCategory, type Rules } from './rules.ts'
 import type { TrustTypes } from './trust-types.ts'
 
 /** The operation in the words of rules; null for a category that the coarse table alone decides. */
@@ -44,11 +45,12 @@ export class Relationships {
       const words = inRuleWords(operation)
       if (words === null) return { allowed: true, reason: `relationship ${relationship}` }
       const [category, word] = words
+      const question = { category, operation: word, target: operation.target }
       if (operation.isPrefix === true) {
-        const allowed = reachesInto(rules[category], word, operation.target)
+        const allowed = mayReach(rules, question)
         return { allowed, reason: `${category} of ${relationship} ${allowed ? 'reach' : 'do not reach'} there` }
       }
-      return new Ruled(judgeRule(rules[category], word, operation.target), relationship, category)
+      return new Ruled(decide(rules, question), relationship)
     }
   }
 
@@ -85,22 +87,20 @@ function keyOf(actorId: string, name: string): string {
 /** Puts its reason into words when somebody asks for them: a listing judges hundreds of targets and asks once. */
 class Ruled implements Verdict {
   readonly allowed: boolean
-  readonly #verdict: RuleVerdict
+  readonly #decision: Decision
   readonly #relationship: string
-  readonly #category: RuledCategory
 
-  constructor(verdict: RuleVerdict, relationship: string, category: RuledCategory) {
-    this.allowed = verdict.allowed
-    this.#verdict = verdict
+  constructor(decision: Decision, relationship: string) {
+    this.allowed = decision.allowed
+    this.#decision = decision
     this.#relationship = relationship
-    this.#category = category
   }
 
   get reason(): string {
-    const { by, pattern } = this.#verdict
+    const { by, pattern, category } = this.#decision
     if (by === 'nothing') return `no rule of ${this.#relationship} grants it`
     const shown = pattern === null ? '' : ` (${JSON.stringify(pattern)})`
     const does = this.allowed ? 'allows' : 'refuses'
-    return `${this.#category}.${by}${shown} of ${this.#relationship} ${does} it`
+    return `${category}.${by}${shown} of ${this.#relationship} ${does} it`
   }
 }

@@ -42,21 +42,35 @@ const nothing: RuleVerdict = { allowed: false, by: 'nothing', pattern: null }
 /** `denied` before `allowed` before patterns with their operations and exclusions; what nothing grants is denied. */
 export function judgeRule(rule: Rule | undefined, operation: string, target: string): RuleVerdict {
   if (rule === undefined) return nothing
-  // What lies below is part of the target: giving or replacing the whole would reach it, and each part is of the whole.
-  // Names of what is called have no parts.
-  const keeps = (pattern: string): boolean =>
-    covers(pattern, target) ||
-    (holdsParts.has(operation) && (reachesBelow(pattern, target) || coversAbove(pattern, target)))
-  const denied = rule.denied?.find(keeps) ?? null
+  const denied = findKeeping(rule.denied, operation, target)
   if (denied !== null) return { allowed: false, by: 'denied', pattern: denied }
   const allowed = find(rule.allowed, target)
   if (allowed !== null) return { allowed: true, by: 'allowed', pattern: allowed }
   const granted = find(rule.patterns, target)
   if (granted === null || rule.operations === undefined) return nothing
   if (!rule.operations.includes(operation)) return { allowed: false, by: 'operations', pattern: granted }
-  const excluded = rule.excluded_patterns?.find(keeps)
-  if (excluded !== undefined) return { allowed: false, by: 'excluded_patterns', pattern: excluded }
+  const excluded = findKeeping(rule.excluded_patterns, operation, target)
+  if (excluded !== null) return { allowed: false, by: 'excluded_patterns', pattern: excluded }
   return { allowed: true, by: 'patterns', pattern: granted }
+}
+
+/** The refusal of a rule that speaks of the target; null where the rule grants, and where it says nothing. */
+export function refusalBy(rule: Rule | undefined, operation: string, target: string): RuleVerdict | null {
+  const verdict = judgeRule(rule, operation, target)
+  if (verdict.allowed) return null
+  if (verdict.by !== 'nothing') return verdict
+  const excluded = findKeeping(rule?.excluded_patterns, operation, target)
+  return excluded === null ? null : { allowed: false, by: 'excluded_patterns', pattern: excluded }
+}
+
+/** Whether the rule refuses everything that begins with `prefix`, as `refusalBy` would name by name. */
+export function refusesAllOf(rule: Rule | undefined, operation: string, prefix: string): boolean {
+  const { denied, allowed, patterns, operations, excluded_patterns: excluded } = rule ?? {}
+  const isAllOf = (pattern: string): boolean => coversAllOf(pattern, prefix) || coversAbove(pattern, prefix)
+  if (denied?.some(isAllOf) === true) return true
+  if (allowed?.some((pattern) => coversSomeOf(pattern, prefix)) === true) return false
+  if (excluded?.some(isAllOf) === true) return true
+  return operations !== undefined && !operations.includes(operation) && patterns?.some(isAllOf) === true
 }
 
 /**
@@ -76,6 +90,15 @@ export function reachesInto(rule: Rule | undefined, operation: string, prefix: s
 
 function find(patterns: readonly string[] | undefined, target: string): string | null {
   return patterns?.find((pattern) => covers(pattern, target)) ?? null
+}
+
+/** The exclusion that keeps the target: a part belongs to its whole, and giving the whole would give each of its parts. */
+function findKeeping(patterns: readonly string[] | undefined, operation: string, target: string): string | null {
+  // Names of what is called have no parts.
+  const hasParts = holdsParts.has(operation)
+  const keeps = (pattern: string): boolean =>
+    covers(pattern, target) || (hasParts && (reachesBelow(pattern, target) || coversAbove(pattern, target)))
+  return patterns?.find(keeps) ?? null
 }
 
 /** A category of an override; `merge: false` lets its grants stand in the place of the type's. */

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { explain, parseQuestion } from '../../src/permission/explain.ts'
+import { decide, mayReach } from '../../src/permission/decision.ts'
 import { covers, reachesBelow } from '../../src/permission/pattern.ts'
+import { uriOf } from '../../src/permission/property-address.ts'
 import { changesOfGrants, isRevoked } from '../../src/permission/granted.ts'
 import { readOverride } from '../../src/permission/permissions.ts'
 import { Relationships } from '../../src/permission/relationships.ts'
@@ -173,6 +175,114 @@ describe('what begins with a text', () => {
       }),
       { numRuns: 2000 },
     )
+  })
+})
+
+describe('the address of a property as a resource', () => {
+  const properties: Rule = { patterns: ['notes', 'café', 'all'], operations: ['read'] }
+  const cases: readonly (readonly [resources: Rule | undefined, uri: string, category: string, by: string])[] = [
+    [undefined, 'actingweb://properties/notes', 'properties', 'patterns'],
+    [undefined, 'actingweb://properties/notes/items/100', 'properties', 'patterns'],
+    [undefined, 'actingweb://properties/caf%C3%A9', 'properties', 'patterns'],
+    [undefined, 'actingweb://properties/%61ll', 'properties', 'patterns'],
+    [undefined, 'actingweb://properties/diary', 'properties', 'nothing'],
+    [undefined, 'actingweb://properties/all', 'resources', 'nothing'],
+    [undefined, 'actingweb://properties/notes/items/x', 'resources', 'nothing'],
+    [undefined, 'actingweb://properties/', 'resources', 'nothing'],
+    [undefined, 'actingweb://properties/%zz', 'resources', 'nothing'],
+    [{ allowed: ['*'] }, 'actingweb://properties/diary', 'properties', 'nothing'],
+    [{ allowed: ['*'] }, 'actingweb://properties/all', 'resources', 'allowed'],
+    [{ denied: ['*'] }, 'actingweb://properties/notes', 'resources', 'denied'],
+    [{ denied: ['actingweb://'] }, 'actingweb://properties/notes', 'resources', 'denied'],
+    [{ denied: ['actingweb://properties/notes'] }, 'actingweb://properties/notes', 'resources', 'denied'],
+    [{ denied: ['actingweb://properties/notes'] }, 'actingweb://properties/n%6Ftes', 'resources', 'denied'],
+    [{ denied: ['actingweb://properties/notes'] }, 'actingweb://properties/notes/items/0', 'resources', 'denied'],
+    [{ denied: ['actingweb://properties/n%6Ftes'] }, 'actingweb://properties/n%6Ftes', 'resources', 'denied'],
+    [{ denied: ['actingweb://properties/café'] }, 'actingweb://properties/caf%C3%A9', 'resources', 'denied'],
+    [{ denied: ['actingweb://properties/all'] }, 'actingweb://properties/%61ll', 'properties', 'patterns'],
+    [
+      { excluded_patterns: ['actingweb://properties/notes'] },
+      'actingweb://properties/notes',
+      'resources',
+      'excluded_patterns',
+    ],
+    [
+      { excluded_patterns: ['*'], allowed: ['actingweb://properties/notes'] },
+      'actingweb://properties/notes',
+      'properties',
+      'patterns',
+    ],
+    [{ patterns: ['*'], operations: ['write'] }, 'actingweb://properties/notes', 'resources', 'operations'],
+    [{ patterns: ['*'], operations: ['read'] }, 'actingweb://properties/notes', 'properties', 'patterns'],
+    [{ patterns: ['notes://*'], operations: [] }, 'actingweb://properties/notes', 'properties', 'patterns'],
+  ]
+  for (const [resources, target, category, by] of cases) {
+    it(`MCP-12 ${target} is decided by ${by} of ${category} where resources are ${JSON.stringify(resources) ?? 'ruled by nothing'}`, () => {
+      const rules: Rules = { properties, ...(resources === undefined ? {} : { resources }) }
+      const decision = decide(rules, { category: 'resources', operation: 'read', target })
+      assert.deepEqual([decision.category, decision.by], [category, by])
+      assert.equal(decision.allowed, by === 'patterns' || by === 'allowed')
+    })
+  }
+
+  it('MCP-12 is no address of a property for any operation but read', () => {
+    const target = 'actingweb://properties/notes'
+    assert.deepEqual(
+      decide({ properties }, { category: 'resources', operation: 'write', target }).category,
+      'resources',
+    )
+  })
+
+  it('MCP-12 lies in an area that is reached wherever it may be read', () => {
+    const name = fc.constantFrom('notes', 'café', 'all', 'diary', 'a b')
+    const pattern = fc.constantFrom(
+      '*',
+      'notes',
+      'actingweb://',
+      'actingweb://*',
+      'actingweb://properties/*',
+      'actingweb://properties/notes',
+      'actingweb://properties/café',
+      'actingweb://properties',
+      'actingweb:*',
+      '?cting*',
+    )
+    const rule = fc.record(
+      {
+        patterns: fc.array(pattern, { maxLength: 2 }),
+        operations: fc.subarray(['read', 'write']),
+        excluded_patterns: fc.array(pattern, { maxLength: 1 }),
+        allowed: fc.array(pattern, { maxLength: 1 }),
+        denied: fc.array(pattern, { maxLength: 1 }),
+      },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(rule, rule, name, (ofResources, ofProperties, each) => {
+        const rules: Rules = { resources: ofResources, properties: ofProperties }
+        const question = { category: 'resources', operation: 'read' } as const
+        if (!decide(rules, { ...question, target: uriOf(each) }).allowed) return
+        for (const target of ['actingweb://properties/', 'actingweb://'])
+          assert.equal(mayReach(rules, { ...question, target }), true, target)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  it('MCP-12 lies in no area where all of it is refused', () => {
+    const area = { category: 'resources', operation: 'read', target: 'actingweb://properties/' } as const
+    for (const resources of [
+      { denied: ['*'] },
+      { denied: ['actingweb://properties/*'] },
+      { denied: ['actingweb://'] },
+      { excluded_patterns: ['actingweb://properties/*'] },
+      { patterns: ['actingweb://*'], operations: ['write'] },
+    ])
+      assert.equal(mayReach({ properties, resources }, area), false, JSON.stringify(resources))
+    assert.equal(mayReach({ properties, resources: { denied: ['actingweb://properties/notes'] } }, area), true)
+    assert.equal(mayReach({ resources: {} }, area), false)
+    assert.equal(mayReach({ properties }, { ...area, operation: 'write' }), false)
+    assert.equal(mayReach({ properties }, { ...area, target: 'notes://' }), false)
   })
 })
 

@@ -4,7 +4,8 @@ import { describe, it } from 'node:test'
 import { z } from 'zod'
 import type { App } from '../../src/troupe.ts'
 import { ServiceError } from '../../src/errors.ts'
-import { letIn } from '../support/mcp-client.ts'
+import { EventStream } from '../support/event-stream.ts'
+import { letIn, listen } from '../support/mcp-client.ts'
 import { forEachService, sqliteService } from '../support/service.ts'
 
 function notes(app: App): void {
@@ -612,6 +613,126 @@ describe('prompts and resources', () => {
       for (const uri of ['actingweb://properties/secret', 'actingweb://properties/all']) {
         assert.equal((await client.legacy('resources/read', { uri })).body.error.code, -32003)
       }
+    })
+
+    describe('a rule on resources that refuses the address of a property', () => {
+      const [color, diary, log] = [
+        'actingweb://properties/color',
+        'actingweb://properties/diary',
+        'actingweb://properties/log',
+      ] as const
+      const all = 'actingweb://properties/all'
+
+      const world = async (resources: object) => {
+        const service = await start({ declare: notes })
+        const actor = await service.createActor()
+        await actor.request('PUT', '/properties', {
+          color: 'red',
+          diary: 'Dear diary',
+          café: 1,
+          log: { _type: 'list' },
+        })
+        const client = await letIn(service, actor, { relationship: 'friend' })
+        const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
+        assert.equal((await actor.request('PUT', path, { resources })).status, 201)
+        const listed = async (method: string, member: string, name: string): Promise<string[]> =>
+          (await client.modern(method)).body.result[member].map((each: Record<string, string>) => each[name])
+        const read = async (uri: string): Promise<unknown> => {
+          const { body } = await client.modern('resources/read', { uri })
+          return body.error?.code ?? body.result.contents[0].text
+        }
+        return {
+          client,
+          read,
+          resources: () => listed('resources/list', 'resources', 'uri'),
+          templates: () => listed('resources/templates/list', 'resourceTemplates', 'uriTemplate'),
+        }
+      }
+
+      it('closes every property to the client when it denies everything, in lists, reads and subscriptions (MCP-12)', async () => {
+        const { client, read, resources, templates } = await world({ denied: ['*'] })
+        assert.deepEqual(await resources(), [])
+        assert.deepEqual(await templates(), [])
+        for (const uri of [color, diary, log, all, `${log}/items/0`, 'actingweb://properties/none', 'notes://status'])
+          assert.equal(await read(uri), 403, uri)
+        const stream = new EventStream(
+          await listen(client, { resourceSubscriptions: [color, all, 'actingweb://properties/', 'actingweb://'] }),
+        )
+        assert.deepEqual((await stream.next()).params.notifications, {})
+        await stream.close()
+      })
+
+      for (const [part, rule] of [
+        ['denied', { denied: [diary] }],
+        ['excluded_patterns', { excluded_patterns: [diary] }],
+        [
+          'excluded_patterns without a pattern that grants',
+          { excluded_patterns: [diary], patterns: ['x'], merge: false },
+        ],
+      ] as const) {
+        it(`closes the one property that ${part} names, and leaves the others open (MCP-12)`, async () => {
+          const { read, resources } = await world(rule)
+          const own = (await resources()).filter((uri) => uri.startsWith('actingweb://') && uri !== all)
+          assert.deepEqual(own, ['actingweb://properties/caf%C3%A9', color, log])
+          assert.equal(await read(color), '"red"')
+          for (const uri of [diary, 'actingweb://properties/%64iary', `${diary}/items/0`])
+            assert.equal(await read(uri), 403, uri)
+        })
+      }
+
+      it('leaves the refused property out of the values of all (MCP-12)', async () => {
+        const { read } = await world({ denied: [diary] })
+        assert.equal(await read(all), '{"café":1,"color":"red"}')
+      })
+
+      it('is obeyed in whichever spelling it names the property (ACL-09)', async () => {
+        for (const pattern of ['actingweb://properties/café', 'actingweb://properties/caf%C3%A9']) {
+          const { read, resources } = await world({ denied: [pattern] })
+          assert.equal(await read('actingweb://properties/caf%C3%A9'), 403, pattern)
+          assert.equal((await resources()).includes('actingweb://properties/caf%C3%A9'), false, pattern)
+        }
+      })
+
+      it('closes what it covers without the operation read', async () => {
+        const { read, resources } = await world({ patterns: ['actingweb://*'], operations: ['write'], merge: false })
+        assert.deepEqual(await resources(), [])
+        assert.equal(await read(color), 403)
+      })
+
+      it('opens no property that the rules on properties do not open', async () => {
+        const service = await start({ declare: notes })
+        const actor = await service.createActor()
+        await actor.request('PUT', '/properties/color', 'red')
+        const client = await letIn(service, actor, { relationship: 'viewer' })
+        const path = `/trust/viewer/${encodeURIComponent(client.peerId)}/permissions`
+        assert.equal((await actor.request('PUT', path, { resources: { allowed: ['*'] } })).status, 201)
+        assert.equal((await client.modern('resources/read', { uri: color })).body.error.code, 403)
+        assert.deepEqual((await client.modern('resources/read', { uri: all })).body.result.contents[0].text, '{}')
+      })
+    })
+
+    it('an address below actingweb://properties/ is no address for a resource of the application', async () => {
+      const declare = (app: App): void => {
+        app.method('color', { mcp: { resource: { uri: 'actingweb://properties/color' } } }, () => 'blue')
+      }
+      await assert.rejects(
+        start({ declare }),
+        /The resource "actingweb:\/\/properties\/color" needs another address: actingweb:\/\/properties\/ belongs to the properties of the actor/,
+      )
+    })
+
+    it('a resource of the application whose address fits everything hides no property', async () => {
+      const service = await start({
+        declare: (app) =>
+          app.method('any', { mcp: { resource: { uri: 'actingweb://{+path}' } } }, () => 'the application'),
+      })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/color', 'red')
+      const client = await letIn(service, actor)
+      const read = async (uri: string): Promise<unknown> =>
+        (await client.modern('resources/read', { uri })).body.result.contents[0].text
+      assert.equal(await read('actingweb://properties/color'), '"red"')
+      assert.equal(await read('actingweb://weather'), 'the application')
     })
 
     it('MCP-12 a resource is the same one however its address is spelt', async () => {

@@ -1,0 +1,38 @@
+/** The addresses under which AI clients read properties and lists: `actingweb://properties/<name>`. */
+
+export const propertiesUri = 'actingweb://properties/'
+/** The values of all properties. */
+export const everything = `${propertiesUri}all`
+/** The next items of a long list. */
+export const itemsTemplate = `${propertiesUri}{list}/items/{from}`
+
+export interface PropertyPlace {
+  readonly name: string
+  /** Index of the first item that is read; null for the property itself. */
+  readonly from: number | null
+}
+
+export function uriOf(name: string): string {
+  // The property called "all" is not the collection of the same address.
+  return name === 'all' ? `${propertiesUri}%61ll` : `${propertiesUri}${encodeURIComponent(name)}`
+}
+
+/** The property at the address. Null for the collection and for every other address. */
+export function propertyAt(uri: string): PropertyPlace | null {
+  if (!uri.startsWith(propertiesUri) || uri === everything) return null
+  const [, name = '', from] = /^([^/]+)(?:\/items\/(\d{1,15}))?$/.exec(uri.slice(propertiesUri.length)) ?? []
+  if (name === '') return null
+  try {
+    return { name: decodeURIComponent(name), from: from === undefined ? null : Number(from) }
+  } catch {
+    return null
+  }
+}
+
+/** Every spelling that a rule may use for the address: as requested, percent-encoded, and with the plain name. */
+export function spellingsOf(uri: string, { name, from }: PropertyPlace): readonly string[] {
+  const items = from === null ? '' : `/items/${from}`
+  const plain = `${propertiesUri}${name}${items}`
+  const spellings = [uri, `${uriOf(name)}${items}`, ...(plain === everything ? [] : [plain])]
+  return [...new Set(spellings)]
+}
