@@ -167,6 +167,17 @@ describe('the documents', () => {
     assert.ok(links > 30)
   })
 
+  it('index every decision record, by its title', () => {
+    const index = read('docs/decisions/README.md')
+    const records = readdirSync(join(root, 'docs/decisions')).filter((name) => /^\d{3}-/.test(name))
+    assert.ok(records.length >= 17)
+    const entries = [...index.matchAll(/^- \[(.+)\]\((\d{3}-[^)]+)\)$/gm)].map(([, title, file]) => [file, title])
+    assert.deepEqual(
+      entries,
+      records.toSorted().map((file) => [file, read(`docs/decisions/${file}`).split('\n')[0]?.replace('# ', '')]),
+    )
+  })
+
   it('name only settings that exist', () => {
     const known = new Set<string>(Object.values(options).map(({ env }) => env))
     for (const path of documents) {

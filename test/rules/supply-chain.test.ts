@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, join, posix } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 
@@ -149,6 +149,7 @@ describe('the page of dependencies', () => {
 
 describe('the release archive', () => {
   let copy = ''
+  let paths: string[] = []
   before(async () => {
     copy = await mkdtemp(join(tmpdir(), 'troupe-package-'))
     const left = new Set(['node_modules', '.git', 'dist', 'data', '.tmp', 'coverage'])
@@ -158,10 +159,6 @@ describe('the release archive', () => {
     await mkdir(join(copy, 'data'))
     await mkdir(join(copy, 'dist'))
     for (const path of ['data/keys', '.env', 'notes.txt', 'dist/old.js']) await writeFile(join(copy, path), 'secret')
-  })
-  after(() => rm(copy, { recursive: true }))
-
-  it('SUP-03 holds exactly the program, its documents and its licence', async () => {
     await run(process.execPath, [join(copy, 'tools', 'build.ts')], { cwd: copy })
     const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--offline', '--ignore-scripts'], {
       cwd: copy,
@@ -169,15 +166,22 @@ describe('the release archive', () => {
       env: { ...process.env, npm_config_cache: join(copy, '.tmp', 'npm') },
     })
     const [archive] = JSON.parse(stdout) as [{ files: { path: string }[] }]
-    const paths = archive.files.map(({ path }) => path)
+    paths = archive.files.map(({ path }) => path)
+  })
+  after(() => rm(copy, { recursive: true }))
+
+  it('holds exactly the program, its documents, its examples and its license (SUP-03)', () => {
     const folders = new Set(paths.map((path) => (path.includes('/') ? path.replace(/\/.*/, '/') : path)))
     assert.deepEqual([...folders].toSorted(), [
       'CHANGELOG.md',
+      'CONTRIBUTING.md',
       'LICENSE',
       'README.md',
+      'SECURITY.md',
       'bin/',
       'dist/',
       'docs/',
+      'examples/',
       'package.json',
     ])
     for (const path of ['dist/errors.js', 'dist/errors.d.ts', 'dist/store/migrations/0001-ground.sql']) {
@@ -188,5 +192,19 @@ describe('the release archive', () => {
       assert.ok(existsSync(join(root, source)) || existsSync(join(root, path.replace('dist/', 'src/'))), path)
       assert.ok(!path.endsWith('.ts') || path.endsWith('.d.ts'), path)
     }
+  })
+
+  it('holds every file that its pages link to', async () => {
+    let links = 0
+    for (const page of paths.filter((path) => path.endsWith('.md'))) {
+      for (const [, target = ''] of (await readFile(join(root, page), 'utf8')).matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)) {
+        if (/^(https?|mailto):/.test(target)) continue
+        links += 1
+        const linked = posix.join(posix.dirname(page), target)
+        const isThere = paths.some((path) => path === linked || path.startsWith(`${linked}/`))
+        assert.ok(isThere, `${page} links to ${target}, which the archive does not hold`)
+      }
+    }
+    assert.ok(links > 50)
   })
 })
