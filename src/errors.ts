@@ -71,3 +71,10 @@ export class ServiceError extends Error {
     return catalogue[this.code].status
   }
 }
+
+const temporary: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'unavailable', 'shutting_down'])
+
+/** Returns true when the same call may succeed later although nothing about the call changes. */
+export function isTemporary(error: unknown): boolean {
+  return error instanceof ServiceError && temporary.has(error.code)
+}

@@ -6,7 +6,7 @@ export { deleteAt, getAt, mergeAt } from './path.ts'
 export { fromPlain, toPlain } from './plain.ts'
 export { pretty } from './pretty.ts'
 export { pythonLength } from './python-length.ts'
-export { withoutLoneSurrogates } from './surrogates.ts'
+export { storableText, withoutLoneSurrogates } from './surrogates.ts'
 export {
   defaultMaxDepth,
   isArray,

@@ -1,4 +1,4 @@
-/** Half surrogate pairs in texts from elsewhere. */
+/** Characters from elsewhere that a store cannot keep. */
 import type { JsonText } from './text.ts'
 
 /**
@@ -10,4 +10,9 @@ import type { JsonText } from './text.ts'
 export function withoutLoneSurrogates(text: JsonText): string {
   if (!text.includes('\\ud')) return text
   return text.replace(/\\(?:u[0-9a-f]{4}|.)/g, (escape) => (/^\\ud[89a-f]/.test(escape) ? '\ufffd' : escape))
+}
+
+/** Replaces U+0000 and lone surrogates, which PostgreSQL does not accept, with U+FFFD. For strings that only people read. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
 }

@@ -3,7 +3,8 @@
  * nothing fails with it. What was noted in the last moment before a crash is lost.
  */
 import { randomBytes } from 'node:crypto'
-import { ServiceError } from '../errors.ts'
+import { isTemporary, ServiceError } from '../errors.ts'
+import { storableText } from '../json/json.ts'
 import type { Cancel, Timers } from '../delivery/timers.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -61,6 +62,18 @@ interface Pending extends Omit<Entry, 'times'> {
   alike: number
 }
 
+/** An entry that the database refuses, with its error. */
+interface Refused {
+  readonly id: string
+  readonly error: unknown
+}
+
+interface Outcome {
+  /** Ids. */
+  readonly written: ReadonlySet<string>
+  readonly refused: readonly Refused[]
+}
+
 export class Ledger {
   readonly #parts: LedgerParts
   readonly #mostOfStrangers: number
@@ -87,12 +100,7 @@ export class Ledger {
     const { mostPerActor, now } = this.#parts
     if (mostPerActor === 0) return
     const isCounted = act.decision !== 'allowed' || act.callerKind === 'anonymous' || act.isRead === true
-    const said: Act = {
-      ...act,
-      caller: act.caller.slice(0, longestText),
-      path: act.path.slice(0, longestText),
-      reason: act.reason.slice(0, longestText),
-    }
+    const said = storableAct(act)
     const key = keyOf(said)
     const last = this.#noted.get(key)
     const same = last !== undefined && Math.abs(now() - last.at) < sameWithinMs ? last : undefined
@@ -168,33 +176,75 @@ export class Ledger {
   }
 
   async #write(): Promise<void> {
-    const { store, log } = this.#parts
+    const { log } = this.#parts
     const later: Pending[] = []
+    const refused: Refused[] = []
     // What comes meanwhile waits: under load there is always something, and each would be a COMMIT of its own.
     for (let noted = this.#pending.size; noted > 0; noted -= batchSize) {
       const batch = [...this.#pending.values()].slice(0, Math.min(noted, batchSize))
       const sent = batch.map((entry) => ({ ...entry }))
       for (const { id } of batch) this.#pending.delete(id)
-      let written: ReadonlySet<string>
+      let outcome: Outcome
       try {
-        written = await store.write((tx) => putEntries(tx, sent), { isNote: true })
+        outcome = await this.#put(sent)
+        // The fault lies elsewhere, such as in a missing privilege: the entries wait until the fault is repaired.
+        if (sent.length > 1 && outcome.refused.length === sent.length) throw outcome.refused[0]?.error
       } catch (error) {
         this.#putBack([...batch, ...later])
         log.warn({ error, entries: this.#pending.size }, 'The access ledger cannot be written now; it tries again')
         this.#isBroken = true
         this.#flushIn(retryMs)
-        return
+        break
       }
       this.#isBroken = false
+      const { written } = outcome
+      refused.push(...outcome.refused)
       for (const { id, actorId } of sent) if (written.has(id)) this.#touch(actorId)
       // Another change has the turn of their actor, or it is gone.
-      later.push(...batch.filter((entry) => !written.has(entry.id) && ++entry.tries < mostTries))
+      const isRefused = new Set(outcome.refused.map(({ id }) => id))
+      later.push(
+        ...batch.filter((entry) => !written.has(entry.id) && !isRefused.has(entry.id) && ++entry.tries < mostTries),
+      )
     }
+    this.#dropRefused(refused)
+    if (this.#isBroken) return
     this.#putBack(later)
     if (this.#pending.size > 0) this.#flushIn(flushEveryMs)
     if (this.#dropped > 0) log.warn({ entries: this.#dropped }, 'The access ledger lost entries: too many came at once')
     this.#dropped = 0
     await this.#tidy()
+  }
+
+  /**
+   * Writes entries with one statement. When the database refuses the statement for good, each half is written alone, so that
+   * an entry that cannot be stored is found and takes no other entry with it.
+   *
+   * @throws ServiceError when the store is unavailable. Entries written before the failure may be written again.
+   */
+  async #put(entries: readonly Entry[]): Promise<Outcome> {
+    try {
+      return { written: await this.#parts.store.write((tx) => putEntries(tx, entries), { isNote: true }), refused: [] }
+    } catch (error) {
+      if (isTemporary(error)) throw error
+      if (entries.length <= 1) return { written: new Set(), refused: entries.map(({ id }) => ({ id, error })) }
+      const middle = Math.ceil(entries.length / 2)
+      const halves = [await this.#put(entries.slice(0, middle)), await this.#put(entries.slice(middle))]
+      return {
+        written: new Set(halves.flatMap(({ written }) => [...written])),
+        refused: halves.flatMap(({ refused }) => refused),
+      }
+    }
+  }
+
+  /** One log line for all of them: a fault that concerns every entry would flood the log otherwise. */
+  #dropRefused(refused: readonly Refused[]): void {
+    const [first] = refused
+    if (first === undefined) return
+    this.#parts.metrics.ledgerDropped(refused.length)
+    this.#parts.log.error(
+      { error: first.error, entries: refused.length },
+      'Audit log entries were dropped: the database refuses to store them',
+    )
   }
 
   #putBack(entries: readonly Pending[]): void {
@@ -237,6 +287,20 @@ export class Ledger {
   #nextId(): string {
     this.#sequence = (this.#sequence + 1) % 36 ** 6
     return `${this.#sequence.toString(36).padStart(6, '0')}${randomBytes(6).toString('hex')}`
+  }
+}
+
+/** Callers choose some of these strings freely: they are cut, and every database can store what is left. */
+function storableAct(act: Act): Act {
+  const cut = (text: string): string => storableText(text.slice(0, longestText))
+  return {
+    ...act,
+    actorId: cut(act.actorId),
+    caller: cut(act.caller),
+    method: cut(act.method),
+    path: cut(act.path),
+    reason: cut(act.reason),
+    requestId: cut(act.requestId),
   }
 }
 

@@ -115,6 +115,115 @@ forEachStore((_dialect, open) => {
       })
     })
 
+    it('stores U+FFFD in place of what PostgreSQL cannot store, in every string that a caller may choose', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, lines } = ledgerOn(store)
+      const bad = 'x\0y\ud83dz'
+      ledger.record({ ...act, caller: bad, method: bad, path: bad, reason: bad, requestId: bad })
+      ledger.record({ ...act, actorId: bad })
+      ledger.record({ ...act, path: '/good' })
+      await ledger.flush()
+      const { entries } = await ledger.page('a')
+      assert.deepEqual(
+        entries.map(({ caller, method, path, reason, requestId }) => [caller, method, path, reason, requestId]),
+        [
+          ['urn:peer:1', 'GET', '/good', 'pattern color of relationship friend', 'r1'],
+          ['x\ufffdy\ufffdz', 'x\ufffdy\ufffdz', 'x\ufffdy\ufffdz', 'x\ufffdy\ufffdz', 'x\ufffdy\ufffdz'],
+        ],
+      )
+      assert.deepEqual(lines, [])
+    })
+
+    it('cuts a long string inside a surrogate pair and still stores it', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, lines } = ledgerOn(store)
+      ledger.record({ ...act, path: `${'x'.repeat(299)}\u{1f600}` })
+      await ledger.flush()
+      assert.deepEqual(await linesOf(ledger), [[`${'x'.repeat(299)}\ufffd`, 1]])
+      assert.deepEqual(lines, [])
+    })
+
+    it('drops the entry that the database refuses for good, counts and logs it once, and writes all others', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, clock, lines, dropped } = ledgerOn(store, 10_000)
+      for (let index = 0; index < 450; index++) {
+        // A column that must not be null: JSON has no NaN.
+        const status = index === 123 || index === 124 || index === 400 ? Number.NaN : 200
+        ledger.record({ ...act, path: `/p${index}`, status })
+      }
+      await ledger.flush()
+      await ledger.flush()
+      const paths = new Set((await linesOf(ledger)).map(([path]) => path))
+      assert.equal(paths.size, 447)
+      assert.deepEqual(
+        ['/p122', '/p123', '/p124', '/p125', '/p400', '/p449'].map((path) => paths.has(path)),
+        [true, false, false, true, false, true],
+      )
+      assert.equal(dropped(), 3)
+      assert.deepEqual(
+        lines.map((line) => {
+          const { msg, entries } = JSON.parse(line) as { msg: string; entries: number }
+          return [msg, entries]
+        }),
+        [['Audit log entries were dropped: the database refuses to store them', 3]],
+      )
+      clock.pass(60_000)
+      ledger.record({ ...act, path: '/later' })
+      await ledger.stop()
+      assert.equal((await linesOf(ledger))[0]?.[0], '/later')
+      assert.equal(dropped(), 3)
+    })
+
+    it('drops the only entry of a batch when the database refuses it for good', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, lines, dropped } = ledgerOn(store)
+      ledger.record({ ...act, status: Number.NaN })
+      await ledger.stop()
+      assert.deepEqual([dropped(), lines.length], [1, 1])
+    })
+
+    it('keeps the entries when the database refuses all of them, and writes them once it accepts entries again', async () => {
+      const store = await open()
+      await addActors(store, 'a')
+      const { ledger, clock, lines, dropped } = ledgerOn(store)
+      await store.write((tx) => tx.run('ALTER TABLE activity RENAME TO elsewhere'))
+      for (let index = 0; index < 4; index++) ledger.record({ ...act, path: `/p${index}` })
+      await ledger.flush()
+      assert.match(lines[0] ?? '', /cannot be written now/)
+      assert.equal(dropped(), 0)
+      await store.write((tx) => tx.run('ALTER TABLE elsewhere RENAME TO activity'))
+      clock.pass(5000)
+      await ledger.flush()
+      assert.deepEqual(
+        (await linesOf(ledger)).map(([path]) => path),
+        ['/p3', '/p2', '/p1', '/p0'],
+      )
+    })
+
+    it('loses no entry when the store becomes unavailable while a refused batch is written in parts', async () => {
+      const store = faulty(await open())
+      await addActors(store, 'a')
+      const { ledger, clock, dropped } = ledgerOn(store)
+      for (let index = 0; index < 8; index++) {
+        ledger.record({ ...act, path: `/p${index}`, status: index === 5 ? Number.NaN : 200 })
+      }
+      // The whole batch is refused, the first half is written, and then nothing is.
+      store.plan({ at: 3, times: 1 })
+      await ledger.flush()
+      assert.deepEqual([(await linesOf(ledger)).length, dropped()], [4, 0])
+      clock.pass(5000)
+      await ledger.flush()
+      assert.deepEqual(
+        (await linesOf(ledger)).map(([path]) => path),
+        ['/p7', '/p6', '/p4', '/p3', '/p2', '/p1', '/p0'],
+      )
+      assert.equal(dropped(), 1)
+    })
+
     it('SEC-09 counts what is refused again within a minute, before and after it was written, and begins anew then', async () => {
       const store = await open()
       await addActors(store, 'a')

@@ -4,6 +4,7 @@ import { everything, granting, TestCallers } from '../support/callers.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { faulty } from '../support/stores.ts'
 import { letIn, type McpAnswer } from '../support/mcp-client.ts'
+import { registerClient, requestTokens } from '../support/oauth-client.ts'
 import { basic, forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
 
@@ -291,6 +292,39 @@ forEachService((start) => {
       const again = await start({ database: service.databaseUrl })
       const answer = await again.request(`/${actor.id}/activity`, { headers: { authorization: actor.authorization } })
       assert.equal(((await answer.json()) as { activity: Line[] }).activity.length, 1)
+    })
+
+    it('is written for every actor after a client called a tool whose name PostgreSQL cannot store', async () => {
+      const callers = new TestCallers()
+      const service = await start({ ...on, ...callers.parts })
+      const client = await registerClient(service, { grant_types: ['client_credentials'] })
+      const tokens = await requestTokens(service, {
+        grant_type: 'client_credentials',
+        client_id: client.client_id,
+        client_secret: client.client_secret ?? '',
+      })
+      const { access_token: token } = (await tokens.json()) as { access_token: string }
+      const call = (name: string): Promise<Response> =>
+        service.request('/mcp', {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${name}","arguments":{}}}`,
+        })
+      await call(String.raw`a\u0000b`)
+      await call(String.raw`a\ud83d`)
+      const actor = await service.createActor()
+      const peer = callers.peer(actor.id, { grants: everything })
+      await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${peer}` } })
+      assert.deepEqual((await activityOf(service, actor)).map(brief), [['peer', 'GET', '/properties', 'allowed', 200]])
+      const { store } = await service.app.start()
+      const kept = await store.read((q) =>
+        q.all<{ path: string }>(`SELECT path FROM activity WHERE through = 'mcp' ORDER BY path`),
+      )
+      assert.deepEqual(
+        kept.map(({ path }) => path),
+        ['a\ufffd', 'a\ufffdb'],
+      )
+      assert.ok(!service.log.some((line) => line.includes('cannot be written now')))
     })
 
     it('fails no request when it cannot be written', async () => {
