@@ -1,4 +1,6 @@
 /** Does at once what many ask for at about the same time: those who ask while one batch runs share the next. */
+import { isTemporary } from '../errors.ts'
+
 interface Waiting<I, O> {
   readonly item: I
   readonly resolve: (answer: O) => void
@@ -18,7 +20,7 @@ export class Batches<I, O> {
     this.#work = work
   }
 
-  /** Rejects when its batch fails. */
+  /** Rejects when its batch fails because of a temporary error, or when the item fails alone too. */
   ask(item: I): Promise<O> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
@@ -31,14 +33,19 @@ export class Batches<I, O> {
     while (this.#waiting.length > 0) {
       // What one turn of the loop asks for belongs together.
       await new Promise(setImmediate)
-      const batch = this.#waiting.splice(0, this.#most)
-      try {
-        const answers = await this.#work(batch.map(({ item }) => item))
-        for (const [index, answer] of answers.entries()) batch[index]?.resolve(answer)
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+      await this.#settle(this.#waiting.splice(0, this.#most))
     }
     this.#isRunning = false
+  }
+
+  /** An item that makes its batch fail, such as a damaged record, must not fail the others: each is then worked on alone. */
+  async #settle(batch: readonly Waiting<I, O>[]): Promise<void> {
+    try {
+      const answers = await this.#work(batch.map(({ item }) => item))
+      for (const [index, answer] of answers.entries()) batch[index]?.resolve(answer)
+    } catch (error) {
+      if (batch.length > 1 && !isTemporary(error)) for (const one of batch) await this.#settle([one])
+      else for (const { reject } of batch) reject(error)
+    }
   }
 }

@@ -1,5 +1,6 @@
 /** One request and its answer, from the queue for a connection to the last byte. */
 import type { Dispatcher } from 'undici'
+import { storableText } from '../json/json.ts'
 import { BoundedBody } from './bounded-body.ts'
 import type { PeerOutcome } from './peer-client.ts'
 
@@ -88,5 +89,6 @@ const tooLarge = 'an answer that is too large'
 function reasonOf(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : null
   const message = error.message === '' ? error.name : error.message
-  return code === null || message.includes(code) ? message : `${code}: ${message}`
+  // A TLS error repeats names from the peer's certificate, and the reason is stored with the outcome.
+  return storableText(code === null || message.includes(code) ? message : `${code}: ${message}`)
 }

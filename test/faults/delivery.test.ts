@@ -113,6 +113,20 @@ forEachService((start, dialect) => {
       assert.ok(service.url.length > 0)
     })
 
+    it('reaches every other peer when the record of one peer cannot be read', async () => {
+      const { service, clock, actor, remote, peer, put } = await world()
+      const other = await remotePeer(clock)
+      const sound = await relateTo(service, actor, { baseuri: `${other.url}/them` })
+      await sound.subscribe({ granularity: 'high' })
+      const { store } = await service.app.start()
+      await store.write((tx) => tx.run(`UPDATE trust SET facts = '{' WHERE peer_id = $1`, peer.peerId))
+      await put('sunny')
+      const [told] = await other.has(1)
+      assert.deepEqual(told?.body?.['data'], { mood: 'sunny' })
+      await until(clock, () => service.log.some((line) => line.includes('A callback could not be sent')))
+      assert.equal(remote.received.length, 0)
+    })
+
     it('names the parts of its scope', async () => {
       const { actor, remote, peer, put } = await world()
       const id = await peer.subscribe({ subtarget: 'cfg', resource: 'theme', granularity: 'high' })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ServiceError } from '../../src/errors.ts'
 import { Batches } from '../../src/delivery/batches.ts'
 
 describe('a batch', () => {
@@ -42,16 +43,36 @@ describe('a batch', () => {
     assert.deepEqual(sizes, [2, 2, 1])
   })
 
-  it('that fails, fails for those in it and for nobody else', async () => {
-    const batches = new Batches<number, number>(2, async (items) => {
+  it('rejects only the items that fail alone as well, and answers the others of the batch', async () => {
+    const seen: (readonly number[])[] = []
+    const batches = new Batches<number, number>(3, async (items) => {
+      seen.push(items)
       if (items.includes(1)) throw new Error('one is bad')
-      return items
+      return items.map((item) => item * 10)
     })
     const ends = await Promise.allSettled([1, 2, 3, 4].map((item) => batches.ask(item)))
     assert.deepEqual(
-      ends.map(({ status }) => status),
-      ['rejected', 'rejected', 'fulfilled', 'fulfilled'],
+      ends.map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason))),
+      ['Error: one is bad', 20, 30, 40],
     )
-    assert.equal(await batches.ask(5), 5)
+    assert.deepEqual(seen, [[1, 2, 3], [1], [2], [3], [4]])
+    assert.equal(await batches.ask(5), 50)
   })
+
+  for (const code of ['store_unavailable', 'unavailable', 'shutting_down'] as const) {
+    it(`rejects every item of a batch that fails with ${code}, without trying each alone`, async () => {
+      let calls = 0
+      const batches = new Batches<number, number>(3, async (items) => {
+        calls++
+        if (items.includes(1)) throw new ServiceError(code)
+        return items
+      })
+      const ends = await Promise.allSettled([1, 2, 3, 4].map((item) => batches.ask(item)))
+      assert.deepEqual(
+        ends.map(({ status }) => status),
+        ['rejected', 'rejected', 'rejected', 'fulfilled'],
+      )
+      assert.equal(calls, 2)
+    })
+  }
 })
