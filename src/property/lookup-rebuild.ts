@@ -1,6 +1,7 @@
 /** Brings the look-up table in line with the configured names, when the configuration changed since it was built. */
 import { known } from '../json/json.ts'
 import type { Store } from '../store/store.ts'
+import { checksumOf } from './checksum.ts'
 import { lookupText } from './lookup.ts'
 
 const setting = 'indexed_properties'
@@ -20,14 +21,16 @@ export async function rebuildLookups(store: Store, indexed: ReadonlySet<string>)
       names,
     )
     // The oldest actor keeps a value that several hold.
-    const rows = await tx.all<{ actor_id: string; name: string; value: string }>(
-      `SELECT property.actor_id, property.name, property.value FROM property JOIN actor ON actor.id = property.actor_id
+    const rows = await tx.all<{ actor_id: string; name: string; value: string; checksum: number | null }>(
+      `SELECT property.actor_id, property.name, property.value, property.checksum FROM property JOIN actor ON actor.id = property.actor_id
        WHERE property.kind = 'value' AND property.name IN (SELECT name FROM rows($1, name TEXT) AS wanted)
        ORDER BY actor.created_at, actor.id`,
       names,
     )
-    const entries = rows.flatMap(({ actor_id, name, value }) => {
-      const text = lookupText(known(value))
+    const entries = rows.flatMap(({ actor_id, name, value, checksum }) => {
+      // A damaged value finds no actor, and must not keep the service from starting.
+      const isDamaged = checksum !== null && checksum !== checksumOf(actor_id, name, value)
+      const text = isDamaged ? null : lookupText(known(value))
       return text === null ? [] : [[name, text, actor_id]]
     })
     await tx.run(

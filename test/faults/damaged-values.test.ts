@@ -49,6 +49,21 @@ forEachService((start) => {
       assert.equal((await actor.request('PUT', '/properties/safe', 'y')).status, 204)
     })
 
+    it('does not keep the service from starting with more indexed properties, and finds no actor (DUR-12)', async () => {
+      const { service, actor } = await world()
+      await change(service, `UPDATE property SET value = '"sun' WHERE actor_id = $1 AND name = 'mood'`, actor.id)
+      await service.close()
+      const next = await start({ database: service.databaseUrl, indexedProperties: ['mood', 'safe'] })
+      const { store } = await next.app.start()
+      const found = await store.read((q) =>
+        q.all<{ name: string; value: string; actor_id: string }>('SELECT name, value, actor_id FROM property_lookup'),
+      )
+      assert.deepEqual(
+        found.map((row) => [row.name, row.value, row.actor_id]),
+        [['safe', 'x', actor.id]],
+      )
+    })
+
     it('DUR-12 is right again when it is written anew, and goes when it is deleted', async () => {
       const { service, actor } = await world()
       await change(service, `UPDATE property SET value = '"funny"' WHERE actor_id = $1 AND name = 'mood'`, actor.id)
