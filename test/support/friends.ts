@@ -11,6 +11,18 @@ export interface Related {
   request(method: string, path: string, body?: unknown): Promise<Response>
 }
 
+/** The notification of the approval travels behind the answer to it. */
+async function knowsApproval(asking: TestActor, path: string): Promise<void> {
+  const deadline = performance.now() + 30_000
+  for (;;) {
+    const trust = await asking.request('GET', path)
+    const { peer_approved: isApproved } = (await trust.json()) as { peer_approved?: boolean }
+    if (isApproved === true) return
+    if (performance.now() > deadline) throw new Error(`${path} of ${asking.id} never shows the approval`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
 /** `asking` asks `asked`, whose owner approves unless told otherwise. Both services have to listen. */
 export async function relate(
   asking: TestActor,
@@ -24,6 +36,7 @@ export async function relate(
   if (approved) {
     const answer = await asked.request('PUT', `/trust/${relationship}/${asking.id}`, { approved: true })
     if (answer.status !== 204) throw new Error(`No approval: ${answer.status} ${await answer.text()}`)
+    await knowsApproval(asking, `/trust/${relationship}/${asked.id}`)
   }
   return {
     asking,
