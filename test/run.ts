@@ -19,6 +19,9 @@ files.sort()
 const chosen =
   positionals.length === 0 ? files : files.filter((file) => positionals.some((part) => nameOf(file).includes(part)))
 
+// Each file, and each service that a test starts, is a process that would strip and compile all of src again.
+process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compile')
+
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort())
 
