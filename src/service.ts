@@ -398,6 +398,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       await markAllForFetch(tx, { actorId, peerId }, now())
       store.afterCommit(tx, () => gaps.wake())
     },
+    onApproved: async (tx, actor, trust) => {
+      if (await publisher.resyncPeer(tx, actor, trust.peerId)) await permissions.tell(tx, trust)
+    },
     tellRights: (tx, trust) => permissions.tell(tx, trust),
     onMutual: (actor, peerId) => facts.refreshLater({ actorId: actor.id, peerId }, 'mutual'),
   }

@@ -19,26 +19,37 @@ export interface Listener {
   readonly openUntil: number | null
 }
 
-/** The subscriptions to `target`: to all of it, and to those of its parts that are named; to every part when null. */
+/** Which subscriptions to a target are found. */
+export interface ListenerFilter {
+  /** Those to the whole target, and to these parts of it. Default: every part. */
+  readonly subtargets?: readonly string[]
+  /** Default: every peer. */
+  readonly peerId?: string
+}
+
+/** The subscriptions to a target, with the relationship of each. */
 export async function findListeners(
   q: Queries,
   actorId: string,
   target: string,
-  subtargets: readonly string[] | null,
+  { subtargets, peerId }: ListenerFilter,
 ): Promise<Listener[]> {
+  const values: (string | number)[] = [actorId, target]
+  const placeholder = (value: string): string => `$${values.push(value)}`
+  const ofPeer = peerId === undefined ? '' : ` AND s.peer_id = ${placeholder(peerId)}`
+  const ofParts =
+    subtargets === undefined
+      ? ''
+      : ` AND (s.subtarget = '' OR s.subtarget IN (SELECT name FROM rows(${placeholder(
+          JSON.stringify(subtargets.map((name) => [name])),
+        )}, name TEXT) AS wanted))`
   const rows = await q.all<Row<Omit<Listener, 'isStopped'>> & { readonly state: string }>(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", s.target, s.subtarget, s.resource, s.granularity,
        s.sequence, s.state, t.relationship, t.approved, t.open_until AS "openUntil"
      FROM inbound_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
-     WHERE s.actor_id = $1 AND s.target = $2${
-       subtargets === null
-         ? ''
-         : ` AND (s.subtarget = '' OR s.subtarget IN (SELECT name FROM rows($3, name TEXT) AS wanted))`
-     }
+     WHERE s.actor_id = $1 AND s.target = $2${ofPeer}${ofParts}
      ORDER BY s.peer_id, s.subscription_id`,
-    actorId,
-    target,
-    ...(subtargets === null ? [] : [JSON.stringify(subtargets.map((name) => [name]))]),
+    ...values,
   )
   return rows.map(({ state, ...row }) => ({ ...row, isStopped: state === 'stopped', approved: row.approved !== 0 }))
 }

@@ -3,7 +3,7 @@ import { currentContext } from '../observe/context.ts'
 import type { Permission, Relation } from '../permission/permission.ts'
 import { isObject, known, members, object } from '../json/json.ts'
 import { type Change, type ChangeSink, namesIn } from '../property/change.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { dropOldest, type Entry, findListeners, insertEntries, type Listener } from './diff-store.ts'
 import { fit } from './fitting.ts'
 import { isTold } from './inbound.ts'
@@ -30,7 +30,7 @@ export class Publisher {
 
   readonly sink: ChangeSink = async (tx, actor, changes) => {
     if (actor.listeners === 0) return
-    const listeners = await findListeners(tx, actor.id, 'properties', namesIn(changes))
+    const listeners = await findListeners(tx, actor.id, 'properties', { subtargets: namesIn(changes) })
     if (listeners.length === 0) return
     const [suspensions, mayRead] = await Promise.all([
       findSuspensions(tx, actor.id),
@@ -45,12 +45,35 @@ export class Publisher {
 
   /** One resync for every subscription that a resumed target concerns, and whose peer may see anything of it. */
   async resync(tx: Transaction, actorId: string, { target, subtarget }: Suspension): Promise<void> {
-    const listeners = await findListeners(tx, actorId, target, subtarget === '' ? null : [subtarget])
+    const listeners = await findListeners(tx, actorId, target, subtarget === '' ? {} : { subtargets: [subtarget] })
+    await this.#resyncListeners(tx, actorId, listeners, subtarget)
+  }
+
+  /**
+   * One resync for every subscription of a peer that gets its rights back: changes of the meantime have no number. A
+   * suspended subscription gets its resync when its target is resumed. Returns whether the peer has subscriptions.
+   */
+  async resyncPeer(tx: Transaction, actor: LockedActor, peerId: string): Promise<boolean> {
+    if (actor.listeners === 0) return false
+    const listeners = await findListeners(tx, actor.id, 'properties', { peerId })
+    if (listeners.length === 0) return false
+    const suspensions = await findSuspensions(tx, actor.id)
+    const live = listeners.filter(({ target, subtarget }) => !isSuspended(suspensions, target, subtarget))
+    await this.#resyncListeners(tx, actor.id, live, '')
+    return true
+  }
+
+  async #resyncListeners(
+    tx: Transaction,
+    actorId: string,
+    listeners: readonly Listener[],
+    name: string,
+  ): Promise<void> {
     if (listeners.length === 0) return
     const mayRead = await this.#readers(tx, actorId, listeners)
     const now = this.#parts.now()
     const entries = listeners
-      .filter((listener) => maySeeAny(listener, subtarget, mayRead(listener)))
+      .filter((listener) => maySeeAny(listener, name, mayRead(listener)))
       .map((listener) => ({
         ...entryOf(listener, listener.sequence + 1, now),
         kind: 'resync' as const,
@@ -123,13 +146,15 @@ function entryOf(
 /** A suspended target covers its subtargets; of a bulk write what is not suspended remains. */
 function withoutSuspended(changes: readonly Change[], suspensions: readonly Suspension[]): readonly Change[] {
   if (suspensions.length === 0) return changes
-  const isSuspended = (target: string, name: string): boolean =>
-    suspensions.some((suspended) => suspended.target === target && ['', name].includes(suspended.subtarget))
   return changes.flatMap((change) => {
     const { target, subtarget, blob } = change
-    if (subtarget !== null) return isSuspended(target, subtarget) ? [] : [change]
+    if (subtarget !== null) return isSuspended(suspensions, target, subtarget) ? [] : [change]
     if (!isObject(blob)) return [change]
-    const live = [...(members(blob) ?? [])].filter(([name]) => !isSuspended(target, name))
+    const live = [...(members(blob) ?? [])].filter(([name]) => !isSuspended(suspensions, target, name))
     return live.length === 0 ? [] : [{ ...change, blob: object(live) }]
   })
+}
+
+function isSuspended(suspensions: readonly Suspension[], target: string, name: string): boolean {
+  return suspensions.some((suspended) => suspended.target === target && ['', name].includes(suspended.subtarget))
 }

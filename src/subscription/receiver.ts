@@ -81,6 +81,8 @@ interface Locked {
 
 /** Callbacks of one peer for which something is fetched: it may send any number, and each answer may be large. */
 const mostFetching = 4
+/** A message of the peer about its grants may arrive while a resync is fetched: it is fetched again at once. */
+const resyncRounds = 3
 
 export class Receiver {
   readonly #parts: ReceiverParts
@@ -215,7 +217,15 @@ export class Receiver {
   }
 
   async #takeResync(key: OutboundKey, { sequence }: Callback): Promise<void> {
-    const [subscription, trust, granted] = await this.#parts.store.read((q) =>
+    for (let round = 0; round < resyncRounds; round += 1) {
+      if ((await this.#fetchAndReplace(key, sequence)) === 'replaced') return
+    }
+    throw overtaken()
+  }
+
+  async #fetchAndReplace(key: OutboundKey, sequence: number): Promise<'replaced' | 'other-grants'> {
+    const { store } = this.#parts
+    const [subscription, trust, granted] = await store.read((q) =>
       Promise.all([findOutbound(q, key), findTrust(q, key.actorId, key.peerId), findFact(q, key, 'permissions')]),
     )
     if (subscription === null || trust === null) throw noSubscription()
@@ -225,8 +235,9 @@ export class Receiver {
       throw unavailable(whole.reason)
     }
     const { secretHash } = trust
-    if (await this.replace(key, whole, { ...subscription, secretHash, granted, isResync: true })) return
-    throw unavailable('everything was to be fetched anew meanwhile')
+    if (await this.replace(key, whole, { ...subscription, secretHash, granted, isResync: true })) return 'replaced'
+    if ((await store.read((q) => findFact(q, key, 'permissions'))) === granted) throw overtaken()
+    return 'other-grants'
   }
 
   /**
@@ -442,6 +453,10 @@ function full(retryAfterSeconds: number): ServiceError {
     retryAfterSeconds,
     members: { retry_after: retryAfterSeconds },
   })
+}
+
+function overtaken(): ServiceError {
+  return unavailable('everything was to be fetched anew meanwhile')
 }
 
 function unavailable(reason: string): ServiceError {

@@ -127,6 +127,7 @@ async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Tru
       await parts.onRenewed(tx, actor.id, meta.id)
       if (after.relationship !== before.relationship) await parts.tellRights(tx, after)
     }
+    if (!before.approved) await parts.onApproved(tx, locked, after)
     return { before, after }
   })
   const { before, after } = done

@@ -4,7 +4,7 @@ import { openNoticeSecret } from '../delivery/notices.ts'
 import { ServiceError } from '../errors.ts'
 import { hashSecret, sameSecret } from '../secret/hash.ts'
 import { randomPassphrase } from '../secret/random.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { fireIfCompleted, fireTrust } from './events.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import { judgeRequest, type RequestVerdict } from './judge-request.ts'
@@ -54,7 +54,7 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
       if (stamp(before) !== stamp(atFirst)) return null
       if (before === null) await requireNotEnded(parts, tx, actor.id, request.peerId, secret)
       const verdict = judge(before, verified)
-      const trust = await carryOut(parts, tx, actor, before, verdict, request, secret, verified)
+      const trust = await carryOut(parts, tx, locked, before, verdict, request, secret, verified)
       await parts.live.record(tx, locked, 'trust', [trust.peerId])
       return { before, verdict, trust }
     })
@@ -120,7 +120,7 @@ function stamp(trust: Trust | null): string {
 async function carryOut(
   parts: TrustParts,
   tx: Transaction,
-  actor: Self,
+  actor: LockedActor,
   before: Trust | null,
   verdict: RequestVerdict,
   request: IncomingRequest,
@@ -151,6 +151,7 @@ async function carryOut(
   await updateTrust(tx, after)
   if (isRenewal(before) && !isRenewal(after)) await forget(parts, tx, before)
   if (after.secretHash !== before.secretHash) await parts.onRenewed(tx, actor.id, after.peerId)
+  if (after.approved && !before.approved) await parts.onApproved(tx, actor, after)
   return after
 }
 

@@ -6,7 +6,7 @@ import type { Notice } from '../delivery/notice.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
-import type { Store, Transaction } from '../store/store.ts'
+import type { LockedActor, Store, Transaction } from '../store/store.ts'
 import type { TrustCalls } from './peer-calls.ts'
 import type { Trust } from './trust.ts'
 
@@ -42,6 +42,11 @@ export interface TrustParts {
    * gone at a peer that had ended the relationship, is looked for again.
    */
   readonly onRenewed: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
+  /**
+   * In the transaction in which the owner approved a relationship that was not approved: a peer with subscriptions
+   * receives what it may see again, and what it may do.
+   */
+  readonly onApproved: (tx: Transaction, actor: LockedActor, trust: Trust) => Promise<void>
   /** What the peer may do is told to it, in the transaction that made the relationship another one. */
   readonly tellRights: (tx: Transaction, trust: Trust) => Promise<void>
   /** Told after the commit, once for each time that both sides came to agree. Nobody waits for it. */

@@ -113,8 +113,10 @@ export class Trusts {
       }
       await updateTrust(tx, after)
       await this.#parts.live.record(tx, locked, 'trust', [peerId])
-      if (after.approved && !before.approved) await this.#parts.onRenewed(tx, actor.id, peerId)
+      const isApproval = after.approved && !before.approved
+      if (isApproval) await this.#parts.onRenewed(tx, actor.id, peerId)
       if (change.approved === true && isTold(after)) await this.#parts.enqueue(tx, [approvalNotice(after)])
+      if (isApproval) await this.#parts.onApproved(tx, locked, after)
       return { before, after }
     })
     await fireIfCompleted(this.#parts, actor, before, after)

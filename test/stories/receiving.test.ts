@@ -383,5 +383,31 @@ forEachService((start) => {
       await handle.list('notes').append('three')
       await eventually(async () => ({ later: 2, notes: ['one', 'two', 'three'], open: 2 }), copy)
     })
+
+    it('catches up with what changed while the approval was withdrawn, without a further change (R-TRUST-01)', async () => {
+      const { alice, bob, copy, aliceHandle, bobHandle } = await world()
+      const handle = await bobHandle()
+      await handle.set('mood', 'sunny')
+      await handle.set('gone', 1)
+      await handle.set('trip', { to: 'Oslo', days: 3 })
+      await handle.list('notes').append('one')
+      await (await aliceHandle()).subscribe(bob.id)
+      await (await aliceHandle()).subscribe(bob.id, { subtarget: 'trip' })
+      const before = { gone: 1, mood: 'sunny', notes: ['one'], trip: { to: 'Oslo', days: 3 } }
+      assert.deepEqual(await copy(), before)
+      const path = `/trust/friend/${alice.id}`
+      assert.equal((await bob.request('PUT', path, { approved: false })).status, 204)
+      await handle.set('mood', 'rainy')
+      await handle.delete('gone')
+      await handle.set('fresh', true)
+      await handle.list('notes').append('two')
+      assert.equal((await bob.request('PUT', '/properties/trip/to', 'Bergen')).status, 204)
+      assert.deepEqual(await copy(), before)
+      assert.equal((await bob.request('PUT', path, { approved: true })).status, 204)
+      const after = { fresh: true, mood: 'rainy', notes: ['one', 'two'], trip: { to: 'Bergen', days: 3 } }
+      await eventually(async () => after, copy)
+      await handle.list('notes').append('three')
+      await eventually(async () => ({ ...after, notes: ['one', 'two', 'three'] }), copy)
+    })
   })
 })

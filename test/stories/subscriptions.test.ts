@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { RecordingPeer, relateTo, type TestRelationship } from '../support/recording-peer.ts'
+import { type Received, RecordingPeer, relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
 const json = async (answer: Response): Promise<Record<string, unknown>> =>
@@ -576,6 +576,97 @@ forEachService((start) => {
       await actor.request('PUT', '/properties/trip/a', 1)
       await actor.request('PUT', '/properties', { trip: 3, mood: 1 })
       assert.deepEqual(await polled(peer, id), [[1, { mood: 1 }]])
+    })
+  })
+
+  describe('an approval that is given back', () => {
+    const approve = async (actor: TestActor, { peerId }: TestRelationship, approved: boolean): Promise<void> => {
+      assert.equal((await actor.request('PUT', `/trust/friend/${peerId}`, { approved })).status, 204)
+    }
+    /** What the peer was sent, without what it was asked. */
+    const posted = async (remote: RecordingPeer, count: number): Promise<readonly Received[]> => {
+      for (;;) {
+        const posts = remote.received.filter(({ method }) => method === 'POST')
+        if (posts.length >= count) return posts
+        await remote.has(remote.received.length + 1)
+      }
+    }
+    const sequenceOf = async (peer: TestRelationship, id: string): Promise<unknown> =>
+      (await json(await peer.request('GET', `/subscriptions/${peer.peerId}/${id}`)))['sequence']
+
+    it('sends the peer the approval, its rights, and one resync for each subscription (R-TRUST-01, R-SUB-03)', async (t) => {
+      const remote = await new RecordingPeer().start()
+      t.after(() => remote.stop())
+      const service = await start({})
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them` })
+      const other = await relateTo(service, actor, { baseuri: `${remote.url}/other` })
+      const [all, trip] = [await peer.subscribe({ granularity: 'high' }), await peer.subscribe({ subtarget: 'trip' })]
+      const others = await other.subscribe({})
+      await approve(actor, peer, false)
+      await actor.request('PUT', '/properties/trip', 1)
+      await approve(actor, peer, true)
+      const told = await posted(remote, 3)
+      assert.deepEqual(
+        told.map(({ path, body }) => `${path} ${String(body?.['type'])} ${String(body?.['sequence'])}`).sort(),
+        [
+          `/them/callbacks/permissions/${actor.id} permission undefined`,
+          `/them/callbacks/subscriptions/${actor.id}/${all} resync 1`,
+          `/them/trust/friend/${actor.id} undefined undefined`,
+        ],
+      )
+      assert.deepEqual(
+        told.flatMap(({ body }) => (body?.['type'] === 'permission' ? [Object.keys(body['data'] as object)] : [])),
+        [['properties', 'methods', 'actions', 'tools', 'resources', 'prompts']],
+      )
+      // A peer that polls sees that a number is missing, and fetches.
+      assert.deepEqual([await polled(peer, trip), await sequenceOf(peer, trip)], [[], 1])
+      assert.deepEqual([await polled(other, others), await sequenceOf(other, others)], [[[1, { trip: 1 }]], 1])
+    })
+
+    it('gives no number when the relationship was approved all along', async () => {
+      const service = await start({})
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const all = await peer.subscribe({})
+      await approve(actor, peer, true)
+      assert.equal(await sequenceOf(peer, all), 0)
+    })
+
+    it('gives no number where the peer sees nothing, or the target is suspended until it is resumed (SUB-10)', async () => {
+      const service = await start({})
+      const actor = await service.createActor()
+      const handle = await service.app.actors.get(actor.id)
+      const peer = await relateTo(service, actor)
+      const [hidden, trip] = [
+        await peer.subscribe({ subtarget: 'private' }),
+        await peer.subscribe({ subtarget: 'trip' }),
+      ]
+      const rights = { properties: { patterns: ['trip', 'mood'], operations: ['read'], merge: false } }
+      assert.equal((await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, rights)).status, 201)
+      await handle?.subscriptions.suspend('properties', 'trip')
+      await approve(actor, peer, false)
+      await approve(actor, peer, true)
+      assert.deepEqual([await sequenceOf(peer, hidden), await sequenceOf(peer, trip)], [0, 0])
+      await handle?.subscriptions.resume('properties', 'trip')
+      assert.deepEqual([await sequenceOf(peer, hidden), await sequenceOf(peer, trip)], [0, 1])
+    })
+
+    it('is the approval alone to a peer that listens to nothing', async (t) => {
+      const remote = await new RecordingPeer().start()
+      t.after(() => remote.stop())
+      const service = await start({})
+      const actor = await service.createActor()
+      const listening = await relateTo(service, actor)
+      await listening.subscribe({})
+      const peer = await relateTo(service, actor, { baseuri: `${remote.url}/them`, approved: false })
+      await approve(actor, peer, true)
+      await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, { methods: { denied: ['*'] } })
+      const told = await posted(remote, 2)
+      assert.deepEqual(
+        told.map(({ path }) => path),
+        [`/them/trust/friend/${actor.id}`, `/them/callbacks/permissions/${actor.id}`],
+      )
     })
   })
 })
