@@ -46,6 +46,7 @@ import { ObservedClient } from './peer/observed-client.ts'
 import type { PeerClient } from './peer/peer-client.ts'
 import { PeerFacts } from './peer/peer-facts.ts'
 import { PeerLinks } from './peer/peer-link.ts'
+import { peerTimes } from './peer/timeouts.ts'
 import { Permission, type RelationshipRules } from './permission/permission.ts'
 import { Permissions } from './permission/permissions.ts'
 import { Relationships } from './permission/relationships.ts'
@@ -251,13 +252,14 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const sessionUses = new Uses(store, log, now)
   const purge = new Purge(store, log, now)
   const oneTime = new OneTime(keyRing, now)
+  const timeouts = { connectSeconds: config.peerConnectSeconds, readSeconds: config.peerReadSeconds }
+  const times = peerTimes(timeouts)
   const outsideClient =
     options.peerClient ??
     new GuardedClient({
       allowPrivatePeers: config.allowPrivatePeers,
       allowHttp: config.allowHttp,
-      connectSeconds: config.peerConnectSeconds,
-      readSeconds: config.peerReadSeconds,
+      ...timeouts,
       release,
     })
   // Other services are not told which trace they are in: nothing of theirs belongs to it.
@@ -274,6 +276,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       circuitCooldownMs: config.circuitCooldownSeconds * 1000,
       giveUpAfterMs: config.maxDiffAgeDays * dayMs,
     },
+    times,
     announce: ({ actorId, subscriptionId }) => live.announce(actorId, 'subscriptions', subscriptionId),
     settleRenewal: async ({ actorId, ...offer }) => {
       const actor = await actors.find(actorId)
@@ -361,7 +364,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     now,
     log,
   })
-  const gaps = new GapWorker({ store, fill: (key) => subscribing.fill(key), timers, now, log, tracing })
+  const gaps = new GapWorker({ store, fill: (key) => subscribing.fill(key), times, timers, now, log, tracing })
   const permissions = new Permissions({
     store,
     live,
@@ -376,6 +379,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     registry,
     log,
     now,
+    times,
     baseUrl,
     type: identity.type,
     handleOf,

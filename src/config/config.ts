@@ -1,7 +1,7 @@
 /** Turns what code and environment say into checked options; a bad value stops the start with a sentence that names it. */
 import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
-import { type Config, type Mode, type Option, type OptionName, options } from './options.ts'
+import { type Config, type GivenTimeouts, type Mode, type Option, type OptionName, options } from './options.ts'
 import { isProviderVariable } from './provider-options.ts'
 import { isServiceVariable } from './service-options.ts'
 
@@ -25,7 +25,20 @@ export function resolveConfig(code: Partial<Config>, env: Environment): Config {
     ]),
   ) as unknown as Config
   refuseContradictions(config)
-  return config
+  return { ...config, ...sharedTimeouts(config.peerTimeoutSeconds, code, env) }
+}
+
+/** The timeouts that `peerTimeoutSeconds` decides: those without a value of their own from the same or a stronger source. */
+function sharedTimeouts(given: GivenTimeouts | null, code: Partial<Config>, env: Environment): Partial<Config> {
+  if (given === null) return {}
+  const [peerConnectSeconds, peerReadSeconds] = typeof given === 'number' ? [given, given] : given
+  const isInEnv = (name: OptionName): boolean => (env[options[name].env] ?? '') !== ''
+  const isOwn = (name: OptionName): boolean =>
+    isInEnv(name) || (!isInEnv('peerTimeoutSeconds') && code[name] !== undefined)
+  return {
+    ...(isOwn('peerConnectSeconds') ? {} : { peerConnectSeconds }),
+    ...(isOwn('peerReadSeconds') ? {} : { peerReadSeconds }),
+  }
 }
 
 function resolve<T>(name: string, option: Option<T>, given: unknown, env: Environment, mode: Mode): T {

@@ -164,6 +164,28 @@ function rates(about: About<GivenRates>): Option<GivenRates> {
   return { values, ...about, check, parse }
 }
 
+/** Seconds to connect to a peer, and for its answer; one number stands for both. */
+export type GivenTimeouts = number | readonly [connect: number, read: number]
+
+const mostTimeouts = [120, 600] as const
+
+function timeouts(about: About<GivenTimeouts | null>): Option<GivenTimeouts | null> {
+  const values = `whole number from 1 to ${mostTimeouts[0]}, or two separated by a comma, the second up to ${mostTimeouts[1]}, in seconds`
+  const isWithin = (value: unknown, most: number): boolean =>
+    typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most
+  const read = (value: unknown): GivenTimeouts | null => {
+    const pair = Array.isArray(value) ? (value as unknown[]) : [value, value]
+    const isValid = pair.length === 2 && isWithin(pair[0], mostTimeouts[0]) && isWithin(pair[1], mostTimeouts[1])
+    if (value !== null && !isValid) throw new Error(`must be a ${values}`)
+    return value as GivenTimeouts | null
+  }
+  const parse = (text: string): GivenTimeouts | null => {
+    const numbers = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : Number.NaN))
+    return read(numbers.length === 1 ? numbers[0] : numbers)
+  }
+  return option(about, values, read, parse)
+}
+
 function checkBaseUrl(value: string): string | null {
   // A parser would leave them out, and every link would carry them.
   if (/[\s\p{Cc}]/u.test(value)) return 'must not hold blanks'
@@ -490,13 +512,19 @@ export const options = {
     byDefault: 3600,
     text: 'How old what is known about a peer’s methods and actions may be; 0 asks every time.',
   }),
+  peerTimeoutSeconds: timeouts({
+    env: 'TROUPE_PEER_TIMEOUT_SECONDS',
+    byDefault: null,
+    text: 'Both timeouts of calls to peers: one value, or the one to connect and the one to answer. In code a number or an array of two. The two variables below take precedence.',
+    defaultText: 'the defaults of the two variables below',
+  }),
   peerConnectSeconds: integer({
     env: 'TROUPE_PEER_CONNECT_SECONDS',
     min: 1,
     max: 120,
     unit: 'seconds',
     byDefault: 5,
-    text: 'How long connecting to a peer may take.',
+    text: 'Timeout for connecting to a peer. Applies to every call: handshakes, callbacks, notices and fetches.',
   }),
   peerReadSeconds: integer({
     env: 'TROUPE_PEER_READ_SECONDS',
@@ -504,7 +532,7 @@ export const options = {
     max: 600,
     unit: 'seconds',
     byDefault: 20,
-    text: 'How long a peer may take to answer, to the last byte.',
+    text: 'Timeout for the answer of a peer, to its last byte. Applies to every call. A process that dies leaves the callbacks it was sending to the others after both timeouts and 15 seconds.',
   }),
   autoSequence: flag({
     env: 'TROUPE_AUTO_SEQUENCE',

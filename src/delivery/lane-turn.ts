@@ -10,6 +10,7 @@ import type { Metrics } from '../observe/metrics.ts'
 import { readTraceContext } from '../observe/trace-context.ts'
 import { failed, type Span, type Tracing } from '../observe/tracing.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
+import type { PeerTimes } from '../peer/timeouts.ts'
 import type { Permission, Related, Relation } from '../permission/permission.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
@@ -40,6 +41,7 @@ export interface LaneTurnParts extends CallbackOptions {
   readonly permission: Permission
   readonly keyRing: KeyRing
   readonly policy: DeliveryPolicy
+  readonly times: PeerTimes
   readonly fullState: FullState
   /** Tells whoever looks on that something became of a lane. */
   readonly announce: (lane: LaneKey) => Promise<void>
@@ -64,11 +66,6 @@ export interface Turn {
   readonly hasMore: Promise<boolean>
 }
 
-/** How long a worker holds a lane, and how much of that has to be left when an attempt begins. */
-export const holdMs = 30_000
-const leastHoldMs = 20_000
-/** To connect, and to the end of the answer. */
-export const callTimeouts = { connectSeconds: 5, readSeconds: 10 } as const
 /** A lane that could not be worked on through no fault of its peer waits so long. */
 const pauseMs = 1000
 const leastCompressedBytes = 1024
@@ -138,11 +135,11 @@ export class LaneTurns {
   }
 
   async take(holder: HeldLane): Promise<Turn> {
-    const { now } = this.#parts
+    const { now, times } = this.#parts
     const { lane } = holder
     const begun = await this.#beginnings.ask(lane)
     if (begun === null || begun.head.claimedUntil !== holder.held) return nothing
-    if (holder.held - now() < leastHoldMs && !(await this.#prolong(holder))) return nothing
+    if (holder.held - now() < times.leastLeaseMs && !(await this.#prolong(holder))) return nothing
     const { head, waiting } = begun
     const [first] = waiting
     if (!maySend(head)) return this.#rest(holder, head, 'asleep')
@@ -185,25 +182,26 @@ export class LaneTurns {
   }
 
   async #prolong(holder: HeldLane): Promise<boolean> {
-    const until = this.#parts.now() + holdMs
+    const until = this.#parts.now() + this.#parts.times.leaseMs
     const isHeld = await this.#parts.store.write((tx) => prolong(tx, holder.lane, holder.held, until))
     if (isHeld) holder.held = until
     return isHeld
   }
 
   #claimProbe(lane: LaneKey, head: Head): Promise<boolean> {
-    const { store, now } = this.#parts
-    return store.write((tx) => claimProbe(tx, lane, head.circuit.openUntil ?? 0, now() + holdMs))
+    const { store, now, times } = this.#parts
+    return store.write((tx) => claimProbe(tx, lane, head.circuit.openUntil ?? 0, now() + times.leaseMs))
   }
 
   async #send(holder: HeldLane, { head, waiting, mayRead, at }: Begun): Promise<Turn> {
-    const { now, isStopping, keyRing } = this.#parts
+    const { now, isStopping, keyRing, times } = this.#parts
     const { lane } = holder
     const secret = open(keyRing, head.secret, bindingOf(trustSecret, lane.actorId, lane.peerId))
     const bearer = { secret, baseuri: head.baseuri }
     const peer = { url: callbackUrl(lane, head), bearer, opening: callbackOpening(lane, head), mayRead }
     const sent: Sent[] = []
-    const mayGoOn = (): boolean => !isStopping() && now() - at < longestTurnMs && holder.held - now() >= leastHoldMs
+    const mayGoOn = (): boolean =>
+      !isStopping() && now() - at < longestTurnMs && holder.held - now() >= times.leastLeaseMs
     for (const next of waiting) {
       // A resync speaks of all that waits, so it has a turn of its own.
       if (sent.length > 0 && (next.kind === 'resync' || !mayGoOn())) break
@@ -284,7 +282,7 @@ export class LaneTurns {
 
   #call(head: Head, { url, bearer }: PeerOfTurn, { body, headers }: Callback): Promise<PeerOutcome> {
     const { peerClient, now } = this.#parts
-    const request = { method: 'POST', url, bearer, timeouts: callTimeouts } as const
+    const request = { method: 'POST', url, bearer } as const
     const isCompressed =
       supports(head.facts, 'callbackcompression', now()) === true && Buffer.byteLength(body) > leastCompressedBytes
     return isCompressed

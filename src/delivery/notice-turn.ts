@@ -3,13 +3,13 @@ import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { failed, type Tracing } from '../observe/tracing.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
+import type { PeerTimes } from '../peer/timeouts.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
 import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
-import { callTimeouts } from './lane-turn.ts'
 import { type ClaimedNotice, deleteNotice, findRecipient, postponeNotice } from './notice-store.ts'
-import { type NoticeKind, requestMs } from './notice.ts'
+import type { NoticeKind } from './notice.ts'
 import { openNoticeSecret } from './notices.ts'
 import { outcomeWith } from './secret-in-doubt.ts'
 import { type DeliveryPolicy, isRefusal, judgeNotice, type Verdict } from './policy.ts'
@@ -28,6 +28,7 @@ export interface NoticeTurnParts {
   readonly peerClient: PeerClient
   readonly keyRing: KeyRing
   readonly policy: DeliveryPolicy
+  readonly times: PeerTimes
   readonly now: () => number
   readonly random: () => number
   readonly log: Log
@@ -91,7 +92,7 @@ export class NoticeTurns {
 
   /** The peer does not know the secret: it will not, or the request has yet to arrive. */
   #judgeWithdrawal({ createdAt }: ClaimedNotice): Verdict {
-    const at = createdAt + requestMs
+    const at = createdAt + this.#parts.times.handshakeMs
     if (this.#parts.now() >= at) return { kind: 'delivered' }
     return { kind: 'retry', at, reason: 'The request may still be on its way' }
   }
@@ -118,7 +119,7 @@ export class NoticeTurns {
 
   #call({ method, body }: ClaimedNotice, address: Pick<PeerRequest, 'url' | 'bearer'>): Promise<PeerOutcome> {
     const { peerClient } = this.#parts
-    return peerClient.call({ method, ...address, ...(body === '' ? {} : { body }), timeouts: callTimeouts })
+    return peerClient.call({ method, ...address, ...(body === '' ? {} : { body }) })
   }
 
   #settle(notice: ClaimedNotice): Promise<PeerOutcome | null> {

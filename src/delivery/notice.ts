@@ -42,8 +42,5 @@ export function noticeTo(
   return { kind, actorId, peerId, method, url, baseuri, secret, body: body === null ? null : JSON.stringify(body) }
 }
 
-/** Longer than a handshake can take: after that nothing of a request is on its way any more (milliseconds). */
-export const requestMs = 60_000
-
 /** Adds a notice in the transaction of what it tells about. Delivery starts after the commit and survives a crash. */
 export type EnqueueNotice = (tx: Transaction, notice: Notice) => Promise<void>

@@ -21,7 +21,7 @@ import {
   type LaneKey,
   release,
 } from './lane-store.ts'
-import { callTimeouts, type HeldLane, holdMs, type LaneTurnParts, LaneTurns } from './lane-turn.ts'
+import { type HeldLane, type LaneTurnParts, LaneTurns } from './lane-turn.ts'
 import { longestPutOffMs } from './policy.ts'
 import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from './notice-store.ts'
 import { NoticeTurns, type SettleRenewal } from './notice-turn.ts'
@@ -119,7 +119,7 @@ export class DeliveryWorker {
     this.wake()
     // Another process may hold a lane.
     const { promise: timeUp, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#parts.timers.setTimer((callTimeouts.connectSeconds + callTimeouts.readSeconds) * 1000, resolve)
+    const cancel = this.#parts.timers.setTimer(this.#parts.times.callMs, resolve)
     await Promise.race([all, timeUp])
     cancel()
   }
@@ -170,11 +170,13 @@ export class DeliveryWorker {
     const without = this.#queue.busyActors
     this.#isLeft = limit <= 0 || without.length > 0
     if (limit <= 0) return
+    const { store, times } = this.#parts
     const now = this.#parts.now()
-    const until = now + holdMs
-    const claim = { now, until, limit, without }
-    const [lanes, notices] = await this.#parts.store.write((tx) =>
-      Promise.all([claimLanes(tx, claim), claimNotices(tx, claim)]),
+    const until = now + times.leaseMs
+    const noticesUntil = now + times.noticeLeaseMs
+    const claim = { now, limit, without }
+    const [lanes, notices] = await store.write((tx) =>
+      Promise.all([claimLanes(tx, { ...claim, until }), claimNotices(tx, { ...claim, until: noticesUntil })]),
     )
     for (const { baseuri, ...lane } of lanes) {
       const { actorId, peerId } = lane
@@ -189,7 +191,15 @@ export class DeliveryWorker {
     }
     for (const notice of notices) {
       const { actorId, peerId, baseuri } = notice
-      this.#queue.add({ kind: 'notice', actorId, peerId, host: hostOf(baseuri), since: now, notice, held: until })
+      this.#queue.add({
+        kind: 'notice',
+        actorId,
+        peerId,
+        host: hostOf(baseuri),
+        since: now,
+        notice,
+        held: noticesUntil,
+      })
     }
     if (lanes.length === limit || notices.length === limit) this.#isDue = true
   }

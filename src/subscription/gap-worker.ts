@@ -8,6 +8,7 @@ import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import { runInContext } from '../observe/context.ts'
 import type { Tracing } from '../observe/tracing.ts'
+import type { PeerTimes } from '../peer/timeouts.ts'
 import type { Store } from '../store/store.ts'
 import type { OutboundKey } from './outbound.ts'
 import { longestRetryMs } from './processor.ts'
@@ -16,14 +17,13 @@ import { bringGapsForward, claimGaps, findGapsDue } from './outbound-store.ts'
 export interface GapWorkerParts {
   readonly store: Store
   readonly fill: (key: OutboundKey) => Promise<void>
+  readonly times: Pick<PeerTimes, 'fetchLeaseMs'>
   readonly timers: Timers
   readonly now: () => number
   readonly log: Log
   readonly tracing: Tracing
 }
 
-/** Longer than fetching a large actor takes. */
-const holdMs = 300_000
 /** How long what another process left may lie unseen. */
 const pollMs = 5000
 const mostAtOnce = 8
@@ -81,10 +81,10 @@ export class GapWorker {
   }
 
   async #claim(): Promise<void> {
-    const { store, now } = this.#parts
+    const { store, now, times } = this.#parts
     const limit = mostAtOnce - this.#running.size
     if (limit <= 0) return
-    const keys = await store.write((tx) => claimGaps(tx, { now: now(), until: now() + holdMs, limit }))
+    const keys = await store.write((tx) => claimGaps(tx, { now: now(), until: now() + times.fetchLeaseMs, limit }))
     for (const key of keys) {
       const run = this.#fill(key)
       this.#running.add(run)

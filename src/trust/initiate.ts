@@ -1,6 +1,6 @@
 /** This actor asks a peer for a relationship. */
 import { ServiceError } from '../errors.ts'
-import { type Notice, requestMs } from '../delivery/notice.ts'
+import type { Notice } from '../delivery/notice.ts'
 import { isRefusal } from '../delivery/policy.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import { hashSecret } from '../secret/hash.ts'
@@ -63,7 +63,13 @@ async function begin(
     await parts.live.record(tx, locked, 'trust', [meta.id])
     const now = parts.now()
     const { relationship, description } = wish
-    const ownRequest = { id: request, relationship, description, until: now + requestMs, nextSecretHash: null }
+    const ownRequest = {
+      id: request,
+      relationship,
+      description,
+      until: now + parts.times.handshakeMs,
+      nextSecretHash: null,
+    }
     const before = await findTrust(tx, actor.id, meta.id)
     if (before === null) {
       const asking = newTrust(parts.keyRing, {

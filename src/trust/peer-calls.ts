@@ -7,8 +7,6 @@ import { sameSecret } from '../secret/hash.ts'
 import { idAt, trustUrl } from './baseuri.ts'
 import { keptOwn, settledById } from './incoming-request.ts'
 
-/** Nobody waits longer for a handshake, whatever is configured for other calls. */
-const timeouts = { connectSeconds: 5, readSeconds: 10 } as const
 /** Before the second and the third try to read the peer's meta data. */
 const pausesMs = [500, 1000] as const
 const maxDepth = 32
@@ -48,7 +46,7 @@ export class TrustCalls {
 
   /** Asked up to three times, because nothing has happened yet that a repetition could spoil. */
   async meta(baseuri: string): Promise<Meta> {
-    const request = { method: 'GET', url: `${baseuri}/meta`, timeouts } as const
+    const request = { method: 'GET', url: `${baseuri}/meta` } as const
     let outcome = await this.#client.call(request)
     for (const pauseMs of pausesMs) {
       if (outcome.kind === 'answered' && outcome.status < 500) break
@@ -71,7 +69,6 @@ export class TrustCalls {
         verify: asked.verify,
         crossing: settledById,
       }),
-      timeouts,
     })
   }
 
@@ -82,12 +79,12 @@ export class TrustCalls {
 
   /** Says that this actor approves, which a peer listens to as soon as it has the secret, and from nobody else. */
   approve({ url, baseuri, secret }: Address): Promise<PeerOutcome> {
-    return this.#client.call({ method: 'POST', url, bearer: { secret, baseuri }, body: approval, timeouts })
+    return this.#client.call({ method: 'POST', url, bearer: { secret, baseuri }, body: approval })
   }
 
   /** Whether the peer's owner approved: its record is shown as such then, else refused. Null: it did not say. */
   async isApproved({ url, baseuri, secret }: Address): Promise<boolean | null> {
-    const outcome = await this.#client.call({ method: 'GET', url, bearer: { secret, baseuri }, timeouts })
+    const outcome = await this.#client.call({ method: 'GET', url, bearer: { secret, baseuri } })
     if (outcome.kind === 'answered' && outcome.status === 200) return true
     return isRefusal(outcome) || (outcome.kind === 'answered' && outcome.status === 202) ? false : null
   }
@@ -102,7 +99,7 @@ export class TrustCalls {
   }): Promise<boolean> {
     const { baseuri, relationship, actorId, secret, token } = asked
     const url = trustUrl(baseuri, relationship, actorId)
-    const outcome = await this.#client.call({ method: 'GET', url, bearer: { secret, baseuri }, timeouts })
+    const outcome = await this.#client.call({ method: 'GET', url, bearer: { secret, baseuri } })
     if (outcome.kind !== 'answered') return false
     const fields = objectIn(outcome.body)
     const shown = textIn(fields, 'verification_token') ?? textIn(fields, 'verificationToken')

@@ -43,7 +43,7 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
   let crossed = false
   for (let round = 0; round < mostRounds; round += 1) {
     const atFirst = await parts.store.read((q) => known(parts, q, actor.id, request, secret))
-    crossed ||= atFirst !== null && isCrossed(atFirst, parts.now())
+    crossed ||= atFirst !== null && isCrossed(atFirst, parts.now(), parts.times.crossingMs)
     const judge = (existing: Trust | null, verified: boolean): RequestVerdict =>
       judgeRequest(existing, { ...request, actorId: actor.id, crossed, verified }, parts.now())
     const hopeful = judge(atFirst, true)

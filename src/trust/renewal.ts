@@ -18,9 +18,6 @@ import { isRenewal, type OwnRequest, type Trust } from './trust.ts'
 
 const kind = 'renewal'
 
-/** From the proof of a request to its effect at the peer, and from asking to the answer: no peer takes so long. */
-const closingMs = 30_000
-
 /** What it leads to that the peer does not know the secret (yet). */
 export type OfferVerdict =
   /** The request may still be on its way, or being looked at. */
@@ -30,8 +27,15 @@ export type OfferVerdict =
   /** It does not have the secret, and will not take it. */
   | 'drop'
 
-/** @param now Unix milliseconds: when the peer was asked. */
-export function judgeOffer({ until, closedAt }: Pick<OwnRequest, 'until' | 'closedAt'>, now: number): OfferVerdict {
+/**
+ * @param now Unix milliseconds: when the peer was asked.
+ * @param closingMs From the proof of a request to its effect at the peer, and from asking the peer to its answer.
+ */
+export function judgeOffer(
+  { until, closedAt }: Pick<OwnRequest, 'until' | 'closedAt'>,
+  now: number,
+  closingMs: number,
+): OfferVerdict {
   if (now < until) return 'wait'
   if (closedAt === undefined) return 'close'
   return now - closedAt < closingMs ? 'wait' : 'drop'
@@ -84,7 +88,7 @@ export interface Offer extends Address {
  * @returns null once it is known; until then, why it is not.
  */
 export async function settle(parts: TrustParts, actor: Self, offer: Offer): Promise<PeerOutcome | null> {
-  const { store, calls, now, live, onRenewed } = parts
+  const { store, calls, now, times, live, onRenewed } = parts
   const hash = hashSecret(offer.secret)
   const atFirst = offered(await store.read((q) => findTrust(q, actor.id, offer.peerId)), hash)
   if (atFirst === null) return null
@@ -97,7 +101,7 @@ export async function settle(parts: TrustParts, actor: Self, offer: Offer): Prom
     const before = offered(await findTrust(tx, actor.id, offer.peerId), hash)
     if (before === null) return null
     // Judged as it was when the peer was asked: what was closed since may have been confirmed just before.
-    const verdict = isTaken ? 'take' : judgeOffer(atFirst.ownRequest, askedAt)
+    const verdict = isTaken ? 'take' : judgeOffer(atFirst.ownRequest, askedAt, times.closingMs)
     const after = afterOffer(parts, before, verdict, offer, isApprovedThere)
     if (after === before) return { verdict, before, after }
     await updateTrust(tx, after)

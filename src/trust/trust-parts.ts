@@ -5,6 +5,7 @@ import type { Registry } from '../app/registry.ts'
 import type { Notice } from '../delivery/notice.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
+import type { PeerTimes } from '../peer/timeouts.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 import type { TrustCalls } from './peer-calls.ts'
@@ -19,6 +20,7 @@ export interface TrustParts {
   readonly log: Log
   /** Unix milliseconds. */
   readonly now: () => number
+  readonly times: PeerTimes
   readonly baseUrl: string
   /** The application's type, as peers are told. */
   readonly type: string

@@ -91,10 +91,7 @@ export function isAsking(trust: Pick<Trust, 'ownRequest'>, now: number): boolean
   return trust.ownRequest !== null && now < trust.ownRequest.until
 }
 
-/** A request that was sent before the answer to another may arrive this long after it. */
-const crossingMs = 15_000
-
-/** Whether a request that the peer sends crosses one of this actor. */
-export function isCrossed(trust: Pick<Trust, 'ownRequest'>, now: number): boolean {
+/** Whether a request that the peer sends crosses one of this actor: it may arrive `crossingMs` after the answer. */
+export function isCrossed(trust: Pick<Trust, 'ownRequest'>, now: number, crossingMs: number): boolean {
   return trust.ownRequest !== null && now < trust.ownRequest.until + crossingMs
 }

@@ -266,6 +266,19 @@ const rows: Readonly<Record<string, Row>> = {
   autoDeleteRevoked: flag('TROUPE_AUTO_DELETE_REVOKED', true),
   peerProfileAttributes: names('TROUPE_PEER_PROFILE', ['displayname', 'email', 'description']),
   capabilitiesMaxAgeSeconds: number('TROUPE_PEER_CAPABILITIES_MAX_AGE_SECONDS', 3600, [0, 31_536_000], 'seconds'),
+  peerTimeoutSeconds: {
+    env: 'TROUPE_PEER_TIMEOUT_SECONDS',
+    byDefault: null,
+    text: ' 8 , 30 ',
+    value: [8, 30],
+    code: 12,
+    refused: Object.fromEntries(
+      ['0', '121', '5,601', '0,20', '5,0', '5,', ',20', '5,20,1', '5;20', '1.5', 'none', ' '].map((text) => [
+        text,
+        'must be a whole number from 1 to 120, or two separated by a comma, the second up to 600, in seconds',
+      ]),
+    ),
+  },
   peerConnectSeconds: number('TROUPE_PEER_CONNECT_SECONDS', 5, [1, 120], 'seconds'),
   peerReadSeconds: number('TROUPE_PEER_READ_SECONDS', 20, [1, 600], 'seconds'),
   autoSequence: flag('TROUPE_AUTO_SEQUENCE', true),
@@ -347,6 +360,11 @@ describe('the settings', () => {
       ['indexedProperties', 'email', 'Option indexedProperties must be a list of names.'],
       ['indexedProperties', ['email', ''], 'Option indexedProperties must be a list of names.'],
       ['indexedProperties', ['email', 5], 'Option indexedProperties must be a list of names.'],
+      [
+        'peerTimeoutSeconds',
+        [5, '20'],
+        'Option peerTimeoutSeconds must be a whole number from 1 to 120, or two separated by a comma, the second up to 600, in seconds.',
+      ],
       ['relationship', '', 'Option relationship must name a trust type.'],
       ['secretKeys', ['planted-secret'], 'Option secretKeys must be a text.'],
       ['metricsToken', 'planted', 'Option metricsToken must have 16 characters or more.'],
@@ -369,6 +387,27 @@ describe('the settings', () => {
       clientTrustTypes: [],
       peerProfileAttributes: [],
     })
+  })
+
+  it('set the timeouts of peer calls by one value or a pair; a value of its own comes first (R-SUB-12)', () => {
+    const shared = 'TROUPE_PEER_TIMEOUT_SECONDS'
+    const [connect, read] = ['TROUPE_PEER_CONNECT_SECONDS', 'TROUPE_PEER_READ_SECONDS']
+    const cases: readonly [code: Partial<Config>, env: Record<string, string>, timeouts: [number, number]][] = [
+      [{}, {}, [5, 20]],
+      [{ peerTimeoutSeconds: 9 }, {}, [9, 9]],
+      [{ peerTimeoutSeconds: [3, 40] }, {}, [3, 40]],
+      [{}, { [shared]: '7' }, [7, 7]],
+      [{}, { [shared]: '2,50' }, [2, 50]],
+      [{ peerTimeoutSeconds: 9, peerReadSeconds: 30 }, {}, [9, 30]],
+      [{ peerTimeoutSeconds: 9 }, { [read]: '33' }, [9, 33]],
+      [{ peerTimeoutSeconds: 9 }, { [shared]: '2,50' }, [2, 50]],
+      [{ peerConnectSeconds: 4, peerReadSeconds: 30 }, { [shared]: '7' }, [7, 7]],
+      [{ peerConnectSeconds: 4 }, { [shared]: '7', [connect]: '6' }, [6, 7]],
+    ]
+    for (const [code, env, timeouts] of cases) {
+      const config = resolveConfig(code, { ...production, ...env })
+      assert.deepEqual([config.peerConnectSeconds, config.peerReadSeconds], timeouts, JSON.stringify([code, env]))
+    }
   })
 
   it('OPS-09 read a flag in each of its spellings', () => {

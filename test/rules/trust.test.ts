@@ -176,7 +176,7 @@ describe('that a peer does not know the secret that it was offered', () => {
     ['ends the secret after that', { until: 0, closedAt: now - 30_000 }, 'drop'],
   ]
   for (const [what, offer, verdict] of cases) {
-    it(`PEER-05 ${what}`, () => assert.equal(judgeOffer(offer, now), verdict))
+    it(`PEER-05 ${what}`, () => assert.equal(judgeOffer(offer, now, 30_000), verdict))
   }
 })
 

@@ -315,7 +315,7 @@ export class Workload {
   async askAgain(): Promise<void> {
     for (let rounds = 0; rounds < 3 && this.#unanswered.size > 0; rounds++) {
       // As long as an answer may still come, another request is refused.
-      await this.#world.time.pause(61_000)
+      await this.#world.time.pause(101_000)
       const asked = Array.from(this.#unanswered.values())
       for (const { actor, other, relationship, isRenewal } of asked) {
         if (actor.isGone || other.isGone || isRenewal) continue

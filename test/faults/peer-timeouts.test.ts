@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, it } from 'node:test'
+import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
+import { FakePeers } from '../support/fake-peers.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { relateTo } from '../support/recording-peer.ts'
+import { forEachService } from '../support/service.ts'
+
+/** Answers nothing until it is opened, and then everything. */
+class SlowPeers implements PeerClient {
+  readonly #gate = Promise.withResolvers<void>()
+  readonly calls: string[] = []
+
+  open(): void {
+    this.#gate.resolve()
+  }
+
+  async call({ method, body }: PeerRequest) {
+    const sequence = typeof body === 'string' ? (JSON.parse(body) as { sequence?: number }).sequence : undefined
+    this.calls.push(sequence === undefined ? method : `${method} ${sequence}`)
+    await this.#gate.promise
+    return { kind: 'answered', status: 204, headers: {}, body: '' } as const
+  }
+
+  async close(): Promise<void> {
+    this.open()
+  }
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let round = 0; round < 20_000; round++) {
+    if (await holds()) return
+    await pause(1)
+  }
+  assert.fail(`It never holds: ${String(holds)}`)
+}
+
+forEachService((start) => {
+  describe('calls to peers', () => {
+    it('use the configured timeouts in handshakes, callbacks and notices (R-SUB-12)', async () => {
+      const peers = new FakePeers()
+      const service = await start({ peerClient: peers })
+      const actor = await service.createActor()
+      const asked = await actor.request('POST', '/trust', { url: 'http://them.test/asked', relationship: 'friend' })
+      assert.equal(asked.status, 201)
+      await service.request(`/${actor.id}/trust/friend`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          baseuri: 'http://them.test/asking',
+          id: 'asking',
+          type: 'urn:actingweb:example.com:test',
+          secret: '5ec7'.repeat(10),
+          verify: 'a-token',
+        }),
+      })
+      const peer = await relateTo(service, actor, { baseuri: 'http://them.test/listening' })
+      const id = await peer.subscribe({ granularity: 'high' })
+      await actor.request('PUT', '/properties/mood', 1)
+      await until(() => peers.calls.some(({ url }) => url.includes('/callbacks/')))
+      await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)
+      await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
+      await until(() => peers.calls.some(({ url }) => url.includes('/listening/trust/')))
+      assert.deepEqual(
+        peers.calls.map(({ method, url, timeouts }) => [
+          `${method} ${url.replaceAll(actor.id, '<actor>').replaceAll(id, '<id>')}`,
+          timeouts,
+        ]),
+        [
+          ['GET http://them.test/asked/meta', undefined],
+          ['POST http://them.test/asked/trust/friend', undefined],
+          ['GET http://them.test/asking/trust/friend/<actor>', undefined],
+          ['POST http://them.test/listening/callbacks/subscriptions/<actor>/<id>', undefined],
+          ['DELETE http://them.test/listening/subscriptions/<actor>/<id>', undefined],
+          ['POST http://them.test/listening/trust/friend/<actor>', undefined],
+        ],
+      )
+    })
+  })
+
+  describe('a peer that takes as long as the timeouts allow', () => {
+    for (const timeouts of [
+      { peerConnectSeconds: 5, peerReadSeconds: 20 },
+      { peerConnectSeconds: 120, peerReadSeconds: 600 },
+    ]) {
+      const seconds = timeouts.peerConnectSeconds + timeouts.peerReadSeconds
+      it(`receives each callback and notice once within ${seconds} s, from one of two processes (R-SUB-12, SUB-16)`, async () => {
+        const [peers, clock] = [new SlowPeers(), new ManualClock()]
+        const options = { peerClient: peers, timers: clock.timers, now: clock.now, shutdownSeconds: 0, ...timeouts }
+        const first = await start(options)
+        await start({ ...options, database: first.databaseUrl })
+        const actor = await first.createActor()
+        const peer = await relateTo(first, actor, { baseuri: 'http://slow.test/them' })
+        const other = await peer.subscribe({ granularity: 'none' })
+        await peer.subscribe({ granularity: 'high' })
+        await actor.request('PUT', '/properties/mood', 1)
+        await actor.request('PUT', '/properties/mood', 2)
+        await actor.request('DELETE', `/subscriptions/${peer.peerId}/${other}`)
+        await until(() => peers.calls.length === 2)
+        for (let step = 0; step < 100; step++) {
+          clock.pass((seconds * 1000) / 100)
+          await pause(2)
+        }
+        assert.deepEqual(peers.calls.toSorted(), ['DELETE', 'POST 1'])
+        peers.open()
+        const { store } = await first.app.start()
+        await until(async () => {
+          clock.pass(100)
+          const left = await store.read((q) =>
+            q.all('SELECT due_at FROM inbound_subscription WHERE due_at IS NOT NULL UNION ALL SELECT 1 FROM notice'),
+          )
+          return left.length === 0
+        })
+        assert.deepEqual(peers.calls.toSorted(), ['DELETE', 'POST 1', 'POST 2'])
+      })
+    }
+  })
+})
