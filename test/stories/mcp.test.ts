@@ -164,6 +164,28 @@ describe('/mcp with a token', () => {
     assert.equal(await asked('https://inspector.example.com'), 200)
   })
 
+  it('refuses GET and HEAD from pages of other origins, whatever the page accepts, with a token or without (MCP-05)', async () => {
+    const service = await start({ mcpOrigins: ['https://inspector.example.com'] })
+    const { token } = await letIn(service, await service.createActor())
+    for (const accept of ['*/*', 'application/json', 'text/html', 'text/event-stream']) {
+      for (const authorization of [{}, { authorization: `Bearer ${token}` }]) {
+        for (const origin of ['https://evil.example.com', 'null', 'http://troupe.test.evil.example.com', '']) {
+          for (const method of ['GET', 'HEAD']) {
+            const headers = { accept, origin, ...authorization }
+            const answer = await service.request('/mcp', { method, headers })
+            assert.equal(answer.status, 403, `${method} ${accept} ${origin}`)
+            assert.equal(answer.headers.get('access-control-allow-origin'), null)
+            assert.doesNotMatch(await answer.text(), /authorization_endpoint/)
+          }
+        }
+      }
+    }
+    for (const headers of [{}, { origin: 'http://troupe.test' }, { origin: 'https://inspector.example.com' }]) {
+      const answer = await service.request('/mcp', { headers })
+      assert.deepEqual([answer.status, Object.keys((await answer.json()) as object)[0]], [200, 'version'])
+    }
+  })
+
   it('R-MCP-02 negotiates the version that is asked for, and tells who it is without an actor id', async () => {
     const service = await start({ declare: notes, name: 'notebook', version: '3.1.0', mcpInstructions: 'Ask first.' })
     const actor = await service.createActor()

@@ -94,15 +94,24 @@ async function post(exchange: Exchange): Promise<Answer> {
  * DNS rebinding: a page of another site never gets to the protocol, and neither does one that points a name of its own at
  * this machine. Behind a proxy Host may be anything, so it is looked at where the service is at a loopback address alone.
  */
-function refuseForeignPage({ request, parts }: Exchange): void {
-  const { origin: ownOrigin, hostname } = new URL(parts.baseUrl)
-  const origin = request.header('origin')
-  if (origin !== undefined && origin !== ownOrigin && !parts.config.mcpOrigins.includes(origin)) {
-    throw new ServiceError('forbidden', 'Cannot take a message from a page of this origin')
-  }
+function refuseForeignPage(exchange: Exchange): void {
+  refuseForeignOrigin(exchange)
+  const { request, parts } = exchange
   const host = request.header('host')
-  if (host !== undefined && loopback.test(hostname) && !loopback.test(host.replace(/:\d+$/, ''))) {
+  if (
+    host !== undefined &&
+    loopback.test(new URL(parts.baseUrl).hostname) &&
+    !loopback.test(host.replace(/:\d+$/, ''))
+  ) {
     throw new ServiceError('forbidden', 'Cannot take a message for another host')
+  }
+}
+
+/** The transport of the protocol asks for 403 at every method. */
+function refuseForeignOrigin({ request, parts }: Exchange): void {
+  const origin = request.header('origin')
+  if (origin !== undefined && origin !== new URL(parts.baseUrl).origin && !parts.config.mcpOrigins.includes(origin)) {
+    throw new ServiceError('forbidden', 'Cannot take a message from a page of this origin')
   }
 }
 
@@ -212,6 +221,7 @@ async function* events(messages: AsyncGenerator<object>, timers: Timers): AsyncG
 /** A client that only listens has to have a session; everybody else is told where things are. */
 async function get(exchange: Exchange): Promise<Answer> {
   const { request, parts } = exchange
+  refuseForeignOrigin(exchange)
   if (!listensOnly(request.header('accept'))) return json(200, information(parts))
   refuseForeignPage(exchange)
   const asking = await askingOf(exchange)
