@@ -32,7 +32,9 @@ export function pageValues(
 
 export async function showPage({ request }: PageExchange, page: Html, status = 200): Promise<Answer> {
   const answer = html(status, await page)
-  return noticeOf(request) === null ? answer : { ...answer, cookies: [noticeShown] }
+  // A HEAD shows nothing, so the flash message waits for the GET.
+  const isShown = request.method !== 'HEAD' && noticeOf(request) !== null
+  return isShown ? { ...answer, cookies: [noticeShown] } : answer
 }
 
 /** The fields of the form that was sent. */

@@ -66,7 +66,7 @@ interface RouteBase extends Documentation {
   readonly page?: true
   /** Something begins here, or the application's code runs, also on GET: the rule against forged requests holds as for a change. */
   readonly acts?: true
-  /** What a GET brings is used up, or sends the browser to a third party: a look at the address (HEAD) is 405. */
+  /** A GET uses something up, ends something or sends the browser to a third party: HEAD is 405. */
   readonly takesNoHead?: true
   /** Pages of other sites post here, and no cookie is a credential for what they ask: the rule does not hold. */
   readonly takesForeignPosts?: true

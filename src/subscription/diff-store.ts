@@ -218,6 +218,37 @@ export async function findDiffs(
   return rows.map(toDiff)
 }
 
+/** The diff has a number that the peer is still to receive by a callback. */
+const waitsForDelivery = `EXISTS (SELECT 1 FROM delivery w JOIN inbound_subscription s ON s.actor_id = w.actor_id
+           AND s.peer_id = w.peer_id AND s.subscription_id = w.subscription_id
+         WHERE w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id AND w.subscription_id = diff.subscription_id
+           AND w.sequence = diff.sequence AND w.sequence > s.settled AND w.outcome = 'waiting')`
+
+interface Readable {
+  readonly readableSince: number
+  readonly mayRepeat: boolean
+}
+
+/** Reads the diff that `clearDiff` would return, and leaves it in place. */
+export async function findDiff(
+  q: Queries,
+  { actorId, peerId, subscriptionId, sequence }: Omit<Prefix, 'upTo'> & { readonly sequence: number },
+  { readableSince, mayRepeat }: Readable,
+): Promise<StoredDiff | null> {
+  const row = await q.get<Row<StoredDiff>>(
+    `SELECT ${columns} FROM diff
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4 AND kind <> 'resync'
+       AND (cleared_at IS NULL OR ($5 = 1 AND (cleared_at >= $6 OR ${waitsForDelivery})))`,
+    actorId,
+    peerId,
+    subscriptionId,
+    sequence,
+    Number(mayRepeat),
+    readableSince,
+  )
+  return row === undefined ? null : toDiff(row)
+}
+
 /**
  * Reads one diff and clears it; null when there is none. One that was cleared since `readableSince`, or that the peer is
  * still to be told of, is read again by whom `mayRepeat` says so. What was cleared before that goes.
@@ -228,15 +259,12 @@ export async function findDiffs(
 export async function clearDiff(
   tx: Transaction,
   { actorId, peerId, subscriptionId, sequence }: Omit<Prefix, 'upTo'> & { readonly sequence: number },
-  { now, readableSince, mayRepeat }: { now: number; readableSince: number; mayRepeat: boolean },
+  { now, readableSince, mayRepeat }: Readable & { readonly now: number },
 ): Promise<StoredDiff | null> {
   const key = [actorId, peerId, subscriptionId] as const
   await tx.run(
     `DELETE FROM diff WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND cleared_at < $4
-       AND NOT EXISTS (SELECT 1 FROM delivery w JOIN inbound_subscription s ON s.actor_id = w.actor_id
-           AND s.peer_id = w.peer_id AND s.subscription_id = w.subscription_id
-         WHERE w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id AND w.subscription_id = diff.subscription_id
-           AND w.sequence = diff.sequence AND w.sequence > s.settled AND w.outcome = 'waiting')`,
+       AND NOT ${waitsForDelivery}`,
     ...key,
     readableSince,
   )

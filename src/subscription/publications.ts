@@ -17,6 +17,7 @@ import { type Backlog, findBacklogs, type SubscriptionOf } from './backlog-store
 import {
   acknowledgeDiffs,
   clearDiff,
+  findDiff,
   findDiffs,
   findTimeline,
   type StoredDiff,
@@ -154,24 +155,31 @@ export class Publications {
     })
   }
 
-  /** One diff, which is cleared by that. Null when there is none. */
+  /**
+   * Reads one diff. Null when there is none.
+   *
+   * @param clears Marks the diff as read, as the protocol has it for GET.
+   */
   async readOne(
     address: Address,
     sequence: number,
     caller: Caller,
+    clears: boolean,
   ): Promise<{ subscription: InboundSubscription; diff: StoredDiff } | null> {
+    const { store, now } = this.#parts
     const { actorId, peerId, subscriptionId } = address
-    const now = this.#parts.now()
-    const read = await this.#parts.store.write(async (tx) => {
-      const subscription = await findInbound(tx, actorId, peerId, subscriptionId)
-      if (subscription === null) return null
-      const diff = await clearDiff(
-        tx,
-        { ...address, sequence },
-        { now, readableSince: now - repeatMs, mayRepeat: caller.kind === 'peer' },
-      )
-      return diff === null ? null : { subscription, diff, mayRead: await this.#reader(tx, actorId, caller) }
-    })
+    const at = now()
+    const place = { ...address, sequence }
+    const readable = { readableSince: at - repeatMs, mayRepeat: caller.kind === 'peer' }
+    const readWith = async (q: Queries, find: () => Promise<StoredDiff | null>) => {
+      const subscription = await findInbound(q, actorId, peerId, subscriptionId)
+      const diff = subscription === null ? null : await find()
+      if (subscription === null || diff === null) return null
+      return { subscription, diff, mayRead: await this.#reader(q, actorId, caller) }
+    }
+    const read = clears
+      ? await store.write((tx) => readWith(tx, () => clearDiff(tx, place, { ...readable, now: at })))
+      : await store.snapshot((q) => readWith(q, () => findDiff(q, place, readable)))
     return read === null
       ? null
       : { subscription: read.subscription, diff: shown(read.diff, read.subscription, read.mayRead) }

@@ -16,8 +16,8 @@ describe('methods', () => {
     addresses = [...new Set(routes.map((route) => requestOf(route, actor.id, {})[0]))]
   })
 
-  /** A GET uses something up there, or sends the browser to a third party: nothing to be looked at. */
-  const oneTime = new Set(['signInCallback', 'connectService', 'serviceCallback', 'authorizeFinish'])
+  /** A GET uses something up there, ends a session, or sends the browser to a third party: nothing to be looked at. */
+  const oneTime = new Set(['signInCallback', 'connectService', 'serviceCallback', 'authorizeFinish', 'askLogout'])
 
   const authorized = (): Record<string, string> => ({ authorization: actor.authorization })
 

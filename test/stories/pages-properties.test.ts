@@ -211,7 +211,13 @@ forEachService((start) => {
         service.changes.map(({ subtarget, blob, by }) => [subtarget, blob, by.kind]),
         [['color', '"blue"', 'creator']],
       )
-      const page = await browser.get('/properties', { cookie: `oauth_token=${browser.token}; __Host-notice=created` })
+      const cookie = `oauth_token=${browser.token}; __Host-notice=created`
+      const head = await service.request(`/${actor.id}/www/properties`, {
+        method: 'HEAD',
+        headers: { ...asBrowser, cookie },
+      })
+      assert.deepEqual([head.status, head.headers.getSetCookie()], [200, []])
+      const page = await browser.get('/properties', { cookie })
       assert.equal(listings[0]?.notice, 'Created.')
       assert.deepEqual(page.headers.getSetCookie(), [
         '__Host-notice=; Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',

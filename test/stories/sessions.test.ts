@@ -567,6 +567,17 @@ forEachService((start) => {
       }
     })
 
+    it('does not happen by HEAD, with a cookie or a bearer token (R-OC-10)', async () => {
+      const { access } = await signIn()
+      const before = await dump()
+      for (const headers of [asCookie(access), { authorization: `Bearer ${access}` }]) {
+        const answer = await ask('HEAD', '/oauth/logout', undefined, headers)
+        assert.deepEqual([answer.status, answer.cookies], [405, []])
+      }
+      assert.deepEqual(await dump(), before)
+      assert.equal(await statusWith(access), 200)
+    })
+
     it('R-OC-10 of a script is told in JSON', async () => {
       for (const headers of [{ 'content-type': 'application/json' }, { 'x-requested-with': 'XMLHttpRequest' }]) {
         const { access } = await signIn()

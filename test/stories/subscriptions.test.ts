@@ -367,6 +367,30 @@ forEachService((start) => {
       time = 1_900_000_000_000
     })
 
+    it('leaves a diff in place for HEAD, with the status and length that GET has (R-SUB-02)', async () => {
+      await fresh()
+      for (const reader of [peer, actor]) {
+        for (let look = 0; look < 2; look++) {
+          const head = await reader.request('HEAD', `${address}/2`)
+          assert.deepEqual([head.status, await head.text()], [200, ''])
+          assert.ok(Number(head.headers.get('content-length')) > 100)
+        }
+      }
+      assert.equal((await polled(peer, id)).length, 3)
+      const read = await peer.request('GET', `${address}/2`)
+      assert.equal(read.status, 200)
+      const length = Buffer.byteLength(await read.text())
+      // The peer may repeat a lost answer for a minute, and the owner may not: HEAD says the same.
+      const again = await peer.request('HEAD', `${address}/2`)
+      assert.deepEqual([again.status, again.headers.get('content-length')], [200, String(length)])
+      assert.equal((await actor.request('HEAD', `${address}/2`)).status, 404)
+      time += 61_000
+      assert.equal((await peer.request('HEAD', `${address}/2`)).status, 404)
+      time = 1_900_000_000_000
+      assert.equal((await peer.request('HEAD', `${address}/9`)).status, 404)
+      assert.equal((await peer.request('HEAD', `/subscriptions/${peer.peerId}/none/1`)).status, 404)
+    })
+
     for (const number of ['0', '9', 'x', '-1', '1.0', '99999999999999999999']) {
       it(`R-SUB-02 is 404 for the diff ${number}`, async () => {
         await fresh()

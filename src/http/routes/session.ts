@@ -76,6 +76,7 @@ function logoutRoute(id: string, method: Method): Route {
     access: 'service',
     cors: 'spa',
     page: true,
+    ...(method === 'GET' ? { takesNoHead: true } : {}),
     summary: method === 'GET' ? 'Signs out; asks first where another site sent the browser' : 'Signs out',
     responses: { 200: done, 302: 'Signed out: to the front page' },
     handler: logout,

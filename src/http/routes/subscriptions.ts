@@ -355,10 +355,12 @@ async function end(exchange: ActorExchange): Promise<Answer> {
 }
 
 async function readDiff(exchange: ActorExchange): Promise<Answer> {
-  const { parts, caller, params } = exchange
+  const { request, parts, caller, params } = exchange
   const address = addressOf(exchange)
   const sequence = parseSequence(params['sequence'] ?? '')
-  const read = sequence === null ? null : await parts.publications.readOne(address, sequence, caller)
+  // HEAD answers as GET does and leaves the diff in place.
+  const clears = request.method !== 'HEAD'
+  const read = sequence === null ? null : await parts.publications.readOne(address, sequence, caller, clears)
   if (read === null) throw new ServiceError('not_found', 'There is no such diff (any more)')
   const { diff } = read
   return jsonText(
