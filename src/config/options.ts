@@ -394,7 +394,7 @@ export const options = {
     env: 'TROUPE_SINGLE_PAGE',
     byDefault: null,
     values: 'path of a folder',
-    text: 'A single-page application: its `index.html` is what `/<actor>/app` shows, and `/login` too where `TROUPE_WEB_UI` is off. Its other files are at `/assets/<path>`.',
+    text: 'A single-page application: its `index.html` is what `/<actor>/app` shows, and `/login` too where `TROUPE_WEB_UI` is off. Its other files are at `/assets/<path>`; a symbolic link that leaves the folder is not served.',
     defaultText: 'none: the application that embeds the service serves them',
   }),
   devtest: flag({

@@ -1,7 +1,7 @@
 /** Files of the application's own: read when they are asked for, so that an edit shows at once. */
 import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
-import { extname, join, resolve } from 'node:path'
+import { readFile, realpath, stat } from 'node:fs/promises'
+import { extname, join, sep } from 'node:path'
 import { ConfigError } from '../config/config-error.ts'
 import type { Answer } from './answer.ts'
 import type { Incoming } from './incoming.ts'
@@ -39,7 +39,7 @@ export async function requireFolder(setting: string, folder: string): Promise<vo
 export async function fileAnswer(request: Incoming, folder: string, path: readonly string[]): Promise<Answer | null> {
   const type = types[extname(path.at(-1) ?? '').toLowerCase()]
   if (type === undefined || !path.every(isPlain)) return null
-  const bytes = await bytesOf(join(resolve(folder), ...path))
+  const bytes = await bytesOf(folder, path)
   if (bytes === null) return null
   const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
   // A page names its files, so it is always fetched; a file that did not change is not sent again.
@@ -57,16 +57,20 @@ function isPlain(segment: string): boolean {
   return segment !== '' && !segment.startsWith('.') && !/[\\/:\0]/.test(segment)
 }
 
-async function bytesOf(file: string): Promise<Uint8Array<ArrayBuffer> | null> {
+/** Null also for a symbolic link that leads out of the folder: the file it names was not put there to be served. */
+async function bytesOf(folder: string, path: readonly string[]): Promise<Uint8Array<ArrayBuffer> | null> {
   try {
-    return new Uint8Array(await readFile(file))
+    const root = await realpath(folder)
+    const file = await realpath(join(root, ...path))
+    return file.startsWith(root.endsWith(sep) ? root : `${root}${sep}`) ? new Uint8Array(await readFile(file)) : null
   } catch (error) {
     if (isMissing(error)) return null
     throw error
   }
 }
 
+const missing: ReadonlySet<unknown> = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'])
+
 function isMissing(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return code === 'ENOENT' || code === 'EISDIR' || code === 'ENOTDIR' || code === 'ENAMETOOLONG'
+  return error instanceof Error && 'code' in error && missing.has(error.code)
 }

@@ -397,10 +397,50 @@ describe('a single-page application out of a folder', () => {
     assert.equal((await without.request('/login')).status, 200)
   })
 
-  it('R-WEB-04 follows no more than what the operator put there', async () => {
-    write({ 'shared/lib.js': 'shared', 'public/index.html': index })
-    symlinkSync(join(folder, 'shared'), join(folder, 'public', 'lib'))
+  it('follows symbolic links inside the folder, and a link that names the folder itself (R-WEB-04)', async () => {
+    write({ 'release/index.html': index, 'release/.data/lib/a.js': 'inside', 'release/.data/b.js': 'inside too' })
+    symlinkSync('.data/lib', join(folder, 'release', 'lib'))
+    symlinkSync(join(folder, 'release', '.data', 'b.js'), join(folder, 'release', 'b.js'))
+    symlinkSync('release', join(folder, 'current'))
+    const service = await start({ webUi: false, singlePage: join(folder, 'current') })
+    assert.equal(await (await service.request('/assets/lib/a.js')).text(), 'inside')
+    assert.equal(await (await service.request('/assets/b.js')).text(), 'inside too')
+    assert.equal(await (await service.request('/login')).text(), index)
+  })
+
+  it('serves no symbolic link that leaves the folder, file or folder or index.html (R-WEB-04)', async () => {
+    write({
+      'secret.js': 'SECRET',
+      'hidden/deep.js': 'SECRET',
+      'public-old/a.js': 'SECRET',
+      'page.html': 'SECRET',
+      'public/app.js': 'x',
+    })
+    const link = (target: string, name: string): void => symlinkSync(target, join(folder, 'public', name))
+    link('../secret.js', 'relative.js')
+    link(join(folder, 'secret.js'), 'absolute.js')
+    link('../hidden', 'lib')
+    // A name that begins as that of the folder.
+    link('../public-old/a.js', 'neighbor.js')
+    link('relative.js', 'chain.js')
+    link('loop.js', 'loop.js')
+    link('nowhere.js', 'dangling.js')
+    link('../page.html', 'index.html')
     const service = await start({ webUi: false, singlePage: join(folder, 'public') })
-    assert.equal(await (await service.request('/assets/lib/lib.js')).text(), 'shared')
+    for (const path of [
+      '/assets/relative.js',
+      '/assets/absolute.js',
+      '/assets/lib/deep.js',
+      '/assets/neighbor.js',
+      '/assets/chain.js',
+      '/assets/loop.js',
+      '/assets/dangling.js',
+      '/login',
+    ]) {
+      const answer = await service.request(path)
+      assert.equal(answer.status, 404, path)
+      assert.doesNotMatch(await answer.text(), /SECRET/)
+    }
+    assert.equal(await (await service.request('/assets/app.js')).text(), 'x')
   })
 })
