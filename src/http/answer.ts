@@ -38,6 +38,10 @@ export function html(status: number, body: { toString(): string }, headers?: Rec
   return { status, headers: { 'Content-Type': 'text/html; charset=utf-8', ...headers }, body: body.toString() }
 }
 
+export function isPage({ headers }: Pick<Answer, 'headers'>): boolean {
+  return headers['Content-Type']?.startsWith('text/html') === true
+}
+
 export function noContent(headers?: Record<string, string>): Answer {
   return { status: 204, headers: headers ?? noHeaders, body: null }
 }

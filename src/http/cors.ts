@@ -2,7 +2,7 @@
  * What scripts of other sites may do (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol): a row of the route table
  * names its family, and preflights are answered from the rows of their path.
  */
-import { type Answer, json } from './answer.ts'
+import { type Answer, isPage, json } from './answer.ts'
 import type { Incoming } from './incoming.ts'
 
 export type CorsFamily =
@@ -81,9 +81,12 @@ export class Cors {
     })
   }
 
-  /** Refusals carry them too: a script that may not read why cannot tell its user. */
+  /**
+   * Refusals carry the headers too: a script that may not read why cannot tell its user. HTML pages never do, because they
+   * are for people and hold anti-forgery values.
+   */
   shared(request: Incoming, family: CorsFamily, answer: Answer): Answer {
-    return family === 'page' ? answer : withHeaders(answer, this.#origin(request, family))
+    return family === 'page' || isPage(answer) ? answer : withHeaders(answer, this.#origin(request, family))
   }
 
   #origin(request: Incoming, family: CorsFamily): Record<string, string> {

@@ -282,6 +282,42 @@ forEachService((start) => {
     })
   })
 
+  describe('the pages of /oauth/email', () => {
+    for (const [which, options, allowed] of [
+      ['with no named origin', {}, 'https://any.example'],
+      ['with a named origin', { spaCorsOrigins: ['https://any.example'] }, 'https://any.example'],
+    ] as const) {
+      it(`carry no Access-Control-Allow-Origin, refusals included; the JSON for programs does, ${which} (R-OC-12)`, async () => {
+        const { service, browser } = await startWith(options)
+        const session = await askedFor(browser)
+        const path = `/oauth/email?session=${session}`
+        const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ')
+        const origin = 'https://any.example'
+        const ask = (accept: string, to = path): Promise<Response> =>
+          service.request(to, { headers: { accept, origin, cookie } })
+        const isHtml = (answer: Response): boolean =>
+          answer.headers.get('content-type')?.startsWith('text/html') === true
+        for (const [answer, status] of [
+          [await ask('text/html'), 200],
+          [await ask('text/html', '/oauth/email?session=none'), 400],
+          [await ask('text/html', '/oauth/email?verify=none'), 403],
+          [await browser.post('/oauth/email', { session, email: 'no address' }, { origin }), 400],
+        ] as const) {
+          assert.deepEqual([answer.status, isHtml(answer)], [status, true])
+          const shared = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))
+          assert.deepEqual(shared, [])
+        }
+        for (const answer of [
+          await ask('application/json'),
+          await ask('application/json', '/oauth/email?session=none'),
+        ]) {
+          assert.equal(isHtml(answer), false)
+          assert.equal(answer.headers.get('access-control-allow-origin'), allowed)
+        }
+      })
+    }
+  })
+
   describe('a verification link', () => {
     it('R-OC-09 IDP-18 shows a button, and a look at it changes nothing, by GET or HEAD', async () => {
       const { service, browser, post } = await startWith()
