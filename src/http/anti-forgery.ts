@@ -1,6 +1,8 @@
 /**
  * Against requests that another site makes a browser send: whoever comes with a cookie has to show that a page of this
- * service sent the request. A credential in the Authorization header needs no such proof, because browsers add none.
+ * service sent the request. A bearer token needs no such proof, because browsers add none. Basic credentials that a browser
+ * remembers are added to requests of any site, and programs send them without saying where from: a request with Basic is
+ * refused when the browser says that another site sent it.
  */
 import { createHmac } from 'node:crypto'
 import { cookieValue, sessionCookie } from '../auth/credentials.ts'
@@ -77,19 +79,27 @@ export function mayChangeCookies(request: Incoming, rule: Pick<ForgeryRule, 'ori
   return from === 'unknown' ? origin === undefined : rule.isTrustedOrigin(origin ?? '')
 }
 
-/** @throws ServiceError `forged_request` when a request with a session's cookie comes from elsewhere, or nothing shows where from. */
+/**
+ * @throws ServiceError `forged_request` when a request with a session's cookie or Basic credentials comes from elsewhere, or
+ *   nothing shows where a request with a cookie comes from.
+ */
 export async function refuseForgery(request: Incoming, rule: ForgeryRule): Promise<void> {
   const browserSecret = browserSecretOf(request)
-  if (browserSecret === null) return
+  if (browserSecret === null && !hasBasic(request)) return
   const from = originOf(request, rule.origin)
   if (from === 'same') return
   if (from === 'other') {
     if (rule.isTrustedOrigin(request.header('origin') ?? '')) return
     throw forged('another site sent the request')
   }
+  if (browserSecret === null) return
   const shown = request.header(antiForgeryHeader) ?? (await fieldOf(request, rule))
   if (shown === undefined || !sameSecret(shown, antiForgeryValue(browserSecret)))
     throw forged(shown === undefined ? 'nothing shows where it comes from' : 'the anti-forgery value is wrong')
+}
+
+function hasBasic(request: Incoming): boolean {
+  return /^basic /i.test(request.header('authorization') ?? '')
 }
 
 async function fieldOf(request: Incoming, limits: BodyLimits): Promise<string | undefined> {

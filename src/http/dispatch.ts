@@ -12,7 +12,7 @@ import { refusal } from '../permission/permission.ts'
 import type { ConnectedVia } from '../trust/contacts.ts'
 import { acceptsPages } from './accepts.ts'
 import { actOf } from './act.ts'
-import { type Answer, redirect } from './answer.ts'
+import { type Answer, isPage, redirect } from './answer.ts'
 import { antiForgeryValue, type ForgeryRule, refuseForgery } from './anti-forgery.ts'
 import { Cors, type CorsFamily } from './cors.ts'
 import { errorAnswer, type ErrorFamily, errorPage, logError, toServiceError } from './error-answer.ts'
@@ -152,7 +152,7 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     }
     if (route.access !== 'service') return answerForActor(route, exchange, context)
     if (route.limit !== undefined) await charge(route.limit, context, null)
-    await refuseForged(route, exchange)
+    if (isChange(route, exchange) && route.takesForeignPosts !== true) await refuseForgery(request, forgeryRule)
     return route.handler(exchange)
   }
 
@@ -273,15 +273,11 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
   ): Promise<Caller> {
     const caller = await parts.authentication.authenticate(credential, actor, context.source)
     if (caller.kind === 'anonymous') throw parts.authentication.unauthorized('Authentication required')
-    await refuseForged(route, exchange)
+    // The credential counts here, so a route that takes foreign posts has no exception.
+    if (isChange(route, exchange)) await refuseForgery(exchange.request, forgeryRule)
     context.caller = caller
     if (caller.kind === 'peer') context.peerId = caller.peerId
     return caller
-  }
-
-  async function refuseForged(route: Route, { request, method }: Exchange): Promise<void> {
-    const changes = method !== 'GET' || request.method === 'POST' || route.acts === true
-    if (changes && route.takesForeignPosts !== true) await refuseForgery(request, forgeryRule)
   }
 
   function refuseUnlessAllowed(
@@ -336,9 +332,8 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
 
   function complete(request: Incoming, answer: Answer, { context, routeId }: Tracker): Answer {
     const { requestId, limitHeaders } = context
-    const isPage = answer.headers['Content-Type']?.startsWith('text/html') === true
     const all: Record<string, string> = {
-      ...(isPage ? headers.forPages : headers.forData),
+      ...(isPage(answer) ? headers.forPages : headers.forData),
       ...limitHeaders,
       ...answer.headers,
       'X-Request-ID': requestId,
@@ -369,6 +364,10 @@ function describe(span: Span, tracker: Tracker, { status }: Answer, failure: Ser
   if (context.caller !== null) span.setAttribute('troupe.caller', context.caller.kind)
   // What a caller did wrong is no fault of the service.
   if (status >= 500) failed(span, failure?.code ?? String(status))
+}
+
+function isChange(route: Route, { request, method }: Exchange): boolean {
+  return method !== 'GET' || request.method === 'POST' || route.acts === true
 }
 
 function connectedVia({ path }: Route): ConnectedVia {

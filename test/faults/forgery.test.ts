@@ -26,6 +26,18 @@ const foreign: Readonly<Record<string, Record<string, string>>> = {
   'a site that claims to be several': { 'sec-fetch-site': 'same-origin, cross-site' },
 }
 
+/** Where the browser itself says that it was another site: what is refused with Basic credentials too. */
+const saidToBeForeign: readonly string[] = [
+  'another site',
+  'another site, by a link',
+  'another site that hides its origin',
+  'a neighbouring host',
+  'another site, in an older browser',
+  'a look-alike',
+  'the same host on another port',
+  'the same host in another scheme',
+]
+
 /** What shows that a page of the service sent it. */
 const proofs: Readonly<Record<string, (token: string) => Record<string, string>>> = {
   'the browser says that a page of the service sent it': () => ({ 'sec-fetch-site': 'same-origin' }),
@@ -90,6 +102,21 @@ forEachService((start) => {
         assert.deepEqual(done, [])
       })
 
+      if (route.access !== 'www') {
+        it(`${route.id} with Basic credentials, which a browser remembers, is refused to other sites (WEB-04)`, async () => {
+          const { actor, rows } = await furnished()
+          const untouched = await rows()
+          for (const where of saidToBeForeign) {
+            const headers = { authorization: actor.authorization, ...foreign[where] }
+            const answer = await service.request(...requestOf(route, actor.id, headers))
+            assert.equal(answer.status, 403, where)
+            assert.equal(((await answer.json()) as { error: string }).error, 'forged_request', where)
+          }
+          assert.deepEqual(await rows(), untouched)
+          assert.deepEqual(done, [])
+        })
+      }
+
       it(`WEB-04 ${route.id} is served to a page of this service`, async () => {
         const { actor, token } = await furnished()
         const shown = { cookie: `oauth_token=${token}`, 'x-csrf-token': antiForgeryValue(token) }
@@ -115,15 +142,70 @@ forEachService((start) => {
 
     it('WEB-04 is asked for no proof with a credential that no browser adds by itself', async () => {
       const { actor, token } = await furnished()
-      for (const authorization of [actor.authorization, `Bearer ${token}`]) {
-        for (const headers of Object.values(foreign)) {
-          const answer = await service.request(`/${actor.id}/properties/color`, {
-            method: 'PUT',
-            headers: { authorization, ...headers },
-            body: 'red',
-          })
-          assert.equal(answer.status, 204)
+      for (const headers of Object.values(foreign)) {
+        const answer = await service.request(`/${actor.id}/properties/color`, {
+          method: 'PUT',
+          headers: { authorization: `Bearer ${token}`, ...headers },
+          body: 'red',
+        })
+        assert.equal(answer.status, 204)
+      }
+    })
+
+    for (const scheme of ['Basic', 'basic', 'BASIC']) {
+      it(`is refused to other sites by _method, in a link and in a form, with ${scheme} credentials (WEB-04)`, async () => {
+        const { actor, rows } = await furnished()
+        const untouched = await rows()
+        const authorization = actor.authorization.replace('Basic', scheme)
+        const path = `/${actor.id}/properties/color`
+        for (const where of saidToBeForeign) {
+          const headers = { authorization, ...foreign[where] }
+          for (const [address, init] of [
+            [`${path}?_method=DELETE`, { headers }],
+            [`/${actor.id}?_method=DELETE`, { headers }],
+            [`${path}?_method=PUT`, { headers }],
+            [path, { method: 'POST', headers: { ...headers, ...form }, body: '_method=DELETE' }],
+            [path, { method: 'POST', headers: { ...headers, ...form }, body: '_method=GET' }],
+            [`/${actor.id}`, { method: 'POST', headers: { ...headers, ...form }, body: '_method=DELETE' }],
+          ] as const) {
+            const answer = await service.request(address, init)
+            assert.equal(answer.status, 403, `${where} ${address}`)
+            assert.equal(((await answer.json()) as { error: string }).error, 'forged_request')
+          }
+          // Reading changes nothing.
+          assert.equal((await service.request(path, { headers })).status, 200)
         }
+        assert.deepEqual(await rows(), untouched)
+      })
+    }
+
+    it('is served with Basic credentials to programs, and to pages of this service and of named origins (WEB-04)', async () => {
+      const named = 'https://app.example.com'
+      const trusting = await start({ spaCorsOrigins: [named] })
+      const actor = await trusting.createActor()
+      for (const headers of [
+        {},
+        { origin: own },
+        { origin: 'null' },
+        { 'sec-fetch-site': 'same-origin' },
+        { 'sec-fetch-site': 'none' },
+        { 'sec-fetch-site': 'cross-site', origin: named },
+      ]) {
+        assert.equal((await actor.request('PUT', '/properties/color', 'red', headers)).status, 204)
+        assert.equal((await actor.request('GET', '/properties/color?_method=DELETE', undefined, headers)).status, 204)
+      }
+    })
+
+    it('is refused to another site that asks for another verification link with what the browser remembers (WEB-04)', async () => {
+      const { actor, token } = await furnished()
+      for (const credential of [{ authorization: actor.authorization }, { cookie: `oauth_token=${token}` }]) {
+        const answer = await service.request(`/${actor.id}/www/verify_email`, {
+          method: 'POST',
+          headers: { ...credential, ...form, ...foreign['another site'] },
+          body: '',
+        })
+        assert.equal(answer.status, 403)
+        assert.equal(((await answer.json()) as { error: string }).error, 'forged_request')
       }
     })
 
