@@ -230,6 +230,32 @@ forEachService((start) => {
       assert.deepEqual(await clientsStored(service), [])
     })
 
+    it('is refused with 413 beyond 64 KiB, however much other bodies may have, and taken with exactly 64 KiB (ODR-06)', async () => {
+      const service = await start({ maxBodyBytes: 1_000_000 })
+      const sized = (bytes: number): string => {
+        const empty = metadata({ x: '' })
+        return metadata({ x: 'x'.repeat(bytes - empty.length) })
+      }
+      for (const bytes of [65_537, 500_000]) await refused(service, sized(bytes), 'invalid_request', 413)
+      const streamed: RequestInit & { duplex: 'half' } = {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: new Blob([sized(65_537)]).stream(),
+        duplex: 'half',
+      }
+      assert.equal((await service.request('/oauth/register', streamed)).status, 413)
+      // Multi-byte characters count as bytes.
+      await refused(service, metadata({ x: 'é'.repeat(33_000) }), 'invalid_request', 413)
+      assert.deepEqual(await clientsStored(service), [])
+      assert.equal((await send(service, sized(65_536))).status, 201)
+    })
+
+    it('is refused with 413 beyond a limit on all bodies that is smaller (ODR-06)', async () => {
+      const service = await start({ maxBodyBytes: 1024 })
+      assert.equal((await send(service, metadata({ x: 'x'.repeat(1024) }))).status, 413)
+      assert.equal((await send(service, metadata({}))).status, 201)
+    })
+
     it('ODR-07 has a name that is harmless wherever it is shown', async () => {
       const service = await start({ localSignIn: false })
       for (const [given, kept] of [
@@ -240,7 +266,7 @@ forEachService((start) => {
         ['  A\n\t B  ', 'A B'],
         ['Ｆｕｌｌ', 'Full'],
         ["\"><img src=x onerror='x'>", 'img src=x onerror= x'],
-        ['x'.repeat(100_000), 'x'.repeat(120)],
+        ['x'.repeat(60_000), 'x'.repeat(120)],
         ['😀'.repeat(100), '😀'.repeat(60)],
         ['\ud800 lone', '\ufffd lone'],
       ] as const) {

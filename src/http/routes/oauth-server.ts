@@ -40,7 +40,11 @@ export const oauthServerRoutes: readonly Route[] = [
     limit: ['register_client/source', 'register_client/total'],
     summary: 'A client registers itself (RFC 7591)',
     request: { 'application/json': anyValue },
-    responses: { 201: { text: 'The client; its secret is shown this once', schema: anyValue }, ...refusals },
+    responses: {
+      201: { text: 'The client; its secret is shown this once', schema: anyValue },
+      413: { text: 'The body is larger than 64 KiB', schema: oauthError },
+      ...refusals,
+    },
     handler: (exchange) => inOAuthWords(() => register(exchange)),
   },
   {
@@ -124,9 +128,14 @@ export const oauthServerRoutes: readonly Route[] = [
   },
 ]
 
+/** Anyone may register a client, and the client's metadata is stored. */
+const maxRegistrationBytes = 65_536
+
 async function register({ request, parts }: Exchange): Promise<Answer> {
   if (!saysJson(request)) throw new OAuthError('invalid_request', 'The body has to be application/json')
-  const body = toPlain(await readJson(request, parts.config))
+  const { maxBodyBytes, maxJsonDepth } = parts.config
+  const limits = { maxBodyBytes: Math.min(maxBodyBytes, maxRegistrationBytes), maxJsonDepth }
+  const body = toPlain(await readJson(request, limits))
   const { client, secret } = await parts.clients.register(readRegistration(body, parts.config.clientTrustTypes))
   return oauthJson(201, {
     client_id: client.clientId,
