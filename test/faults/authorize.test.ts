@@ -424,6 +424,45 @@ forEachService((start) => {
       assert.equal((await browser.get(`/oauth/authorize/finish?consent=${next}`)).status, 403)
     })
 
+    it('is refused from another site, with the page’s own value and the browser’s cookies, and spends nothing (OAZ-13)', async () => {
+      const { service, client, pkce } = await startedForPublic(start)
+      const browser = new TestBrowser(service)
+      await signIn(browser, await provider(), 'ada')
+      const value = consentIn(await (await browser.get(authorizePath(client, pkce))).text())
+      for (const decision of [{ decision: 'allow' }, { decision: 'deny' }, { provider: 'acme' }]) {
+        for (const from of [
+          { 'sec-fetch-site': 'cross-site' },
+          { 'sec-fetch-site': 'cross-site', origin: service.url },
+          { 'sec-fetch-site': 'cross-site', origin: 'null' },
+          { 'sec-fetch-site': 'same-site' },
+          { origin: 'https://evil.example' },
+        ]) {
+          const answer = await storesNothing(service, () =>
+            browser.post('/oauth/authorize', { ...decision, consent: value }, from),
+          )
+          assert.deepEqual([answer.status, answer.headers.get('location')], [403, null])
+          assert.match(await answer.text(), /another site sent it/)
+        }
+      }
+      assert.equal((await browser.post('/oauth/authorize', { consent: value, decision: 'allow' })).status, 303)
+    })
+
+    for (const [how, from] of Object.entries({
+      'a browser that says nothing of where the form was': {},
+      'an older browser, which hides the origin of a page without a referrer': { origin: 'null' },
+      'an older browser that names the origin of the service': { origin: 'http://troupe.test' },
+    })) {
+      it(`is taken from ${how} (OAZ-13)`, async () => {
+        const { service, client, pkce } = await startedForPublic(start)
+        const browser = new TestBrowser(service)
+        await signIn(browser, await provider(), 'ada')
+        const consented = consentIn(await (await browser.get(authorizePath(client, pkce))).text())
+        const answer = await browser.post('/oauth/authorize', { consent: consented, decision: 'allow' }, from)
+        assert.equal(answer.status, 303)
+        assert.match(answer.headers.get('location') ?? '', /[?&]code=/)
+      })
+    }
+
     it('OAZ-11 is for whom the page spoke of: somebody else who signs in meanwhile decides nothing', async () => {
       const { service, client, pkce } = await startedForPublic(start)
       const browser = new TestBrowser(service)

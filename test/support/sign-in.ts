@@ -22,9 +22,13 @@ export class TestBrowser {
     return this.#send(address, { method: 'GET', headers: { accept: 'text/html', ...this.#cookie(), ...headers } })
   }
 
-  /** A form of the service's own page. */
-  async post(address: string, form: Record<string, string> | URLSearchParams): Promise<Response> {
-    const headers = { accept: 'text/html', 'sec-fetch-site': 'same-origin', ...this.#cookie() }
+  /** A form of the service's own page, unless the headers say otherwise. */
+  async post(
+    address: string,
+    form: Record<string, string> | URLSearchParams,
+    from: Record<string, string> = { 'sec-fetch-site': 'same-origin' },
+  ): Promise<Response> {
+    const headers = { accept: 'text/html', ...from, ...this.#cookie() }
     return this.#send(address, { method: 'POST', headers, body: new URLSearchParams(form) })
   }
 

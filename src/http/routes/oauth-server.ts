@@ -10,6 +10,7 @@ import { sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
 import { ServiceError } from '../../errors.ts'
 import { toPlain } from '../../json/json.ts'
 import { type Answer, html, redirect } from '../answer.ts'
+import { originOf } from '../anti-forgery.ts'
 import { readJson, saysJson } from '../body.ts'
 import { browserCookie, browserOf, cookieOf } from '../cookies.ts'
 import { inOAuthWords, oauthFailure, oauthJson, type OAuthFields, readFields, readForm } from '../oauth-answer.ts'
@@ -259,6 +260,10 @@ async function signedInOwner({ request, parts }: Exchange): Promise<Actor | null
 async function decide(exchange: Exchange): Promise<Answer> {
   return onPage(exchange, async () => {
     const { request, parts } = exchange
+    // The form is on a page of this service. Another site that got hold of its values must not answer for the owner.
+    if (originOf(request, new URL(parts.baseUrl).origin) === 'other') {
+      throw new ServiceError('forged_request', 'Cannot take this answer: another site sent it. Nothing was authorized.')
+    }
     const fields = await readForm(exchange)
     if (fields.repeated !== null) throw new OAuthError('invalid_request', `${fields.repeated} is given twice`)
     // What a form of another maker repeats of the request is judged as the request was (spec: both GET and POST).
