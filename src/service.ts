@@ -5,6 +5,7 @@ import { findActor } from './actor/actor-store.ts'
 import { Actors } from './actor/actors.ts'
 import { Attributes } from './actor/attributes.ts'
 import type { ActorHandle } from './app/actor-handle.ts'
+import { fire } from './app/events.ts'
 import type { Identity } from './app/identity.ts'
 import type { Registry } from './app/registry.ts'
 import { Authentication, type BearerKind } from './auth/authenticate.ts'
@@ -106,6 +107,7 @@ import { TrustCalls } from './trust/peer-calls.ts'
 import { trusteeBearer } from './trust/trustee-bearer.ts'
 import type { TrustParts } from './trust/trust-parts.ts'
 import { Trusts } from './trust/trusts.ts'
+import { PasswordAccess } from './sign-in/password-access.ts'
 import { SignIn } from './sign-in/sign-in.ts'
 import { localPages } from './ui/local-sign-in.ts'
 import { type OwnPages, pageSet } from './ui/pages.ts'
@@ -225,7 +227,17 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const properties = new Properties({ store, writer, permission, gate, indexes })
   const lists = new Lists({ store, writer, permission, hooks: new ListHooks(store, gate), now })
-  const accounts = new Accounts({ store, keyRing, now })
+  const accounts = new Accounts({
+    store,
+    keyRing,
+    now,
+    afterCommit: store.afterCommit,
+    onSuperseded: async ({ actorId, creator, superseded }) => {
+      const actor = handleOf({ id: actorId, creator })
+      await fire(registry, log, 'creator_superseded', { actor, creator, superseded })
+    },
+  })
+  const passwordAccess = new PasswordAccess({ store, keyRing, now })
   const actors = new Actors({
     store,
     registry,
@@ -490,6 +502,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       ],
       isOwnToken: (token) => recogniseToken(token) !== null,
       passphraseOf: (actor) => actors.passphraseOf(actor),
+      formerCreatorOf: (actor) => passwordAccess.nameOf(actor),
       guesses,
       realm: new URL(baseUrl).host,
     }),
@@ -524,6 +537,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     companions,
     peerClient,
     providers,
+    passwordAccess,
     signIn: new SignIn({
       store,
       guesses,

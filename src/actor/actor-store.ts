@@ -1,4 +1,5 @@
 /** The SQL of actors. */
+import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Actor } from './actor.ts'
 
@@ -10,10 +11,12 @@ export async function findActor(q: Queries, id: string): Promise<Actor | null> {
   return row ?? null
 }
 
-/** The oldest one, when creators are not unique. */
+/** The actor of the person who proved to be the creator, else the oldest one: anyone may create an actor under any name. */
 export async function findActorByCreator(q: Queries, creator: string): Promise<Actor | null> {
   const row = await q.get<Actor>(
-    `SELECT ${columns} FROM actor WHERE creator = $1 ORDER BY created_at, id LIMIT 1`,
+    `SELECT ${columns} FROM actor WHERE creator = $1
+     ORDER BY CASE WHEN id = (SELECT actor_id FROM account WHERE identifier = $1 AND verified = 1) THEN 0 ELSE 1 END,
+       created_at, id LIMIT 1`,
     creator,
   )
   return row ?? null
@@ -56,6 +59,10 @@ export async function claimCreator(tx: Transaction, creator: string, actorId: st
 
 export async function setCreator(tx: Transaction, actorId: string, creator: string): Promise<void> {
   await tx.run('UPDATE actor SET creator = $2 WHERE id = $1', actorId, creator)
+}
+
+export async function setPassphrase(tx: Transaction, actorId: string, passphrase: Sealed): Promise<void> {
+  await tx.run('UPDATE actor SET passphrase = $2 WHERE id = $1', actorId, passphrase)
 }
 
 /** Whether somebody signs in to the actor, by an identity that is known here as its creator. */

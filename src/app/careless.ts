@@ -10,6 +10,7 @@ const events: Readonly<Record<EventName, true>> = {
   actor_deleted: true,
   actor_deleted_complete: true,
   oauth_success: true,
+  creator_superseded: true,
   email_verification_required: true,
   email_verified: true,
   trust_initiated: true,

@@ -176,6 +176,18 @@ export interface Events {
     readonly verification_url: string
     readonly token: string
   }
+  /**
+   * A person proved to be the creator of actors that were created without proof, by `POST /` for example. These actors
+   * have another creator now; their Basic credentials work until the person decides (`/<actor>/password-access`).
+   */
+  creator_superseded: {
+    /** Of the person. */
+    readonly actor: ActorHandle
+    /** The name that was proven. */
+    readonly creator: string
+    /** Ids of the actors that had the name, the first 100. */
+    readonly superseded: readonly string[]
+  }
   /** The link was followed. */
   email_verified: { readonly actor: ActorHandle; readonly email: string }
   /** This actor asked a peer, and the peer took the request. */

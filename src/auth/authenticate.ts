@@ -18,6 +18,8 @@ export interface AuthenticationParts {
   /** By its form: a token made here, of which no number of guesses finds another one. */
   readonly isOwnToken: (token: string) => boolean
   readonly passphraseOf: (actor: Actor) => string
+  /** The creator that the actor had before a person proved it elsewhere: Basic credentials may still name it. */
+  readonly formerCreatorOf: (actor: Actor) => Promise<string | null>
   readonly guesses: Guesses
   /** For the challenge of a 401. */
   readonly realm: string
@@ -61,14 +63,11 @@ export class Authentication {
   }
 
   async #basic(first: string, rest: string, actor: Actor, source: Source): Promise<Caller> {
-    const { user, password } = actor.creator.includes(':')
-      ? dividedFor(actor.creator, `${first}:${rest}`)
-      : { user: first, password: rest }
+    const former = await this.#parts.formerCreatorOf(actor)
     const isRight = (): boolean => {
-      // Both are always compared, so that the time of an answer does not tell which one was wrong.
-      const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, actor.creator)
-      const passwordFits = sameSecret(password, this.#parts.passphraseOf(actor))
-      return userFits && passwordFits
+      const passphrase = this.#parts.passphraseOf(actor)
+      const present = fits({ creator: actor.creator, passphrase }, first, rest)
+      return (former !== null && fits({ creator: former, passphrase }, first, rest)) || present
     }
     if (!(await this.#parts.guesses.judge('passphrase', actor, source, isRight))) throw refused()
     return { kind: 'creator', via: 'basic' }
@@ -85,6 +84,16 @@ export class Authentication {
     await guesses.failed('secret', actor, source)
     throw refused()
   }
+}
+
+function fits(known: { creator: string; passphrase: string }, first: string, rest: string): boolean {
+  const { user, password } = known.creator.includes(':')
+    ? dividedFor(known.creator, `${first}:${rest}`)
+    : { user: first, password: rest }
+  // Both are always compared, so that the time of an answer does not tell which one was wrong.
+  const userFits = sameSecret(user.includes('@') ? normaliseUser(user) : user, known.creator)
+  const passwordFits = sameSecret(password, known.passphrase)
+  return userFits && passwordFits
 }
 
 /** RFC 7617 ends the user at the first colon; a creator may hold some, and then the user has as many. */

@@ -21,6 +21,8 @@ export const notices = {
   redriven: 'What failed is sent again.',
   signedOut: 'Signed out there.',
   disconnected: 'Disconnected.',
+  accessKept: 'The password keeps working.',
+  accessRevoked: 'The password no longer works.',
 } as const
 
 export type Notice = keyof typeof notices

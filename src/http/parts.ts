@@ -33,6 +33,7 @@ import type { Relationships } from '../permission/relationships.ts'
 import type { BulkWrite } from '../property/bulk-write.ts'
 import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
+import type { PasswordAccess } from '../sign-in/password-access.ts'
 import type { Providers } from '../sign-in/provider.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Purge } from '../token/purge.ts'
@@ -75,6 +76,7 @@ export interface Parts {
   readonly attributes: Attributes
   readonly contacts: Contacts
   readonly providers: Providers
+  readonly passwordAccess: PasswordAccess
   readonly tokens: Tokens
   readonly sessions: Sessions
   readonly spaSessions: SpaSessions

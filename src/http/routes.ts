@@ -17,6 +17,7 @@ import { wellKnownRoutes } from './routes/well-known.ts'
 import { metaRoutes } from './routes/meta.ts'
 import { oauthEmailRoutes } from './routes/oauth-email.ts'
 import { operationRoutes } from './routes/operations.ts'
+import { passwordAccessRoutes } from './routes/password-access.ts'
 import { permissionRoutes } from './routes/permissions.ts'
 import { propertyRoutes } from './routes/properties.ts'
 import { resourceRoutes } from './routes/resources.ts'
@@ -33,6 +34,7 @@ import { trustRoutes } from './routes/trust.ts'
 import { wwwActivityRoutes } from './routes/www-activity.ts'
 import { wwwAppRoutes } from './routes/www-apps.ts'
 import { wwwApprovalRoutes } from './routes/www-approvals.ts'
+import { wwwPasswordAccessRoutes } from './routes/www-password-access.ts'
 import { wwwPropertyRoutes } from './routes/www-properties.ts'
 import { wwwSubscriptionRoutes } from './routes/www-subscriptions.ts'
 import { wwwTrustRoutes } from './routes/www-trust.ts'
@@ -62,6 +64,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...serviceRoutes,
     ...permissionRoutes,
     ...ownSessionsRoutes,
+    ...passwordAccessRoutes,
     ...subscriptionRoutes,
     ...callbackRoutes,
     // Where they are off they do not exist, for anybody.
@@ -73,6 +76,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
           ...wwwSubscriptionRoutes,
           ...wwwAppRoutes,
           ...wwwApprovalRoutes,
+          ...wwwPasswordAccessRoutes,
           ...wwwActivityRoutes,
           ...liveRoutes,
         ]

@@ -1,6 +1,10 @@
 /** The SQL of accounts. */
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
+import { insertSupersededAccess } from './password-access-store.ts'
+
+/** How the creator of an actor begins that had to give its name to the person who proved it. */
+export const unprovenPrefix = 'unproven:'
 
 /** What sign-in stores about an actor's owner besides the provider's tokens, all of it text (actor-service, "Session tokens"). */
 export type AccountFields = Readonly<Record<string, string>>
@@ -94,29 +98,52 @@ export async function findUnclaimed(
   )
 }
 
+/** Named in the event of a proof, however many actors were created under one name. */
+const mostNamed = 100
+
+export interface SetAside {
+  /** The name that was proven. */
+  readonly identifier: string
+  /** The actor that stays as it is. */
+  readonly keep: string
+  readonly now: number
+}
+
 /**
- * Whoever has the identifier without proof makes room for the person who proved it: under another name, with their data
- * and their passphrase, and signed out everywhere.
+ * Actors that have the identifier without proof give it to the person who proved it: they get another name, keep their
+ * data and their passphrase, and their sessions end. Programs go on naming the identifier in Basic credentials until the
+ * person decides otherwise.
  *
- * @param keep The actor that stays as it is.
+ * @returns the ids of these actors, the first 100.
  */
-export async function setAside(tx: Transaction, identifier: string, keep = ''): Promise<void> {
+export async function setAside(tx: Transaction, { identifier, keep, now }: SetAside): Promise<readonly string[]> {
   await tx.run(
     `DELETE FROM token_chain WHERE kind = 'session' AND actor_id <> $2 AND actor_id IN (
        SELECT id FROM actor WHERE creator = $1 UNION SELECT actor_id FROM account WHERE identifier = $1)`,
     identifier,
     keep,
   )
+  await insertSupersededAccess(tx, { creator: identifier, keep, now })
+  const superseded = await tx.all<{ id: string }>(
+    'SELECT id FROM actor WHERE creator = $1 AND id <> $2 ORDER BY created_at, id LIMIT $3',
+    identifier,
+    keep,
+    mostNamed,
+  )
   await tx.run(
-    `UPDATE account SET identifier = 'unproven:' || identifier || ':' || actor_id
+    `UPDATE account SET identifier = '${unprovenPrefix}' || identifier || ':' || actor_id
      WHERE identifier = $1 AND verified = 0 AND actor_id <> $2`,
     identifier,
     keep,
   )
   await tx.run('DELETE FROM unique_creator WHERE creator = $1 AND actor_id <> $2', identifier, keep)
+  // An actor that a program creates at this very moment keeps its name, as one that is created later does.
   await tx.run(
-    `UPDATE actor SET creator = 'unproven:' || creator || ':' || id WHERE creator = $1 AND id <> $2`,
+    `UPDATE actor SET creator = '${unprovenPrefix}' || creator || ':' || id WHERE creator = $1 AND id <> $2
+     AND (EXISTS (SELECT 1 FROM password_access p WHERE p.actor_id = actor.id)
+       OR EXISTS (SELECT 1 FROM account WHERE account.actor_id = actor.id))`,
     identifier,
     keep,
   )
+  return superseded.map(({ id }) => id)
 }

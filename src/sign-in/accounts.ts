@@ -2,7 +2,7 @@
 import type { KeyRing } from '../secret/key-ring.ts'
 import { accountTokens, bindingOf } from '../secret/sealed-columns.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
-import type { Store, Transaction } from '../store/store.ts'
+import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import {
   type Account,
   type AccountFields,
@@ -36,15 +36,34 @@ export interface Recorded {
 /** What the stable name of a person is called among the fields. */
 const subjectFields: Readonly<Record<string, string>> = { github: 'oauth_github_id' }
 
+/** A creator was proven that other actors were created under. */
+export interface Superseded {
+  /** The actor of the person who proved it. */
+  readonly actorId: string
+  readonly creator: string
+  /** Ids of the others, the first 100. */
+  readonly superseded: readonly string[]
+}
+
+export interface AccountsParts {
+  readonly store: Store
+  readonly keyRing: KeyRing
+  readonly now: () => number
+  readonly afterCommit: AfterCommit
+  readonly onSuperseded: (superseded: Superseded) => Promise<void>
+}
+
 export class Accounts {
+  readonly #parts: AccountsParts
   readonly #store: Store
   readonly #keyRing: KeyRing
   readonly #now: () => number
 
-  constructor({ store, keyRing, now }: { store: Store; keyRing: KeyRing; now: () => number }) {
-    this.#store = store
-    this.#keyRing = keyRing
-    this.#now = now
+  constructor(parts: AccountsParts) {
+    this.#parts = parts
+    this.#store = parts.store
+    this.#keyRing = parts.keyRing
+    this.#now = parts.now
   }
 
   find(actorId: string): Promise<Account | null> {
@@ -56,9 +75,16 @@ export class Accounts {
     return insertAccount(tx, { ...account, providerTokens: this.#seal(account.actorId, {}) })
   }
 
+  /** The creator was proven for this actor; the others that were created under it are set aside, and the application hears of it. */
+  async supersede(tx: Transaction, { id, creator }: { readonly id: string; readonly creator: string }): Promise<void> {
+    const { afterCommit, onSuperseded } = this.#parts
+    const superseded = await setAside(tx, { identifier: creator, keep: id, now: this.#now() })
+    if (superseded.length > 0) afterCommit(tx, () => onSuperseded({ actorId: id, creator, superseded }))
+  }
+
   /** The application knows who the creator is: whoever has the identifier without proof makes room. */
   async prove(tx: Transaction, { id, creator }: { readonly id: string; readonly creator: string }): Promise<boolean> {
-    await setAside(tx, creator, id)
+    await this.supersede(tx, { id, creator })
     return this.insert(tx, { actorId: id, identifier: creator, verified: true, subject: null })
   }
 

@@ -9,9 +9,10 @@ import { open } from '../secret/sealed.ts'
 import type { Store } from '../store/store.ts'
 import type { IssuedTokens } from '../token/chain.ts'
 import type { OneTime, Presented } from '../token/one-time.ts'
-import { findUnclaimed, setAside } from './account-store.ts'
+import { findUnclaimed } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
 import type { Door, Entry } from './entry.ts'
+import { insertJoinedAccess } from './password-access-store.ts'
 import type { Person } from './provider.ts'
 import { signInOver } from './refusal.ts'
 
@@ -31,6 +32,7 @@ export interface ClaimsParts {
   readonly accounts: Accounts
   readonly entry: Entry
   readonly guesses: Guesses
+  readonly now: () => number
 }
 
 /** Who answers the page. */
@@ -74,7 +76,7 @@ export class Claims {
    *   `rejected`.
    */
   async join(claimant: Claimant, passphrase: string): Promise<Claimed> {
-    const { entry, accounts, store, guesses } = this.#parts
+    const { entry, accounts, store, guesses, now } = this.#parts
     const waiting = await this.#peek(claimant)
     const { identifier, person, provider, redirect } = waiting
     const unclaimed = await store.read((q) => findUnclaimed(q, identifier))
@@ -93,7 +95,8 @@ export class Claims {
       isProven: true,
       prepare: async (tx) => {
         await this.#consume(tx, claimant)
-        await setAside(tx, identifier, chosen.id)
+        await accounts.supersede(tx, { id: chosen.id, creator: identifier })
+        await insertJoinedAccess(tx, { actorId: chosen.id, creator: identifier, now: now() })
         const account = { actorId: chosen.id, identifier, verified: true, subject: null }
         if (!(await accounts.insert(tx, account))) throw signInOver()
       },

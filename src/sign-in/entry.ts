@@ -11,7 +11,7 @@ import type { KeyRing } from '../secret/key-ring.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Beginning, IssuedTokens } from '../token/chain.ts'
 import type { Tokens } from '../token/tokens.ts'
-import { type Account, findAccounts, isTaken, setAside } from './account-store.ts'
+import { type Account, findAccounts, isTaken } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
 import { type Identity, type IdentityMode, identityOf, userInfoOf } from './identity.ts'
 import { ensureInteractiveTrust } from './interactive-trust.ts'
@@ -146,7 +146,7 @@ export class Entry {
     const { actors, accounts } = this.#parts
     const draft = actors.draft(identifier)
     return this.write(`sign-in ${identifier}`, async (tx) => {
-      await setAside(tx, identifier)
+      await accounts.supersede(tx, { id: draft.id, creator: identifier })
       const isFirst =
         (await actors.insertDraft(tx, draft)) &&
         (await accounts.insert(tx, {

@@ -22,6 +22,7 @@ ${following(
   ['trust', 'sessions'],
   html`<h2>AI apps and other programs</h2>
 <p><a href="${values.actor_www}/approvals">What waits for your yes</a></p>
+<p><a href="${values.actor_www}/password-access">Programs with a password</a></p>
 ${values.mcp_url === '' ? '' : html`<dl class="facts"><dt>To connect an AI app, give it this address</dt><dd><code>${values.mcp_url}</code></dd></dl>`}
 ${groups.length === 0 ? html`<p class="empty">No program acts for you.</p>` : groups.map((each) => group(values, each))}`,
 )}

@@ -26,7 +26,11 @@ ${values.can_join ? join(values) : ''}
       values.can_join
         ? 'If you made it, its passphrase opens it here, with everything in it. '
         : 'If you made it by typing this address, open the link that was sent to you, in the browser where you typed it, before you sign in here again. '
-    }If you begin anew, it stays with whoever made it, under another name, and never sees what you do.</p>
+    }If you begin with a new actor, the other one stays with whoever made it and never sees what you do. ${
+      values.can_join
+        ? 'On the page “Programs with a password” you then decide whether its passphrase keeps working.'
+        : ''
+    }</p>
 </section>`,
   )
 }

@@ -40,7 +40,7 @@ function leaving(values: DashboardValues): Html {
 function glance(values: DashboardValues): Html {
   const { actor_www, property_count, list_count, relationship_count, app_count, waiting } = values
   const all = property_count + list_count
-  const open = values.waiting_count + values.approval_count
+  const open = values.waiting_count + values.approval_count + values.password_count
   return html`
 ${
   open === 0

@@ -15,6 +15,8 @@ import { emailPage } from './email.ts'
 import { factoryPage } from './factory.ts'
 import { failedPage } from './failed.ts'
 import { initPage } from './init.ts'
+import { passwordAccessPage } from './password-access.ts'
+import type { PasswordAccessValues } from './password-access-values.ts'
 import { propertiesPage } from './properties.ts'
 import { propertyPage } from './property.ts'
 import type { ClaimValues, EmailValues, VerificationValues } from './sign-in-values.ts'
@@ -62,6 +64,7 @@ export interface Pages {
   readonly apps: (values: AppsValues) => Html
   readonly approvals: (values: ApprovalsValues) => Html
   readonly approval: (values: ApprovalValues) => Html
+  readonly passwordAccess: (values: PasswordAccessValues) => Html
   readonly activity: (values: ActivityValues) => Html
 }
 
@@ -87,6 +90,7 @@ const builtInPages: Pages = {
   apps: appsPage,
   approvals: approvalsPage,
   approval: approvalPage,
+  passwordAccess: passwordAccessPage,
   activity: activityPage,
 }
 
@@ -113,6 +117,7 @@ export const templateNames: Readonly<Record<keyof Pages, string>> = {
   apps: 'aw-actor-www-apps.html',
   approvals: 'aw-actor-www-approvals.html',
   approval: 'aw-actor-www-approval.html',
+  passwordAccess: 'aw-actor-www-password-access.html',
   activity: 'aw-actor-www-activity.html',
 }
 

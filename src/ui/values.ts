@@ -86,6 +86,8 @@ export interface DashboardValues extends ActorPageValues {
   readonly waiting_count: number
   /** Calls of AI clients that wait for the owner's yes. */
   readonly approval_count: number
+  /** 1 when the owner has to decide about programs with a password, else 0: one page lists them all. */
+  readonly password_count: number
   /** Programs that act for the owner; relationships too. */
   readonly app_count: number
   /** What waits, the first of it, each with the page where it is decided. */

@@ -148,6 +148,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   deleteTrust: { path: sampleTrust, status: 204, peer: samplePeer },
   listSessions: { path: '/:actor/sessions', status: 200 },
   endSession: { path: '/:actor/sessions/none', status: 404 },
+  listPasswordAccess: { path: '/:actor/password-access', status: 200 },
+  decidePasswordAccess: { path: '/:actor/password-access/none', body: { decision: 'keep' }, status: 404 },
   getPermissions: { path: `${sampleTrust}/permissions`, status: 200 },
   putPermissions: { path: `${sampleTrust}/permissions`, body: { properties: { patterns: ['x'] } }, status: 201 },
   deletePermissions: { path: `${sampleTrust}/permissions`, status: 204 },
@@ -214,6 +216,8 @@ export const samples: Readonly<Record<string, Sample>> = {
   approvalsPage: { path: '/:actor/www/approvals', status: 200 },
   approvalPage: { path: '/:actor/www/approvals/none', status: 404 },
   approvalForm: { path: '/:actor/www/approvals/none', form: { decision: 'allow' }, status: 409 },
+  passwordAccessPage: { path: '/:actor/www/password-access', status: 200 },
+  passwordAccessForm: { path: '/:actor/www/password-access', form: { action: 'keep', actor: 'none' }, status: 409 },
   activityPage: { path: '/:actor/www/activity', status: 200 },
   // With the header that asks for the stream the answer would have no end.
   liveChanges: { path: '/:actor/www/live', status: 400 },

@@ -83,17 +83,22 @@ const mostNamed = 10
 
 async function dashboard(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
   const { parts, actor, caller } = exchange
-  const [properties, peers, approvals] = await Promise.all([
+  const [properties, peers, approvals, passwords] = await Promise.all([
     parts.properties.all({ actor, caller }),
     peersOf(exchange),
     parts.approvals.waiting(actor.id),
+    parts.passwordAccess.list(actor.id),
   ])
+  const undecided = passwords.filter(({ decision }) => decision === 'pending').length
   const lists = properties.filter(({ kind }) => kind === 'list').length
   const values = pageValues(exchange, '', error?.message ?? null)
   const asking = peers.trusts
     .filter((trust) => stateOf(trust).kind === 'pending')
     .map(({ peerId }) => peers.nameOf(peerId))
   const waiting = [
+    ...(undecided === 0
+      ? []
+      : [{ text: 'A program created an account under your name', href: `${values.actor_www}/password-access` }]),
     ...approvals.map(({ peerId, tool, approvalId }) => ({
       text: `${peers.nameOf(peerId).name} wants to: ${parts.mcp.tool(tool)?.title ?? tool}`,
       href: `${values.actor_www}/approvals/${encodeURIComponent(approvalId)}`,
@@ -107,6 +112,7 @@ async function dashboard(exchange: PageExchange, error: ServiceError | null = nu
     list_count: lists,
     relationship_count: peers.trusts.length,
     waiting_count: asking.length,
+    password_count: Math.min(undecided, 1),
     approval_count: approvals.length,
     app_count: peers.trusts.filter(({ peerId }) => peers.nameOf(peerId).is_app).length,
     waiting: waiting.slice(0, mostNamed),

@@ -1,0 +1,83 @@
+/** `/<actor>/password-access`: programs that created an actor under the owner's name, with a password. */
+import { ServiceError } from '../../errors.ts'
+import { isObject, members, stringValue } from '../../json/json.ts'
+import { type Answer, json, noContent } from '../answer.ts'
+import { readJson } from '../body.ts'
+import type { ActorExchange, Route } from '../route.ts'
+import { actorErrors, writeErrors } from '../schemas.ts'
+import { urlOf } from '../urls.ts'
+
+const schema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['actor_id', 'url', 'creator', 'own', 'decision', 'proven_at'],
+    properties: {
+      actor_id: { type: 'string', description: 'The actor that the program created' },
+      url: { type: 'string' },
+      creator: { type: 'string', description: 'The user in its Basic credentials' },
+      own: { type: 'boolean', description: 'True when the owner joined that actor: it is this one' },
+      decision: { type: 'string', enum: ['pending', 'kept', 'revoked'] },
+      proven_at: { type: 'string', format: 'date-time', description: 'When the owner proved to be the creator' },
+    },
+  },
+} as const
+
+export const passwordAccessRoutes: readonly Route[] = [
+  {
+    id: 'listPasswordAccess',
+    method: 'GET',
+    path: '/:actor/password-access',
+    access: 'sessions',
+    summary:
+      'Programs that created an actor under the owner’s name with a password, pending decisions first; at most 100',
+    responses: { 200: { text: 'The programs', schema }, ...actorErrors },
+    handler: list,
+  },
+  {
+    id: 'decidePasswordAccess',
+    method: 'PUT',
+    path: '/:actor/password-access/:created',
+    access: 'sessions',
+    summary: 'Keeps or revokes the access of a program; needs a session of the owner. A revocation is final',
+    request: {
+      'application/json': {
+        type: 'object',
+        required: ['decision'],
+        properties: { decision: { type: 'string', enum: ['keep', 'revoke'] } },
+      },
+    },
+    responses: { 204: 'Decided', ...writeErrors },
+    handler: decide,
+  },
+]
+
+async function list({ parts, actor }: ActorExchange): Promise<Answer> {
+  const records = await parts.passwordAccess.list(actor.id)
+  return json(
+    200,
+    records.map(({ actorId, creator, decision, provenAt }) => ({
+      actor_id: actorId,
+      url: urlOf(parts, actorId),
+      creator,
+      own: actorId === actor.id,
+      decision,
+      proven_at: new Date(provenAt).toISOString(),
+    })),
+  )
+}
+
+async function decide({ parts, request, actor, caller, params }: ActorExchange): Promise<Answer> {
+  const body = await readJson(request, parts.config)
+  const value = isObject(body) ? members(body)?.get('decision') : undefined
+  const asked = value === undefined ? null : stringValue(value)
+  if (asked !== 'keep' && asked !== 'revoke')
+    throw new ServiceError('bad_request', 'Invalid decision: expected "keep" or "revoke"')
+  await parts.passwordAccess.decide({
+    ownerId: actor.id,
+    actorId: params['created'] ?? '',
+    decision: asked === 'keep' ? 'kept' : 'revoked',
+    by: caller,
+  })
+  return noContent()
+}
