@@ -15,12 +15,12 @@ const refusals: [
   [
     'an event that there is not',
     (app) => app['on']?.('actor_born', handler),
-    'There is no event "actor_born". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
+    'There is no event "actor_born". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
   ],
   [
     'an event of every object',
     (app) => app['on']?.('constructor', handler),
-    'There is no event "constructor". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
+    'There is no event "constructor". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted.',
   ],
   [
     'an event without a handler',
