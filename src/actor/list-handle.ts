@@ -3,11 +3,12 @@ import type { ListHandle, ListItem } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
 import { fromPlain, type Json, type JsonText, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
-import { type IndexedItem, pages } from '../property/list.ts'
-import type { Lists } from '../property/lists.ts'
+import type { IndexedItem } from '../property/list.ts'
+import type { Lists, ListSpan } from '../property/lists.ts'
 
 const create = { create: true } as const
 const fromEnd = { fromEnd: true } as const
+const defaultPageSize = 1000
 
 export function listHandle(lists: Lists, access: Access, name: string): ListHandle {
   const metadata = async (): ReturnType<Lists['metadata']> => lists.metadata(access, name)
@@ -31,13 +32,15 @@ export function listHandle(lists: Lists, access: Access, name: string): ListHand
 
     get: async (index) => plainOf(await lists.item(access, name, index, fromEnd)),
     async items(start, end) {
-      const span =
-        start === undefined && end === undefined ? undefined : { from: start ?? 0, to: end ?? Number.MAX_SAFE_INTEGER }
-      const page = await lists.items(access, name, span)
+      const page = await lists.items(access, name, spanOf(start, end))
       return (page?.items ?? []).map(({ item }) => toPlain(item))
     },
     async *pages(pageSize) {
-      for await (const page of pages((span) => lists.items(access, name, span), pageSize)) yield page.map(plainItem)
+      const size = Math.max(1, pageSize ?? defaultPageSize)
+      for await (const page of lists.pages(access, name, size)) yield page.map(plainItem)
+    },
+    async *[Symbol.asyncIterator]() {
+      for await (const page of lists.pages(access, name, defaultPageSize)) yield* page.map(plainItem)
     },
 
     async find(field, value) {
@@ -45,8 +48,8 @@ export function listHandle(lists: Lists, access: Access, name: string): ListHand
       return found === null ? undefined : plainItem(found)
     },
     findAll: async (field, value) => (await lists.findAll(access, name, field, fromPlain(value))).map(plainItem),
-    async itemsWithHandles() {
-      const items = await lists.itemsWithHandles(access, name)
+    async itemsWithHandles(start, end) {
+      const items = await lists.itemsWithHandles(access, name, spanOf(start, end))
       return items.map((item) => ({ ...plainItem(item), handle: item.handle }))
     },
     updateByHandle: async (handle, item) => lists.updateByHandle(access, name, handle, fromPlain(item)),
@@ -56,6 +59,11 @@ export function listHandle(lists: Lists, access: Access, name: string): ListHand
     removeWhere: async (field, value, options = {}) =>
       lists.removeWhere(access, name, field, fromPlain(value), options.firstOnly ?? false),
   }
+}
+
+/** Undefined for the whole list. */
+function spanOf(start: number | undefined, end: number | undefined): ListSpan | undefined {
+  return start === undefined && end === undefined ? undefined : { from: start ?? 0, to: end ?? null }
 }
 
 function plainItem({ index, item }: IndexedItem): ListItem {

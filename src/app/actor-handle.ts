@@ -344,6 +344,7 @@ export interface ListHandle {
   /** Makes the list, or changes its texts when it exists. */
   create(texts?: { description?: string; explanation?: string }): Promise<void>
   exists(): Promise<boolean>
+  /** As it is stored with the list: neither the items nor their hooks are touched. */
   length(): Promise<number>
   metadata(): Promise<ListMetadata | null>
 
@@ -362,19 +363,27 @@ export interface ListHandle {
   remove(): Promise<boolean>
 
   get(index: number): Promise<Json | undefined>
-  /** All items, or those from `start` up to and not including `end`. */
+  /** All items, or those from `start` up to and not including `end`. The array holds them all; `pages` reads long lists. */
   items(start?: number, end?: number): Promise<Json[]>
-  /** Pages of items in order; the list may change between pages. */
+  /**
+   * Pages of items in order. Default page size: 1000. The list may change between pages: an item that is there all the
+   * time comes exactly once.
+   *
+   * @throws ServiceError `not_found` when the list is removed after the first page.
+   */
   pages(pageSize?: number): AsyncIterable<readonly ListItem[]>
+  /** Items in order, read page by page as `pages` does. */
+  [Symbol.asyncIterator](): AsyncIterator<ListItem>
 
   /** The first item that is an object whose `field` equals `value`. */
   find(field: string, value: Json): Promise<ListItem | undefined>
   findAll(field: string, value: Json): Promise<ListItem[]>
-  itemsWithHandles(): Promise<ListItemWithHandle[]>
+  /** All items, or those from `start` up to and not including `end`. */
+  itemsWithHandles(start?: number, end?: number): Promise<ListItemWithHandle[]>
   /** False when the item was changed or removed since the handle was made. */
   updateByHandle(handle: string, item: Json | object): Promise<boolean>
   deleteByHandle(handle: string): Promise<boolean>
-  /** The number of items changed. */
+  /** The number of items changed. A list of more than 1024 items or 1 MiB is changed page by page, each page as a whole. */
   updateWhere(field: string, value: Json, item: Json | object, options?: { firstOnly?: boolean }): Promise<number>
   removeWhere(field: string, value: Json, options?: { firstOnly?: boolean }): Promise<number>
 }

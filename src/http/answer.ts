@@ -30,6 +30,14 @@ export function jsonText(status: number, text: JsonText, headers?: Record<string
   return { status, headers: headers === undefined ? jsonType : { ...jsonType, ...headers }, body: text }
 }
 
+/**
+ * JSON that is sent while it is read, in chunks. When `pieces` fail the edge resets the connection, so that the part that
+ * was sent never looks complete.
+ */
+export function jsonStream(status: number, pieces: AsyncIterable<string>): Answer {
+  return { status, headers: jsonType, body: null, stream: pieces }
+}
+
 export function text(status: number, body: string, headers?: Record<string, string>): Answer {
   return { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers }, body }
 }

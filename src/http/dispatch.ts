@@ -314,6 +314,10 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     parts.metrics.streamsOpen(route, 1)
     try {
       yield* stream
+    } catch (error) {
+      // The status is sent already: the log is the only place that names the reason.
+      logError(parts.log, toServiceError(error))
+      throw error
     } finally {
       parts.metrics.streamsOpen(route, -1)
     }
@@ -342,8 +346,9 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     if (answer.stream !== undefined && !isHead) {
       return { ...answer, headers: all, stream: counted(routeId, answer.stream) }
     }
-    // Nobody reads the stream of an answer to HEAD.
+    // An answer to HEAD reads no stream, and its length is unknown.
     answer.onClose?.()
+    if (answer.stream !== undefined) return { status: answer.status, headers: all, body: null }
     if (answer.body !== null) all['Content-Length'] = String(Buffer.byteLength(answer.body))
     else if (answer.status !== 204 && answer.status !== 304) all['Content-Length'] = '0'
     const body = isHead ? null : answer.body

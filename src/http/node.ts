@@ -186,7 +186,9 @@ async function sendStream(response: ServerResponse, stream: AsyncIterable<string
   try {
     await pipeline(Readable.from(stream), response)
   } catch {
-    // The receiver went away, or the stream failed: the connection ends, which tells the receiver to come again.
+    // The receiver went away, or the stream failed. HTTP/1.0 takes the end of a connection for the end of the answer, so
+    // the connection is reset.
+    response.socket?.resetAndDestroy()
     response.destroy()
   }
 }

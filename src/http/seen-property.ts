@@ -4,19 +4,25 @@ import type { SeenProperty } from '../ui/trust-values.ts'
 import { kindInWords, treeOf } from '../ui/value-tree.ts'
 import { count } from '../ui/words.ts'
 
-const itemsShown = 5
+/** Of a list. */
+export const itemsShown = 5
 
 export function seenValue(name: string, value: JsonText, may: readonly string[]): SeenProperty {
   return { name, kind: kindInWords(value), tree: treeOf(value), items: [], more: 0, may }
 }
 
-export function seenList(name: string, items: readonly JsonText[], may: readonly string[]): SeenProperty {
+/** @param length of the list, of which `items` may be the first ones. */
+export function seenList(
+  name: string,
+  { length, items }: { readonly length: number; readonly items: readonly JsonText[] },
+  may: readonly string[],
+): SeenProperty {
   return {
     name,
-    kind: `List with ${count(items.length, 'item')}`,
+    kind: `List with ${count(length, 'item')}`,
     tree: null,
     items: items.slice(0, itemsShown).map(treeOf),
-    more: Math.max(0, items.length - itemsShown),
+    more: Math.max(0, length - itemsShown),
     may,
   }
 }

@@ -75,7 +75,9 @@ export async function showSubscription(exchange: PageExchange, error: ServiceErr
     subscription: outboundRow(exchange, peers, own),
     is_own: true,
     known: partOf(known, parting, namesOnAPage).map(([name, each]) =>
-      each.kind === 'value' ? seenValue(name, each.value, []) : seenList(name, each.items, []),
+      each.kind === 'value'
+        ? seenValue(name, each.value, [])
+        : seenList(name, { length: each.items.length, items: each.items }, []),
     ),
     entries: [],
     failed: 0,

@@ -9,7 +9,7 @@ import { pageValues, showPage } from './page.ts'
 import { pagingOf, partOf } from './paging.ts'
 import { peerName } from './peer-names.ts'
 import type { PageExchange } from './route.ts'
-import { seenList, seenValue } from './seen-property.ts'
+import { itemsShown, seenList, seenValue } from './seen-property.ts'
 import { trustRow } from './trust-rows.ts'
 
 const rowsOnAPage = 50
@@ -33,7 +33,7 @@ export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
   const caller = callerOf(trust)
   const access = { actor, caller }
   const [{ stored, lists }, pieces, methods, actions, tools] = await Promise.all([
-    parts.lists.everything(access),
+    parts.lists.starts(access, itemsShown),
     parts.properties.parts(access),
     parts.operations.list(access, 'methods'),
     parts.operations.list(access, 'actions'),
@@ -43,7 +43,9 @@ export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
   const seen = (await parts.properties.show(access, stored)).flatMap((property): SeenProperty[] => {
     if (property.kind === 'value') return [seenValue(property.name, property.value, mayWith(property.name, rules))]
     const content = lists.get(property.name)
-    return content === undefined ? [] : [seenList(property.name, content.items, mayWith(property.name, rules))]
+    if (content === undefined) return []
+    const { metadata, items } = content
+    return [seenList(property.name, { length: metadata.length, items: items ?? [] }, mayWith(property.name, rules))]
   })
   const paging = pagingOf(query, seen.length, rowsOnAPage)
   const values = pageValues(exchange, `/trust/${encodeURIComponent(peerId)}/view`)

@@ -90,9 +90,9 @@ export async function bulk(
 
   const replaced = updated.flatMap((index) => {
     const [row, value] = [old.get(index), plan.values.get(index)]
-    return row === undefined || value === undefined || plan.deleted.has(index) ? [] : [[row.item, value] as const]
+    return row === undefined || value === undefined || plan.deleted.has(index) ? [] : [[row, value] as const]
   })
-  const removed = gone.flatMap((index) => old.get(index)?.item ?? [])
+  const removed = gone.flatMap((index) => old.get(index) ?? [])
   await list.save(tx, nowMs, { update: replaced, delete: removed, insert: added })
   return {
     updated: plan.updates,

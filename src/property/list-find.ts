@@ -1,9 +1,8 @@
 /** Items found by what one of their fields holds. Items that are no objects, or lack the field, never match. */
 import { equal, getAt, type JsonText } from '../json/json.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Transaction } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
-import type { IndexedItem } from './list-read.ts'
 import type { StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
 
@@ -12,20 +11,8 @@ export interface WhereOptions {
   readonly firstOnly?: boolean
 }
 
-/** The first match; null when nothing matches or there is no such list. @throws ServiceError `list_corrupted` */
-export async function find(q: Queries, at: ListAddress, field: string, value: JsonText): Promise<IndexedItem | null> {
-  const [first] = await matches(await OpenList.find(q, at), field, value, true)
-  return first === undefined ? null : { index: first.index, item: first.row.value }
-}
-
-/** @throws ServiceError `list_corrupted` */
-export async function findAll(q: Queries, at: ListAddress, field: string, value: JsonText): Promise<IndexedItem[]> {
-  const found = await matches(await OpenList.find(q, at), field, value, false)
-  return found.map(({ index, row }) => ({ index, item: row.value }))
-}
-
 /**
- * Replaces what matches, by one value or by what `replacement` makes of each; one change for each.
+ * Replaces what matches in a short list, by one value or by what `replacement` makes of each; one change for each.
  *
  * @throws ServiceError `not_found`, `list_corrupted`
  */
@@ -46,7 +33,7 @@ export async function updateWhere(
     row,
     item: typeof replacement === 'string' ? replacement : replacement(row.value),
   }))
-  await list.save(tx, nowMs, { update: replaced.map(({ row, item }) => [row.item, item] as const) })
+  await list.save(tx, nowMs, { update: replaced.map(({ row, item }) => [row, item] as const) })
   return replaced.map(({ index, row, item }) => ({
     operation: 'update',
     length: list.length,
@@ -56,7 +43,7 @@ export async function updateWhere(
   }))
 }
 
-/** Removes what matches; one change for each, in the order of the list. @throws ServiceError `not_found`, `list_corrupted` */
+/** Removes what matches in a short list; one change for each, in its order. @throws ServiceError `not_found`, `list_corrupted` */
 export async function removeWhere(
   tx: Transaction,
   at: ListAddress,
@@ -70,7 +57,7 @@ export async function removeWhere(
   const found = await matches(list, field, value, options.firstOnly ?? false)
   if (found.length === 0) return []
   for (const { index } of found.toReversed()) list.order.removeAt(index)
-  await list.save(tx, nowMs, { delete: found.map(({ row }) => row.item) })
+  await list.save(tx, nowMs, { delete: found.map(({ row }) => row) })
   return found.map(({ row }, removed) => ({ operation: 'remove', length: before - removed - 1, item: row.value }))
 }
 
@@ -81,13 +68,13 @@ export function holds(item: JsonText, field: string, value: JsonText): boolean {
 }
 
 async function matches(
-  list: OpenList | null,
+  list: OpenList,
   field: string,
   value: JsonText,
   firstOnly: boolean,
 ): Promise<{ readonly index: number; readonly row: StoredItem }[]> {
   const found: { index: number; row: StoredItem }[] = []
-  for (const [index, row] of (list === null ? [] : await list.loadAll()).entries()) {
+  for (const [index, row] of (await list.loadAll()).entries()) {
     if (!holds(row.value, field, value)) continue
     found.push({ index, row })
     if (firstOnly) break

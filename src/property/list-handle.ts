@@ -7,11 +7,10 @@ import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
-import { damagedList } from './list-damage.ts'
+import { findPosition } from './list-position.ts'
 import type { IndexedItem } from './list-read.ts'
 import { findItems, type StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
-import type { Span } from './order-branch.ts'
 
 export interface ItemWithHandle {
   readonly index: number
@@ -20,66 +19,71 @@ export interface ItemWithHandle {
   readonly handle: string
 }
 
+/** What a handle says of an item as it was read. */
+export function handleOf(listId: string, { item, revision }: StoredItem, index: number): string {
+  return [listId, item, revision, index].join('.')
+}
+
+/** The item and where it stands now. Null when it was changed or removed meanwhile. @throws as `updateByHandles` */
+export async function findByHandle(q: Queries, at: ListAddress, handle: string): Promise<IndexedItem | null> {
+  const { found } = await redeem(q, at, [handle])
+  const [only] = found
+  return only === undefined ? null : { index: only.index, item: only.row.value }
+}
+
 /**
- * All items, or those of a span, which may reach beyond the end. Null when there is no list of that name.
+ * Replaces the items that were not changed or removed meanwhile; one change for each.
  *
- * @throws ServiceError `list_corrupted`
+ * @throws ServiceError `invalid_value`, `list_corrupted`
  */
-export async function itemsWithHandles(q: Queries, at: ListAddress, span?: Span): Promise<ItemWithHandle[] | null> {
-  const list = await OpenList.find(q, at)
-  if (list === null) return null
-  const from = Math.min(span?.from ?? 0, list.length)
-  const to = Math.min(span?.to ?? list.length, list.length)
-  if (span !== undefined) await list.load([{ from, to }])
-  const rows = span === undefined ? await list.loadAll() : await list.items({ from, to })
-  return rows.map((row, offset) => ({
-    index: from + offset,
-    item: row.value,
-    handle: [list.id, row.item, row.revision, from + offset].join('.'),
+export async function updateByHandles(
+  tx: Transaction,
+  at: ListAddress,
+  updates: readonly (readonly [handle: string, item: JsonText])[],
+  nowMs: number,
+): Promise<ListChange[]> {
+  const { list, found } = await redeem(
+    tx,
+    at,
+    updates.map(([handle]) => handle),
+  )
+  if (list === null || found.length === 0) return []
+  const values = new Map(updates)
+  const update = found.map(({ row, handle }) => [row, values.get(handle) ?? row.value] as const)
+  await list.save(tx, nowMs, { update })
+  // Where equal items stand in the list, only the position tells a copy of it which one was meant.
+  return found.map(({ row, index, handle }) => ({
+    operation: 'update',
+    length: list.length,
+    index,
+    item: values.get(handle) ?? row.value,
+    old_item: row.value,
   }))
 }
 
-/** The item and where it stands now. Null when it was changed or removed meanwhile. @throws as `updateByHandle` */
-export async function findByHandle(q: Queries, at: ListAddress, handle: string): Promise<IndexedItem | null> {
-  const receipt = parseHandle(handle)
-  const found = await redeem(q, at, receipt)
-  if (found === null) return null
-  return { index: await positionOf(found.list, found.row.item, receipt.index), item: found.row.value }
-}
-
-/** Null when the item was changed or removed meanwhile. @throws ServiceError `invalid_value`, `list_corrupted` */
-export async function updateByHandle(
+/**
+ * Removes the items that were not changed or removed meanwhile; one change for each, in the order of the list.
+ *
+ * @throws ServiceError `invalid_value`, `list_corrupted`
+ */
+export async function deleteByHandles(
   tx: Transaction,
   at: ListAddress,
-  handle: string,
-  item: JsonText,
+  handles: readonly string[],
   nowMs: number,
-): Promise<ListChange | null> {
-  const receipt = parseHandle(handle)
-  const found = await redeem(tx, at, receipt)
-  if (found === null) return null
-  const { list, row } = found
-  // Where equal items stand in the list, only the position tells a copy of it which one was meant.
-  const index = await positionOf(list, row.item, receipt.index)
-  await list.save(tx, nowMs, { update: [[row.item, item]] })
-  return { operation: 'update', length: list.length, index, item, old_item: row.value }
-}
-
-/** Null when the item was changed or removed meanwhile. @throws ServiceError `invalid_value`, `list_corrupted` */
-export async function deleteByHandle(
-  tx: Transaction,
-  at: ListAddress,
-  handle: string,
-  nowMs: number,
-): Promise<ListChange | null> {
-  const receipt = parseHandle(handle)
-  const found = await redeem(tx, at, receipt)
-  if (found === null) return null
-  const { list, row } = found
-  const index = await positionOf(list, row.item, receipt.index)
-  list.order.removeAt(index)
-  await list.save(tx, nowMs, { delete: [row.item] })
-  return { operation: 'remove', length: list.length, index, item: row.value }
+): Promise<ListChange[]> {
+  const { list, found } = await redeem(tx, at, handles)
+  if (list === null || found.length === 0) return []
+  const before = list.length
+  const inOrder = found.toSorted((a, b) => a.index - b.index)
+  for (const { index } of inOrder.toReversed()) list.order.removeAt(index)
+  await list.save(tx, nowMs, { delete: inOrder.map(({ row }) => row) })
+  return inOrder.map(({ row, index }, removed) => ({
+    operation: 'remove',
+    length: before - removed - 1,
+    index: index - removed,
+    item: row.value,
+  }))
 }
 
 interface Receipt {
@@ -96,25 +100,38 @@ function parseHandle(handle: string): Receipt {
   return { list, item: Number(item), revision: Number(revision), index: Number(index) }
 }
 
+interface Redeemed {
+  readonly handle: string
+  readonly row: StoredItem
+  /** Where the item stands now. */
+  readonly index: number
+}
+
+/** The items that are still as their handles say, with their parts of the order loaded. */
 async function redeem(
   q: Queries,
   at: ListAddress,
-  receipt: Receipt,
-): Promise<{ list: OpenList; row: StoredItem } | null> {
+  handles: readonly string[],
+): Promise<{ readonly list: OpenList | null; readonly found: readonly Redeemed[] }> {
+  const receipts = new Map(handles.map((handle) => [handle, parseHandle(handle)]))
   const list = await OpenList.find(q, at)
-  if (list === null || list.id !== receipt.list) return null
-  const [row] = await findItems(q, at, [receipt.item])
-  return row === undefined || row.revision !== receipt.revision ? null : { list, row }
-}
-
-/** Where the item stands now: mostly where it stood, else somewhere in the whole order. Its leaf is loaded then. */
-async function positionOf(list: OpenList, item: number, hint: number): Promise<number> {
-  const index = Math.min(hint, list.length - 1)
-  await list.load([{ from: index, to: index + 1 }], true)
-  const near = list.order.positionOf(item)
-  if (near !== null) return near
-  await list.load([list.order.all], true)
-  const position = list.order.positionOf(item)
-  if (position === null) throw damagedList(list.address.list, `item ${item} stands outside the order`)
-  return position
+  if (list === null) return { list, found: [] }
+  const ofList = [...receipts].filter(([, receipt]) => receipt.list === list.id)
+  const numbers = [...new Set(ofList.map(([, { item }]) => item))]
+  const rows = new Map((await findItems(q, at, numbers)).map((row) => [row.item, row]))
+  const current = ofList.flatMap(([handle, { item, revision, index }]) => {
+    const row = rows.get(item)
+    return row?.revision === revision ? [{ handle, row, hint: Math.min(index, list.length - 1) }] : []
+  })
+  await list.load(
+    current.map(({ hint }) => ({ from: hint, to: hint + 1 })),
+    true,
+  )
+  const found: Redeemed[] = []
+  for (const { handle, row, hint } of current) {
+    const near = list.order.positionOf(row.item)
+    const index = near ?? (await findPosition(list, row.item, hint, true))
+    if (!found.some((other) => other.row.item === row.item)) found.push({ handle, row, index })
+  }
+  return { list, found }
 }

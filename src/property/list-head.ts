@@ -1,4 +1,5 @@
 /** The head of a list: what its row in `property` holds, apart from the items and the lower parts of their order. */
+import { type JsonText, known } from '../json/json.ts'
 import { damagedList } from './list-damage.ts'
 import { readBranches, writeBranches, type Branch } from './order-branch.ts'
 import { nodeSizes } from './order-tree.ts'
@@ -12,6 +13,11 @@ export interface ListHead {
   readonly updatedAt: string
   readonly nextItem: number
   readonly nextNode: number
+  /** Rows with lower numbers belong to items that were removed together and are deleted in the background. */
+  readonly firstItem: number
+  readonly firstNode: number
+  /** `total_bytes` of the items. Null in a list that was written before this was counted. */
+  readonly bytes: number | null
   readonly root: readonly Branch[]
 }
 
@@ -39,6 +45,9 @@ export function readHeadText(list: string, text: string): ListHead {
     updatedAt: timeOf(list, head, 'updated_at'),
     nextItem: counterOf(list, head, 'next_item'),
     nextNode: counterOf(list, head, 'next_node'),
+    firstItem: head['first_item'] === undefined ? 1 : counterOf(list, head, 'first_item'),
+    firstNode: head['first_node'] === undefined ? 1 : counterOf(list, head, 'first_node'),
+    bytes: bytesOf(list, head['bytes']),
     root: rootOf(list, head['root']),
   }
 }
@@ -53,6 +62,9 @@ export function writeHeadText(head: ListHead): string {
     version: '1.0',
     next_item: head.nextItem,
     next_node: head.nextNode,
+    ...(head.firstItem === 1 ? {} : { first_item: head.firstItem }),
+    ...(head.firstNode === 1 ? {} : { first_node: head.firstNode }),
+    ...(head.bytes === null ? {} : { bytes: head.bytes }),
     root: writeBranches(head.root),
   })
 }
@@ -70,6 +82,25 @@ export function lengthOf(head: ListHead): number {
  */
 export function listMetadata(list: string, headText: string): ListMetadata {
   return metadataOf(readHeadText(list, headText))
+}
+
+/** The facts of a list and its size, without reading anything else. */
+export interface ListFacts {
+  readonly metadata: ListMetadata
+  readonly length: number
+  /** `total_bytes` of the items; null when it was never counted. */
+  readonly bytes: number | null
+}
+
+/** @throws ServiceError `list_corrupted` */
+export function listFacts(list: string, headText: string): ListFacts {
+  const head = readHeadText(list, headText)
+  return { metadata: metadataOf(head), length: lengthOf(head), bytes: head.bytes }
+}
+
+/** What stands for a list whose items are not read, as its short form on the wire. */
+export function factsOf({ length, description, explanation }: ListMetadata): JsonText {
+  return known(JSON.stringify({ _list: true, count: length, description, explanation }))
 }
 
 export function metadataOf(head: ListHead): ListMetadata {
@@ -115,6 +146,12 @@ function timeOf(list: string, head: Members, name: string): string {
 function counterOf(list: string, head: Members, name: string): number {
   const value = head[name]
   if (!isCounter(value)) throw damagedList(list, `the head's ${name} is not a number of its kind`)
+  return value
+}
+
+function bytesOf(list: string, value: unknown): number | null {
+  if (value === undefined) return null
+  if (value !== 0 && !isCounter(value)) throw damagedList(list, "the head's bytes is not a number of its kind")
   return value
 }
 

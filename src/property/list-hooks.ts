@@ -1,11 +1,15 @@
 /** Runs an application's property hooks around the accesses to lists: the list as a whole, and each item under its position. */
+import { setImmediate } from 'node:timers/promises'
 import type { PropertyOperation } from '../app/declarations.ts'
-import { array, elements, type JsonText } from '../json/json.ts'
+import { array, elements, type JsonText, known } from '../json/json.ts'
 import type { Store } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { PropertyGate } from './gate.ts'
 import * as list from './list.ts'
 import { absent, rejectedDelete, rejectedWrite } from './properties.ts'
+
+/** Items whose hooks run before other work of the process gets its turn. */
+const itemsPerTurn = 64
 
 interface FromEnd {
   readonly fromEnd?: boolean
@@ -29,7 +33,20 @@ export class ListHooks {
     return this.#gate.pass(access, 'get', path, item)
   }
 
-  /** The list-wide hook sees the whole array and may hide it; then each item passes under its own index. */
+  /**
+   * Whether the hook of the list shows that there is one. It receives the facts of the list in place of the items, which
+   * are not read, and may hide the list.
+   */
+  async showsFacts(access: Access, name: string, metadata: list.ListMetadata | 'damaged'): Promise<boolean> {
+    if (this.isOpen(access, 'get', name)) return true
+    const facts = metadata === 'damaged' ? known('{"_list":true,"count":null}') : list.factsOf(metadata)
+    return (await this.passRead(access, [name], facts)) !== null
+  }
+
+  /**
+   * The list-wide hook sees the items that are read as one array and may hide them; then each item passes under its own
+   * index. Null when the list-wide hook hides them.
+   */
   async passItems(
     access: Access,
     name: string,
@@ -41,7 +58,12 @@ export class ListHooks {
     if (passed === null) return null
     const replaced = passed === whole ? null : elements(passed)
     const current = replaced === null ? items : replaced.map((item, at) => ({ index: items[at]?.index ?? at, item }))
-    return this.#gate.passItems(access, name, current)
+    const shown: list.IndexedItem[] = []
+    for (let from = 0; from < current.length; from += itemsPerTurn) {
+      if (from > 0) await setImmediate()
+      shown.push(...(await this.#gate.passItems(access, name, current.slice(from, from + itemsPerTurn))))
+    }
+    return shown
   }
 
   async passWrite(
@@ -65,20 +87,29 @@ export class ListHooks {
     if (item !== null) await this.passDelete(access, [name, String(index)], item)
   }
 
-  /** As `passItemDelete` for many items of one list, which is read once. */
+  /** As `passItemDelete` for many items of one list, which are read at once. */
   async passItemDeletes(access: Access, name: string, indices: readonly number[]): Promise<void> {
     if (indices.length === 0 || this.isOpen(access, 'delete', name)) return
-    const page = await this.#store.snapshot((q) => list.readItems(q, address(access, name)))
+    const items = await this.#store.snapshot((q) => list.readItemsAt(q, address(access, name), indices))
+    const found = new Map(items.map(({ index, item }) => [index, item]))
     for (const index of indices) {
-      const item = page?.items[index]?.item
+      const item = found.get(index)
       if (item !== undefined) await this.passDelete(access, [name, String(index)], item)
     }
   }
 
+  /** The hook sees all items of a short list as one array, and the facts of a longer one. */
   async passListDelete(access: Access, name: string): Promise<void> {
     if (this.isOpen(access, 'delete', name)) return
-    const page = await this.#store.snapshot((q) => list.readItems(q, address(access, name)))
-    await this.passDelete(access, [name], page === null ? absent : array(page.items.map(({ item }) => item)))
+    const value = await this.#store.snapshot(async (q) => {
+      const at = address(access, name)
+      const facts = await list.readFacts(q, at)
+      if (facts === null) return absent
+      if (!list.isShort(facts)) return list.factsOf(facts.metadata)
+      const page = await list.readItems(q, at)
+      return array((page?.items ?? []).map(({ item }) => item))
+    })
+    await this.passDelete(access, [name], value)
   }
 
   /** Hooks know items by their position: an index from the end is turned into the one that it means now. */

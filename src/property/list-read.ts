@@ -1,17 +1,23 @@
 /** Reading the items of lists. All of it wants one moment: a snapshot, or the transaction of a change. */
+import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
-import { metadataOf, readHeadText, type ListMetadata } from './list-head.ts'
+import { lengthOf, type ListHead, type ListMetadata, metadataOf, readHeadText } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
-import { findAllItems, findAllNodes } from './list-store.ts'
-import { arrange, OpenList } from './open-list.ts'
+import { findAllItems, findAllNodes, findItemsOf, findNodesOf } from './list-store.ts'
+import { arrange, inOrder, OpenList } from './open-list.ts'
 import type { Span } from './order-branch.ts'
 import { OrderTree } from './order-tree.ts'
 
 export interface IndexedItem {
   readonly index: number
   readonly item: JsonText
+}
+
+export interface ListContent {
+  readonly metadata: ListMetadata
+  readonly items: readonly JsonText[]
 }
 
 export interface ListPage {
@@ -35,8 +41,8 @@ export async function readItem(
 }
 
 /**
- * The items in order, all of them or those of a span; a span may reach beyond the end. Null when there is no list of
- * that name.
+ * The items in order, those of a span, or all of a short list; a span may reach beyond the end. Null when there is no
+ * list of that name. Longer lists are read by `ListScan`.
  *
  * @throws ServiceError `list_corrupted`
  */
@@ -56,8 +62,53 @@ export async function readItems(q: Queries, at: ListAddress, span?: Span): Promi
 }
 
 /**
- * The items of several lists by two statements, however many there are. `heads` holds the text of each list's row, as
- * `findProperties` gives it.
+ * The items at these positions, those that exist. Empty when there is no list of that name.
+ *
+ * @throws ServiceError `list_corrupted`
+ */
+export async function readItemsAt(q: Queries, at: ListAddress, indices: readonly number[]): Promise<IndexedItem[]> {
+  const list = await OpenList.find(q, at)
+  if (list === null) return []
+  const present = [...new Set(indices)].filter((index) => index < list.length)
+  await list.load(present.map((index) => ({ from: index, to: index + 1 })))
+  const rows = await list.itemsOf(present.map((index) => list.order.at(index)))
+  return rows.map(({ value }, position) => ({ index: present[position] ?? 0, item: value }))
+}
+
+/** Items and bytes of the lists that are read together. */
+const togetherItems = 4096
+const togetherBytes = 1_048_576
+
+/** Those of the lists, in their order, that are short enough to be read together. Damaged ones are among them. */
+export function shortLists(heads: ReadonlyMap<string, string>): Map<string, string> {
+  let items = 0
+  let bytes = 0
+  const short = [...heads].filter(([list, text]) => {
+    const head = headOrNull(list, text)
+    if (head === null) return true
+    if (head.bytes === null || head.firstItem > 1) return false
+    const isShort = items + lengthOf(head) <= togetherItems && bytes + head.bytes <= togetherBytes
+    if (isShort) {
+      items += lengthOf(head)
+      bytes += head.bytes
+    }
+    return isShort
+  })
+  return new Map(short)
+}
+
+function headOrNull(list: string, text: string): ListHead | null {
+  try {
+    return readHeadText(list, text)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'list_corrupted') return null
+    throw error
+  }
+}
+
+/**
+ * The items of several short lists by two statements, however many there are. `heads` holds the text of each list's row,
+ * as `findProperties` gives it; `shortLists` chooses them.
  *
  * @throws ServiceError `list_corrupted` for the first list that is damaged.
  */
@@ -65,13 +116,13 @@ export async function readManyLists(
   q: Queries,
   actorId: string,
   heads: ReadonlyMap<string, string>,
-): Promise<Map<string, { readonly metadata: ListMetadata; readonly items: readonly JsonText[] }>> {
+): Promise<Map<string, ListContent>> {
   if (heads.size === 0) return new Map()
   const lists = [...heads.keys()]
   const rows = await Promise.all([findAllNodes(q, actorId, lists), findAllItems(q, actorId, lists)])
   const nodes = Map.groupBy(rows[0], (row) => row.list)
   const items = Map.groupBy(rows[1], (row) => row.list)
-  const found = new Map<string, { metadata: ListMetadata; items: readonly JsonText[] }>()
+  const found = new Map<string, ListContent>()
   for (const [list, text] of heads) {
     const head = readHeadText(list, text)
     const order = new OrderTree(list, head.root, head.nextNode)
@@ -82,20 +133,51 @@ export async function readManyLists(
 }
 
 /**
- * Goes through a list page by page. Each page is one moment, not the whole: while others insert and delete, an item may
- * be seen twice or not at all, as with any paging by position.
+ * The first items of several lists by three statements, however many there are.
  *
- * @param read reads one span, for example `(span) => store.snapshot((q) => readItems(q, at, span))`.
- * @param size items per page.
+ * @param heads as for `readManyLists`.
+ * @throws ServiceError `list_corrupted` for the first list that is damaged.
  */
-export async function* pages(
-  read: (span: Span) => Promise<ListPage | null>,
-  size = 1000,
-): AsyncGenerator<readonly IndexedItem[]> {
-  for (let from = 0; ; from += size) {
-    const page = await read({ from, to: from + size })
-    if (page === null || page.items.length === 0) return
-    yield page.items
-    if (from + size >= page.length) return
-  }
+export async function readStarts(
+  q: Queries,
+  actorId: string,
+  heads: ReadonlyMap<string, string>,
+  count: number,
+): Promise<Map<string, ListContent>> {
+  const lists = [...heads].map(([list, text]) => {
+    const head = readHeadText(list, text)
+    const order = new OrderTree(list, head.root, head.nextNode)
+    const span = { from: 0, to: Math.min(count, order.length) }
+    return { list, order, span, metadata: metadataOf(head) }
+  })
+  const mids = await findNodesOf(
+    q,
+    actorId,
+    pairs(lists, ({ order, span }) => order.midsFor([span])),
+  )
+  for (const { list, order } of lists) order.giveMids(mids.get(list) ?? [])
+  const leaves = await findNodesOf(
+    q,
+    actorId,
+    pairs(lists, ({ order, span }) => order.leavesFor([span])),
+  )
+  for (const { list, order } of lists) order.giveLeaves(leaves.get(list) ?? [])
+  const rows = await findItemsOf(
+    q,
+    actorId,
+    pairs(lists, ({ order, span }) => order.items(span)),
+  )
+  return new Map(
+    lists.map(({ list, order, span, metadata }) => {
+      const items = inOrder(list, order.items(span), rows.get(list) ?? [])
+      return [list, { metadata, items: items.map(({ value }) => value) }]
+    }),
+  )
+}
+
+function pairs<L extends { readonly list: string }>(
+  lists: readonly L[],
+  numbersOf: (list: L) => readonly number[],
+): (readonly [list: string, number: number])[] {
+  return lists.flatMap((one) => numbersOf(one).map((number) => [one.list, number] as const))
 }

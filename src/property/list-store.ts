@@ -13,6 +13,18 @@ export interface StoredItem {
   readonly value: JsonText
 }
 
+/** An item whose value was left out when it is a large one. */
+export interface SizedItem {
+  readonly item: number
+  readonly revision: number
+  /** Of the value, as UTF-8. */
+  readonly bytes: number
+  readonly value: JsonText | null
+}
+
+/** Values up to this size are read at once with their sizes. */
+const smallBytes = 1024
+
 type ItemRow = StoredItem & { readonly checksum: number | null }
 
 export type NewItem = readonly [item: number, value: JsonText]
@@ -147,43 +159,124 @@ export async function findItems(
   return rows
 }
 
-/** The order of several lists: every node of theirs. */
+/** Those of the items that exist, the large ones without their values. @throws ServiceError `value_corrupted` */
+export async function findSmallItems(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  items: readonly number[],
+): Promise<SizedItem[]> {
+  if (items.length === 0) return []
+  const rows = await q.all<SizedItem & { readonly checksum: number | null }>(
+    `SELECT item, revision, checksum, octet_length(value) AS bytes,
+       CASE WHEN octet_length(value) <= ${smallBytes} THEN value END AS value
+     FROM list_item WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
+    actorId,
+    list,
+    column(items),
+  )
+  for (const { item, value, checksum } of rows) {
+    if (value !== null) requireIntact(actorId, itemName(list, item), { value, checksum })
+  }
+  return rows
+}
+
+/** Those of the items that exist, by their numbers alone. */
+export async function findPresent(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  items: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const rows = await q.all<{ item: number }>(
+    `SELECT item FROM list_item WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
+    actorId,
+    list,
+    column(items),
+  )
+  return new Set(rows.map(({ item }) => item))
+}
+
+/** Those of the nodes that exist, by list. */
+export async function findNodesOf(
+  q: Queries,
+  actorId: string,
+  nodes: readonly (readonly [list: string, node: number])[],
+): Promise<Map<string, StoredNode[]>> {
+  if (nodes.length === 0) return new Map()
+  const rows = await q.all<StoredNode & { readonly list: string }>(
+    `SELECT stored.list, stored.node, stored.entries FROM rows($2, list TEXT, node BIGINT) AS wanted
+     JOIN list_node AS stored ON stored.actor_id = $1 AND stored.list = wanted.list AND stored.node = wanted.node`,
+    actorId,
+    JSON.stringify(nodes),
+  )
+  return Map.groupBy(rows, ({ list }) => list)
+}
+
+/** Those of the items that exist, by list. @throws ServiceError `value_corrupted` */
+export async function findItemsOf(
+  q: Queries,
+  actorId: string,
+  items: readonly (readonly [list: string, item: number])[],
+): Promise<Map<string, StoredItem[]>> {
+  if (items.length === 0) return new Map()
+  const rows = await q.all<ItemRow & { readonly list: string }>(
+    `SELECT stored.list, stored.item, stored.revision, stored.value, stored.checksum
+     FROM rows($2, list TEXT, item BIGINT) AS wanted
+     JOIN list_item AS stored ON stored.actor_id = $1 AND stored.list = wanted.list AND stored.item = wanted.item`,
+    actorId,
+    JSON.stringify(items),
+  )
+  for (const row of rows) requireIntact(actorId, itemName(row.list, row.item), row)
+  return Map.groupBy(rows, ({ list }) => list)
+}
+
+/** The order of several lists: every node of theirs, from a number on. */
 export async function findAllNodes(
   q: Queries,
   actorId: string,
   lists: readonly string[],
+  from = 1,
 ): Promise<(StoredNode & { readonly list: string })[]> {
   const [only] = lists
   if (only === undefined) return []
   if (lists.length === 1)
-    return q.all('SELECT list, node, entries FROM list_node WHERE actor_id = $1 AND list = $2', actorId, only)
+    return q.all(
+      'SELECT list, node, entries FROM list_node WHERE actor_id = $1 AND list = $2 AND node >= $3',
+      actorId,
+      only,
+      from,
+    )
   return q.all(
-    'SELECT list, node, entries FROM list_node WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted)',
+    `SELECT list, node, entries FROM list_node
+     WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted) AND node >= $3`,
     actorId,
     column(lists),
+    from,
   )
 }
 
-/** Every item of several lists, in no order. @throws ServiceError `value_corrupted` */
+/** Every item of several lists from a number on, in no order. @throws ServiceError `value_corrupted` */
 export async function findAllItems(
   q: Queries,
   actorId: string,
   lists: readonly string[],
+  from = 1,
 ): Promise<(StoredItem & { readonly list: string })[]> {
   const [only] = lists
   if (only === undefined) return []
   const rows =
     lists.length === 1
       ? await q.all<ItemRow & { readonly list: string }>(
-          'SELECT list, item, revision, value, checksum FROM list_item WHERE actor_id = $1 AND list = $2',
+          'SELECT list, item, revision, value, checksum FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3',
           actorId,
           only,
+          from,
         )
       : await q.all<ItemRow & { readonly list: string }>(
           `SELECT list, item, revision, value, checksum FROM list_item
-           WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted)`,
+           WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted) AND item >= $3`,
           actorId,
           column(lists),
+          from,
         )
   for (const row of rows) requireIntact(actorId, itemName(row.list, row.item), row)
   return rows

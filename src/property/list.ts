@@ -11,7 +11,7 @@ import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
-import { listMetadata, writeHeadText, type ListMetadata } from './list-head.ts'
+import { listFacts, type ListFacts, listMetadata, type ListMetadata, writeHeadText } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
 import { deleteHead, findNamed, insertHead } from './list-store.ts'
 import { checkListName } from './name.ts'
@@ -20,11 +20,22 @@ import { OpenList, type ListTexts } from './open-list.ts'
 export type { ListAddress } from './list-address.ts'
 export { bulk, readBulk, type BulkEntry, type BulkResult } from './list-bulk.ts'
 export type { ListChange, ListOperation } from './list-change.ts'
-export { find, findAll, holds, removeWhere, updateWhere } from './list-find.ts'
-export { deleteByHandle, findByHandle, itemsWithHandles, updateByHandle, type ItemWithHandle } from './list-handle.ts'
-export { listMetadata, type ListMetadata } from './list-head.ts'
+export { holds, removeWhere, updateWhere } from './list-find.ts'
+export { deleteByHandles, findByHandle, handleOf, updateByHandles, type ItemWithHandle } from './list-handle.ts'
+export { factsOf, listFacts, listMetadata, type ListFacts, type ListMetadata } from './list-head.ts'
 export { indexFromJson, parseIndex } from './list-index.ts'
-export { pages, readItem, readItems, readManyLists, type IndexedItem, type ListPage } from './list-read.ts'
+export {
+  readItem,
+  readItems,
+  readItemsAt,
+  readManyLists,
+  readStarts,
+  shortLists,
+  type IndexedItem,
+  type ListContent,
+  type ListPage,
+} from './list-read.ts'
+export { isShort, ListScan, pageItems, type ScanPage } from './list-scan.ts'
 export type { ListTexts } from './open-list.ts'
 
 /**
@@ -53,6 +64,9 @@ export async function createList(tx: Transaction, at: ListAddress, texts: ListTe
     updatedAt: now,
     nextItem: 1,
     nextNode: 1,
+    firstItem: 1,
+    firstNode: 1,
+    bytes: 0,
     root: [],
   }
   await insertHead(tx, at, writeHeadText(head))
@@ -63,6 +77,12 @@ export async function createList(tx: Transaction, at: ListAddress, texts: ListTe
 export async function readMetadata(q: Queries, at: ListAddress): Promise<ListMetadata | null> {
   const row = await findNamed(q, at)
   return row?.kind === 'list' ? listMetadata(at.list, row.value) : null
+}
+
+/** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
+export async function readFacts(q: Queries, at: ListAddress): Promise<ListFacts | null> {
+  const row = await findNamed(q, at)
+  return row?.kind === 'list' ? listFacts(at.list, row.value) : null
 }
 
 /** Replaces the texts that are given. @throws ServiceError `not_found`, `list_corrupted` */
@@ -137,7 +157,7 @@ export async function update(
   if (position === null) return null
   await list.load([{ from: position, to: position + 1 }])
   const old = await list.item(position)
-  await list.save(tx, nowMs, { update: [[old.item, item]] })
+  await list.save(tx, nowMs, { update: [[old, item]] })
   return { operation: 'update', length: list.length, index: position, item, old_item: old.value }
 }
 
@@ -204,8 +224,8 @@ async function addAt(
 
 async function takeOut(tx: Transaction, list: OpenList, index: number, nowMs: number): Promise<JsonText> {
   await list.load([{ from: index, to: index + 1 }], true)
-  const { item, value } = await list.item(index)
+  const item = await list.item(index)
   list.order.removeAt(index)
   await list.save(tx, nowMs, { delete: [item] })
-  return value
+  return item.value
 }

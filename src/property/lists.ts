@@ -1,7 +1,7 @@
 /** Lists: one function for each thing that can be done, in one transaction, behind rights and hooks. */
 import type { PropertyOperation } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
-import { array, type JsonText, known, members } from '../json/json.ts'
+import { array, type JsonText, known, members, pythonLength } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
@@ -34,39 +34,73 @@ export class Lists {
 
   // Reading
 
-  /** Null when there is no such list or a hook hides it: then its length and its texts are hidden with it. */
+  /** Null when there is no such list or its hook hides it. The items are not read, and their hooks do not run. */
   async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
     await this.#require(access, 'read', name)
-    if (this.#parts.hooks.isOpen(access, 'get', name))
-      return this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
-    const { metadata, page } = await this.#parts.store.snapshot(async (q) => ({
-      metadata: await list.readMetadata(q, address(access, name)),
-      page: await list.readItems(q, address(access, name)),
-    }))
-    return page === null || (await this.#parts.hooks.passItems(access, name, page.items)) === null ? null : metadata
+    const metadata = await this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
+    const isShown = metadata !== null && (await this.#parts.hooks.showsFacts(access, name, metadata))
+    return isShown ? metadata : null
   }
 
-  /** Those of these properties that stay when the hooks of lists have spoken. Lists without hooks cost nothing. */
+  /** Those of these properties that stay when the hooks of lists have spoken. */
   async withoutHidden(access: Access, shown: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
-    const isHooked = ({ kind, name }: StoredProperty): boolean =>
-      kind === 'list' && !this.#parts.hooks.isOpen(access, 'get', name)
-    const hooked = new Set(shown.filter(isHooked).map(({ name }) => name))
-    if (hooked.size === 0) return shown
-    // The heads once more: those given may be of another moment than the items.
-    const contents = await this.#parts.store.snapshot(async (q) => {
-      const stored = await findProperties(q, access.actor.id)
-      return list.readManyLists(q, access.actor.id, headsOf(stored.filter(({ name }) => hooked.has(name))))
-    })
-    const visible = await this.#shown(access, contents)
-    return shown.filter(({ name }) => !hooked.has(name) || visible.has(name))
+    const visible: StoredProperty[] = []
+    for (const property of shown) {
+      if (property.kind === 'value' || (await this.#isShown(access, property))) visible.push(property)
+    }
+    return visible
   }
 
-  /** All items or a span; null when there is no such list or a hook hides it. `length` is the list's, hidden items included. */
-  async items(access: Access, name: string, span?: { from: number; to: number }): Promise<list.ListPage | null> {
-    await this.#require(access, 'read', name)
-    const page = await this.#parts.store.snapshot((q) => list.readItems(q, address(access, name), span))
-    const shown = page === null ? null : await this.#parts.hooks.passItems(access, name, page.items)
-    return page === null || shown === null ? null : { length: page.length, items: shown }
+  async #isShown(access: Access, { name, head }: { readonly name: string; readonly head: string }): Promise<boolean> {
+    if (this.#parts.hooks.isOpen(access, 'get', name)) return true
+    return this.#parts.hooks.showsFacts(access, name, metadataOrDamaged(name, head))
+  }
+
+  /**
+   * The list page by page, all of it or a span. Null when there is no such list, or a hook hides the first page.
+   * Permission is checked again for each page.
+   *
+   * @throws ServiceError from the pages: `not_found` when the list is removed meanwhile, `forbidden`, `list_corrupted`
+   */
+  async open(access: Access, name: string, span?: ListSpan): Promise<ListReading | null> {
+    const pages = this.#pages(access, name, span)
+    const first = (await pages.next()).value
+    if (first === undefined || first.items === null) return null
+    const items: readonly list.IndexedItem[] = first.items
+    return {
+      metadata: first.metadata,
+      first: items,
+      isComplete: first.isLast,
+      async *pages() {
+        yield items
+        for await (const page of pages) yield page.items ?? []
+      },
+    }
+  }
+
+  /** As `open`, in pages of so many positions: an item that a hook hides leaves its page shorter. */
+  async *pages(access: Access, name: string, size: number): AsyncGenerator<readonly list.IndexedItem[]> {
+    let items: list.IndexedItem[] = []
+    let positions = 0
+    for await (const page of this.#pages(access, name, undefined, () => size - positions)) {
+      // The list is hidden: with its first page, or from this one on.
+      if (page.items === null) return
+      items.push(...page.items)
+      positions += page.positions
+      if (positions < size && !page.isLast) continue
+      if (positions > 0) yield items
+      items = []
+      positions = 0
+    }
+  }
+
+  /** All items or a span; null as for `open`. `length` is the list's, hidden items included. */
+  async items(access: Access, name: string, span?: ListSpan): Promise<list.ListPage | null> {
+    const reading = await this.open(access, name, span)
+    if (reading === null) return null
+    const items: list.IndexedItem[] = []
+    for await (const page of reading.pages()) items.push(...page)
+    return { length: reading.metadata.length, items }
   }
 
   /** The list as one value, after the hooks. */
@@ -87,67 +121,129 @@ export class Lists {
     return item === null ? null : this.#parts.hooks.passRead(access, [name, String(position)], item)
   }
 
-  /** Values and lists with their items, in one moment: three statements, however many there are. */
-  async everything(
+  /**
+   * Values, and lists with their items where they are short, in one moment: three statements, however many there are.
+   * The items of the other lists are still to be read, and to pass their hooks.
+   */
+  async everything(access: Access): Promise<Everything> {
+    return this.#everything(access, (q, heads) => list.readManyLists(q, access.actor.id, list.shortLists(heads)))
+  }
+
+  /** As `everything`, with at most so many of the first items of each list. */
+  async starts(access: Access, count: number): Promise<Everything> {
+    return this.#everything(access, (q, heads) => list.readStarts(q, access.actor.id, heads, count))
+  }
+
+  async #everything(
     access: Access,
-  ): Promise<{ readonly stored: readonly StoredProperty[]; readonly lists: ReadonlyMap<string, ListContent> }> {
+    read: (q: Queries, heads: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, list.ListContent>>,
+  ): Promise<Everything> {
     const { store, permission } = this.#parts
     const { stored, contents } = await store.snapshot(async (q) => {
       const properties = await findProperties(q, access.actor.id)
-      return { stored: properties, contents: await list.readManyLists(q, access.actor.id, headsOf(properties)) }
+      return { stored: properties, contents: await read(q, headsOf(properties)) }
     })
     const names = stored.map(({ name }) => name)
-    const visible = await permission.filter(
-      access.actor.id,
-      access.caller,
-      { category: 'properties', right: 'read' },
-      names,
-    )
-    const lists = await this.#shown(access, new Map([...contents].filter(([name]) => visible.has(name))))
-    return { stored: stored.filter(({ name }) => visible.has(name)), lists }
+    const right = { category: 'properties', right: 'read' } as const
+    const visible = await permission.filter(access.actor.id, access.caller, right, names)
+    const shown = stored.filter(({ name }) => visible.has(name))
+    const lists = new Map<string, SeenList>()
+    for (const property of shown) {
+      if (property.kind !== 'list') continue
+      const seen = await this.#seen(access, property, contents.get(property.name))
+      if (seen !== null) lists.set(property.name, seen)
+    }
+    return { stored: shown, lists }
   }
 
-  /** The lists as the hooks show them; hidden ones are left out. */
-  async #shown(access: Access, contents: ReadonlyMap<string, ListContent>): Promise<Map<string, ListContent>> {
-    const shown = new Map<string, ListContent>()
-    for (const [name, { metadata, items }] of contents) {
-      const indexed = items.map((item, index) => ({ index, item }))
-      const passed = await this.#parts.hooks.passItems(access, name, indexed)
-      if (passed !== null) shown.set(name, { metadata, items: passed.map(({ item }) => item) })
+  /** Null when a hook hides it. */
+  async #seen(
+    access: Access,
+    { name, head }: { readonly name: string; readonly head: string },
+    content: list.ListContent | undefined,
+  ): Promise<SeenList | null> {
+    if (content === undefined) {
+      const metadata = list.listMetadata(name, head)
+      return (await this.#parts.hooks.showsFacts(access, name, metadata)) ? { metadata, items: null } : null
     }
-    return shown
+    const indexed = content.items.map((item, index) => ({ index, item }))
+    const passed = await this.#parts.hooks.passItems(access, name, indexed)
+    return passed === null ? null : { metadata: content.metadata, items: passed.map(({ item }) => item) }
+  }
+
+  /** `total_bytes` of the list: as it is stored with it, or counted where an older release did not store it. */
+  async totalBytes(access: Access, name: string, head: string): Promise<number> {
+    const { bytes } = list.listFacts(name, head)
+    if (bytes !== null) return bytes
+    let counted = 0
+    for await (const { rows } of this.#rows(address(access, name)))
+      for (const { value } of rows) counted += pythonLength(value)
+    return counted
   }
 
   async find(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem | null> {
-    if (!this.#parts.hooks.isOpen(access, 'get', name))
-      return (await this.findAll(access, name, field, value))[0] ?? null
-    return this.#snapshot(access, name, (q, at) => list.find(q, at, field, value))
+    for await (const match of this.#matches(access, name, field, value)) return match
+    return null
+  }
+
+  async findAll(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem[]> {
+    return Array.fromAsync(this.#matches(access, name, field, value))
   }
 
   /** Where hooks stand before the list, what they show is what is searched: nobody finds by a value that is hidden. */
-  async findAll(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem[]> {
-    if (this.#parts.hooks.isOpen(access, 'get', name))
-      return this.#snapshot(access, name, (q, at) => list.findAll(q, at, field, value))
-    const page = await this.items(access, name)
-    return (page?.items ?? []).filter(({ item }) => list.holds(item, field, value))
+  async *#matches(access: Access, name: string, field: string, value: JsonText): AsyncGenerator<list.IndexedItem> {
+    for await (const { items } of this.#pages(access, name)) {
+      for (const item of items ?? []) if (list.holds(item.item, field, value)) yield item
+    }
   }
 
   /** All items or a span, as `items` gives them. */
-  async itemsWithHandles(
-    access: Access,
-    name: string,
-    span?: { from: number; to: number },
-  ): Promise<list.ItemWithHandle[]> {
-    const items = (await this.#snapshot(access, name, (q, at) => list.itemsWithHandles(q, at, span))) ?? []
-    if (this.#parts.hooks.isOpen(access, 'get', name)) return items
-    const shown = (await this.#parts.hooks.passItems(access, name, items)) ?? []
-    const handles = new Map(items.map(({ index, handle }) => [index, handle]))
-    return shown.map(({ index, item }) => ({ index, item, handle: handles.get(index) ?? '' }))
+  async itemsWithHandles(access: Access, name: string, span?: ListSpan): Promise<list.ItemWithHandle[]> {
+    const found: list.ItemWithHandle[] = []
+    for await (const { items, handleAt } of this.#pages(access, name, span)) {
+      for (const { index, item } of items ?? []) found.push({ index, item, handle: handleAt(index) })
+    }
+    return found
   }
 
-  async #snapshot<T>(access: Access, name: string, work: (q: Queries, at: list.ListAddress) => Promise<T>): Promise<T> {
-    await this.#require(access, 'read', name)
-    return this.#parts.store.snapshot((q) => work(q, address(access, name)))
+  async *#pages(
+    access: Access,
+    name: string,
+    span?: ListSpan,
+    size: () => number = () => list.pageItems,
+  ): AsyncGenerator<SeenPage, undefined> {
+    const scan = new list.ListScan(address(access, name), span)
+    for (;;) {
+      await this.#require(access, 'read', name)
+      const page = await scan.next(this.#parts.store, size())
+      if (page === null) return
+      yield await this.#seenPage(access, name, page)
+      if (page.isLast) return
+    }
+  }
+
+  async #seenPage(access: Access, name: string, page: list.ScanPage): Promise<SeenPage> {
+    const { from, rows, metadata, listId, isLast } = page
+    const items = await this.#parts.hooks.passItems(
+      access,
+      name,
+      rows.map(({ value }, offset) => ({ index: from + offset, item: value })),
+    )
+    const handleAt = (index: number): string => {
+      const row = rows[index - from]
+      return row === undefined ? '' : list.handleOf(listId, row, index)
+    }
+    return { items, positions: rows.length, metadata, isLast, handleAt }
+  }
+
+  async *#rows(at: list.ListAddress): AsyncGenerator<list.ScanPage> {
+    const scan = new list.ListScan(at)
+    for (;;) {
+      const page = await scan.next(this.#parts.store)
+      if (page === null) return
+      yield page
+      if (page.isLast) return
+    }
   }
 
   // Changing
@@ -272,7 +368,7 @@ export class Lists {
       item = await this.#parts.hooks.passWrite(access, 'put', [name, String(found.index)], given)
     }
     return (
-      (await this.#changeOne(access, name, (tx, at, now) => list.updateByHandle(tx, at, handle, item, now))) !== null
+      (await this.#changeMany(access, name, (tx, at, now) => list.updateByHandles(tx, at, [[handle, item]], now))) > 0
     )
   }
 
@@ -283,9 +379,10 @@ export class Lists {
       if (found === null) return false
       await this.#parts.hooks.passDelete(access, [name, String(found.index)], found.item)
     }
-    return (await this.#changeOne(access, name, (tx, at, now) => list.deleteByHandle(tx, at, handle, now))) !== null
+    return (await this.#changeMany(access, name, (tx, at, now) => list.deleteByHandles(tx, at, [handle], now))) > 0
   }
 
+  /** The number of items changed. A long list is changed page by page, each page as a whole. */
   async updateWhere(
     access: Access,
     name: string,
@@ -294,60 +391,62 @@ export class Lists {
     given: JsonText,
     firstOnly: boolean,
   ): Promise<number> {
-    if (!this.#parts.hooks.isOpen(access, 'put', name)) {
+    const { hooks } = this.#parts
+    if (hooks.isOpen(access, 'put', name) && (await this.#isShort(access, name))) {
+      return this.#changeMany(access, name, (tx, at, now) =>
+        list.updateWhere(tx, at, field, value, given, now, { firstOnly }),
+      )
+    }
+    return this.#changeMatches(access, name, { field, value, firstOnly }, async (matches) => {
       const updates: (readonly [handle: string, item: JsonText])[] = []
-      for (const { index, handle } of await this.#matches(access, name, field, value, firstOnly))
-        updates.push([handle, await this.#parts.hooks.passWrite(access, 'put', [name, String(index)], given)])
-      return this.#changeEach(access, name, updates, (tx, at, now, [handle, item]) =>
-        list.updateByHandle(tx, at, handle, item, now),
-      )
-    }
-    return this.#changeMany(access, name, (tx, at, now) =>
-      list.updateWhere(tx, at, field, value, given, now, { firstOnly }),
-    )
-  }
-
-  async removeWhere(access: Access, name: string, field: string, value: JsonText, firstOnly: boolean): Promise<number> {
-    if (!this.#parts.hooks.isOpen(access, 'delete', name)) {
-      const found = await this.#matches(access, name, field, value, firstOnly)
-      for (const { index, item } of found) await this.#parts.hooks.passDelete(access, [name, String(index)], item)
-      return this.#changeEach(access, name, found, (tx, at, now, { handle }) =>
-        list.deleteByHandle(tx, at, handle, now),
-      )
-    }
-    return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, field, value, now, { firstOnly }))
-  }
-
-  /** What matches now, each pinned by its handle: hooks judge exactly what is changed after them. */
-  async #matches(
-    access: Access,
-    name: string,
-    field: string,
-    value: JsonText,
-    firstOnly: boolean,
-  ): Promise<readonly list.ItemWithHandle[]> {
-    await this.#require(access, 'write', name)
-    const items = await this.#parts.store.snapshot((q) => list.itemsWithHandles(q, address(access, name)))
-    if (items === null) throw new ServiceError('not_found', `There is no list ${quote([name])}`)
-    const found = items.filter(({ item }) => list.holds(item, field, value))
-    return firstOnly ? found.slice(0, 1) : found
-  }
-
-  /** The number of `works` that still found their item. */
-  async #changeEach<W>(
-    access: Access,
-    name: string,
-    works: readonly W[],
-    change: (tx: Transaction, at: list.ListAddress, now: number, work: W) => Promise<list.ListChange | null>,
-  ): Promise<number> {
-    return this.#changeMany(access, name, async (tx, at, now) => {
-      const changes: list.ListChange[] = []
-      for (const work of works) {
-        const made = await change(tx, at, now, work)
-        if (made !== null) changes.push(made)
-      }
-      return changes
+      for (const { index, handle } of matches)
+        updates.push([handle, await hooks.passWrite(access, 'put', [name, String(index)], given)])
+      return (tx, at, now) => list.updateByHandles(tx, at, updates, now)
     })
+  }
+
+  /** The number of items removed, as `updateWhere`. */
+  async removeWhere(access: Access, name: string, field: string, value: JsonText, firstOnly: boolean): Promise<number> {
+    const { hooks } = this.#parts
+    if (hooks.isOpen(access, 'delete', name) && (await this.#isShort(access, name))) {
+      return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, field, value, now, { firstOnly }))
+    }
+    return this.#changeMatches(access, name, { field, value, firstOnly }, async (matches) => {
+      for (const { index, item } of matches) await hooks.passDelete(access, [name, String(index)], item)
+      const handles = matches.map(({ handle }) => handle)
+      return (tx, at, now) => list.deleteByHandles(tx, at, handles, now)
+    })
+  }
+
+  async #isShort(access: Access, name: string): Promise<boolean> {
+    const facts = await this.#parts.store.read((q) => list.readFacts(q, address(access, name)))
+    return facts === null || list.isShort(facts)
+  }
+
+  /** What matches, page by page, each item pinned by its handle: hooks judge exactly what is changed after them. */
+  async #changeMatches(
+    access: Access,
+    name: string,
+    { field, value, firstOnly }: { readonly field: string; readonly value: JsonText; readonly firstOnly: boolean },
+    prepare: (matches: readonly list.ItemWithHandle[]) => Promise<ChangeWork>,
+  ): Promise<number> {
+    await this.#require(access, 'write', name)
+    let changed = 0
+    let isThere = false
+    for await (const { from, rows, listId } of this.#rows(address(access, name))) {
+      isThere = true
+      const found = rows.flatMap((row, offset) =>
+        list.holds(row.value, field, value)
+          ? [{ index: from + offset, item: row.value, handle: list.handleOf(listId, row, from + offset) }]
+          : [],
+      )
+      const matches = firstOnly ? found.slice(0, 1) : found
+      if (matches.length === 0) continue
+      changed += await this.#changeMany(access, name, await prepare(matches))
+      if (firstOnly) break
+    }
+    if (!isThere) throw new ServiceError('not_found', `There is no list ${quote([name])}`)
+    return changed
   }
 
   /** Runs the hooks of a bulk update, entry by entry, before anything is stored; the right to write was asked for. */
@@ -365,11 +464,7 @@ export class Lists {
     return passed
   }
 
-  async #changeMany(
-    access: Access,
-    name: string,
-    work: (tx: Transaction, at: list.ListAddress, now: number) => Promise<list.ListChange[]>,
-  ): Promise<number> {
+  async #changeMany(access: Access, name: string, work: ChangeWork): Promise<number> {
     return this.#change(access, name, async (tx, at, now) => {
       const changes = await work(tx, at, now)
       return { changes, result: changes.length }
@@ -430,9 +525,44 @@ export class Lists {
   }
 }
 
-export interface ListContent {
+type ChangeWork = (tx: Transaction, at: list.ListAddress, now: number) => Promise<list.ListChange[]>
+
+/** Positions of a list. `to` is excluded, and null for the end. */
+export interface ListSpan {
+  readonly from: number
+  readonly to: number | null
+}
+
+/** A list that is read page by page. */
+export interface ListReading {
+  /** At the moment of the first page. */
   readonly metadata: list.ListMetadata
-  readonly items: readonly JsonText[]
+  readonly first: readonly list.IndexedItem[]
+  /** Whether the first page is all. */
+  readonly isComplete: boolean
+  /** To be called once. The first page is among them. */
+  pages(): AsyncGenerator<readonly list.IndexedItem[]>
+}
+
+export interface SeenList {
+  readonly metadata: list.ListMetadata
+  /** Null where they are too many to be read at once. */
+  readonly items: readonly JsonText[] | null
+}
+
+export interface Everything {
+  readonly stored: readonly StoredProperty[]
+  readonly lists: ReadonlyMap<string, SeenList>
+}
+
+interface SeenPage {
+  /** Null when the list-wide hook hides them. */
+  readonly items: readonly list.IndexedItem[] | null
+  /** How many positions the page covers. */
+  readonly positions: number
+  readonly metadata: list.ListMetadata
+  readonly isLast: boolean
+  readonly handleAt: (index: number) => string
 }
 
 export function recordAll(record: RecordChange, name: string, changes: readonly list.ListChange[]): void {
@@ -448,6 +578,15 @@ export async function createdChange(
 ): Promise<list.ListChange> {
   const length = isNew ? 0 : ((await list.readMetadata(tx, at))?.length ?? 0)
   return { operation: 'metadata', length, ...texts }
+}
+
+function metadataOrDamaged(name: string, head: string): list.ListMetadata | 'damaged' {
+  try {
+    return list.listMetadata(name, head)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'list_corrupted') return 'damaged'
+    throw error
+  }
 }
 
 function headsOf(stored: readonly StoredProperty[]): Map<string, string> {

@@ -1,9 +1,10 @@
 /** A list inside one transaction: its head and as much of its order as the work needs, saved as a whole. */
 import { ServiceError } from '../errors.ts'
+import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { ListAddress } from './list-address.ts'
 import { damagedList } from './list-damage.ts'
-import { readHeadText, writeHeadText, type ListHead } from './list-head.ts'
+import { type ListHead, type ListMetadata, metadataOf, readHeadText, writeHeadText } from './list-head.ts'
 import {
   deleteAllItems,
   deleteAllNodes,
@@ -14,11 +15,13 @@ import {
   findItems,
   findNamed,
   findNodes,
+  findSmallItems,
   insertItems,
   saveNodes,
   updateHead,
   updateItems,
   type NewItem,
+  type SizedItem,
   type StoredItem,
 } from './list-store.ts'
 import type { Span } from './order-branch.ts'
@@ -28,8 +31,8 @@ export class OpenList {
   readonly address: ListAddress
   readonly id: string
   readonly order: OrderTree
+  readonly queries: Queries
   readonly #head: ListHead
-  readonly #q: Queries
   #nextItem: number
 
   private constructor(q: Queries, address: ListAddress, head: ListHead) {
@@ -37,7 +40,7 @@ export class OpenList {
     this.id = head.id
     this.order = new OrderTree(address.list, head.root, head.nextNode)
     this.#head = head
-    this.#q = q
+    this.queries = q
     this.#nextItem = head.nextItem
   }
 
@@ -58,22 +61,37 @@ export class OpenList {
     return this.order.length
   }
 
+  /** `total_bytes` of the items; null when it was never counted. */
+  get bytes(): number | null {
+    return this.#head.bytes
+  }
+
+  get metadata(): ListMetadata {
+    return metadataOf(this.#head)
+  }
+
+  /** Changes with every insertion and every deletion, and with nothing else. */
+  get orderVersion(): string {
+    return `${this.id} ${this.#head.nextItem} ${this.length}`
+  }
+
   newItem(): number {
     return this.#nextItem++
   }
 
   /** Loads what the order needs for these positions: two statements at most. */
   async load(spans: readonly Span[], shrinking = false): Promise<void> {
-    this.order.giveMids(await findNodes(this.#q, this.address, this.order.midsFor(spans, shrinking)))
-    this.order.giveLeaves(await findNodes(this.#q, this.address, this.order.leavesFor(spans, shrinking)))
+    this.order.giveMids(await findNodes(this.queries, this.address, this.order.midsFor(spans, shrinking)))
+    this.order.giveLeaves(await findNodes(this.queries, this.address, this.order.leavesFor(spans, shrinking)))
   }
 
   /** Loads the whole order and returns all items in it: two statements. */
   async loadAll(): Promise<StoredItem[]> {
     const { actorId, list } = this.address
+    const { firstNode, firstItem } = this.#head
     const [nodes, items] = await Promise.all([
-      findAllNodes(this.#q, actorId, [list]),
-      findAllItems(this.#q, actorId, [list]),
+      findAllNodes(this.queries, actorId, [list], firstNode),
+      findAllItems(this.queries, actorId, [list], firstItem),
     ])
     return arrange(list, this.order, this.#nextItem, nodes, items)
   }
@@ -91,7 +109,28 @@ export class OpenList {
 
   /** These items in this order. */
   async itemsOf(items: readonly number[]): Promise<StoredItem[]> {
-    return inOrder(this.address.list, items, await findItems(this.#q, this.address, items))
+    return inOrder(this.address.list, items, await findItems(this.queries, this.address, items))
+  }
+
+  /** As `items`, but not more than fit into so many bytes, and at least one. */
+  async itemsUpTo(span: Span, mostBytes: number): Promise<StoredItem[]> {
+    const { list } = this.address
+    const numbers = this.order.items(span)
+    const sized = inOrder(list, numbers, await findSmallItems(this.queries, this.address, numbers))
+    const kept: SizedItem[] = []
+    let bytes = 0
+    for (const item of sized) {
+      bytes += item.bytes
+      if (kept.length > 0 && bytes > mostBytes) break
+      kept.push(item)
+    }
+    const large = kept.filter(({ value }) => value === null).map(({ item }) => item)
+    const read = new Map((await findItems(this.queries, this.address, large)).map((item) => [item.item, item]))
+    return kept.map(({ item, revision, value }) => {
+      const whole = value === null ? read.get(item) : { item, revision, value }
+      if (whole === undefined) throw damagedList(list, `item ${item} is missing`)
+      return whole
+    })
   }
 
   /**
@@ -100,14 +139,34 @@ export class OpenList {
    */
   async save(tx: Transaction, nowMs: number, items: ItemChanges = {}, texts: ListTexts = {}): Promise<void> {
     const { root, nextNode, changed, removed } = this.order.unsaved()
+    const { insert = [], update = [], delete: deleted = [] } = items
+    const added = insert.map(([, value]) => value)
+    const bytes = this.#bytesAfter(
+      [...added, ...update.map(([, value]) => value)],
+      [...update.map(([{ value }]) => value), ...deleted.map(({ value }) => value)],
+    )
     await Promise.all([
-      updateItems(tx, this.address, items.update ?? []),
-      deleteItems(tx, this.address, items.delete ?? []),
-      insertItems(tx, this.address, items.insert ?? []),
+      updateItems(
+        tx,
+        this.address,
+        update.map(([{ item }, value]) => [item, value]),
+      ),
+      deleteItems(
+        tx,
+        this.address,
+        deleted.map(({ item }) => item),
+      ),
+      insertItems(tx, this.address, insert),
       saveNodes(tx, this.address, changed),
       deleteNodes(tx, this.address, removed),
-      this.#saveHead(tx, nowMs, { ...texts, root, nextNode }),
+      this.#saveHead(tx, nowMs, { ...texts, root, nextNode, bytes }),
     ])
+  }
+
+  #bytesAfter(added: readonly JsonText[], removed: readonly JsonText[]): number | null {
+    if (this.#head.bytes === null) return null
+    const bytes = this.#head.bytes + sizeOf(added) - sizeOf(removed)
+    return bytes < 0 ? null : bytes
   }
 
   /** Removes every item and the whole order. */
@@ -115,7 +174,7 @@ export class OpenList {
     const [deleted, nodes] = await Promise.all([
       deleteAllItems(tx, this.address),
       deleteAllNodes(tx, this.address),
-      this.#saveHead(tx, nowMs, { root: [] }),
+      this.#saveHead(tx, nowMs, { root: [], bytes: 0 }),
     ])
     if (deleted !== this.length) {
       throw damagedList(this.address.list, `it has ${deleted} items where the head counts ${this.length}`)
@@ -137,8 +196,8 @@ export class OpenList {
 
 export interface ItemChanges {
   readonly insert?: readonly NewItem[]
-  readonly update?: readonly NewItem[]
-  readonly delete?: readonly number[]
+  readonly update?: readonly (readonly [old: StoredItem, value: JsonText])[]
+  readonly delete?: readonly StoredItem[]
 }
 
 export interface ListTexts {
@@ -172,7 +231,18 @@ function givenFor(wanted: readonly number[], nodes: readonly StoredNode[]): Stor
   return nodes.filter(({ node }) => names.has(node))
 }
 
-function inOrder(list: string, items: readonly number[], rows: readonly StoredItem[]): StoredItem[] {
+function sizeOf(values: readonly JsonText[]): number {
+  let bytes = 0
+  for (const value of values) bytes += pythonLength(value)
+  return bytes
+}
+
+/** The rows of these items in this order. @throws ServiceError `list_corrupted` */
+export function inOrder<R extends { readonly item: number }>(
+  list: string,
+  items: readonly number[],
+  rows: readonly R[],
+): R[] {
   const found = new Map(rows.map((row) => [row.item, row]))
   if (new Set(items).size !== items.length) throw damagedList(list, 'an item stands at two positions')
   return items.map((item) => {

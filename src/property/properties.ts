@@ -9,7 +9,8 @@ import type { Access } from './access.ts'
 import type { ActorWriter, Change } from './change.ts'
 import type { PropertyGate } from './gate.ts'
 import type { Indexes } from './indexes.ts'
-import { readManyLists } from './list-read.ts'
+import { factsOf, listMetadata } from './list-head.ts'
+import { type ListContent, readManyLists, shortLists } from './list-read.ts'
 import { checkName } from './name.ts'
 import {
   deleteAllProperties,
@@ -220,7 +221,7 @@ export class Properties {
     const judged = new Set(['', ...stored.map(({ name }) => name)])
     await permission.requireAll(access.actor.id, access.caller, operation, judged)
     for (const property of stored) {
-      const value = property.kind === 'value' ? property.value : array(items.get(property.name)?.items ?? [])
+      const value = property.kind === 'value' ? property.value : listValue(property, items.get(property.name))
       if ((await this.#parts.gate.pass(access, 'delete', [property.name], value)) === null)
         throw rejectedDelete([property.name])
     }
@@ -235,7 +236,7 @@ export class Properties {
     })
   }
 
-  /** Everything, with the items of those lists whose hooks want to see them. */
+  /** Everything, with the items of those short lists whose hooks want to see them. */
   async #forDeletion(
     q: Queries,
     access: Access,
@@ -246,8 +247,7 @@ export class Properties {
         ? [[property.name, property.head] as const]
         : [],
     )
-    const wanted = new Map(heads)
-    return { stored, items: await readManyLists(q, access.actor.id, wanted) }
+    return { stored, items: await readManyLists(q, access.actor.id, shortLists(new Map(heads))) }
   }
 
   async #require(access: Access, right: Right, path: readonly string[]): Promise<void> {
@@ -277,6 +277,12 @@ export class Properties {
       stored?.kind === 'value' ? (below.length === 0 ? stored.value : getAt(stored.value, below)) : undefined
     if ((await this.#parts.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)
   }
+}
+
+/** What the hook sees that is asked about the deletion of a list: its items, or the facts of a long one. */
+function listValue({ name, head }: { name: string; head: string }, content: ListContent | undefined): JsonText {
+  if (content !== undefined) return array(content.items)
+  return factsOf(listMetadata(name, head))
 }
 
 /** Rights are granted on a list as a whole, not on its positions; on values along the path. */

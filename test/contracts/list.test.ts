@@ -10,15 +10,14 @@ import {
   clear,
   createList,
   deleteAt,
-  deleteByHandle,
+  deleteByHandles,
   deleteList,
   extend,
-  find,
-  findAll,
   indexFromJson,
+  handleOf,
+  holds,
   insert,
-  itemsWithHandles,
-  pages,
+  ListScan,
   parseIndex,
   pop,
   readBulk,
@@ -29,10 +28,12 @@ import {
   removeWhere,
   setMetadata,
   update,
-  updateByHandle,
+  updateByHandles,
   updateWhere,
   type BulkResult,
   type ListAddress,
+  type ListChange,
+  type ScanPage,
 } from '../../src/property/list.ts'
 import type { Param, Queries, Store, Transaction } from '../../src/store/store.ts'
 import { counting, faulty, forEachStore } from '../support/stores.ts'
@@ -86,6 +87,39 @@ async function listOf(open: () => Promise<Store>, items: readonly unknown[]): Pr
 async function contents(store: Store, list = notes): Promise<unknown[] | null> {
   const page = await store.snapshot((q) => readItems(q, list))
   return page === null ? null : page.items.map(({ item }) => toPlain(item))
+}
+
+/** The pages of a scan, each of at most so many items. */
+async function* scanned(store: Pick<Store, 'snapshot'>, list = notes, most = 1024): AsyncGenerator<ScanPage> {
+  const scan = new ListScan(list)
+  for (;;) {
+    const page = await scan.next(store, most)
+    if (page === null) return
+    yield page
+    if (page.isLast) return
+  }
+}
+
+/** A scan inside a transaction. */
+const within = (q: Queries): Pick<Store, 'snapshot'> => ({ snapshot: (work) => work(q) })
+
+async function updateByHandle(
+  tx: Transaction,
+  list: ListAddress,
+  handle: string,
+  item: JsonText,
+  nowMs: number,
+): Promise<ListChange | null> {
+  return (await updateByHandles(tx, list, [[handle, item]], nowMs))[0] ?? null
+}
+
+async function deleteByHandle(
+  tx: Transaction,
+  list: ListAddress,
+  handle: string,
+  nowMs: number,
+): Promise<ListChange | null> {
+  return (await deleteByHandles(tx, list, [handle], nowMs))[0] ?? null
 }
 
 const refusedAs = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code
@@ -267,9 +301,7 @@ describe('a list', () => {
         items: [],
       })
       const seen: JsonText[][] = []
-      for await (const page of pages((wanted) => store.snapshot((q) => readItems(q, notes, wanted)), 128)) {
-        seen.push(page.map(({ item }) => item))
-      }
+      for await (const { rows: page } of scanned(store, notes, 128)) seen.push(page.map(({ value }) => value))
       assert.deepEqual(
         seen.map((page) => page.length),
         [128, 128, 44],
@@ -735,19 +767,16 @@ describe('items found by a field', () => {
       ]
       const store = await listOf(open, items)
       const found = async (value: string): Promise<number[]> =>
-        (await store.snapshot((q) => findAll(q, notes, 'id', known(value)))).map(({ index }) => index)
+        ((await store.snapshot((q) => readItems(q, notes)))?.items ?? [])
+          .filter(({ item }) => holds(item, 'id', known(value)))
+          .map(({ index }) => index)
       assert.deepEqual(await found('1'), [0, 5])
       assert.deepEqual(await found('10e-1'), [0, 5])
       assert.deepEqual(await found('"1"'), [6])
       assert.deepEqual(await found('{"y":2,"x":[1.0]}'), [7])
       assert.deepEqual(await found('null'), [8])
       assert.deepEqual(await found('2'), [])
-      assert.deepEqual(await store.snapshot((q) => find(q, notes, 'n', known('"c"'))), {
-        index: 5,
-        item: '{"id":1,"n":"c"}',
-      })
-      assert.equal(await store.snapshot((q) => find(q, notes, 'constructor', known('"c"'))), null)
-      assert.equal(await store.snapshot((q) => find(q, { actorId: 'a1', list: 'none' }, 'n', known('1'))), null)
+      assert.equal(holds(known('{"n":"c"}'), 'constructor', known('"c"')), false)
     })
 
     it('LST-06 are updated and removed exactly, all or the first', async () => {
@@ -788,8 +817,12 @@ describe('items found by a field', () => {
 })
 
 describe('a handle', () => {
-  const handles = async (store: Store): Promise<string[]> =>
-    ((await store.snapshot((q) => itemsWithHandles(q, notes))) ?? []).map(({ handle }) => handle)
+  const handles = async (store: Store): Promise<string[]> => {
+    const pages = await Array.fromAsync(scanned(store))
+    return pages.flatMap(({ from, rows: page, listId }) =>
+      page.map((row, offset) => handleOf(listId, row, from + offset)),
+    )
+  }
   const take = (all: readonly string[], index: number): string => all[index] ?? assert.fail('no such handle')
 
   forEachStore((_, open) => {
@@ -1084,8 +1117,6 @@ describe('the statements of an operation', () => {
           ['read a span', (tx) => readItems(tx, notes, { from: 2, to: length - 2 })],
           ['read all', (tx) => readItems(tx, notes)],
           ['read the metadata', (tx) => readMetadata(tx, notes)],
-          ['find', (tx) => find(tx, notes, 'n', number(length - 1))],
-          ['handles', (tx) => itemsWithHandles(tx, notes)],
         ]
         for (const [what, work] of reads) {
           await change(store, async (tx) => {
@@ -1118,8 +1149,6 @@ describe('the statements of an operation', () => {
         'read a span': 4,
         'read all': 3,
         'read the metadata': 1,
-        find: 3,
-        handles: 3,
       })
     })
   })
@@ -1161,7 +1190,7 @@ describe('a fault of the store', () => {
       const reads: readonly ((q: Queries) => Promise<unknown>)[] = [
         (q) => readItems(q, notes),
         (q) => readMetadata(q, notes),
-        (q) => itemsWithHandles(q, notes),
+        (q) => Array.fromAsync(scanned(within(q), notes, 100)),
       ]
       for (const statement of [1, 2, 3, 4]) {
         for (const read of reads) {
@@ -1269,8 +1298,8 @@ describe('a damaged list', () => {
         const reads: readonly ((tx: Transaction) => Promise<unknown>)[] = [
           (tx) => readItems(tx, notes),
           (tx) => readItems(tx, notes, { from: 190, to: 210 }),
-          (tx) => itemsWithHandles(tx, notes),
-          (tx) => findAll(tx, notes, 'n', number(1)),
+          (tx) => Array.fromAsync(scanned(within(tx))),
+          (tx) => Array.fromAsync(scanned(within(tx), notes, 100)),
           (tx) => removeWhere(tx, notes, 'n', number(1), at(1)),
         ]
         for (const read of reads) await assert.rejects(change(store, read), damaged, what)

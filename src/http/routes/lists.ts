@@ -1,22 +1,28 @@
 /** `/<actor>/properties/<list>/items` and `/metadata`. */
 import { ServiceError } from '../../errors.ts'
-import { isNull, isObject, type JsonText, known, members, stringValue } from '../../json/json.ts'
+import { isNull, isObject, type JsonText, members, stringValue } from '../../json/json.ts'
 import { readTexts } from '../../property/list-texts.ts'
 import { indexFromJson } from '../../property/list.ts'
-import { type Answer, json, jsonText, noContent } from '../answer.ts'
+import type { ListSpan } from '../../property/lists.ts'
+import { type Answer, json, jsonStream, jsonText, noContent } from '../answer.ts'
 import { readJson } from '../body.ts'
+import type { Params } from '../params.ts'
+import { itemPieces, itemView } from '../property-listing.ts'
 import type { ActorExchange, Route } from '../route.ts'
 import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
 import { nothingAt } from './properties.ts'
 
-const itemView = {
+const items = {
   type: 'object',
   properties: {
     items: { type: 'array', items: { type: 'object', properties: { index: { type: 'integer' }, item: anyValue } } },
-    count: { type: 'integer' },
+    count: { type: 'integer', description: 'The length of the whole list' },
   },
 }
 const texts = { type: 'object', properties: { description: { type: 'string' }, explanation: { type: 'string' } } }
+
+/** Items of one range. */
+const mostItems = 1000
 
 export const listRoutes: readonly Route[] = [
   {
@@ -24,8 +30,12 @@ export const listRoutes: readonly Route[] = [
     method: 'GET',
     path: '/:actor/properties/:name/items',
     access: 'properties',
-    summary: 'The items of a list with their indexes',
-    responses: { 200: { text: 'The items', schema: itemView }, ...actorErrors },
+    summary: 'The items of a list with their indexes, all of them or a range',
+    query: {
+      start: 'The index of the first item, from 0. Default: 0',
+      limit: `How many items at most, from 1 to ${mostItems}. Default: all`,
+    },
+    responses: { 200: { text: 'The items', schema: items }, ...actorErrors },
     handler: getItems,
   },
   {
@@ -72,10 +82,27 @@ export const listRoutes: readonly Route[] = [
 async function getItems(exchange: ActorExchange): Promise<Answer> {
   const { parts, params, actor, caller } = exchange
   const name = params['name'] ?? ''
-  const page = await parts.lists.items({ actor, caller }, name)
-  if (page === null) return nestedKey(exchange, name, 'items')
-  const items = page.items.map(({ index, item }) => `{"index":${index},"item":${item}}`)
-  return jsonText(200, known(`{"items":[${items.join(',')}],"count":${items.length}}`))
+  const reading = await parts.lists.open({ actor, caller }, name, rangeOf(exchange.query))
+  if (reading === null) return nestedKey(exchange, name, 'items')
+  return reading.isComplete ? jsonText(200, itemView(reading)) : jsonStream(200, itemPieces(reading))
+}
+
+/** Undefined for the whole list. @throws ServiceError `bad_request` */
+function rangeOf(query: Params): ListSpan | undefined {
+  const start = integerIn(query, 'start', 0, Number.MAX_SAFE_INTEGER)
+  const limit = integerIn(query, 'limit', 1, mostItems)
+  if (start === null && limit === null) return undefined
+  const from = start ?? 0
+  return { from, to: limit === null ? null : from + limit }
+}
+
+function integerIn(query: Params, name: string, least: number, most: number): number | null {
+  const given = query.get(name)
+  if (given === undefined) return null
+  const value = /^[0-9]{1,16}$/.test(given) ? Number(given) : Number.NaN
+  if (value >= least && value <= most) return value
+  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`
+  throw new ServiceError('bad_request', `Invalid ${name}: expected a whole number ${range}.`)
 }
 
 /** A value may have a key of this name: `/properties/cart/items` is that key when `cart` is no list. */

@@ -3,13 +3,21 @@ import { ServiceError } from '../../errors.ts'
 import { isString, type JsonText, known, object, stringText, stringValue } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
 import { listRemoval } from '../../property/list-diff.ts'
-import { parseIndex } from '../../property/list.ts'
+import { factsOf, listMetadata, parseIndex } from '../../property/list.ts'
 import { absent } from '../../property/properties.ts'
 import { acceptsJsonByName } from '../accepts.ts'
-import { type Answer, jsonText, noContent, text } from '../answer.ts'
+import { type Answer, jsonStream, jsonText, noContent, text } from '../answer.ts'
 import { type Body, isUrlencoded, readJsonOrForm, readValue } from '../body.ts'
 import type { Params } from '../params.ts'
-import { listingView, metadataView } from '../property-listing.ts'
+import {
+  arrayPieces,
+  fullPieces,
+  fullView,
+  listingView,
+  type ListSize,
+  listValue,
+  metadataView,
+} from '../property-listing.ts'
 import type { ActorExchange, Route } from '../route.ts'
 import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
 import { urlOf } from '../urls.ts'
@@ -119,21 +127,31 @@ export const propertyRoutes: readonly Route[] = [
 async function listAll({ parts, query, actor, caller }: ActorExchange): Promise<Answer> {
   const access = { actor, caller }
   const format = query.get('format')
-  if (query.get('metadata') === 'true') {
-    if (format !== undefined) throw new ServiceError('bad_request', 'Cannot give both metadata and a format')
-    return jsonText(200, metadataView(await everythingShown(parts, access)))
-  }
-  if (format === 'full') return jsonText(200, listingView(await everythingShown(parts, access)))
+  const wantsMetadata = query.get('metadata') === 'true'
+  if (wantsMetadata && format !== undefined)
+    throw new ServiceError('bad_request', 'Cannot give both metadata and a format')
+  if (format === 'full') return listFull(parts, access)
   const shown = await parts.lists.withoutHidden(access, await parts.properties.all(access))
-  return jsonText(200, listingView({ properties: shown, lists: null }))
+  if (!wantsMetadata) return jsonText(200, listingView(shown))
+  const sizes: ListSize[] = []
+  for (const property of shown) {
+    if (property.kind !== 'list') continue
+    const { name, head } = property
+    const bytes = await parts.lists.totalBytes(access, name, head)
+    sizes.push({ name, metadata: listMetadata(name, head), bytes })
+  }
+  return jsonText(200, metadataView(shown, sizes))
 }
 
-async function everythingShown(
-  parts: ActorExchange['parts'],
-  access: Access,
-): Promise<Parameters<typeof metadataView>[0]> {
+async function listFull(parts: ActorExchange['parts'], access: Access): Promise<Answer> {
   const { stored, lists } = await parts.lists.everything(access)
-  return { properties: await parts.properties.show(access, stored), lists }
+  const shown = await parts.properties.show(access, stored)
+  const whole = fullView(shown, lists)
+  if (whole !== null) return jsonText(200, whole)
+  return jsonStream(
+    200,
+    fullPieces(shown, lists, (name) => parts.lists.open(access, name)),
+  )
 }
 
 async function postAll(exchange: ActorExchange): Promise<Answer> {
@@ -205,12 +223,11 @@ async function getList(exchange: ActorExchange, path: readonly string[]): Promis
     if (query.get('format') === 'short') {
       const metadata = await parts.lists.metadata(access, name)
       if (metadata === null) throw nothingAt(path)
-      const { length, description, explanation } = metadata
-      return jsonText(200, known(JSON.stringify({ _list: true, count: length, description, explanation })))
+      return jsonText(200, factsOf(metadata))
     }
-    const whole = await parts.lists.value(access, name)
-    if (whole === null) throw nothingAt(path)
-    return jsonText(200, whole)
+    const reading = await parts.lists.open(access, name)
+    if (reading === null) throw nothingAt(path)
+    return reading.isComplete ? jsonText(200, listValue(reading)) : jsonStream(200, arrayPieces(reading))
   }
   if (deeper.length > 0) throw nothingAt(path)
   return getItem(exchange, path, parseIndex(position))

@@ -1,0 +1,140 @@
+/**
+ * Reads a list of any length page by page, with bounded memory. Each page is one snapshot; the list may change between
+ * two pages. The scan continues behind the last item that it has read, wherever that item is now, so concurrent
+ * insertions and deletions neither repeat nor lose the items that were there all the time.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { ServiceError } from '../errors.ts'
+import type { Queries, Store } from '../store/store.ts'
+import type { ListAddress } from './list-address.ts'
+import { damagedList } from './list-damage.ts'
+import type { ListMetadata } from './list-head.ts'
+import { findPosition } from './list-position.ts'
+import { findPresent, type StoredItem } from './list-store.ts'
+import { OpenList } from './open-list.ts'
+import type { Span } from './order-branch.ts'
+
+/** Items of one page at most: 8 full leaves of the order. */
+export const pageItems = 1024
+/** Bytes of one page, unless its first item alone is larger. */
+export const pageBytes = 1_048_576
+
+/** What a scan needs of the store: `{ snapshot: (work) => work(tx) }` scans inside a transaction. */
+export type Snapshots = Pick<Store, 'snapshot'>
+
+export interface ScanPage {
+  /** The position of the first item. */
+  readonly from: number
+  readonly rows: readonly StoredItem[]
+  /** The list at this moment. */
+  readonly metadata: ListMetadata
+  readonly listId: string
+  /** Whether the scan ends here. */
+  readonly isLast: boolean
+}
+
+interface Cursor {
+  readonly listId: string
+  readonly orderVersion: string
+  readonly next: number
+  /** Positions that remain to be read; null for all. */
+  readonly left: number | null
+  /** The items of the last page. */
+  readonly read: readonly number[]
+}
+
+export class ListScan {
+  readonly #at: ListAddress
+  readonly #span: { readonly from: number; readonly to: number | null }
+  #cursor: Cursor | null = null
+  /** The last item of each page before the last one. */
+  readonly #pageEnds: number[] = []
+
+  /** @param span the positions to read; without it the whole list. */
+  constructor(at: ListAddress, span: { readonly from: number; readonly to: number | null } = { from: 0, to: null }) {
+    this.#at = at
+    this.#span = span
+  }
+
+  /**
+   * The next page of at most `most` items. Null when there is no such list. Lets other work of the process run first.
+   *
+   * @throws ServiceError `not_found` when the list was removed after the first page; `list_corrupted`
+   */
+  async next(store: Snapshots, most = pageItems): Promise<ScanPage | null> {
+    if (this.#cursor !== null) await setImmediate()
+    // The store may run this twice, so the cursor moves afterwards.
+    const read = await store.snapshot((q) => this.#read(q, Math.min(most, pageItems)))
+    if (read === null) return null
+    const last = this.#cursor?.read.at(-1)
+    if (last !== undefined) this.#pageEnds.push(last)
+    this.#cursor = read.cursor
+    return read.page
+  }
+
+  async #read(q: Queries, most: number): Promise<{ readonly page: ScanPage; readonly cursor: Cursor } | null> {
+    const list = await OpenList.find(q, this.#at)
+    const before = this.#cursor
+    if (list === null && before === null) return null
+    if (list === null || (before !== null && before.listId !== list.id)) {
+      throw new ServiceError('not_found', `The list ${JSON.stringify(this.#at.list)} was removed while it was read`)
+    }
+    const from = Math.min(await this.#start(list), list.length)
+    const left = before === null ? leftOf(this.#span) : before.left
+    const to = Math.min(list.length, from + (left === null ? most : Math.min(most, left)))
+    // Rows that stand outside the order of a short list are noticed by reading all of its rows.
+    const isWhole = before === null && left === null && from === 0 && to === list.length && isShort(list)
+    const rows = isWhole ? await list.loadAll() : await rowsOf(list, { from, to })
+    const repeated = new Set(before?.read)
+    if (rows.some(({ item }) => repeated.has(item))) throw damagedList(this.#at.list, 'an item stands at two positions')
+    const next = from + rows.length
+    const cursor: Cursor = {
+      listId: list.id,
+      orderVersion: list.orderVersion,
+      next,
+      left: left === null ? null : left - rows.length,
+      read: rows.length === 0 && before !== null ? before.read : rows.map(({ item }) => item),
+    }
+    const isLast = next >= list.length || cursor.left === 0
+    return { page: { from, rows, metadata: list.metadata, listId: list.id, isLast }, cursor }
+  }
+
+  #start(list: OpenList): Promise<number> | number {
+    if (this.#cursor === null) return Math.max(0, this.#span.from)
+    return this.#cursor.orderVersion === list.orderVersion ? this.#cursor.next : this.#continueAt(list, this.#cursor)
+  }
+
+  /** The position behind the last item that was read and still exists. */
+  async #continueAt(list: OpenList, { read, next }: Cursor): Promise<number> {
+    const last = await this.#lastPresent(list, read)
+    if (last === null) return 0
+    return (await findPosition(list, last, next - 1)) + 1
+  }
+
+  /** Null when nothing of what was read exists any more. */
+  async #lastPresent(list: OpenList, read: readonly number[]): Promise<number | null> {
+    for (const items of [read, this.#pageEnds]) {
+      for (let end = items.length; end > 0; end -= pageItems) {
+        const some = items.slice(Math.max(0, end - pageItems), end)
+        const present = await findPresent(list.queries, this.#at, some)
+        const last = some.findLast((item) => present.has(item))
+        if (last !== undefined) return last
+      }
+    }
+    return null
+  }
+}
+
+function leftOf({ from, to }: { readonly from: number; readonly to: number | null }): number | null {
+  return to === null ? null : Math.max(0, to - Math.max(0, from))
+}
+
+async function rowsOf(list: OpenList, span: Span): Promise<readonly StoredItem[]> {
+  await list.load([span])
+  return list.itemsUpTo(span, pageBytes)
+}
+
+/** Whether the list fits into one page. False as well for a list whose bytes were never counted. */
+export function isShort({ length, bytes }: { readonly length: number; readonly bytes: number | null }): boolean {
+  return length <= pageItems && bytes !== null && bytes <= pageBytes
+}
