@@ -99,6 +99,7 @@ export async function changeTrust(exchange: PageExchange): Promise<Answer> {
           )
         }
         case 'end':
+          await parts.trusts.require(actor.id, peerId, null)
           await parts.trusts.delete(actor, peerId, null, { byPeer: false, tell: true })
           return goOn(exchange, sent, '/trust', 'ended')
         default:

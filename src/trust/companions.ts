@@ -69,8 +69,7 @@ export class Companions {
     const isGone = outcome.kind === 'answered' && (isOk(outcome) || outcome.status === 404)
     if (!isGone) throw failed(reasonOf(outcome))
     await this.#parts.store.writeActor(actor.id, (tx) => deleteCompanion(tx, actor.id, kind))
-    const trust = await this.#trusts.find(actor.id, companion.peerId)
-    if (trust !== null) await this.#trusts.delete(actor, trust.peerId, null, { byPeer: false, tell: false })
+    await this.#trusts.delete(actor, companion.peerId, null, { byPeer: false, tell: false })
     return true
   }
 

@@ -1,5 +1,4 @@
 /** Relationships as an application's handlers hold them. */
-import { ServiceError } from '../errors.ts'
 import type { TrustHandle } from '../app/actor-handle.ts'
 import type { Companions } from './companions.ts'
 import { trustRecord } from './record.ts'
@@ -16,15 +15,7 @@ export function trustHandle(trusts: Trusts, companions: Companions, actor: Self)
     request: async (url, relationship, description) =>
       trustRecord(await trusts.request(actor, { url, relationship, description })),
     approve: async (peerId) => trustRecord(await trusts.change(actor, peerId, null, { approved: true })),
-    async delete(peerId) {
-      try {
-        await trusts.delete(actor, peerId, null, { byPeer: false, tell: true })
-        return true
-      } catch (error) {
-        if (error instanceof ServiceError && error.code === 'not_found') return false
-        throw error
-      }
-    },
+    delete: (peerId) => trusts.delete(actor, peerId, null, { byPeer: false, tell: true }),
     async companion(kind) {
       const { peerId } = await companions.obtain(actor, kind)
       return trustRecord(await trusts.require(actor.id, peerId, null))

@@ -139,27 +139,28 @@ export class Trusts {
   }
 
   /**
-   * Ends the relationship here, at once and with all that belongs to it. The peer is told afterwards, however long it
-   * takes to reach it.
-   *
-   * @throws ServiceError `not_found`
+   * Ends the relationship here, at once and with all that belongs to it. The peer is notified afterwards, however long it
+   * takes to reach it. Returns false when there was none: the peer's own ending may arrive first.
    */
   async delete(
     actor: Self,
     peerId: string,
     relationship: string | null,
     { byPeer, tell }: { readonly byPeer: boolean; readonly tell: boolean },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { store, enqueue, keyRing } = this.#parts
     const trust = await store.writeActor(actor.id, async (tx, locked) => {
-      const found = await required(tx, actor.id, peerId, relationship)
+      const found = await findNamed(tx, actor.id, peerId, relationship)
+      if (found === null) return null
       const isToBeTold = tell && isTold(found) && found.baseuri !== `${this.#parts.baseUrl}/${actor.id}`
       const notices = isToBeTold ? await deletionNotices(tx, keyRing, [found]) : []
       await endTrust(this.#parts, tx, locked, found)
       await enqueue(tx, notices)
       return found
     })
+    if (trust === null) return false
     await fireDeleted(this.#parts, actor, trust, byPeer)
+    return true
   }
 
   /** The peer does not know the relationship any more. One that was made anew since it was asked is another one. */
@@ -175,14 +176,24 @@ export class Trusts {
 }
 
 async function required(q: Queries, actorId: string, peerId: string, relationship: string | null): Promise<Trust> {
-  const trust = await findTrust(q, actorId, peerId)
-  if (trust === null || (relationship !== null && !isNamed(trust, relationship))) {
+  const trust = await findNamed(q, actorId, peerId, relationship)
+  if (trust === null) {
     throw new ServiceError(
       'not_found',
       `There is no such relationship with peer ${JSON.stringify(peerId.slice(0, 128))}`,
     )
   }
   return trust
+}
+
+async function findNamed(
+  q: Queries,
+  actorId: string,
+  peerId: string,
+  relationship: string | null,
+): Promise<Trust | null> {
+  const trust = await findTrust(q, actorId, peerId)
+  return trust === null || relationship === null || isNamed(trust, relationship) ? trust : null
 }
 
 function refused(what: string, why: string): ServiceError {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { open, type Sealed } from '../../src/secret/sealed.ts'
 import { Heard } from '../support/heard.ts'
+import { bound } from '../support/stores.ts'
 import { basic, forEachService, type TestActor, type TestService } from '../support/service.ts'
 
 type Json = Record<string, unknown>
@@ -12,6 +13,7 @@ forEachService((start) => {
     let factory: TestService
     let onDeleted: (actorId: string) => void = () => {}
     let service: TestService
+    let beforeChange: (actorId: string) => Promise<void> = async () => {}
     before(async () => {
       factory = await start({
         listen: true,
@@ -20,6 +22,13 @@ forEachService((start) => {
       })
       service = await start({
         listen: true,
+        wrapStore: (store) => ({
+          ...bound(store),
+          writeActor: async (actorId, work) => {
+            await beforeChange(actorId)
+            return store.writeActor(actorId, work)
+          },
+        }),
         declare: (app) => {
           heard.declare(app)
           app.companion('box', {
@@ -100,6 +109,24 @@ forEachService((start) => {
       assert.equal(await factory.app.actors.get(boxId), undefined)
       assert.equal(await actor?.trust.get(boxId), undefined)
       assert.equal(await actor?.trust.deleteCompanion('box'), false)
+    })
+
+    it('is deleted also when its own notice ends the relationship in the middle of that (PEER-08)', async (t) => {
+      const { owner, boxId } = await withBox()
+      const actor = await service.app.actors.get(owner.id)
+      const { store } = await service.app.start()
+      beforeChange = async (actorId) => {
+        const sql = 'SELECT kind FROM companion WHERE actor_id = $1'
+        if (actorId !== owner.id || (await store.read((q) => q.get(sql, owner.id))) !== undefined) return
+        beforeChange = async () => {}
+        await actor?.trust.delete(boxId)
+      }
+      t.after(() => (beforeChange = async () => {}))
+      assert.equal(await actor?.trust.deleteCompanion('box'), true)
+      assert.equal(await factory.app.actors.get(boxId), undefined)
+      assert.equal(await actor?.trust.get(boxId), undefined)
+      assert.equal(await actor?.trust.delete(boxId), false)
+      assert.equal(heard.names(owner.id).filter((name) => name === 'trust_deleted').length, 1)
     })
 
     it('leaves nothing behind when it cannot be made', async () => {
