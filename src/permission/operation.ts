@@ -18,7 +18,8 @@ export type Category =
   | 'sessions'
   | 'devtest'
 
-export type Right = 'read' | 'write' | 'delete'
+/** `append` adds an item to a list and does nothing else; whoever may `write` may `append`. */
+export type Right = 'read' | 'append' | 'write' | 'delete'
 
 export interface Operation {
   readonly category: Category

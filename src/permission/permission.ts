@@ -2,7 +2,7 @@
 import { type Caller, nameOf } from '../auth/caller.ts'
 import { ServiceError } from '../errors.ts'
 import type { Queries } from '../store/store.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, Right } from './operation.ts'
 import { roleTable } from './roles.ts'
 
 export type Verdict = { readonly allowed: boolean; readonly reason: string }
@@ -130,6 +130,20 @@ export class Permission {
       : (target) => judge({ category, right, target })
   }
 
+  /** As `judge`, for every right on a category: the rules are read once. */
+  async judgeRights(
+    actorId: string,
+    caller: Caller,
+    category: Operation['category'],
+  ): Promise<(right: Right, target: string) => Verdict> {
+    if (!this.isRuled(caller)) return (right) => this.mayTouch(caller, { category, right })
+    const judge = await this.#rules(actorId, caller)
+    return (right, target) => {
+      const coarse = this.mayTouch(caller, { category, right })
+      return coarse.allowed ? judge({ category, right, target }) : coarse
+    }
+  }
+
   /** What many may touch, as a transaction sees their rights. With `isPrefix`, as of an operation. */
   async judgeMany(
     q: Queries,
@@ -175,6 +189,7 @@ export function refusal(
 }
 
 function inTable(table: ReturnType<typeof roleTable>, operation: Omit<Operation, 'target'>, who: string): Verdict {
-  const allowed = table[operation.category]?.includes(operation.right) === true
+  const right = operation.right === 'append' ? 'write' : operation.right
+  const allowed = table[operation.category]?.includes(right) === true
   return { allowed, reason: `${who} ${allowed ? 'may' : 'may not'} ${operation.right} ${operation.category}` }
 }

@@ -7,13 +7,20 @@ export type RuledCategory = (typeof ruledCategories)[number]
 
 /** The operations of each category, in the words that rules use. */
 export const operationsOf = {
-  properties: ['read', 'write', 'delete', 'subscribe'],
+  properties: ['read', 'append', 'write', 'delete', 'subscribe'],
   methods: ['call'],
   actions: ['execute'],
   tools: ['use'],
   resources: ['read', 'write', 'delete'],
   prompts: ['invoke'],
 } as const satisfies Record<RuledCategory, readonly string[]>
+
+/** Operations that another one of the rule grants as well, or alone. `subscribe` is accepted in a rule and grants nothing. */
+const grantedBy: Readonly<Record<string, readonly string[]>> = {
+  append: ['append', 'write'],
+  // A peer may subscribe to anything and is sent what it may read.
+  subscribe: ['read'],
+}
 
 export interface Rule {
   readonly patterns?: readonly string[]
@@ -48,7 +55,7 @@ export function judgeRule(rule: Rule | undefined, operation: string, target: str
   if (allowed !== null) return { allowed: true, by: 'allowed', pattern: allowed }
   const granted = find(rule.patterns, target)
   if (granted === null || rule.operations === undefined) return nothing
-  if (!rule.operations.includes(operation)) return { allowed: false, by: 'operations', pattern: granted }
+  if (!lists(rule.operations, operation)) return { allowed: false, by: 'operations', pattern: granted }
   const excluded = findKeeping(rule.excluded_patterns, operation, target)
   if (excluded !== null) return { allowed: false, by: 'excluded_patterns', pattern: excluded }
   return { allowed: true, by: 'patterns', pattern: granted }
@@ -70,7 +77,7 @@ export function refusesAllOf(rule: Rule | undefined, operation: string, prefix: 
   if (denied?.some(isAllOf) === true) return true
   if (allowed?.some((pattern) => coversSomeOf(pattern, prefix)) === true) return false
   if (excluded?.some(isAllOf) === true) return true
-  return operations !== undefined && !operations.includes(operation) && patterns?.some(isAllOf) === true
+  return operations !== undefined && !lists(operations, operation) && patterns?.some(isAllOf) === true
 }
 
 /**
@@ -84,8 +91,13 @@ export function reachesInto(rule: Rule | undefined, operation: string, prefix: s
   const isSomeOf = (pattern: string): boolean => coversSomeOf(pattern, prefix)
   if (denied?.some(isAllOf) === true) return false
   if (allowed?.some(isSomeOf) === true) return true
-  if (operations?.includes(operation) !== true || excluded?.some(isAllOf) === true) return false
+  if (operations === undefined || !lists(operations, operation) || excluded?.some(isAllOf) === true) return false
   return patterns?.some(isSomeOf) === true
+}
+
+/** Whether the operations of a rule grant this one. */
+export function lists(operations: readonly string[], operation: string): boolean {
+  return (grantedBy[operation] ?? [operation]).some((each) => operations.includes(each))
 }
 
 function find(patterns: readonly string[] | undefined, target: string): string | null {

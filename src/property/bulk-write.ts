@@ -1,15 +1,17 @@
 /** `POST` and `PUT` on all properties: several values and lists in one transaction, all or nothing. */
 import { ServiceError } from '../errors.ts'
 import { isNull, isObject, type JsonText, known, members, object, stringText } from '../json/json.ts'
+import type { Right } from '../permission/operation.ts'
+import { refusal } from '../permission/permission.ts'
 import type { Access } from './access.ts'
 import type { Record as RecordChange } from './change.ts'
 import type { PropertyGate } from './gate.ts'
 import type { Indexes } from './indexes.ts'
 import { type BulkEntry, bulk, createList, type ListTexts, readBulk } from './list.ts'
 import { readTexts } from './list-texts.ts'
-import { createdChange, type Lists, recordAll } from './lists.ts'
+import { createdChange, type Lists, recordAll, requireOnlyAdded } from './lists.ts'
 import { checkListName, checkName } from './name.ts'
-import { absent, nameIsList, type PropertyParts, quote, rejectedWrite } from './properties.ts'
+import { absent, nameIsList, type PropertyParts, quote, rejectedWrite, rightToPut } from './properties.ts'
 import { deleteValues, findKinds, putValues } from './property-store.ts'
 import type { Transaction } from '../store/store.ts'
 
@@ -46,14 +48,42 @@ export class BulkWrite {
       throw new ServiceError('bad_request', 'Cannot set properties: the object is empty')
     const asked = new Map([...fields].map(([name, given]) => [name, readEntry(name, given)] as const))
     for (const [name, entry] of asked) (entry.kind === 'list' ? checkListName : checkName)(name)
-    const right = { category: 'properties', right: 'write' } as const
-    await this.#parts.permission.requireAll(access.actor.id, access.caller, right, asked.keys())
+    const onlyAdding = await this.#requireRights(access, asked)
     const entries = new Map<string, Entry>()
     for (const [name, entry] of asked) entries.set(name, await this.#passHooks(access, name, entry, operation))
     if (entries.size === 0) return object([])
+    // A hook may turn a change into a removal.
+    const turned = [...entries].filter(([name, entry]) => rightFor(name, entry) !== rightFor(name, asked.get(name)))
+    if (turned.length > 0) await this.#requireRights(access, new Map(turned))
     return this.#parts.writer.change(access.actor.id, access.caller, (tx, record) =>
-      this.#store(tx, record, access.actor.id, entries),
+      this.#store(tx, record, access, entries, onlyAdding),
     )
+  }
+
+  /**
+   * Asks for every right that the body takes. The rules are read once, however long the body is.
+   *
+   * @returns the lists that the caller may only add to.
+   */
+  async #requireRights(access: Access, asked: ReadonlyMap<string, Entry>): Promise<ReadonlySet<string>> {
+    const { permission, lists } = this.#parts
+    const { actor, caller } = access
+    const judge = await permission.judgeRights(actor.id, caller, 'properties')
+    const onlyAdding = new Set<string>()
+    for (const [name, entry] of asked) {
+      const right = rightFor(name, entry)
+      const verdict = judge(right, name)
+      if (!verdict.allowed) throw refusal(caller, { category: 'properties', right, target: name }, verdict)
+      permission.decided(caller, verdict)
+      if (entry.kind !== 'bulk' || right !== 'append' || judge('write', name).allowed) continue
+      await lists.requireBehindLast(
+        access,
+        name,
+        entry.entries.map(({ index }) => index),
+      )
+      onlyAdding.add(name)
+    }
+    return onlyAdding
   }
 
   async #passHooks(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
@@ -67,9 +97,11 @@ export class BulkWrite {
   async #store(
     tx: Transaction,
     record: RecordChange,
-    actorId: string,
+    access: Access,
     entries: ReadonlyMap<string, Entry>,
+    onlyAdding: ReadonlySet<string>,
   ): Promise<JsonText> {
+    const actorId = access.actor.id
     const now = this.#parts.now()
     const given = [...entries].flatMap(([name, entry]) =>
       entry.kind === 'value' ? [[name, entry.value] as const] : [],
@@ -89,6 +121,7 @@ export class BulkWrite {
         echo.push([name, stringText('[No items to update]')])
       } else {
         const { updated, deleted, changes } = await bulk(tx, at, entry.entries, now)
+        if (onlyAdding.has(name)) requireOnlyAdded(access, name, changes)
         recordAll(record, name, changes)
         echo.push([name, stringText(`[Bulk update: ${updated} items updated, ${deleted} items deleted]`)])
       }
@@ -109,6 +142,13 @@ export class BulkWrite {
       new Map([...values].map(([name, value]) => [name, value === absent ? null : value])),
     )
   }
+}
+
+/** Putting items adds or replaces, which the length of the list decides; so that asks for the smaller right first. */
+function rightFor(name: string, entry: Entry | undefined): Right {
+  if (entry?.kind === 'value') return rightToPut([name], entry.value)
+  const isAdding = entry?.kind === 'bulk' && entry.entries.every(({ item }) => item !== null)
+  return isAdding ? 'append' : 'write'
 }
 
 function readEntry(name: string, given: JsonText): Entry {

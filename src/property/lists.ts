@@ -3,6 +3,7 @@ import type { PropertyOperation } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
 import { array, type JsonText, known, members, pythonLength } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
+import { refusal } from '../permission/permission.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { Record as RecordChange } from './change.ts'
@@ -271,11 +272,17 @@ export class Lists {
     given: JsonText,
     options: { create?: boolean } = {},
   ): Promise<list.IndexedItem> {
-    const item = await this.#pass(access, 'post', [name], given)
-    const change = await this.#changeOne(access, name, async (tx, at, now) => {
-      if (options.create === true) await list.createList(tx, at, {}, now)
-      return list.append(tx, at, item, now)
-    })
+    const right = rightToAdd(options)
+    const item = await this.#pass(access, 'post', [name], given, right)
+    const change = await this.#changeOne(
+      access,
+      name,
+      async (tx, at, now) => {
+        if (options.create === true) await list.createList(tx, at, {}, now)
+        return list.append(tx, at, item, now)
+      },
+      right,
+    )
     return { index: change?.index ?? 0, item }
   }
 
@@ -285,13 +292,19 @@ export class Lists {
     given: readonly JsonText[],
     options: { create?: boolean } = {},
   ): Promise<void> {
-    await this.#require(access, 'write', name)
+    const right = rightToAdd(options)
+    await this.#require(access, right, name)
     const items: JsonText[] = []
     for (const item of given) items.push(await this.#parts.hooks.passWrite(access, 'post', [name], item))
-    await this.#changeOne(access, name, async (tx, at, now) => {
-      if (options.create === true) await list.createList(tx, at, {}, now)
-      return list.extend(tx, at, items, now)
-    })
+    await this.#changeOne(
+      access,
+      name,
+      async (tx, at, now) => {
+        if (options.create === true) await list.createList(tx, at, {}, now)
+        return list.extend(tx, at, items, now)
+      },
+      right,
+    )
   }
 
   /** False when `index` is beyond the end. */
@@ -323,12 +336,43 @@ export class Lists {
     given: JsonText,
     options: { orAppend?: boolean; fromEnd?: boolean } = {},
   ): Promise<boolean> {
-    await this.#require(access, 'write', name)
+    if (options.orAppend !== true) await this.#require(access, 'write', name)
+    const mayReplace = options.orAppend !== true || (await this.#mayReplace(access, name, index))
     const position = await this.#parts.hooks.positionOf(access, 'put', name, index)
     const item = await this.#parts.hooks.passWrite(access, 'put', [name, String(position)], given)
-    return (
-      (await this.#changeOne(access, name, (tx, at, now) => list.update(tx, at, position, item, now, options))) !== null
+    const change = await this.#changeOne(
+      access,
+      name,
+      async (tx, at, now) => {
+        const made = await list.update(tx, at, position, item, now, options)
+        if (!mayReplace && made !== null) requireOnlyAdded(access, name, [made])
+        return made
+      },
+      mayReplace ? 'write' : 'append',
     )
+    return change !== null
+  }
+
+  /** False for a caller that may add to the list and not replace its items. */
+  async #mayReplace(access: Access, name: string, index: number): Promise<boolean> {
+    const { permission } = this.#parts
+    const { actor, caller } = access
+    if (!permission.isRuled(caller)) return true
+    const writable = await permission.filter(actor.id, caller, { category: 'properties', right: 'write' }, [name])
+    if (writable.has(name)) return true
+    await this.#require(access, 'append', name)
+    await this.requireBehindLast(access, name, [index])
+    return false
+  }
+
+  /**
+   * For a caller that may only add, before hooks see anything of it.
+   *
+   * @throws ServiceError `forbidden` when one of the indexes is that of an item.
+   */
+  async requireBehindLast(access: Access, name: string, indexes: readonly number[]): Promise<void> {
+    const metadata = await this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
+    if (indexes.some((index) => index < (metadata?.length ?? 0))) throw onlyAdding(access, name)
   }
 
   /** False when there is no such item. */
@@ -497,7 +541,7 @@ export class Lists {
     })
   }
 
-  /** Rights are granted on lists, not on positions; whatever changes an item, its removal included, writes the list. */
+  /** Rights are granted on lists, not on positions; changing and removing an item writes the list, adding one appends to it. */
   async #require(access: Access, right: Right, name: string): Promise<void> {
     await this.#parts.permission.require(access.actor.id, access.caller, {
       category: 'properties',
@@ -519,10 +563,30 @@ export class Lists {
     operation: PropertyOperation,
     path: readonly string[],
     value: JsonText,
+    right: Right = 'write',
   ): Promise<JsonText> {
-    await this.#require(access, 'write', path[0] ?? '')
+    await this.#require(access, right, path[0] ?? '')
     return this.#parts.hooks.passWrite(access, operation, path, value)
   }
+}
+
+/** Making a list is more than adding to one. */
+function rightToAdd({ create }: { readonly create?: boolean }): Right {
+  return create === true ? 'write' : 'append'
+}
+
+/**
+ * For a caller that may only add: refuses inside the transaction what turned out to be something else.
+ *
+ * @throws ServiceError `forbidden`
+ */
+export function requireOnlyAdded(access: Access, name: string, changes: readonly list.ListChange[]): void {
+  if (changes.some(({ operation }) => operation !== 'append')) throw onlyAdding(access, name)
+}
+
+function onlyAdding({ caller }: Access, name: string): ServiceError {
+  const operation = { category: 'properties', right: 'write', target: name } as const
+  return refusal(caller, operation, { allowed: false, reason: 'it may add items, and change none' })
 }
 
 type ChangeWork = (tx: Transaction, at: list.ListAddress, now: number) => Promise<list.ListChange[]>

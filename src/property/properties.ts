@@ -132,8 +132,8 @@ export class Properties {
   }
 
   /**
-   * Sets the value at the path: a name alone is replaced, below it objects merge. `absent` at a name removes it.
-   * Gives what was stored, after the hooks.
+   * Sets the value at the path: a name alone is replaced, below it objects merge. `absent` at a name removes it, which
+   * takes the right to delete. Gives what was stored, after the hooks.
    *
    * @throws ServiceError `conflict` when the name is a list's, or something on the way is not an object.
    */
@@ -148,8 +148,11 @@ export class Properties {
     if (below.includes('')) throw new ServiceError('not_found', `Cannot write ${quote(path)}: a segment is empty`)
     if (below.length === 0 && isNull(given))
       throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: null is not a property value`)
-    await this.#require(access, 'write', path)
+    const right = rightToPut(path, given)
+    await this.#require(access, right, path)
     const value = await this.#passWrite(access, operation, path, given)
+    // A hook may turn a change into a removal.
+    if (rightToPut(path, value) !== right) await this.#require(access, rightToPut(path, value), path)
     await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
       if (below.length > 0) {
         record(await this.#merge(tx, access.actor.id, name, below, value))
@@ -283,6 +286,11 @@ export class Properties {
 function listValue({ name, head }: { name: string; head: string }, content: ListContent | undefined): JsonText {
   if (content !== undefined) return array(content.items)
   return factsOf(listMetadata(name, head))
+}
+
+/** Writing the empty text at a name removes the property; below a name it is a value like any other. */
+export function rightToPut(path: readonly string[], value: JsonText): Right {
+  return path.length === 1 && value === absent ? 'delete' : 'write'
 }
 
 /** Rights are granted on a list as a whole, not on its positions; on values along the path. */

@@ -4,7 +4,7 @@ import { isString, type JsonText, known, object, stringText, stringValue } from 
 import type { Access } from '../../property/access.ts'
 import { listRemoval } from '../../property/list-diff.ts'
 import { factsOf, listMetadata, parseIndex } from '../../property/list.ts'
-import { absent } from '../../property/properties.ts'
+import { absent, rightToPut } from '../../property/properties.ts'
 import { acceptsJsonByName } from '../accepts.ts'
 import { type Answer, jsonStream, jsonText, noContent, text } from '../answer.ts'
 import { type Body, isUrlencoded, readJsonOrForm, readValue } from '../body.ts'
@@ -255,7 +255,7 @@ async function putOne(exchange: ActorExchange): Promise<Answer> {
     await parts.properties.put(access, path, given)
     return noContent()
   }
-  const kind = await parts.properties.kindOf(access, 'write', path)
+  const kind = await parts.properties.kindOf(access, 'write', path, 'append')
   if (kind !== 'list') {
     if (position === undefined) throw nothingAt(path)
     await parts.properties.put(access, path, given)
@@ -284,7 +284,7 @@ async function postOne(exchange: ActorExchange): Promise<Answer> {
   const path = pathOf(exchange)
   const [name = ''] = path
   const given = valueOf(await readValue(request, parts.config), false)
-  const kind = await parts.properties.kindOf(access, 'write', path)
+  const kind = await parts.properties.kindOf(access, rightToPut(path, given), path, 'append')
   const url = `${urlOf(parts, actor.id)}/properties/${path.map(encodeURIComponent).join('/')}`
   if (kind !== 'list') {
     return jsonText(201, await parts.properties.put(access, path, given, 'post'), { Location: url })
