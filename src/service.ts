@@ -25,6 +25,7 @@ import { routesFor } from './http/routes.ts'
 import { requireFolder } from './http/static-files.ts'
 import { catalogueOf } from './mcp/catalogue.ts'
 import { Approvals } from './mcp/approvals.ts'
+import { Declared } from './mcp/declared.ts'
 import { McpEndpoint } from './mcp/endpoint.ts'
 import { McpSessions } from './mcp/sessions.ts'
 import { McpTasks } from './mcp/tasks.ts'
@@ -377,8 +378,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     log,
   })
   const gaps = new GapWorker({ store, fill: (key) => subscribing.fill(key), times, timers, now, log, tracing })
+  const declared = new Declared(registry, config.mcp ? catalogue : null)
   const permissions = new Permissions({
     store,
+    declares: (category, name) => declared.has(category, name),
     live,
     relationships,
     now,
@@ -568,6 +571,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now, metrics }, clients),
     resources,
     clientAccess: (token) => clientAccess(store, token),
+    declared,
     mcp: new McpEndpoint({
       catalogue,
       permission,

@@ -143,6 +143,11 @@ export class Registry {
     return named(this.#resources, name)
   }
 
+  /** In the order of declaration, `*` left out. */
+  resourceNames(): readonly string[] {
+    return [...this.#resources.keys()].filter((name) => name !== anyName)
+  }
+
   propertyHooks(name: string, operation: PropertyOperation): readonly PropertyHook[] {
     if (this.#propertyHooks.size === 0) return []
     return named(this.#propertyHooks, name).flatMap((hooks) => hooks[operation] ?? [])

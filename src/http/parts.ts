@@ -6,6 +6,7 @@ import type { Consents } from '../authorization-server/consents.ts'
 import type { TokenEndpoint } from '../authorization-server/token-endpoint.ts'
 import type { Live } from '../live/live.ts'
 import type { Approvals } from '../mcp/approvals.ts'
+import type { Declared } from '../mcp/declared.ts'
 import type { McpEndpoint } from '../mcp/endpoint.ts'
 import type { Attributes } from '../actor/attributes.ts'
 import type { Identity } from '../app/identity.ts'
@@ -94,6 +95,7 @@ export interface Parts {
   /** Who a client's access token acts for; null for any other text. */
   readonly clientAccess: (token: string) => Promise<ClientAccess | null>
   readonly mcp: McpEndpoint
+  readonly declared: Declared
   readonly clients: Clients
   readonly consents: Consents
   readonly tokenEndpoint: TokenEndpoint

@@ -2,7 +2,7 @@
 import type { JsonText } from '../json/json.ts'
 import { normalise } from '../json/json.ts'
 import {
-  operationsOf,
+  grantableOf,
   type OverrideRule,
   type OverrideRules,
   type Rule,
@@ -22,7 +22,7 @@ export function fieldsOf(base: Rules, override: OverrideRules): Fields {
     const given: OverrideRule = override[category] ?? {}
     return {
       patterns: lines(given.patterns),
-      operations: given.operations ?? base[category]?.operations ?? [],
+      operations: grantable(category, given.operations ?? base[category]?.operations ?? []),
       excluded_patterns: lines(given.excluded_patterns),
       allowed: lines(given.allowed),
       denied: lines(given.denied),
@@ -37,7 +37,7 @@ export function typedFields(form: Params): Fields {
     const text = (part: string): string => form.get(`${category}.${part}`)?.replaceAll('\r\n', '\n') ?? ''
     return {
       patterns: text('patterns'),
-      operations: operationsOf[category].filter((operation) => form.has(`${category}.operations.${operation}`)),
+      operations: grantableOf[category].filter((operation) => form.has(`${category}.operations.${operation}`)),
       excluded_patterns: text('excluded_patterns'),
       allowed: text('allowed'),
       denied: text('denied'),
@@ -60,11 +60,11 @@ export function hiddenFieldsOf(fields: Fields): Readonly<Record<string, string>>
 
 /** What the form asks for; null where it says nothing that the trust type does not say by itself. */
 export function overrideIn(fields: Fields, base: Rules): OverrideRules | null {
-  const rules = byCategory((category) => ruleIn(fields[category], base[category] ?? {}))
+  const rules = byCategory((category) => ruleIn(category, fields[category], base[category] ?? {}))
   return ruledCategories.every((category) => Object.keys(rules[category]).length === 0) ? null : rules
 }
 
-function ruleIn({ only, operations, ...texts }: RightsFields, base: Rule): OverrideRule {
+function ruleIn(category: RuledCategory, { only, operations, ...texts }: RightsFields, base: Rule): OverrideRule {
   const names = Object.entries(texts).map(([part, text]) => [part, namesIn(text)] as const)
   // What the trust type grants is left out by granting nothing in its place.
   const replaces = (part: string): boolean =>
@@ -72,7 +72,7 @@ function ruleIn({ only, operations, ...texts }: RightsFields, base: Rule): Overr
   const given = names.filter(([part, list]) => list.length > 0 || replaces(part))
   return {
     ...Object.fromEntries(given),
-    ...(isSame(operations, base.operations ?? []) ? {} : { operations }),
+    ...(isSame(operations, grantable(category, base.operations ?? [])) ? {} : { operations }),
     ...(only ? { merge: false } : {}),
   }
 }
@@ -91,7 +91,7 @@ export function fieldsets(fields: Fields, base: Rules): readonly RightsFieldset[
       category,
       subject: subjects[category],
       fields: fields[category],
-      operations: operationsOf[category],
+      operations: grantableOf[category],
       by_type: byType.get(category) ?? [],
       has_patterns: isData || patterns !== '' || excluded !== '' || base[category]?.patterns !== undefined,
       has_names: !isData || allowed !== '' || denied !== '' || base[category]?.allowed !== undefined,
@@ -101,6 +101,11 @@ export function fieldsets(fields: Fields, base: Rules): readonly RightsFieldset[
 
 function byCategory<T>(of: (category: RuledCategory) => T): Readonly<Record<RuledCategory, T>> {
   return Object.fromEntries(ruledCategories.map((category) => [category, of(category)])) as Record<RuledCategory, T>
+}
+
+/** Those that the form has a box for: what a rule lists besides grants nothing. */
+function grantable(category: RuledCategory, operations: readonly string[]): readonly string[] {
+  return grantableOf[category].filter((operation) => operations.includes(operation))
 }
 
 function lines(names: readonly string[] | undefined): string {

@@ -1,6 +1,8 @@
 /** The pages of relationships: the list, asking for one, and everything about one peer. */
 import type { ServiceError } from '../errors.ts'
-import { explain, parseQuestion } from '../permission/explain.ts'
+import { parseQuestion } from '../permission/explain.ts'
+import { isClient, type PermissionsView } from '../permission/permissions.ts'
+import { uriOf } from '../permission/property-address.ts'
 import { mergeRules, type OverrideRules, type Rules } from '../permission/rules.ts'
 import { reachInWords, rightsInWords } from '../ui/rights.ts'
 import { answerInWords } from '../ui/rights-answer.ts'
@@ -102,18 +104,19 @@ export async function showPeer(
 ): Promise<Answer> {
   const { parts, actor, params, query } = exchange
   const peerId = params['peerid'] ?? ''
-  const [{ trust, override, effective }, profile, [followed]] = await Promise.all([
+  const [view, profile, [followed]] = await Promise.all([
     parts.permissions.require(actor.id, peerId),
     parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
     parts.subscribing.list(actor.id, peerId),
   ])
+  const { trust, override, effective } = view
   const base = parts.relationships.effective(trust.relationship, null)
   const path = `/trust/${encodeURIComponent(peerId)}`
   const refused = sent?.error ?? error
   const values = pageValues(exchange, path, refused?.message ?? null)
   const own = override?.rules ?? {}
   const fields = sent?.fields ?? fieldsOf(base, own)
-  const subject = { approved: trust.approved, relationship: trust.relationship, base, override: own }
+  const isApp = isClient(trust)
   const page = parts.pages.trustPeer({
     ...values,
     trust: trustRow(exchange, trust, peerName(trust, profile, values.actor_www), override !== null),
@@ -122,23 +125,18 @@ export async function showPeer(
       followed === undefined
         ? null
         : `${values.actor_www}/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(followed.subscriptionId)}`,
-    rights: rightsInWords(effective),
+    rights: rightsInWords(effective, isApp),
     reach: reachInWords(trust.relationship),
     fieldsets: fieldsets(fields, base),
     preview:
       sent === null || sent.error !== null
         ? null
-        : await previewOf(exchange, { base, before: own, after: sent.override ?? {}, fields }),
+        : await previewOf(exchange, { base, before: own, after: sent.override ?? {}, fields, isApp }),
     is_editing: sent !== null,
     may: {
       ask: query.get('ask') ?? 'properties.read',
       target: query.get('target') ?? '',
-      answer: answerTo(
-        subject,
-        nameOf(parts.relationships.types, trust.relationship),
-        query.get('ask'),
-        query.get('target'),
-      ),
+      answer: await answerTo(exchange, view),
     },
     form_action: `${values.actor_www}${path}`,
   })
@@ -147,20 +145,21 @@ export async function showPeer(
 
 async function previewOf(
   { parts, actor, caller }: PageExchange,
-  change: { base: Rules; before: OverrideRules; after: OverrideRules; fields: SentRights['fields'] },
+  change: { base: Rules; before: OverrideRules; after: OverrideRules; fields: SentRights['fields']; isApp: boolean },
 ): Promise<RightsPreview> {
-  const { base, before, after, fields } = change
+  const { base, before, after, fields, isApp } = change
   const [now, then] = [mergeRules(base, before), mergeRules(base, after)]
   const properties = await parts.properties.all({ actor, caller })
+  const declared = parts.declared.names(isApp)
   const names = {
     properties: properties.map(({ name }) => name),
-    methods: parts.registry.descriptors('methods').map(({ name }) => name),
-    actions: parts.registry.descriptors('actions').map(({ name }) => name),
-    tools: parts.mcp.toolNames(),
+    ...declared,
+    resources: [...declared.resources, ...(isApp ? properties.map(({ name }) => uriOf(name)) : [])],
   }
+  const lists = new Set(properties.flatMap(({ kind, name }) => (kind === 'list' ? [name] : [])))
   return {
-    lines: rightsInWords(then),
-    ...differences(now, then, names),
+    lines: rightsInWords(then, isApp),
+    ...differences(now, then, names, lists),
     fields: hiddenFieldsOf(fields),
   }
 }
@@ -175,14 +174,13 @@ function profileTexts(profile: unknown, attributes: readonly string[]): readonly
   })
 }
 
-function answerTo(
-  subject: Parameters<typeof explain>[0],
-  kind: string,
-  ask: string | undefined,
-  target: string | undefined,
-): MayAnswer | null {
+async function answerTo({ parts, query }: PageExchange, view: PermissionsView): Promise<MayAnswer | null> {
+  const [ask, target] = [query.get('ask'), query.get('target')]
   if (ask === undefined || target === undefined) return null
   const question = parseQuestion(`${ask}:${target}`)
   if (question === null) return null
-  return answerInWords(explain(subject, question), kind)
+  return answerInWords(
+    await parts.permissions.answer(view, question),
+    nameOf(parts.relationships.types, view.trust.relationship),
+  )
 }

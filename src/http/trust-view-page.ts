@@ -1,6 +1,7 @@
 /** What a peer sees of the actor, asked as the peer would ask. */
 import type { Related } from '../permission/permission.ts'
-import { judgeRule, type Rules } from '../permission/rules.ts'
+import { decide } from '../permission/decision.ts'
+import type { Rules } from '../permission/rules.ts'
 import type { Trust } from '../trust/trust.ts'
 import { verbOf } from '../ui/rights.ts'
 import type { SeenProperty } from '../ui/trust-values.ts'
@@ -41,11 +42,14 @@ export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
   ])
   const rules = trust.approved ? effective : {}
   const seen = (await parts.properties.show(access, stored)).flatMap((property): SeenProperty[] => {
-    if (property.kind === 'value') return [seenValue(property.name, property.value, mayWith(property.name, rules))]
+    if (property.kind === 'value')
+      return [seenValue(property.name, property.value, mayWith('value', property.name, rules))]
     const content = lists.get(property.name)
     if (content === undefined) return []
     const { metadata, items } = content
-    return [seenList(property.name, { length: metadata.length, items: items ?? [] }, mayWith(property.name, rules))]
+    return [
+      seenList(property.name, { length: metadata.length, items: items ?? [] }, mayWith('list', property.name, rules)),
+    ]
   })
   const paging = pagingOf(query, seen.length, rowsOnAPage)
   const values = pageValues(exchange, `/trust/${encodeURIComponent(peerId)}/view`)
@@ -53,7 +57,7 @@ export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
     ...values,
     trust: trustRow(exchange, trust, peerName(trust, profile, values.actor_www), override !== null),
     properties: partOf(seen, paging, rowsOnAPage),
-    parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, mayWith(path.join('/'), rules))),
+    parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, mayWith('value', path.join('/'), rules))),
     paging,
     methods,
     actions,
@@ -67,7 +71,10 @@ function rememberedOf({ facts }: Trust) {
   return name === undefined ? null : { name, ...(version === undefined ? {} : { version }) }
 }
 
-function mayWith(name: string, rules: Rules): string[] {
-  const operations = ['read', 'write', 'delete', 'subscribe'] as const
-  return operations.filter((operation) => judgeRule(rules.properties, operation, name).allowed).map(verbOf)
+function mayWith(kind: 'value' | 'list', name: string, rules: Rules): string[] {
+  const may = (operation: string): boolean => decide(rules, { category: 'properties', operation, target: name }).allowed
+  return ['read', 'append', 'write', 'delete']
+    .filter((operation) => operation !== 'append' || (kind === 'list' && !may('write')))
+    .filter(may)
+    .map(verbOf)
 }

@@ -73,10 +73,6 @@ export class McpEndpoint {
     return toolsFor(this.#parts, access, access.remembered)
   }
 
-  toolNames(): readonly string[] {
-    return [...this.#parts.catalogue.tools.keys()]
-  }
-
   /** As the application declared it; null when it has none of this name. */
   tool(name: string): { readonly title: string; readonly description: string } | null {
     const tool = this.#parts.catalogue.tools.get(name)

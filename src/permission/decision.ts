@@ -19,9 +19,10 @@ export interface Question {
   readonly target: string
 }
 
-/** The verdict, with the category whose rule gave it. */
+/** The verdict, with the category whose rule gave it and the name that the rule was asked about. */
 export interface Decision extends RuleVerdict {
   readonly category: RuledCategory
+  readonly target: string
 }
 
 /**
@@ -30,12 +31,12 @@ export interface Decision extends RuleVerdict {
  */
 export function decide(rules: Rules, { category, operation, target }: Question): Decision {
   const place = category === 'resources' && operation === 'read' ? propertyAt(target) : null
-  if (place === null) return { ...judgeRule(rules[category], operation, target), category }
+  if (place === null) return { ...judgeRule(rules[category], operation, target), category, target }
   for (const spelling of spellingsOf(target, place)) {
     const refusal = refusalBy(rules.resources, 'read', spelling)
-    if (refusal !== null) return { ...refusal, category: 'resources' }
+    if (refusal !== null) return { ...refusal, category: 'resources', target }
   }
-  return { ...judgeRule(rules.properties, 'read', place.name), category: 'properties' }
+  return { ...judgeRule(rules.properties, 'read', place.name), category: 'properties', target: place.name }
 }
 
 /** Whether anything that begins with the target may be allowed. Errs towards yes: each name is judged when it comes. */

@@ -1,6 +1,11 @@
-/** Why somebody may or may not do something: which rule, from where, and what would change it. */
+/** Why a peer may or may not do something: which rule decides, where the rule stands, and what would change the answer. */
+import type { StoredProperty } from '../property/property-store.ts'
+import { requiredOn } from '../property/required-right.ts'
+import { decide, type Decision } from './decision.ts'
+import type { Category } from './operation.ts'
+import { propertiesUri } from './property-address.ts'
+import { roleTable } from './roles.ts'
 import {
-  judgeRule,
   mergeRules,
   operationsOf,
   type OverrideRules,
@@ -12,7 +17,7 @@ import {
 
 export interface Explanation {
   readonly operation: string
-  readonly category: RuledCategory
+  readonly category: Category
   readonly target: string
   readonly allowed: boolean
   /** In one sentence. */
@@ -25,49 +30,158 @@ export interface Explanation {
   }
   /** What the owner can do to turn the answer round; in one sentence. */
   readonly to_change: string
+  /** `<category>.<operation>:<target>`, where a route asks for another right than the question named. */
+  readonly decided_as?: string
+  /** Only for what the application does not declare: nothing can be called by that name. */
+  readonly exists?: false
+}
+
+export interface WideQuestion {
+  readonly category: Category
+  readonly operation: string
+  readonly target: string
+}
+
+interface RuledQuestion extends WideQuestion {
+  readonly category: RuledCategory
 }
 
 export interface ExplainSubject {
   readonly approved: boolean
   readonly relationship: string
+  /** AI clients alone reach tools, prompts, and properties as resources. */
+  readonly isClient: boolean
   readonly base: Rules
   readonly override: OverrideRules | null
 }
 
+/** What the answer depends on beside the rules. */
+export interface ExplainFacts {
+  /** What is stored under the name of the property; null for nothing. */
+  readonly kind: StoredProperty['kind'] | null
+  /** False for an operation or a resource that the application does not declare. */
+  readonly isDeclared: boolean
+}
+
+/** Categories that the table of roles alone decides. */
+const tableCategories = ['actor', 'trust', 'subscriptions', 'callbacks', 'permissions', 'services', 'activity'] as const
+const tableOperations: readonly string[] = ['read', 'write', 'delete']
+
 /** `<operation>:<target>`, the category named by the operation: `read:notes/1`, `call:get_weather`; or with it: `resources.read:x`. */
-export function parseQuestion(text: string): { category: RuledCategory; operation: string; target: string } | null {
+export function parseQuestion(text: string): WideQuestion | null {
   const [, named, operation = '', target = ''] = /^(?:([a-z]+)\.)?([a-z]+):(.*)$/s.exec(text) ?? []
   const category = ruledCategories.find(
     (name) => (named === undefined || named === name) && (operationsOf[name] as readonly string[]).includes(operation),
   )
-  return category === undefined ? null : { category, operation, target }
+  if (category !== undefined) return { category, operation, target }
+  const inTable = tableCategories.find((name) => name === named)
+  return inTable !== undefined && tableOperations.includes(operation) ? { category: inTable, operation, target } : null
 }
 
-export function explain(
-  subject: ExplainSubject,
-  { category, operation, target }: { category: RuledCategory; operation: string; target: string },
-): Explanation {
-  const rules = mergeRules(subject.base, subject.override ?? {})
-  const verdict = judgeRule(rules[category], operation, target)
-  const answer = { operation, category, target }
+export function explain(subject: ExplainSubject, question: WideQuestion, facts: ExplainFacts): Explanation {
+  const { category, operation, target } = question
+  const asked = { operation, category, target }
   if (!subject.approved) {
     return {
-      ...answer,
+      ...asked,
       allowed: false,
       because: 'the relationship is not approved, so nothing is allowed',
       rule: { part: 'approved', pattern: null, source: 'approval' },
       to_change: 'approve the relationship',
     }
   }
-  const source = verdict.pattern === null ? 'none' : sourceOf(subject, category, verdict.by, verdict.pattern)
+  if (!isRuled(question)) return { ...asked, ...byTable(subject, question) }
+  if (!subject.isClient && isForClients(question)) {
+    return {
+      ...asked,
+      allowed: false,
+      because: `only AI clients reach this ${nouns[question.category]}, and this peer is another actor`,
+      rule: { part: 'client', pattern: null, source: 'none' },
+      to_change: 'nothing in its rights: no rule opens this to another actor',
+    }
+  }
+  return { ...asked, ...byRules(subject, question, facts) }
+}
+
+type Answer = Omit<Explanation, 'operation' | 'category' | 'target'>
+
+function byTable({ relationship }: ExplainSubject, { category, operation }: WideQuestion): Answer {
+  const allowed = roleTable({ relationship })[category]?.some((right) => right === operation) === true
   return {
-    ...answer,
-    allowed: verdict.allowed,
-    because: because(subject.relationship, category, verdict.by, verdict.pattern, source, operation),
-    rule: { part: verdict.by, pattern: verdict.pattern, source },
-    to_change: toChange(category, operation, target, verdict.by, source, rules[category]),
+    allowed,
+    because: allowed
+      ? `relationships of the type ${relationship} reach ${category}`
+      : `relationships of the type ${relationship} reach ${category} only where the address names the peer itself`,
+    rule: { part: 'trust_type', pattern: null, source: allowed ? 'trust_type' : 'none' },
+    to_change: 'give the peer another trust type: no override decides this',
   }
 }
+
+function byRules(subject: ExplainSubject, question: RuledQuestion, { kind, isDeclared }: ExplainFacts): Answer {
+  const required = requiredFor(question, kind)
+  const rules = mergeRules(subject.base, subject.override ?? {})
+  const decision = decide(rules, required)
+  const decidedAs = textOf({ ...required, category: decision.category, target: decision.target })
+  const answer: Answer = {
+    allowed: decision.allowed,
+    ...inWords(subject, rules, required.operation, decision),
+    ...(decidedAs === textOf(question) ? {} : { decided_as: decidedAs }),
+  }
+  if (isDeclared) return answer
+  const missing = `the application has no ${nouns[question.category]} ${JSON.stringify(question.target)}`
+  return {
+    ...answer,
+    allowed: false,
+    because: decision.allowed ? `${missing}; its rights alone would allow it` : `${missing}, and ${answer.because}`,
+    to_change: decision.allowed ? 'nothing in its rights: the application has to declare it' : answer.to_change,
+    exists: false,
+  }
+}
+
+/** What a route asks for, in the words of rules. */
+function requiredFor(question: RuledQuestion, kind: ExplainFacts['kind']): RuledQuestion {
+  const { category, operation, target } = question
+  if (category !== 'properties') return question
+  const { right, path } = requiredOn(kind, operation, target.split('/'))
+  return { category, operation: right === 'subscribe' ? 'read' : right, target: path.join('/') }
+}
+
+function textOf({ category, operation, target }: RuledQuestion): string {
+  return `${category}.${operation}:${target}`
+}
+
+function inWords(
+  subject: ExplainSubject,
+  rules: Rules,
+  operation: string,
+  { by, pattern, category, target }: Decision,
+): Pick<Explanation, 'because' | 'rule' | 'to_change'> {
+  const source = pattern === null ? 'none' : sourceOf(subject, category, by, pattern)
+  return {
+    because: because(subject.relationship, category, by, pattern, source, operation),
+    rule: { part: by, pattern, source },
+    to_change: toChange(category, operation, target, by, source, rules[category]),
+  }
+}
+
+function isRuled(question: WideQuestion): question is RuledQuestion {
+  return Object.hasOwn(operationsOf, question.category)
+}
+
+function isForClients({ category, target }: WideQuestion): boolean {
+  return (
+    category === 'tools' || category === 'prompts' || (category === 'resources' && target.startsWith(propertiesUri))
+  )
+}
+
+const nouns = {
+  properties: 'property',
+  methods: 'method',
+  actions: 'action',
+  tools: 'tool',
+  resources: 'resource',
+  prompts: 'prompt',
+} as const satisfies Record<RuledCategory, string>
 
 function sourceOf(
   { override }: ExplainSubject,

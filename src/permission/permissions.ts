@@ -3,22 +3,26 @@ import type { Caller } from '../auth/caller.ts'
 import { type EnqueueNotice, type Notice, noticeTo } from '../delivery/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
-import { findProperties } from '../property/property-store.ts'
+import { findKinds, findProperties } from '../property/property-store.ts'
 import { listMetadata } from '../property/list.ts'
 import type { Live } from '../live/live.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust } from '../trust/trust-store.ts'
-import { type Explanation, explain, parseQuestion } from './explain.ts'
+import { explain, type Explanation, type ExplainSubject, parseQuestion, type WideQuestion } from './explain.ts'
+import { decide } from './decision.ts'
 import { deleteOverride, findOverride, findOverrides, type Override, putOverride } from './override-store.ts'
+import type { Category } from './operation.ts'
 import type { Relationships } from './relationships.ts'
-import { judgeRule, type OverrideRule, type OverrideRules, ruledCategories, type Rules } from './rules.ts'
+import { operationsOf, type OverrideRule, type OverrideRules, ruledCategories, type Rules } from './rules.ts'
 
 export interface PermissionsParts {
   readonly store: Store
   readonly relationships: Relationships
   readonly now: () => number
   readonly live: Pick<Live, 'record'>
+  /** Whether the application has an operation, or a resource, that answers to the name. */
+  readonly declares: (category: Category, name: string) => boolean
   /** Null when peers are not told of changed rights. */
   readonly enqueue: EnqueueNotice | null
 }
@@ -136,14 +140,17 @@ export class Permissions {
   async shared(actorId: string, peerId: string): Promise<SharedProperty[]> {
     const { effective } = await this.require(actorId, peerId)
     const stored = await this.#parts.store.read((q) => findProperties(q, actorId))
-    const may = (operation: string, name: string): boolean => judgeRule(effective.properties, operation, name).allowed
+    const may = (operation: string, name: string): boolean =>
+      decide(effective, { category: 'properties', operation, target: name }).allowed
     return stored
       .filter(({ name }) => may('subscribe', name))
       .map((property) => ({
         name: property.name,
         display_name: displayName(property.name),
         item_count: property.kind === 'list' ? listMetadata(property.name, property.head).length : 0,
-        operations: ['read', 'write', 'delete', 'subscribe'].filter((operation) => may(operation, property.name)),
+        operations: operationsOf.properties
+          .filter((operation) => operation !== 'append' || property.kind === 'list')
+          .filter((operation) => may(operation, property.name)),
       }))
   }
 
@@ -156,12 +163,47 @@ export class Permissions {
         'Cannot explain: ask with <operation>:<target>, such as read:notes/1 or call:get_weather',
       )
     }
-    const { trust, override } = await this.require(actorId, peerId)
-    const base = this.#parts.relationships.effective(trust.relationship, null)
-    return explain(
-      { approved: trust.approved, relationship: trust.relationship, base, override: override?.rules ?? null },
-      question,
-    )
+    return this.answer(await this.require(actorId, peerId), question)
+  }
+
+  /** As `explain`, for a relationship that was read already. */
+  async answer({ trust, override }: PermissionsView, question: WideQuestion): Promise<Explanation> {
+    const subject = {
+      approved: trust.approved,
+      relationship: trust.relationship,
+      isClient: isClient(trust),
+      base: this.#parts.relationships.effective(trust.relationship, null),
+      override: override?.rules ?? null,
+    }
+    const { category, operation, target } = question
+    if (category !== 'properties')
+      return explain(subject, question, { kind: null, isDeclared: this.#parts.declares(category, target) })
+    if (target === '') return this.#answerForAll(trust.actorId, subject, operation)
+    const name = target.split('/', 1)[0] ?? ''
+    const kinds = await this.#parts.store.read((q) => findKinds(q, trust.actorId, [name]))
+    return explain(subject, question, { kind: kinds.get(name) ?? null, isDeclared: true })
+  }
+
+  /** The whole collection: a listing shows what may be read of it, and its deletion takes the right to every property. */
+  async #answerForAll(actorId: string, subject: ExplainSubject, operation: string): Promise<Explanation> {
+    const question = { category: 'properties', operation, target: '' } as const
+    const answer = (target: string): Explanation =>
+      explain(subject, { ...question, target }, { kind: null, isDeclared: true })
+    const whole = answer('')
+    if (!subject.approved) return whole
+    if (operation === 'read' || operation === 'subscribe') {
+      return {
+        ...whole,
+        allowed: true,
+        because: 'every approved peer may, and gets the properties that it may read',
+        rule: { part: 'approved', pattern: null, source: 'approval' },
+        to_change: 'withdraw the approval to deny it',
+      }
+    }
+    if (operation !== 'delete' || !whole.allowed) return whole
+    const stored = await this.#parts.store.read((q) => findProperties(q, actorId))
+    const refused = stored.map(({ name }) => answer(name)).find(({ allowed }) => !allowed)
+    return refused === undefined ? whole : { ...refused, target: '', decided_as: `properties.delete:${refused.target}` }
   }
 }
 
@@ -231,6 +273,11 @@ function malformed(where: string): ServiceError {
 
 function noRelationship(peerId: string): ServiceError {
   return new ServiceError('not_found', `There is no such relationship with ${JSON.stringify(peerId.slice(0, 128))}`)
+}
+
+/** AI clients and other programs that act for the owner; everything else is another actor. */
+export function isClient({ facts }: Trust): boolean {
+  return facts.oauth_client_id !== undefined
 }
 
 /** `trip_plan` → `Trip Plan`. */

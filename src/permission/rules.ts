@@ -15,6 +15,12 @@ export const operationsOf = {
   prompts: ['invoke'],
 } as const satisfies Record<RuledCategory, readonly string[]>
 
+/** Those that a rule can grant by listing them: the pages offer these. */
+export const grantableOf = {
+  ...operationsOf,
+  properties: ['read', 'append', 'write', 'delete'],
+} as const satisfies Record<RuledCategory, readonly string[]>
+
 /** Operations that another one of the rule grants as well, or alone. `subscribe` is accepted in a rule and grants nothing. */
 const grantedBy: Readonly<Record<string, readonly string[]>> = {
   append: ['append', 'write'],
@@ -77,7 +83,9 @@ export function refusesAllOf(rule: Rule | undefined, operation: string, prefix: 
   if (denied?.some(isAllOf) === true) return true
   if (allowed?.some((pattern) => coversSomeOf(pattern, prefix)) === true) return false
   if (excluded?.some(isAllOf) === true) return true
-  return operations !== undefined && !lists(operations, operation) && patterns?.some(isAllOf) === true
+  // A grant, and with it the lack of an operation, does not reach below the name that it covers.
+  const isGranted = patterns?.some((pattern) => coversAllOf(pattern, prefix)) === true
+  return isGranted && operations !== undefined && !lists(operations, operation)
 }
 
 /**

@@ -5,6 +5,7 @@ import { array, deleteAt, getAt, isNull, type JsonText, known, members, mergeAt,
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Queries, Store, Transaction } from '../store/store.ts'
+import { absent } from './absent.ts'
 import type { Access } from './access.ts'
 import type { ActorWriter, Change } from './change.ts'
 import type { PropertyGate } from './gate.ts'
@@ -20,9 +21,7 @@ import {
   putValue,
   type StoredProperty,
 } from './property-store.ts'
-
-/** The empty text stands for "no such property", in storage and in diffs. */
-export const absent = known('""')
+import { requiredOn, rightToPut } from './required-right.ts'
 
 /** Parts of values that one look goes through. */
 const mostParts = 2000
@@ -50,8 +49,10 @@ export class Properties {
     rightOnList: Right = right,
   ): Promise<StoredProperty['kind'] | null> {
     const property = await this.#parts.store.read((q) => findProperty(q, access.actor.id, path[0] ?? ''))
-    await this.#require(access, property?.kind === 'list' ? rightOnList : right, targetOf(property, path))
-    return property?.kind ?? null
+    const kind = property?.kind ?? null
+    const required = requiredOn(kind, kind === 'list' ? rightOnList : right, path)
+    await this.#require(access, required.right, required.path)
+    return kind
   }
 
   /** The value at the path, or that the name is a list's; null when there is nothing or a hook hides it. */
@@ -61,7 +62,7 @@ export class Properties {
   ): Promise<{ kind: 'value'; value: JsonText } | { kind: 'list' } | null> {
     const [name = '', ...below] = path
     const property = await this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
-    await this.#require(access, 'read', targetOf(property, path))
+    await this.#require(access, 'read', requiredOn(property?.kind ?? null, 'read', path).path)
     if (property === null) return null
     if (property.kind === 'list') return { kind: 'list' }
     const value = below.length === 0 ? property.value : below.includes('') ? undefined : getAt(property.value, below)
@@ -286,16 +287,6 @@ export class Properties {
 function listValue({ name, head }: { name: string; head: string }, content: ListContent | undefined): JsonText {
   if (content !== undefined) return array(content.items)
   return factsOf(listMetadata(name, head))
-}
-
-/** Writing the empty text at a name removes the property; below a name it is a value like any other. */
-export function rightToPut(path: readonly string[], value: JsonText): Right {
-  return path.length === 1 && value === absent ? 'delete' : 'write'
-}
-
-/** Rights are granted on a list as a whole, not on its positions; on values along the path. */
-function targetOf(property: StoredProperty | null, path: readonly string[]): readonly string[] {
-  return property?.kind === 'list' ? path.slice(0, 1) : path
 }
 
 function wholeValue(name: string, blob: JsonText): Change {

@@ -1,5 +1,6 @@
 /** Why a peer may or may not do something, in the words of the form in which the owner changes it. */
-import type { Explanation } from '../permission/explain.ts'
+import { type Explanation, parseQuestion } from '../permission/explain.ts'
+import type { RuledCategory } from '../permission/rules.ts'
 import { excludedInWords, grantedInWords, verbOf } from './rights.ts'
 import type { MayAnswer } from './trust-values.ts'
 
@@ -11,19 +12,35 @@ export const fieldLabels = {
   denied: 'Never',
 } as const
 
+const oneOf = {
+  properties: 'property',
+  methods: 'method',
+  actions: 'action',
+  tools: 'tool',
+  resources: 'resource',
+  prompts: 'prompt',
+} as const satisfies Record<RuledCategory, string>
+
 /** @param kind The kind of relationship, as people read it. */
 export function answerInWords(explanation: Explanation, kind: string): MayAnswer {
   const { allowed, operation, target } = explanation
+  // What the routes ask for in its place: removing an item of a list is changing the list.
+  const decided = { ...explanation, ...parseQuestion(explanation.decided_as ?? '') }
+  const because = becauseInWords(decided, kind)
+  const isOther = explanation.exists !== false && (decided.operation !== operation || decided.target !== target)
   return {
     question: `${verbOf(operation)} “${target}”`,
     allowed,
-    because: becauseInWords(explanation, kind),
-    to_change: changeInWords(explanation, kind),
+    because: isOther ? `${because} (this is decided as: ${verbOf(decided.operation)} “${decided.target}”)` : because,
+    to_change: changeInWords(decided, kind),
   }
 }
 
-function becauseInWords({ operation, rule: { part, pattern, source } }: Explanation, kind: string): string {
-  if (source === 'approval') return 'you have not approved it'
+function becauseInWords({ allowed, category, operation, target, exists, rule }: Explanation, kind: string): string {
+  const { part, pattern, source } = rule
+  if (exists === false) return `there is no ${oneOf[category as RuledCategory]} “${target}”`
+  if (part === 'client') return 'only AI apps reach this, and it is another actor'
+  if (source === 'approval') return allowed ? 'it gets the part that it may read' : 'you have not approved it'
   if (source === 'none' || pattern === null) return `neither ${kind} nor you opened it`
   const who = source === 'override' ? 'you' : kind
   const verb = source === 'override' ? '' : 's'
@@ -38,12 +55,17 @@ function becauseInWords({ operation, rule: { part, pattern, source } }: Explanat
   }
 }
 
-function changeInWords({ category, operation, target, rule: { part, source } }: Explanation, kind: string): string {
+function changeInWords(
+  { allowed, category, operation, target, exists, rule: { part, source } }: Explanation,
+  kind: string,
+): string {
+  if (exists === false) return 'the application would have to offer it'
+  if (part === 'client') return 'no right opens it to another actor'
   const name = `“${target}”`
   const hasPatterns = category === 'properties' || category === 'resources'
   switch (part) {
     case 'approved':
-      return 'approve the relationship'
+      return allowed ? 'take the approval back' : 'approve the relationship'
     case 'patterns':
       return `under “Change these rights”, put ${name} into “${fieldLabels.excluded_patterns}”`
     case 'allowed':

@@ -1,6 +1,13 @@
 /** Rights in plain language: what rules let somebody do, in sentences that their owner can judge. */
 import { roleTable } from '../permission/roles.ts'
-import { operationsOf, type Rule, type RuledCategory, ruledCategories, type Rules } from '../permission/rules.ts'
+import {
+  grantableOf,
+  reachesInto,
+  type Rule,
+  type RuledCategory,
+  ruledCategories,
+  type Rules,
+} from '../permission/rules.ts'
 
 export interface RightsLine {
   readonly category: RuledCategory
@@ -22,6 +29,7 @@ export const subjects: Readonly<Record<RuledCategory, string>> = {
 
 const verbs: Readonly<Record<string, string>> = {
   read: 'read',
+  append: 'add to',
   write: 'change',
   delete: 'delete',
   subscribe: 'follow',
@@ -35,33 +43,78 @@ export function verbOf(operation: string): string {
   return verbs[operation] ?? operation
 }
 
-/** One line for each category. */
-export function rightsInWords(rules: Rules): readonly RightsLine[] {
-  return ruledCategories.map((category) => lineOf(category, rules[category] ?? {}))
+/** One line for each category. @param isClient AI clients reach what other actors never do. */
+export function rightsInWords(rules: Rules, isClient = true): readonly RightsLine[] {
+  return ruledCategories.map((category) =>
+    !isClient && forClients.has(category)
+      ? {
+          category,
+          subject: subjects[category],
+          sentences: ['For AI apps alone, and this is another actor.'],
+          is_granted: false,
+        }
+      : lineOf(category, rules[category] ?? {}),
+  )
+}
+
+const forClients: ReadonlySet<RuledCategory> = new Set(['tools', 'prompts'])
+
+/** What a missing right is about. A tool may do what a client may not do itself, so the sentence is never about "anything". */
+const itself = {
+  properties: 'any property or list itself',
+  methods: 'any method',
+  actions: 'any action',
+  tools: 'any tool',
+  resources: 'any resource',
+  prompts: 'any prompt',
+} as const satisfies Record<RuledCategory, string>
+
+/** What a right brings with it, for those who read only this line. */
+const ofTheApplication = 'They do what the application says, and that may change and delete your data.'
+const meanings: Readonly<Partial<Record<RuledCategory, string>>> = {
+  methods: ofTheApplication,
+  actions: ofTheApplication,
+  tools: ofTheApplication,
 }
 
 function lineOf(category: RuledCategory, rule: Rule): RightsLine {
-  const known: readonly string[] = operationsOf[category]
-  const { patterns = [], excluded_patterns: excluded = [], allowed = [], denied = [] } = rule
-  const operations = patterns.length === 0 ? [] : known.filter((operation) => rule.operations?.includes(operation))
+  const { excluded_patterns: excluded = [], allowed = [], denied = [] } = rule
   const line = { category, subject: subjects[category] }
-  const isDenied = denied.includes('*')
-  if (isDenied || (operations.length === 0 && allowed.length === 0)) {
+  const reached = grantableOf[category].filter((operation) => reachesInto(rule, operation, ''))
+  // Whoever may change may add, so that one of the two is said.
+  const known = grantableOf[category].filter(
+    (operation) => operation !== 'append' || (reached.includes('append') && !reached.some((each) => each === 'write')),
+  )
+  if (reached.length === 0)
     return { ...line, sentences: [`May not ${either(known.map(verbOf))} any.`], is_granted: false }
-  }
-  const never = denied.length > 0 ? [`Never ${excludedInWords(denied)}.`] : []
+  const { allowed: _byName, ...byPatterns } = rule
+  const listed = known.filter((operation) => reachesInto(byPatterns, operation, ''))
   const byPattern =
-    operations.length === 0
+    listed.length === 0
       ? []
       : [
-          `May ${both(operations.map(verbOf))} ${grantedInWords(patterns)}${
+          `May ${both(listed.map(verbOf))} ${grantedInWords(rule.patterns ?? [])}${
             excluded.length === 0 ? '' : `, but not ${excludedInWords(excluded)}`
           }.`,
         ]
-  const byName = allowed.length === 0 ? [] : [`May ${both(known.map(verbOf))} ${grantedInWords(allowed)}.`]
-  const missing = known.filter((operation) => operation !== 'subscribe' && !operations.includes(operation))
-  const besides = missing.length > 0 && allowed.length === 0 ? [`May not ${either(missing.map(verbOf))} anything.`] : []
-  return { ...line, sentences: [...byPattern, ...byName, ...never, ...besides], is_granted: true }
+  const byName = reachesInto({ allowed, denied }, known[0] ?? '', '')
+    ? [`May ${both(known.map(verbOf))} ${grantedInWords(allowed)}.`]
+    : []
+  const never = denied.length > 0 ? [`Never ${excludedInWords(denied)}.`] : []
+  const missing = known.filter((operation) => !(reached as readonly string[]).includes(operation))
+  const besides = missing.length > 0 ? [`May not ${either(missing.map(verbOf))} ${itself[category]}.`] : []
+  return {
+    ...line,
+    sentences: [...byPattern, ...byName, ...never, ...besides, ...meaningOf(category, reached)],
+    is_granted: true,
+  }
+}
+
+function meaningOf(category: RuledCategory, reached: readonly string[]): readonly string[] {
+  if (category === 'properties')
+    return reached.includes('write') ? ['Changing a list covers adding and removing its items.'] : []
+  const meaning = meanings[category]
+  return meaning === undefined ? [] : [meaning]
 }
 
 /** `“search”, everything in “notes” and “shared” and what begins with “get_” or “list_”`. */

@@ -103,7 +103,7 @@ function mayBox({ may, form_action, trust }: TrustPeerValues): Html {
     (category) =>
       html`<optgroup label="${subjects[category]}">${operationsOf[category].map((operation) => {
         const value = `${category}.${operation}`
-        return html`<option value="${value}"${value === may.ask ? html` selected` : ''}>${verbOf(operation)} ${oneOf[category]}</option>`
+        return html`<option value="${value}"${value === may.ask ? html` selected` : ''}>${verbOf(operation)} ${operation === 'append' ? 'a list' : oneOf[category]}</option>`
       })}</optgroup>`,
   )}</select></div>
 <div><label for="target">Of this name</label><input id="target" name="target" required autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="notes/1" value="${may.target}"></div>

@@ -487,11 +487,12 @@ describe('the reason that a relationship’s rules give', () => {
 })
 
 describe('an explanation', () => {
+  const facts = { kind: null, isDeclared: true }
   const friend = new TrustTypes([]).find('friend')?.permissions ?? {}
   const ask = (text: string, override = {}, approved = true) => {
     const question = parseQuestion(text)
     assert.ok(question !== null)
-    return explain({ approved, relationship: 'friend', base: friend, override }, question)
+    return explain({ approved, relationship: 'friend', isClient: true, base: friend, override }, question, facts)
   }
 
   it('names the pattern of the trust type that grants', () => {
@@ -547,8 +548,9 @@ describe('an explanation', () => {
       const question = parseQuestion(text)
       assert.ok(question !== null)
       const { allowed, to_change } = explain(
-        { approved: true, relationship: 'none', base: {}, override: null },
+        { approved: true, relationship: 'none', isClient: true, base: {}, override: null },
         question,
+        facts,
       )
       assert.deepEqual([allowed, to_change], [false, toChange])
     })
@@ -559,7 +561,8 @@ describe('an explanation', () => {
     assert.ok(question !== null)
     const base = { tools: { operations: ['use'] } }
     assert.equal(
-      explain({ approved: true, relationship: 'none', base, override: null }, question).to_change,
+      explain({ approved: true, relationship: 'none', isClient: true, base, override: null }, question, facts)
+        .to_change,
       'add "add_note" to tools.patterns and use to tools.operations in an override to allow it',
     )
   })

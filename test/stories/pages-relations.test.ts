@@ -238,7 +238,10 @@ forEachService((start) => {
       assert.deepEqual(
         viewer?.rights.map(({ subject, sentences }) => [subject, sentences.join(' ')]),
         [
-          ['Properties', 'May read everything in “public” and “shared”. May not change or delete anything.'],
+          [
+            'Properties',
+            'May read everything in “public” and “shared”. May not change or delete any property or list itself.',
+          ],
           ['Tools for AI apps', 'May not use any.'],
         ],
       )

@@ -301,14 +301,15 @@ forEachService((start) => {
       const sentences = Object.fromEntries((peers[0]?.rights ?? []).map((line) => [line.category, line.sentences]))
       assert.deepEqual(sentences['properties'], [
         'May read everything in “notes”, but not “notes/secret” or what is in “private”, “security” or “_internal”.',
-        'May not change or delete anything.',
+        'May not change or delete any property or list itself.',
       ])
       assert.deepEqual(sentences['methods'], ['May not call any.'])
       assert.deepEqual(sentences['actions'], [
         'May run “add_note”.',
         'Never what begins with “delete_”, “admin_” or “system_”.',
+        'They do what the application says, and that may change and delete your data.',
       ])
-      assert.deepEqual(sentences['prompts'], ['May not ask for any.'])
+      assert.deepEqual(sentences['prompts'], ['For AI apps alone, and this is another actor.'])
       assert.deepEqual(peers[0]?.reach, [])
     })
 
@@ -324,8 +325,94 @@ forEachService((start) => {
       ])
     })
 
-    it('R-WEB-01 R-PERM-01 answers “May it …?” as the rights decide, with the rule and what would change it', async () => {
+    for (const [operations, sentences] of [
+      [['read'], ['May read everything.', 'May not change or delete any property or list itself.']],
+      [
+        ['read', 'append'],
+        ['May read and add to everything.', 'May not change or delete any property or list itself.'],
+      ],
+      [
+        ['read', 'append', 'write'],
+        [
+          'May read and change everything.',
+          'May not delete any property or list itself.',
+          'Changing a list covers adding and removing its items.',
+        ],
+      ],
+      [['append'], ['May add to everything.', 'May not read, change or delete any property or list itself.']],
+      [
+        ['read', 'write', 'delete', 'subscribe'],
+        ['May read, change and delete everything.', 'Changing a list covers adding and removing its items.'],
+      ],
+      [['subscribe'], ['May not read, change or delete any.']],
+      [[], ['May not read, change or delete any.']],
+    ] as const) {
+      it(`R-WEB-01 says what the operations ${JSON.stringify(operations)} mean (decision 74)`, async () => {
+        const world = await open()
+        const { service, actor, peer, browser, peers } = world
+        await relate(peer, [service, actor], 'neighbour')
+        await actor.request('PUT', `/trust/neighbour/${peer.id}/permissions`, {
+          properties: { patterns: ['*'], operations },
+        })
+        await browser.get(`/trust/${peer.id}`)
+        assert.deepEqual(peers[0]?.rights[0]?.sentences, sentences)
+      })
+    }
+
+    it('R-WEB-01 answers “May it …?” for the items of a list as the routes decide (decision 74)', async () => {
       const world = await open()
+      const { service, actor, peer, browser, peers } = world
+      await relate(peer, [service, actor])
+      await actor.request('POST', '/properties', { log: { _type: 'list' } })
+      const asked = async (ask: string, target: string): Promise<unknown> => {
+        await browser.get(`/trust/${peer.id}?ask=${ask}&target=${target}`)
+        const { question, allowed, because } = peers[0]?.may.answer ?? {}
+        return [question, allowed, because]
+      }
+      assert.deepEqual(await asked('properties.delete', 'log/0'), [
+        'delete “log/0”',
+        true,
+        'Friend opens everything (this is decided as: change “log”)',
+      ])
+      assert.deepEqual(await asked('properties.delete', 'log'), [
+        'delete “log”',
+        false,
+        'Friend does not let it delete anything of this kind',
+      ])
+      assert.deepEqual(await asked('properties.append', 'log'), ['add to “log”', true, 'Friend opens everything'])
+      assert.deepEqual(await asked('properties.subscribe', 'log'), [
+        'follow “log”',
+        true,
+        'Friend opens everything (this is decided as: read “log”)',
+      ])
+    })
+
+    it('R-WEB-01 says that nothing has the name instead of opening it', async () => {
+      const world = await open({
+        declare: (app) => app.action('get_note', { mcp: true }, () => ({ note: 'n' })),
+      })
+      const { service, actor, peer, browser, peers } = world
+      const client = await letIn(service, actor)
+      await relate(peer, [service, actor])
+      const asked = async (peerId: string, ask: string, target: string): Promise<unknown> => {
+        await browser.get(`/trust/${encodeURIComponent(peerId)}?ask=${ask}&target=${target}`)
+        const { allowed, because } = peers[0]?.may.answer ?? {}
+        return [allowed, because]
+      }
+      assert.deepEqual(await asked(client.peerId, 'tools.use', 'get_note'), [true, 'Friend opens everything'])
+      assert.deepEqual(await asked(client.peerId, 'tools.use', 'unknown_tool'), [
+        false,
+        'there is no tool “unknown_tool”',
+      ])
+      assert.deepEqual(await asked(client.peerId, 'methods.call', 'nothing'), [false, 'there is no method “nothing”'])
+      assert.deepEqual(await asked(peer.id, 'tools.use', 'get_note'), [
+        false,
+        'only AI apps reach this, and it is another actor',
+      ])
+    })
+
+    it('R-WEB-01 R-PERM-01 answers “May it …?” as the rights decide, with the rule and what would change it', async () => {
+      const world = await open({ declare: (app) => app.method('get_weather', () => ({ sun: true })) })
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor])
       await browser.get(`/trust/${peer.id}?ask=properties.read&target=private/diary`)
@@ -399,7 +486,7 @@ forEachService((start) => {
       assert.deepEqual(preview?.lost, ['read “color”', 'change “color”', 'change “notes”', 'call “get_weather”'])
       assert.deepEqual(preview?.lines[0]?.sentences, [
         'May read “notes” and everything in “logs”, but not “logs/old” or what is in “private”, “security” or “_internal”.',
-        'May not change or delete anything.',
+        'May not change or delete any property or list itself.',
       ])
       assert.deepEqual(preview?.fields, {
         'properties.patterns': 'notes\nlogs/*\n\nnotes',

@@ -254,6 +254,16 @@ forEachService((start) => {
       assert.equal((await bob.request('GET', '/permissions/nobody')).status, 404)
     })
 
+    it('R-PERM-02 may be subscribed to where it may be read, with the operations that the routes allow', async () => {
+      await meet()
+      const shown = await json(await friendship.request('GET', `/trust/friend/${alice.id}/shared_properties`))
+      assert.deepEqual(shown['shared_properties'], [
+        { name: 'diary', display_name: 'Diary', item_count: 0, operations: ['read', 'write', 'subscribe'] },
+        { name: 'settings', display_name: 'Settings', item_count: 0, operations: ['read', 'write', 'subscribe'] },
+        { name: 'trips', display_name: 'Trips', item_count: 0, operations: ['read', 'append', 'write', 'subscribe'] },
+      ])
+    })
+
     it('R-PERM-02 may be subscribed to where the right is granted, and no other name is told', async () => {
       await meet('reader')
       const answer = await friendship.request('GET', `/trust/reader/${alice.id}/shared_properties`)
@@ -332,6 +342,85 @@ forEachService((start) => {
       })
       assert.equal((await bob.request('GET', `/permissions/${alice.id}?explain=fly:x`)).status, 400)
     })
+
+    describe('about what a route asks for in another right', () => {
+      const told = async (question: string): Promise<unknown> => {
+        const answer = await bob.request('GET', `/permissions/${alice.id}?explain=${encodeURIComponent(question)}`)
+        const { allowed, because, decided_as: decidedAs = null } = await json(answer)
+        return [allowed, because, decidedAs]
+      }
+      const granted = '"*" in patterns of the trust type friend covers it'
+
+      for (const [question, expected] of [
+        ['delete:trips/0', [true, granted, 'properties.write:trips']],
+        ['write:trips/0', [true, granted, 'properties.write:trips']],
+        ['write:trips/metadata', [true, granted, 'properties.write:trips']],
+        ['read:trips/0', [true, granted, 'properties.read:trips']],
+        ['append:trips', [true, granted, null]],
+        ['delete:trips', [false, 'the trust type friend does not list delete for properties', null]],
+        ['delete:settings/theme', [false, 'the trust type friend does not list delete for properties', null]],
+        ['subscribe:diary', [true, granted, 'properties.read:diary']],
+        [
+          'subscribe:private/pin',
+          [false, '"private/*" in excluded_patterns of the trust type friend covers it', 'properties.read:private/pin'],
+        ],
+        ['read:', [true, 'every approved peer may, and gets the properties that it may read', null]],
+        ['delete:', [false, 'the trust type friend does not list delete for properties', null]],
+        [
+          'trust.read:x',
+          [false, 'relationships of the type friend reach trust only where the address names the peer itself', null],
+        ],
+        [
+          'actor.delete:',
+          [false, 'relationships of the type friend reach actor only where the address names the peer itself', null],
+        ],
+      ] as const) {
+        it(`is answered as the route decides: ${question} (decision 74)`, async () => {
+          await meet()
+          assert.deepEqual(await told(question), expected)
+        })
+      }
+
+      it('names the property that keeps a peer from deleting all of them', async () => {
+        await meet()
+        await override({ properties: { operations: ['read', 'write', 'delete'] } })
+        assert.deepEqual(await told('delete:'), [
+          false,
+          '"private/*" in excluded_patterns of the trust type friend covers it',
+          'properties.delete:private',
+        ])
+      })
+
+      it('is answered for an administrator by the table of roles', async () => {
+        await meet('admin')
+        assert.deepEqual(await told('trust.read:x'), [true, 'relationships of the type admin reach trust', null])
+      })
+    })
+
+    for (const [question, noun] of [
+      ['call:unheard_of', 'method'],
+      ['execute:unheard_of', 'action'],
+      ['resources.read:unheard_of', 'resource'],
+    ] as const) {
+      it(`says that the application has none of the name: ${question}`, async () => {
+        await meet()
+        const answer = await bob.request('GET', `/permissions/${alice.id}?explain=${question}`)
+        const { allowed, because, exists } = await json(answer)
+        assert.deepEqual(
+          [allowed, because, exists],
+          [false, `the application has no ${noun} "unheard_of"; its rights alone would allow it`, false],
+        )
+      })
+    }
+
+    for (const question of ['use:anything', 'invoke:anything', 'resources.read:actingweb://properties/diary']) {
+      it(`says that another actor does not reach what is for AI clients: ${question}`, async () => {
+        await meet()
+        const answer = await bob.request('GET', `/permissions/${alice.id}?explain=${encodeURIComponent(question)}`)
+        const { allowed, rule } = await json(answer)
+        assert.deepEqual([allowed, rule], [false, { part: 'client', pattern: null, source: 'none' }])
+      })
+    }
 
     it('is not answered to the peer', async () => {
       await meet()

@@ -69,7 +69,8 @@ export const permissionRoutes: readonly Route[] = [
     owner: { param: 'peerid', standing: 'approved' },
     summary: 'What the peer was granted: for the peer itself, and for the owner',
     query: {
-      explain: '`<operation>:<target>` (owner only): whether the peer may, by which rule, and what would change it',
+      explain:
+        '`<operation>:<target>` or `<category>.<operation>:<target>` (owner only): whether the peer may, by which rule, and what would change it',
     },
     responses: { 200: { text: 'The permissions', schema: { type: 'object' } }, ...actorErrors },
     handler: granted,

@@ -1,0 +1,60 @@
+/** What an application offers, over HTTP and to AI clients: what rights on a name can be about. */
+import type { Registry } from '../app/registry.ts'
+import type { Category } from '../permission/operation.ts'
+import { everything, propertiesUri } from '../permission/property-address.ts'
+import type { RuledCategory } from '../permission/rules.ts'
+import type { Catalogue } from './catalogue.ts'
+
+export class Declared {
+  readonly #registry: Registry
+  readonly #catalogue: Catalogue | null
+
+  /** @param catalogue Null where the service has no endpoint for AI clients. */
+  constructor(registry: Registry, catalogue: Catalogue | null) {
+    this.#registry = registry
+    this.#catalogue = catalogue
+  }
+
+  /** Whether anything answers to the name. True in categories that hold no declarations. */
+  has(category: Category, name: string): boolean {
+    switch (category) {
+      case 'methods':
+      case 'actions':
+        return this.#registry.operations(category, name).length > 0
+      case 'tools':
+        return this.#catalogue?.tools.has(name) === true
+      case 'prompts':
+        return this.#catalogue?.prompts.has(name) === true
+      case 'resources':
+        return this.#hasResource(name)
+      default:
+        return true
+    }
+  }
+
+  #hasResource(name: string): boolean {
+    if (name.startsWith(propertiesUri)) return this.#catalogue !== null
+    if (this.#registry.resources(name).length > 0) return true
+    return (
+      this.#catalogue?.resources.some(({ template }) => template.text === name || template.match(name) !== null) ===
+      true
+    )
+  }
+
+  /** What a peer can ask for by name in each category, in the order of declaration. */
+  names(isClient: boolean): { readonly [category in Exclude<RuledCategory, 'properties'>]: readonly string[] } {
+    const offered = isClient ? this.#catalogue : null
+    const { tools, prompts, resources } = offered ?? { tools: new Map(), prompts: new Map(), resources: [] }
+    return {
+      methods: this.#registry.descriptors('methods').map(({ name }) => name),
+      actions: this.#registry.descriptors('actions').map(({ name }) => name),
+      tools: [...tools.keys()],
+      prompts: [...prompts.keys()],
+      resources: [
+        ...this.#registry.resourceNames(),
+        ...resources.map(({ template }) => template.text),
+        ...(offered === null ? [] : [everything]),
+      ],
+    }
+  }
+}
