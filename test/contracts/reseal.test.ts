@@ -60,21 +60,41 @@ describe('sealing everything anew', () => {
       assert.deepEqual(await resealAll(await open(), bothRing), { resealed: 0 })
     })
 
-    it('SEC-03 stops at a value that no key opens, naming it, and leaves it as it is', async () => {
+    it('names the first value that no key opens, leaves it as it is, and seals every other anew (SEC-03)', async () => {
       const store = await open()
       const lost = parseKeyRing(generateKey())
-      await insert(store, lost, ['lost'])
+      // The unreadable ones are on the first page and the last, among others.
+      await insert(store, oldRing, many)
+      await insert(store, lost, ['actor', 'lost'])
       const before = await sealedById(store)
       await assert.rejects(resealAll(store, bothRing), (error) => {
         assert.ok(error instanceof ServiceError)
         assert.equal(error.code, 'server_error')
         assert.equal(
           error.detail.reason,
-          `Cannot open the secret of ["lost","actor.passphrase"]: key "${lost.currentId}" is not in the key ring`,
+          `Cannot open the secret of ["actor","actor.passphrase"]: key "${lost.currentId}" is not in the key ring, and 1 more secret does not open; every other secret is encrypted with key ${bothRing.currentId} now`,
         )
         return true
       })
-      assert.deepEqual(await sealedById(store), before)
+      const after = await sealedById(store)
+      for (const id of ['actor', 'lost']) assert.equal(after.get(id), before.get(id))
+      for (const id of many) {
+        assert.equal(openSealed(newRing, after.get(id) ?? assert.fail(), place(id)), `passphrase of ${id}`)
+      }
+    })
+
+    it('says that one value does not open, and that the others do (SEC-03)', async () => {
+      const store = await open()
+      const lost = parseKeyRing(generateKey())
+      await insert(store, lost, ['lost'])
+      await assert.rejects(resealAll(store, bothRing), (error) => {
+        assert.ok(error instanceof ServiceError)
+        assert.equal(
+          error.detail.reason,
+          `Cannot open the secret of ["lost","actor.passphrase"]: key "${lost.currentId}" is not in the key ring; every other secret is encrypted with key ${bothRing.currentId} now`,
+        )
+        return true
+      })
     })
 
     it('SEC-03 loses nothing when the store fails half-way, and a repetition does the rest', async () => {

@@ -1,0 +1,48 @@
+/** Goes through the stored secrets, column by column, in pages. */
+import type { Queries } from '../store/store.ts'
+import { bindingOf, type SealedColumn } from './sealed-columns.ts'
+import type { Sealed } from './sealed.ts'
+
+const pageRows = 200
+
+export interface StoredSecret {
+  /** The row's primary key. */
+  readonly key: readonly string[]
+  readonly sealed: Sealed
+  readonly binding: readonly string[]
+}
+
+export interface SealedPage {
+  readonly secrets: readonly StoredSecret[]
+  /** Key of the page's last row; null after the last page. */
+  readonly last: readonly string[] | null
+}
+
+/** Reads the rows whose key follows `after`, by key; null begins. */
+export async function sealedPage(
+  q: Queries,
+  column: SealedColumn,
+  after: readonly string[] | null,
+): Promise<SealedPage> {
+  const names = column.key.join(', ')
+  const from = after === null ? '' : `WHERE (${names}) > (${after.map((_, index) => `$${index + 1}`).join(', ')})`
+  const secrets = await findSecrets(q, column, `${from} ORDER BY ${names} LIMIT ${pageRows}`, after ?? [])
+  return { secrets, last: secrets.length < pageRows ? null : (secrets.at(-1)?.key ?? null) }
+}
+
+/** @param which What follows FROM in the statement. */
+export async function findSecrets(
+  q: Queries,
+  column: SealedColumn,
+  which: string,
+  params: readonly (string | number)[] = [],
+): Promise<StoredSecret[]> {
+  const rows = await q.all<Record<string, string>>(
+    `SELECT ${column.key.join(', ')}, ${column.column} AS sealed FROM ${column.table} ${which}`,
+    ...params,
+  )
+  return rows.map((row) => {
+    const [actorId, ...rest] = column.key.map((name) => row[name] as string) as [string, ...string[]]
+    return { key: [actorId, ...rest], sealed: row['sealed'] as Sealed, binding: bindingOf(column, actorId, ...rest) }
+  })
+}
