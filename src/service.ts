@@ -75,6 +75,7 @@ import { KeySets } from './sign-in/providers/key-sets.ts'
 import { Outbound } from './sign-in/providers/outbound.ts'
 import type { ProviderPlan } from './sign-in/providers/plan.ts'
 import { developmentKeyRing } from './secret/development-key.ts'
+import { KeyCheck } from './secret/key-check.ts'
 import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
 import { FollowedStore } from './store/after-commit.ts'
 import { openStore } from './store/open.ts'
@@ -187,7 +188,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { now } = store
   const timers = options.timers ?? systemTimers
   const indexedProperties = new Set(config.indexedProperties)
+  const keyCheck = new KeyCheck(store, keyRing, now)
   try {
+    if (!(await keyCheck.fits())) throw unfitKeys(config)
     await rebuildLookups(store, indexedProperties)
   } catch (error) {
     await opened.close()
@@ -617,7 +620,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     timers,
     metrics,
     tracing,
-    health: { isStopping: () => isStopping, checkStore: () => store.ping() },
+    health: {
+      isStopping: () => isStopping,
+      checkStore: async () => {
+        await store.ping()
+        await keyCheck.require()
+      },
+    },
   }
   deliveries.wake()
   gaps.wake()
@@ -668,6 +677,17 @@ export async function keyRingOf(config: Config): Promise<KeyRing> {
       config.secretKeys === null ? `${error.message}.` : `TROUPE_SECRET_KEYS cannot be used: ${error.message}.`,
     )
   }
+}
+
+/** The refusal to work on a store that was written with other keys: everything that needs a secret would fail. */
+export function unfitKeys(config: Config): ConfigError {
+  const [keys, mend] =
+    config.secretKeys === null
+      ? [`The key in ${developmentKeyFile(config)}`, 'restore the key']
+      : ['TROUPE_SECRET_KEYS', 'set the keys']
+  return new ConfigError(
+    `${keys} opens none of the secrets in the database: ${mend} that encrypted them, or use another database.`,
+  )
 }
 
 function developmentKeyFile(config: Config): string {

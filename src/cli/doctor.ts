@@ -1,9 +1,12 @@
 /** `troupe doctor`: what would happen at a start, without serving, making or migrating anything. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
+import type { Config } from '../config/options.ts'
 import { release } from '../release.ts'
 import { damagedValues } from '../property/damaged-values.ts'
-import { keyRingOf } from '../service.ts'
+import { ringFits, unreadableSecrets } from '../secret/key-check.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { keyRingOf, unfitKeys } from '../service.ts'
 import { openStore } from '../store/open.ts'
 import { NotMadeYetError, StoreStartError } from '../store/start-error.ts'
 import type { Store } from '../store/store.ts'
@@ -26,13 +29,14 @@ export async function doctor(args: readonly string[]): Promise<number> {
   print(`address   ${config.baseUrl ?? `http://localhost:${config.port}`}`)
   const ring = await keyRingOf(config)
   print(`keys      ${[...ring.keys.keys()].join(', ')} (the first one encrypts)`)
-  print(`database  ${await stateOf(config.database, isDeep)}`)
+  print(`database  ${await stateOf(config, ring, isDeep)}`)
   print('Everything that a start needs is there.')
   return 0
 }
 
 /** @throws StoreStartError also for a database that answers and is damaged. */
-async function stateOf(url: string, isDeep: boolean): Promise<string> {
+async function stateOf(config: Config, ring: KeyRing, isDeep: boolean): Promise<string> {
+  const url = config.database
   let store: Store
   try {
     store = await openStore({ url, workers: 1, mustExist: true })
@@ -43,7 +47,11 @@ async function stateOf(url: string, isDeep: boolean): Promise<string> {
   try {
     await store.ping()
     if (store.dialect === 'sqlite') await requireSound(store, url)
-    if (isDeep) await requireIntactValues(store, url)
+    if (!(await ringFits(store, ring))) throw unfitKeys(config)
+    if (isDeep) {
+      await requireIntactValues(store, url)
+      await requireReadableSecrets(store, ring, url)
+    }
     const { actors = 0 } =
       (await store.read((q) => q.get<{ actors: number }>('SELECT count(*) AS actors FROM actor'))) ?? {}
     return `${store.dialect}, ${where(url)}: answers, ${actors} ${actors === 1 ? 'actor' : 'actors'}`
@@ -62,6 +70,20 @@ async function requireIntactValues(store: Store, url: string): Promise<void> {
   if (count > 0) {
     throw new StoreStartError(
       `The database ${where(url)} has ${count} damaged ${count === 1 ? 'value' : 'values'}: restore a backup, or write them anew.`,
+    )
+  }
+}
+
+/** Reads every secret: finds those that no configured key opens. */
+async function requireReadableSecrets(store: Store, ring: KeyRing, url: string): Promise<void> {
+  let count = 0
+  for await (const reason of unreadableSecrets(store, ring)) {
+    count += 1
+    if (count <= mostNamed) process.stdout.write(`secret    ${reason}\n`)
+  }
+  if (count > 0) {
+    throw new StoreStartError(
+      `The database ${where(url)} has ${count} ${count === 1 ? 'secret' : 'secrets'} that no configured key opens: add the key that encrypted them, or restore a backup.`,
     )
   }
 }

@@ -1,9 +1,10 @@
 /** `troupe keys`: new keys for the ring, and secrets moved to the first one. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
+import { ringFits } from '../secret/key-check.ts'
 import { generateKey } from '../secret/key-ring.ts'
 import { resealAll } from '../secret/reseal.ts'
-import { keyRingOf } from '../service.ts'
+import { keyRingOf, unfitKeys } from '../service.ts'
 import { openStore } from '../store/open.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -30,6 +31,7 @@ async function rotate(): Promise<number> {
   const store = await openStore({ url: config.database, workers: 1, mustExist: true })
   try {
     const ring = await keyRingOf(config)
+    if (!(await ringFits(store, ring))) throw unfitKeys(config)
     const { resealed } = await resealAll(store, ring)
     process.stdout.write(
       `${resealed} ${resealed === 1 ? 'secret is' : 'secrets are'} encrypted with key ${ring.currentId} now; the keys after it may be removed.\n`,

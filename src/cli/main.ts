@@ -46,7 +46,7 @@ ${settings}`,
   doctor: `troupe doctor [deep]
 
 Says what this machine and these settings would lead to, and what is missing. It changes nothing. With deep it reads every
-value that is stored, and names those that were damaged. What it looks at is production, as troupe serve runs it; what
+value that is stored, and names those that were damaged and the secrets that no configured key opens. What it looks at is production, as troupe serve runs it; what
 troupe dev would find is told by: TROUPE_MODE=development troupe doctor
 
 ${settings}`,

@@ -119,6 +119,9 @@ export interface Parts {
 export interface Health {
   /** True once a stop signal arrived. */
   readonly isStopping: () => boolean
-  /** Throws ServiceError `store_unavailable` when the store cannot answer. */
+  /**
+   * Throws ServiceError `store_unavailable` when the store cannot answer, and `unavailable` when the configured keys open
+   * none of its secrets.
+   */
   readonly checkStore: () => Promise<void>
 }

@@ -63,6 +63,11 @@ export function open(ring: KeyRing, sealed: Sealed, binding: readonly string[]):
   return plaintext.toString('utf8')
 }
 
+/** What every value sealed with the key begins with. */
+export function beginningWith(keyId: string): string {
+  return `${prefix}${keyId}.`
+}
+
 /** True when another key than the current one seals the value. */
 export function needsReseal(ring: KeyRing, sealed: Sealed): boolean {
   return keyIdOf(sealed) !== ring.currentId

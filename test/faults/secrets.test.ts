@@ -212,9 +212,10 @@ forEachService((start, dialect) => {
     for (const [what, secretKeys, reason] of gone) {
       it(`SEC-03 fails clearly where the key ${what}: neither garbage nor a way in`, async () => {
         const first = await start({ uniqueCreator: true })
+        // It starts, because nothing is stored yet.
+        const service = await start({ database: first.databaseUrl, secretKeys, uniqueCreator: true })
         const actor = await first.createActor('owner@example.com')
         await actor.request('PUT', '/properties/color', '"blue"')
-        const service = await start({ database: first.databaseUrl, secretKeys, uniqueCreator: true })
         const store = await storeOf(service)
         const before = await dumpStore(store)
         service.reset()
@@ -244,6 +245,25 @@ forEachService((start, dialect) => {
         assert.equal((await actor.request('GET', '/properties/color')).status, 200)
       })
     }
+
+    it('is refused at the start where no key opens a stored secret, with one sentence, and stores nothing (SEC-03)', async () => {
+      const first = await start()
+      const actor = await first.createActor()
+      const before = await dumpStore(await storeOf(first))
+      const database = first.databaseUrl
+      for (const secretKeys of [newKey, wrongKey, `${newKey},${wrongKey}`]) {
+        await assert.rejects(start({ database, secretKeys }), {
+          name: 'ConfigError',
+          message:
+            'TROUPE_SECRET_KEYS opens none of the secrets in the database: set the keys that encrypted them, or use another database.',
+        })
+      }
+      assert.deepEqual(await dumpStore(await storeOf(first)), before)
+      const service = await start({ database, secretKeys: `${newKey},${testKeys}` })
+      const { authorization } = actor
+      assert.equal((await service.request(`/${actor.id}`, { headers: { authorization } })).status, 200)
+      assert.equal((await service.request('/health/ready')).status, 200)
+    })
 
     it('SEC-03 seals anew every column that holds sealed values', async () => {
       const service = await start()

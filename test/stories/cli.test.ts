@@ -29,6 +29,8 @@ export default app
 
 const key = 'k1:mJ4bWw0r9cPq7fTzXoLk2sVdYhNe5uGiAt8RxQyBj3E'
 const free = { PORT: '0' }
+const unfit =
+  'TROUPE_SECRET_KEYS opens none of the secrets in the database: set the keys that encrypted them, or use another database.'
 
 let place: Workplace
 beforeEach(() => {
@@ -543,15 +545,105 @@ describe('troupe keys', () => {
     for (const folder of ['elsewhere', 'data']) assert.equal(existsSync(place.path(folder)), false)
   })
 
-  it('SEC-03 says in one sentence which key is missing, and changes nothing', async () => {
+  it('SEC-03 says in one sentence that the keys are those of another database, and changes nothing', async () => {
     const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
     const { id, authorization } = await createActor(url)
     const other = (await place.run(['keys', 'new'])).stdout.trim()
     const ending = await place.run(['keys', 'rotate'], { env: { TROUPE_SECRET_KEYS: other } })
-    assertRefused(ending, `Cannot open the secret of ["${id}","actor.passphrase"]: key "k1" is not in the key ring.`)
+    assertRefused(ending, unfit)
     assert.equal((await fetch(`${url}/${id}`, { headers: { authorization } })).status, 200)
     program.signal('SIGTERM')
     await program.ended
+  })
+})
+
+describe('keys of another database', () => {
+  const production = { BASE_URL: 'https://troupe.example.com' }
+
+  /** A database with one actor, whose secrets the key `k1` encrypts. */
+  async function written(env: Record<string, string> = { TROUPE_SECRET_KEYS: key }): Promise<Created> {
+    const { program, url } = await start(['dev', 'app.ts'], env)
+    const created = await createActor(url)
+    program.signal('SIGTERM')
+    await program.ended
+    return created
+  }
+
+  const newKey = async (): Promise<string> => (await place.run(['keys', 'new'])).stdout.trim()
+
+  it('are refused at the start and by the doctor, with one sentence, and change nothing (SEC-03)', async () => {
+    const { id, authorization } = await written()
+    const other = { ...production, TROUPE_SECRET_KEYS: await newKey() }
+    const before = readFileSync(place.path('data/troupe.db'))
+    assertRefused(await place.run(['serve', 'app.ts'], { env: { ...free, ...other } }), unfit)
+    assertRefused(await place.run(['dev', 'app.ts'], { env: { ...free, ...other } }), unfit)
+    // Other bytes under the same id.
+    const namesake = { ...other, TROUPE_SECRET_KEYS: other.TROUPE_SECRET_KEYS.replace(/^\w+/, 'k1') }
+    assertRefused(await place.run(['serve', 'app.ts'], { env: { ...free, ...namesake } }), unfit)
+    for (const words of [['doctor'], ['doctor', 'deep']]) {
+      const { code, stdout, stderr } = await place.run(words, { env: other })
+      assert.deepEqual([code, stderr], [1, `${unfit}\n`])
+      assert.doesNotMatch(stdout, /Everything/)
+    }
+    assert.deepEqual(readFileSync(place.path('data/troupe.db')), before)
+    const several = { ...production, TROUPE_SECRET_KEYS: `${other.TROUPE_SECRET_KEYS},${key}` }
+    const { url } = await start(['serve', 'app.ts'], several)
+    assert.equal((await fetch(`${url}/${id}`, { headers: { authorization } })).status, 200)
+    assert.equal((await place.run(['doctor', 'deep'], { env: several })).code, 0)
+  })
+
+  it('are refused where the key file of development was lost, naming the file (SEC-03)', async () => {
+    const { id, authorization } = await written({})
+    const file = place.path('data/development.key')
+    const kept = readFileSync(file)
+    writeFileSync(file, await newKey())
+    assertRefused(
+      await place.run(['dev', 'app.ts'], { env: free }),
+      `The key in ${file} opens none of the secrets in the database: restore the key that encrypted them, or use another database.`,
+    )
+    writeFileSync(file, kept)
+    const { url } = await start(['dev', 'app.ts'])
+    assert.equal((await fetch(`${url}/${id}`, { headers: { authorization } })).status, 200)
+  })
+
+  it('are no matter for an empty database (SEC-03)', async () => {
+    const first = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: key })
+    first.program.signal('SIGTERM')
+    await first.program.ended
+    const other = { ...production, TROUPE_SECRET_KEYS: await newKey() }
+    assert.equal((await place.run(['doctor', 'deep'], { env: other })).code, 0)
+    const { url } = await start(['serve', 'app.ts'], other)
+    await createActor(url)
+    assert.equal((await fetch(`${url}/health/ready`)).status, 200)
+  })
+
+  it('are named by the doctor that reads everything, where they encrypt a part of the secrets (SEC-03)', async () => {
+    const { id } = await written()
+    const other = await newKey()
+    const { program, url } = await start(['dev', 'app.ts'], { TROUPE_SECRET_KEYS: `${other},${key}` })
+    await createActor(url)
+    program.signal('SIGTERM')
+    await program.ended
+    const env = { ...production, TROUPE_SECRET_KEYS: other }
+    assert.equal((await place.run(['doctor'], { env })).code, 0)
+    const { code, stdout, stderr } = await place.run(['doctor', 'deep'], { env })
+    assert.equal(code, 1)
+    assert.match(
+      stdout,
+      new RegExp(
+        `^secret {4}Cannot open the secret of \\["${id}","actor\\.passphrase"\\]: key "k1" is not in the key ring$`,
+        'm',
+      ),
+    )
+    assert.equal(
+      stderr,
+      'The database ./data/troupe.db has 1 secret that no configured key opens: add the key that encrypted them, or restore a backup.\n',
+    )
+    const rotated = await place.run(['keys', 'rotate'], { env })
+    assertRefused(
+      rotated,
+      `Cannot open the secret of ["${id}","actor.passphrase"]: key "k1" is not in the key ring; every other secret is encrypted with key ${other.split(':')[0]} now.`,
+    )
   })
 })
 

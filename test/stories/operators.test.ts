@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
+import { parseKeyRing } from '../../src/secret/key-ring.ts'
+import { actorPassphrase, bindingOf } from '../../src/secret/sealed-columns.ts'
+import { seal } from '../../src/secret/sealed.ts'
+import { ManualClock } from '../support/manual-clock.ts'
 import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { bound } from '../support/stores.ts'
@@ -46,6 +50,32 @@ describe('health', () => {
       503,
       '{"error":"shutting_down","message":"The service is shutting down"}',
     ])
+  })
+
+  it('is not ready while the keys open none of the stored secrets, and is again once they do (OPS-03, SEC-03)', async () => {
+    const clock = new ManualClock()
+    const service = await start({ now: clock.now })
+    const ready = async (): Promise<[number, string]> => {
+      const answer = await service.request('/health/ready')
+      return [answer.status, await answer.text()]
+    }
+    const actor = await service.createActor()
+    assert.deepEqual(await ready(), [200, '{"status":"ready"}'])
+    // A backup of another installation takes the place of the database.
+    const { store } = await service.app.start()
+    const other = parseKeyRing('k9:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U')
+    const sealed = (await store.read((q) => q.get<{ passphrase: string }>('SELECT passphrase FROM actor')))?.passphrase
+    const put = (passphrase: string): Promise<number> =>
+      store.write((tx) => tx.run('UPDATE actor SET passphrase = $1 WHERE id = $2', passphrase, actor.id))
+    await put(seal(other, actor.passphrase, bindingOf(actorPassphrase, actor.id)))
+    clock.pass(15_000)
+    assert.deepEqual(await ready(), [
+      503,
+      '{"error":"unavailable","message":"The configured keys open none of the stored secrets"}',
+    ])
+    await put(sealed ?? assert.fail())
+    clock.pass(15_000)
+    assert.deepEqual(await ready(), [200, '{"status":"ready"}'])
   })
 
   it('OPS-03 asks nothing of the store to be live', async () => {

@@ -28,7 +28,8 @@ export function systemRoutes(openApi: () => string): readonly Route[] {
       method: 'GET',
       path: '/health/ready',
       access: 'service',
-      summary: 'Whether requests should be sent here: the store answers and no stop signal arrived',
+      summary:
+        'Whether requests should be sent here: the store answers, the keys open its secrets and no stop signal arrived',
       responses: { 200: { text: 'They should', schema: state }, ...errorResponses(503) },
       handler: ready,
     },

@@ -1,0 +1,99 @@
+/** Whether the configured keys belong to the store: a service with other keys would fail at every secret. */
+import { ServiceError } from '../errors.ts'
+import type { Store } from '../store/store.ts'
+import type { KeyRing } from './key-ring.ts'
+import { beginningWith, open } from './sealed.ts'
+import { actorPassphrase, sealedColumns } from './sealed-columns.ts'
+import { findSecrets, type SealedPage, sealedPage, type StoredSecret } from './sealed-pages.ts'
+
+/** Each actor has a passphrase, so the first and last actors stand for the store. */
+const sampleRows = 8
+/** Of one column and key id, in the search. More of them fail only where many values are damaged. */
+const searchedRows = 20
+
+/**
+ * Returns false when secrets are stored and the key ring opens none of them. An empty store fits every key ring. Two
+ * statements by primary key, and a search through all columns only when the sample does not open: a store whose keys are
+ * being rotated fits each key that opens some of its secrets.
+ */
+export async function ringFits(store: Store, ring: KeyRing): Promise<boolean> {
+  const opens = (secret: StoredSecret): boolean => canOpen(ring, secret)
+  const sample = await store.read((q) =>
+    Promise.all(
+      ['ASC', 'DESC'].map((order) => findSecrets(q, actorPassphrase, `ORDER BY id ${order} LIMIT ${sampleRows}`)),
+    ),
+  )
+  const secrets = sample.flat()
+  if (secrets.length === 0 || secrets.some(opens)) return true
+  for (const column of sealedColumns) {
+    for (const id of ring.keys.keys()) {
+      const beginning = beginningWith(id)
+      const where = `WHERE SUBSTR(${column.column}, 1, $2) = $1 LIMIT ${searchedRows}`
+      const found = await store.read((q) => findSecrets(q, column, where, [beginning, beginning.length]))
+      if (found.some(opens)) return true
+    }
+  }
+  return false
+}
+
+function canOpen(ring: KeyRing, secret: StoredSecret): boolean {
+  return whyUnreadable(ring, secret) === null
+}
+
+function whyUnreadable(ring: KeyRing, { sealed, binding }: StoredSecret): string | null {
+  try {
+    open(ring, sealed, binding)
+    return null
+  } catch (error) {
+    if (error instanceof ServiceError) return error.detail.reason ?? error.message
+    throw error
+  }
+}
+
+/** Reads every stored secret, in pages, and gives the reason for each that the key ring does not open. */
+export async function* unreadableSecrets(store: Store, ring: KeyRing): AsyncGenerator<string> {
+  for (const column of sealedColumns) {
+    let last: readonly string[] | null = null
+    do {
+      const after: readonly string[] | null = last
+      const page: SealedPage = await store.read((q) => sealedPage(q, column, after))
+      for (const secret of page.secrets) {
+        const reason = whyUnreadable(ring, secret)
+        if (reason !== null) yield reason
+      }
+      last = page.last
+    } while (last !== null)
+  }
+}
+
+/** How long an answer counts: readiness is asked for every few seconds. */
+const checkEveryMs = 15_000
+
+/** `ringFits` for a running service: the store may be replaced, such as by a backup, while the service runs. */
+export class KeyCheck {
+  readonly #store: Store
+  readonly #ring: KeyRing
+  readonly #now: () => number
+  #checkedAt = Number.NEGATIVE_INFINITY
+  #fits = false
+
+  constructor(store: Store, ring: KeyRing, now: () => number) {
+    this.#store = store
+    this.#ring = ring
+    this.#now = now
+  }
+
+  async fits(): Promise<boolean> {
+    const now = this.#now()
+    if (Math.abs(now - this.#checkedAt) < checkEveryMs) return this.#fits
+    this.#fits = await ringFits(this.#store, this.#ring)
+    this.#checkedAt = now
+    return this.#fits
+  }
+
+  /** @throws ServiceError `unavailable` */
+  async require(): Promise<void> {
+    if (!(await this.fits()))
+      throw new ServiceError('unavailable', 'The configured keys open none of the stored secrets')
+  }
+}
