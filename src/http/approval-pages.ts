@@ -1,7 +1,7 @@
 /** The pages of calls that wait for the owner, and their form. */
 import { ServiceError } from '../errors.ts'
 import { normalise } from '../json/json.ts'
-import type { Approval } from '../mcp/approvals.ts'
+import type { Approval } from '../operation/approvals.ts'
 import type { ApprovalRow } from '../ui/approval-values.ts'
 import { momentOf } from '../ui/moment.ts'
 import { wholeTreeOf } from '../ui/value-tree.ts'

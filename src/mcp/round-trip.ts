@@ -4,10 +4,10 @@
  * caller, this method and these parameters, so that nobody else and no other call can use it.
  */
 import type { ClientQuestion } from '../app/mcp-declarations.ts'
+import { digestOf } from '../json/canonical.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import type { McpCallIn } from './call.ts'
-import { digestOf } from './canonical.ts'
 import { McpFailure } from './failure.ts'
 import { isRecord, type Params } from './message.ts'
 import type { InputRequired } from './result.ts'

@@ -1,7 +1,7 @@
 /** `tools/call`: rights, arguments, the owner's yes, the handler, and its answer in the protocol's words. */
 import { handlerResult } from '../app/handler-result.ts'
 import { ServiceError } from '../errors.ts'
-import type { ApprovalAnswer } from './approvals.ts'
+import type { ApprovalAnswer } from '../operation/approvals.ts'
 import { behind, settle } from './background.ts'
 import type { Asked, Channel, Held, McpCallIn } from './call.ts'
 import type { Tool } from './catalogue.ts'

@@ -1,6 +1,5 @@
 /** One text for equal values, whatever the order of their members: what digests are made of. */
 import { createHash } from 'node:crypto'
-import { isRecord } from './message.ts'
 
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(canonical(value)).digest('base64url')
@@ -8,7 +7,7 @@ export function digestOf(value: unknown): string {
 
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`
 }

@@ -3,6 +3,7 @@
  * never through the client; it is for one call of one client with exactly these arguments, and is used up by it.
  */
 import { ServiceError } from '../errors.ts'
+import { digestOf } from '../json/canonical.ts'
 import type { Live } from '../live/live.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomToken } from '../secret/random.ts'
@@ -20,9 +21,14 @@ import {
   insertApproval,
   moveApproval,
 } from './approval-store.ts'
-import type { McpAccess } from './call.ts'
-import { digestOf } from './canonical.ts'
-import type { Params } from './message.ts'
+
+type Params = Readonly<Record<string, unknown>>
+
+/** Whose call waits. */
+export interface Asker {
+  readonly actor: { readonly id: string }
+  readonly caller: { readonly peerId: string; readonly clientId: string }
+}
 
 export interface ApprovalsParts {
   readonly store: Store
@@ -67,7 +73,7 @@ export class Approvals {
   }
 
   /** @throws ServiceError `too_many_requests` for a client with too many calls that wait. */
-  async ask({ actor, caller }: McpAccess, tool: string, args: Params): Promise<ApprovalAnswer> {
+  async ask({ actor, caller }: Asker, tool: string, args: Params): Promise<ApprovalAnswer> {
     const { store, live, now } = this.#parts
     if (JSON.stringify(args).length > longestArguments) return { answer: 'unseen' }
     const key = {
@@ -100,7 +106,7 @@ export class Approvals {
   }
 
   /** The call that it let through did not run to its end: the client was asked something first, and comes again. */
-  async giveBack({ actor }: McpAccess, approvalId: string): Promise<void> {
+  async giveBack({ actor }: Asker, approvalId: string): Promise<void> {
     const { store, now } = this.#parts
     await store.writeActor(actor.id, (tx) =>
       moveApproval(tx, actor.id, approvalId, 'used', 'approved', now(), now() + waitMs),
