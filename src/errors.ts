@@ -13,6 +13,8 @@ export const catalogue = {
   no_result: { status: 400, text: 'Nothing handled the call' },
   unauthorized: { status: 401, text: 'Authentication required' },
   forbidden: { status: 403, text: 'Not allowed' },
+  approval_required: { status: 403, text: 'The owner has to approve this call' },
+  approval_denied: { status: 403, text: 'The owner denied this call' },
   forged_request: { status: 403, text: 'The request was not sent by a page of this service' },
   not_found: { status: 404, text: 'Not found' },
   actor_not_found: { status: 404, text: 'Actor not found' },

@@ -38,6 +38,7 @@ import { currentContext } from './observe/context.ts'
 import { createLog, type Log } from './observe/log.ts'
 import { createMetrics } from './observe/metrics.ts'
 import { Tracing } from './observe/tracing.ts'
+import { decisionAct } from './operation/approval-act.ts'
 import { Approvals } from './operation/approvals.ts'
 import { Callbacks } from './operation/callbacks.ts'
 import { Once } from './operation/once.ts'
@@ -489,7 +490,19 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   let isStopping = false
 
   const resources = [`${baseUrl}/mcp`, baseUrl]
-  const approvals = new Approvals({ store, live, keyRing, baseUrl, now })
+  const approvals = new Approvals({
+    store,
+    live,
+    keyRing,
+    addressOf: (actorId, approvalId) => {
+      // Without pages, the address is the one at which programs decide: it works for the owner in every configuration.
+      const own = `${baseUrl}/{actor}/${config.webUi ? 'www/approvals' : 'approvals'}/{approval}`
+      return (config.approvalUrl ?? own).replaceAll('{actor}', actorId).replaceAll('{approval}', approvalId)
+    },
+    note: (approval, decided) =>
+      ledger.record({ ...decisionAct(approval, decided), requestId: currentContext()?.requestId ?? '' }),
+    now,
+  })
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
   const parts: Parts = {
     config,
@@ -524,7 +537,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     properties,
     lists,
     bulkWrite: new BulkWrite({ writer, permission, gate, indexes, lists, now }),
-    operations: new Operations({ registry, permission, handleOf }),
+    operations: new Operations({ registry, permission, approvals, handleOf }),
     once: new Once({ store, keyRing, timers, now }),
     attributes: new Attributes(store, now, [callbackState], [remoteForm]),
     contacts,

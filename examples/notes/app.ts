@@ -40,13 +40,14 @@ app.action(
   },
 )
 
-// An AI client may ask for this, but each time the owner is shown what would happen, and decides.
+// Peers and AI clients may call this, but the owner sees each call and approves it before it runs.
 app.action(
   'clear_notes',
   {
     description: 'Removes every note',
     annotations: { destructiveHint: true },
-    mcp: { title: 'Remove every note', confirm: 'owner', inputSchema: { type: 'object', additionalProperties: false } },
+    confirm: 'owner',
+    mcp: { title: 'Remove every note', inputSchema: { type: 'object', additionalProperties: false } },
   },
   async ({ actor }) => {
     const removed = await actor.list('notes').length()

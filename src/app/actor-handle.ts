@@ -209,7 +209,7 @@ export interface Activity {
   /** Below the actor. */
   readonly path: string
   /** `asked`: it waits for the owner's yes, and was not done. */
-  readonly decision: 'allowed' | 'asked' | 'refused'
+  readonly decision: 'allowed' | 'asked' | 'approved' | 'denied' | 'refused'
   readonly reason: string
   readonly status: number
   readonly requestId: string

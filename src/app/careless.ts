@@ -52,12 +52,31 @@ export function requireOperation(
     throw new ConfigError(
       `The ${what} ${quote(name)} is declared twice. A second handler of the same name takes no metadata.`,
     )
+  requireConfirm(what, name, metadata)
   for (const side of ['input', 'output'] as const) {
     if (metadata?.[side] !== undefined && !isSchema(metadata[side]))
       throw new ConfigError(
         `The ${side} of the ${what} ${quote(name)} is no schema: it takes one of zod, any other Standard Schema or a JSON Schema.`,
       )
   }
+}
+
+/** A `confirm` that the service does not understand would leave the operation unprotected. */
+function requireConfirm(what: string, name: string, metadata: ActionMetadata | MethodMetadata | null): void {
+  const mcp: unknown = metadata?.mcp
+  const offered: readonly unknown[] = isObject(mcp) ? [mcp, mcp['prompt'], mcp['resource']] : []
+  const [onMethod, ...onOffer] = [metadata, ...offered].map((declared) =>
+    isObject(declared) ? declared['confirm'] : undefined,
+  )
+  for (const confirm of [onMethod, ...onOffer])
+    if (confirm !== undefined && confirm !== 'owner')
+      throw new ConfigError(
+        `The ${what} ${quote(name)} has an unknown value of confirm. The only value is 'owner'; leave it out where no approval is needed.`,
+      )
+  if (what === 'method' && onMethod === undefined && onOffer.some((confirm) => confirm !== undefined))
+    throw new ConfigError(
+      `The method ${quote(name)} declares confirm within mcp. Approval belongs to the method: write confirm beside its description.`,
+    )
 }
 
 /**
@@ -122,7 +141,7 @@ function isRuledCategory(name: string): name is RuledCategory {
   return Object.hasOwn(operationsOf, name)
 }
 
-function isObject(value: unknown): value is object {
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -41,6 +41,11 @@ export interface OperationMetadata<S extends DeclaredSchema = DeclaredSchema> {
   readonly inputSchema?: JsonSchema
   readonly outputSchema?: JsonSchema
   readonly annotations?: Annotations
+  /**
+   * `owner`: every caller but the owner and the application needs the owner's approval for each call, with exactly its
+   * arguments. Calls over HTTP are 403 `approval_required` until then. One handler that declares it covers the name.
+   */
+  readonly confirm?: 'owner'
 }
 
 export interface ActionMetadata<S extends DeclaredSchema = DeclaredSchema> extends OperationMetadata<S> {

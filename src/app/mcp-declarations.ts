@@ -51,7 +51,7 @@ export interface ToolDeclaration {
   readonly visible?: (audience: ToolAudience) => Awaitable<boolean>
   /** The description for this actor; null and a throw leave the declared one. */
   readonly describe?: (audience: ToolAudience) => Awaitable<string | null>
-  /** `owner`: each call waits until the owner said yes to exactly this call. */
+  /** The same as `confirm` of the action: it holds for every caller, not for AI clients alone. */
   readonly confirm?: 'owner'
   /** `required`: only for clients that take tasks. A tool that goes on behind its answer calls `mcp.background()`. */
   readonly task?: 'required'

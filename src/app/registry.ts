@@ -118,6 +118,20 @@ export class Registry {
     return named(this.#operations[kind], name)
   }
 
+  /** True when a handler that may run under this name declares `confirm: 'owner'`: handlers share the call. */
+  needsApproval(kind: OperationKind, name: string): boolean {
+    return this.operations(kind, name).some(needsApproval)
+  }
+
+  /** How the owner is shown an operation. */
+  wordsFor(kind: OperationKind, name: string): { readonly title: string; readonly description: string } {
+    const declared = this.operations(kind, name).find(({ metadata }) => metadata !== null)
+    const metadata: ActionMetadata | MethodMetadata = declared?.metadata ?? {}
+    const { mcp, annotations, description = '' } = metadata
+    const toolTitle = typeof mcp === 'object' && 'title' in mcp ? mcp.title : undefined
+    return { title: toolTitle ?? annotations?.title ?? name, description }
+  }
+
   callbacks(name: string): readonly DeclaredCallback[] {
     return named(this.#callbacks, name)
   }
@@ -168,6 +182,11 @@ export class Registry {
       .filter(([name]) => name !== anyName)
       .map(([name, declared]) => describe(name, declared.find((operation) => operation.metadata !== null) ?? null))
   }
+}
+
+export function needsApproval({ metadata }: Pick<Operation, 'metadata'>): boolean {
+  const mcp = metadata?.mcp
+  return metadata?.confirm === 'owner' || (typeof mcp === 'object' && 'confirm' in mcp && mcp.confirm === 'owner')
 }
 
 function describe(name: string, operation: Operation | null): Descriptor {

@@ -198,6 +198,14 @@ function checkBaseUrl(value: string): string | null {
   return null
 }
 
+function checkApprovalUrl(value: string): string | null {
+  if (!value.includes('{approval}')) return 'must hold {approval}, or the page cannot know which call it is about'
+  const url = URL.parse(value.replaceAll('{approval}', 'x').replaceAll('{actor}', 'x'))
+  return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')
+    ? 'must be an http or https address'
+    : null
+}
+
 function checkDatabase(value: string): string | null {
   return /^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(value)
     ? null
@@ -362,6 +370,17 @@ export const options = {
     byDefault: true,
     text: 'Serves the pages under `/<actor>/www`. Without them a signed-in browser is sent to `/<actor>/app`, which the application supplies.',
   }),
+  approvalUrl: text<string | null>(
+    {
+      env: 'TROUPE_APPROVAL_URL',
+      byDefault: null,
+      values:
+        'address with `{approval}` and, where it is needed, `{actor}`: `https://app.example.com/approve/{actor}/{approval}`',
+      text: 'A page of the application on which owners approve calls of operations that declare `confirm`; it uses `/<actor>/approvals`. Callers receive this address.',
+      defaultText: 'the page of the service; with `TROUPE_WEB_UI` off `/<actor>/approvals/<approval>`, which is JSON',
+    },
+    checkApprovalUrl,
+  ),
   mcp: flag({
     env: 'TROUPE_MCP',
     byDefault: true,

@@ -17,7 +17,7 @@ export interface Answered {
   readonly grant: string | null
 }
 
-const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'too_many_requests'])
+const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'approval_denied', 'too_many_requests'])
 
 /** Null for what is not noted: what the owner did, and who came without credentials and was shown the way to sign in. */
 export function actOf({ trace, method, path, answer, failure, grant }: Answered): Act | null {
@@ -27,6 +27,7 @@ export function actOf({ trace, method, path, answer, failure, grant }: Answered)
   if (actorId === null || route === null || caller?.kind === 'creator' || caller?.kind === 'application') return null
   if (isSentToSignIn && !trace.hasCredential) return null
   const isRefused = isSentToSignIn || (failure !== null && refusing.has(failure.code))
+  const isHeld = failure?.code === 'approval_required'
   const known = caller !== null && caller.kind !== 'anonymous'
   return {
     actorId,
@@ -36,8 +37,8 @@ export function actOf({ trace, method, path, answer, failure, grant }: Answered)
     method,
     // Of what a stranger was refused only the kind of address is kept: it could think of any number of them.
     path: (!known && isRefused ? route.path : path).replace(/^\/[^/]*/, '') || '/',
-    decision: isRefused ? 'refused' : 'allowed',
-    reason: isRefused ? reasonOf(failure) : (grant ?? 'open to everybody'),
+    decision: isRefused ? 'refused' : isHeld ? 'asked' : 'allowed',
+    reason: isRefused || isHeld ? reasonOf(failure) : (grant ?? 'open to everybody'),
     status: answer.status,
     requestId,
     isRead: method === 'GET',

@@ -63,7 +63,9 @@ function rowOf(
 
 const said: Readonly<Record<Decision, (what: string) => string>> = {
   allowed: done,
-  asked: (what) => `asked for your yes to ${what}`,
+  asked: (what) => `asked for your approval to ${what}`,
+  approved: (what) => `got your approval to ${what}`,
+  denied: (what) => `did not get your approval to ${what}`,
   refused: (what) => what,
 }
 
@@ -82,7 +84,8 @@ function whatOf({ method, path, through }: Pick<Entry, 'method' | 'path' | 'thro
     case 'properties':
       return name === '' ? `${verb ?? method} the list of properties` : `${verb ?? method} the property “${name}”`
     case 'methods':
-      return name === '' || method === 'GET' ? 'look at the methods' : `call the method “${name}”`
+      if (name !== '') return `call the method “${name}”`
+      return method === 'GET' ? 'look at the methods' : 'call a method'
     case 'actions':
       return name === '' ? 'look at the actions' : `run the action “${name}”`
     case 'resources':

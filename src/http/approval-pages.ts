@@ -6,6 +6,7 @@ import type { ApprovalRow } from '../ui/approval-values.ts'
 import { momentOf } from '../ui/moment.ts'
 import { wholeTreeOf } from '../ui/value-tree.ts'
 import type { Answer } from './answer.ts'
+import { wordsFor } from './approval-words.ts'
 import { goOn, pageValues, readForm, showPage } from './page.ts'
 import { type Peers, peersOf } from './peer-names.ts'
 import { formRefusal, refusedOnPage } from './refused-on-page.ts'
@@ -28,7 +29,7 @@ export async function showApproval(exchange: PageExchange, error: ServiceError |
   if (approval === null)
     throw new ServiceError(
       'not_found',
-      'This question is not open any more: it was too long ago, or the app is not connected any more',
+      'This call no longer waits for your approval: it has expired, or its caller is no longer connected',
     )
   const path = `/approvals/${encodeURIComponent(id)}`
   const values = pageValues(exchange, path, error?.message ?? null)
@@ -43,14 +44,13 @@ export async function showApproval(exchange: PageExchange, error: ServiceError |
 
 function rowOf({ parts, actor }: PageExchange, peers: Peers, approval: Approval): ApprovalRow {
   const now = parts.now()
-  const tool = parts.mcp.tool(approval.tool)
   return {
     id: approval.approvalId,
     href: `${parts.basePath}/${actor.id}/www/approvals/${encodeURIComponent(approval.approvalId)}`,
     peer: peers.nameOf(approval.peerId),
-    tool: approval.tool,
-    title: tool?.title ?? approval.tool,
-    description: tool?.description ?? '',
+    kind: approval.kind,
+    operation: approval.operation,
+    ...wordsFor(parts, approval),
     asked: momentOf(approval.createdAt, now),
     expires: momentOf(approval.expiresAt, now),
     state: approval.state,

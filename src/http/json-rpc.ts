@@ -1,9 +1,18 @@
 /** JSON-RPC 2.0 on `/<actor>/methods`: always 200, with the result or the error in the body. */
-import { ServiceError } from '../errors.ts'
+import { type ErrorCode, ServiceError } from '../errors.ts'
 import { isNull, isObject, type Json, type JsonText, known, members, stringValue, toPlain } from '../json/json.ts'
 import { type Answer, jsonText } from './answer.ts'
 import { logError, toServiceError } from './error-answer.ts'
 import type { ActorExchange } from './route.ts'
+
+/** Refusals before the method runs answer the whole request with their status, as in every other form of a call. */
+const refusesRequest: ReadonlySet<ErrorCode> = new Set([
+  'forbidden',
+  'unauthorized',
+  'approval_required',
+  'approval_denied',
+  'too_many_requests',
+])
 
 export function isJsonRpc(body: JsonText): boolean {
   return isObject(body) && members(body)?.get('jsonrpc') === '"2.0"'
@@ -24,8 +33,7 @@ export async function answerJsonRpc(exchange: ActorExchange, nameInPath: string,
     return result === null ? failure(id, -32601, 'Method not found') : success(id, result ?? known('null'))
   } catch (error) {
     const refused = toServiceError(error)
-    // Without the right the answer is a refusal of the whole request, as for any other call.
-    if (refused.code === 'forbidden' || refused.code === 'unauthorized') throw refused
+    if (refusesRequest.has(refused.code)) throw refused
     if (refused.code === 'invalid_input') return failure(id, -32602, 'Invalid params', refused.message)
     logError(exchange.parts.log, refused)
     return failure(id, -32603, 'Internal error', refused instanceof ServiceError ? refused.message : undefined)

@@ -2,6 +2,7 @@
 import type { Identity } from '../app/identity.ts'
 import type { Descriptor, OperationKind, Registry } from '../app/registry.ts'
 import type { Documentation, Route } from './route.ts'
+import { approvalRequiredSchema } from './schemas.ts'
 
 interface About {
   readonly identity: Identity
@@ -21,7 +22,11 @@ export function openApiDocument(routes: readonly Route[], about: About): object 
   for (const kind of ['methods', 'actions'] as const) {
     for (const descriptor of about.registry.descriptors(kind)) {
       const name = descriptor.name.toWellFormed().split('/').map(encodeURIComponent).join('/')
-      add(`/{actor}/${kind}/${name}`, 'post', describedCall(kind, descriptor))
+      add(
+        `/{actor}/${kind}/${name}`,
+        'post',
+        describedCall(kind, descriptor, about.registry.needsApproval(kind, descriptor.name)),
+      )
     }
   }
   return {
@@ -115,7 +120,14 @@ function responses(documented: Documentation['responses']): Operation {
   )
 }
 
-function describedCall(kind: OperationKind, descriptor: Descriptor): Operation {
+const approvalResponses = {
+  403: {
+    description: '`approval_required`, for every caller but the owner: repeat the call after the owner approved it',
+    content: { 'application/json': { schema: approvalRequiredSchema } },
+  },
+} as const
+
+function describedCall(kind: OperationKind, descriptor: Descriptor, needsApproval: boolean): Operation {
   return {
     operationId: `${kind === 'methods' ? 'method' : 'action'}:${descriptor.name}`,
     summary: descriptor.description === '' ? descriptor.name : descriptor.description,
@@ -128,6 +140,7 @@ function describedCall(kind: OperationKind, descriptor: Descriptor): Operation {
         description: 'What the handler answered',
         content: { 'application/json': descriptor.output_schema === null ? {} : { schema: descriptor.output_schema } },
       },
+      ...(needsApproval ? approvalResponses : {}),
     },
   }
 }

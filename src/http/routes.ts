@@ -4,6 +4,7 @@ import type { Parts } from './parts.ts'
 import type { Route } from './route.ts'
 import { activityRoutes } from './routes/activity.ts'
 import { actorRoutes } from './routes/actor.ts'
+import { approvalRoutes } from './routes/approvals.ts'
 import { botRoutes } from './routes/bot.ts'
 import { appCallbackRoutes, callbackRoutes } from './routes/callbacks.ts'
 import { devtestProxyRoutes } from './routes/devtest-proxy.ts'
@@ -56,6 +57,7 @@ export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' |
     ...actorRoutes,
     ...metaRoutes,
     ...activityRoutes,
+    ...approvalRoutes,
     ...propertyRoutes,
     ...listRoutes,
     ...operationRoutes,

@@ -45,6 +45,17 @@ const errorSchema = {
   },
 } as const
 
+/** The refusal of a call that needs the owner's approval. */
+export const approvalRequiredSchema = {
+  ...errorSchema,
+  properties: {
+    ...errorSchema.properties,
+    approval_id: { type: 'string' },
+    approval_url: { type: 'string', description: 'Where the owner decides' },
+    expires_at: { type: 'string', format: 'date-time' },
+  },
+} as const
+
 export const anyValue = {} as const
 
 const texts: Readonly<Record<number, string>> = {

@@ -2,8 +2,11 @@
 
 export type CallerKind = 'peer' | 'client' | 'trustee' | 'anonymous'
 
-/** `asked`: what was wanted waits for the owner's yes, and was not done. */
-export type Decision = 'allowed' | 'asked' | 'refused'
+/**
+ * `asked`: the call waits for the owner's approval and did not run. `approved` and `denied` are decisions of the owner
+ * about such a call, recorded with its caller.
+ */
+export type Decision = 'allowed' | 'asked' | 'approved' | 'denied' | 'refused'
 
 /** What happened, as the place that answered tells it. */
 export interface Act {

@@ -50,7 +50,7 @@ export interface McpCallIn extends Asked {
   readonly held: Held
 }
 
-/** Where a call says that it was not made for want of the owner's yes; for the access ledger. */
+/** Where a call records that it did not run for lack of the owner's approval; for the access ledger. */
 export interface Held {
   as: { readonly decision: 'asked' | 'refused'; readonly reason: string } | null
 }

@@ -85,12 +85,11 @@ export class Calls {
   /** For the owner: which call it was and what was decided, never with what arguments. */
   #note({ access, method, params, held }: McpCallIn, error: unknown): void {
     const isRefused = error instanceof McpFailure && error.kind === 'not_permitted'
-    const { decision, reason } = isRefused
-      ? ({ decision: 'refused', reason: error.message } as const)
-      : (held.as ?? {
-          decision: 'allowed',
-          reason: this.#parts.permission.grantOf(access.caller) ?? 'asked by name',
-        })
+    const { decision, reason } =
+      held.as ??
+      (isRefused
+        ? ({ decision: 'refused', reason: error.message } as const)
+        : { decision: 'allowed', reason: this.#parts.permission.grantOf(access.caller) ?? 'asked by name' })
     this.#parts.note({ access, method, target: targetOf(params), decision, reason })
   }
 }

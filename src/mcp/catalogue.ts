@@ -24,10 +24,12 @@ export interface Tool {
   readonly checkOutput: Schema | null
   /** Arguments that clients mirror in header fields. */
   readonly headers: readonly HeaderParameter[]
+  readonly needsApproval: boolean
 }
 
 export interface Prompt {
   readonly name: string
+  readonly needsApproval: boolean
   readonly declaration: PromptDeclaration
   readonly operation: Operation
   readonly description: string
@@ -40,6 +42,7 @@ export interface Resource {
   readonly name: string
   readonly description: string
   readonly mimeType: string
+  readonly needsApproval: boolean
 }
 
 export interface Catalogue {
@@ -58,13 +61,15 @@ export function catalogueOf(registry: Registry): Catalogue {
   const resources: Resource[] = []
   for (const operation of registry.declared('actions')) {
     const tool = toolOf(operation)
-    if (tool !== null) addOnce(tools, tool, 'tools')
+    const needsApproval = registry.needsApproval('actions', operation.name)
+    if (tool !== null) addOnce(tools, { ...tool, needsApproval }, 'tools')
   }
   for (const operation of registry.declared('methods')) {
+    const needsApproval = registry.needsApproval('methods', operation.name)
     const prompt = promptOf(operation)
-    if (prompt !== null) addOnce(prompts, prompt, 'prompts')
+    if (prompt !== null) addOnce(prompts, { ...prompt, needsApproval }, 'prompts')
     const resource = resourceOf(operation)
-    if (resource !== null) resources.push(resource)
+    if (resource !== null) resources.push({ ...resource, needsApproval })
   }
   return { tools, prompts, resources }
 }
@@ -73,7 +78,7 @@ function isOfMethod(mcp: true | ToolDeclaration | MethodMcp): mcp is MethodMcp {
   return mcp !== true && ('prompt' in mcp || 'resource' in mcp)
 }
 
-function toolOf(operation: Operation): Tool | null {
+function toolOf(operation: Operation): Omit<Tool, 'needsApproval'> | null {
   const mcp = operation.metadata?.mcp
   if (mcp === undefined || isOfMethod(mcp)) return null
   const declaration = mcp === true ? {} : mcp
@@ -110,7 +115,7 @@ function outputOf(name: string, output: DeclaredSchema | undefined): Schema | nu
   }
 }
 
-function promptOf(operation: Operation): Prompt | null {
+function promptOf(operation: Operation): Omit<Prompt, 'needsApproval'> | null {
   const mcp = operation.metadata?.mcp
   if (mcp === undefined || !isOfMethod(mcp) || mcp.prompt === undefined) return null
   const declaration = mcp.prompt === true ? {} : mcp.prompt
@@ -122,7 +127,7 @@ function promptOf(operation: Operation): Prompt | null {
   }
 }
 
-function resourceOf(operation: Operation): Resource | null {
+function resourceOf(operation: Operation): Omit<Resource, 'needsApproval'> | null {
   const mcp = operation.metadata?.mcp
   if (mcp === undefined || !isOfMethod(mcp) || mcp.resource === undefined) return null
   const declaration = mcp.resource === true ? {} : mcp.resource

@@ -81,6 +81,14 @@ export class McpEndpoint {
       : { title: tool.declaration.title ?? tool.operation.name, description: tool.description }
   }
 
+  /** As `tool`, for a prompt. */
+  prompt(name: string): { readonly title: string; readonly description: string } | null {
+    const prompt = this.#parts.catalogue.prompts.get(name)
+    return prompt === undefined
+      ? null
+      : { title: prompt.declaration.title ?? prompt.name, description: prompt.description }
+  }
+
   /**
    * The stream of a session, where lists and resources are told of; null without a session.
    *

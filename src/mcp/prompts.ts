@@ -7,6 +7,7 @@ import { pageOf } from './cursor.ts'
 import { McpFailure } from './failure.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { isRecord } from './message.ts'
+import { refusedCall, whenApproved } from './owner-approval.ts'
 import { complete, type Result } from './result.ts'
 import { withoutSecrets } from './tool-result.ts'
 import { handsOf } from './hands.ts'
@@ -47,6 +48,17 @@ export async function getPrompt(parts: McpParts, call: McpCallIn): Promise<Resul
     throw new McpFailure('invalid_params', `The argument ${JSON.stringify(missing.name)} is missing`)
   const { operation } = prompt
   const input = operation.input === null ? args : await operation.input.check(args)
+  const run = (): Promise<Result> => runPrompt(parts, call, prompt, input)
+  if (!prompt.needsApproval) return run()
+  return whenApproved(parts, call, { kind: 'prompts', name, args, refused: refusedCall }, run)
+}
+
+async function runPrompt(
+  parts: McpParts,
+  call: McpCallIn,
+  { operation, description }: Prompt,
+  input: unknown,
+): Promise<Result> {
   const answer = await operation.handler({
     actor: parts.handleOf(call.access.actor),
     caller: call.access.caller,
@@ -55,7 +67,7 @@ export async function getPrompt(parts: McpParts, call: McpCallIn): Promise<Resul
     mcp: handsOf(call),
   })
   const value: unknown = toPlain(handlerResult(answer ?? null))
-  return complete({ description: prompt.description, messages: messagesOf(value) })
+  return complete({ description, messages: messagesOf(value) })
 }
 
 /** The right comes first: whoever may not use a prompt is not told whether there is one. */

@@ -21,6 +21,7 @@ import { pageOf } from './cursor.ts'
 import { McpFailure } from './failure.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { isRecord } from './message.ts'
+import { refusedCall, whenApproved } from './owner-approval.ts'
 import { complete, type Result } from './result.ts'
 import { withoutSecrets } from './tool-result.ts'
 import { handsOf } from './hands.ts'
@@ -135,8 +136,21 @@ async function readDeclared(
   uri: string,
   variables: Readonly<Record<string, string>>,
 ): Promise<Result> {
-  const { operation, mimeType } = resource
-  const input = operation.input === null ? { uri, ...variables } : await operation.input.check({ uri, ...variables })
+  const { operation, needsApproval } = resource
+  const args = { uri, ...variables }
+  const input = operation.input === null ? args : await operation.input.check(args)
+  const run = (): Promise<Result> => runDeclared(parts, call, resource, uri, input)
+  if (!needsApproval) return run()
+  return whenApproved(parts, call, { kind: 'resources', name: operation.name, args, refused: refusedCall }, run)
+}
+
+async function runDeclared(
+  parts: McpParts,
+  call: McpCallIn,
+  { operation, mimeType }: Resource,
+  uri: string,
+  input: unknown,
+): Promise<Result> {
   const answer = await operation.handler({
     actor: parts.handleOf(call.access.actor),
     caller: call.access.caller,

@@ -1,18 +1,18 @@
-/** `tools/call`: rights, arguments, the owner's yes, the handler, and its answer in the protocol's words. */
+/** `tools/call`: rights, arguments, the owner's approval, the handler, and its answer in the protocol's words. */
 import { handlerResult } from '../app/handler-result.ts'
 import { ServiceError } from '../errors.ts'
-import type { ApprovalAnswer } from '../operation/approvals.ts'
 import { behind, settle } from './background.ts'
-import type { Asked, Channel, Held, McpCallIn } from './call.ts'
+import type { Asked, Channel, McpCallIn } from './call.ts'
 import type { Tool } from './catalogue.ts'
 import { McpFailure } from './failure.ts'
 import { handsOf } from './hands.ts'
 import { contradicted } from './header-parameters.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { isRecord, type Params } from './message.ts'
+import { whenApproved } from './owner-approval.ts'
 import { complete, type Result } from './result.ts'
 import { modernRevision, since } from './revisions.ts'
-import { opensAddresses, Unanswered } from './round-trip.ts'
+import { Unanswered } from './round-trip.ts'
 import type { RunningTask } from './running-task.ts'
 import { type CallResult, errorResult, toolResult } from './tool-result.ts'
 
@@ -38,54 +38,9 @@ export async function callTool(parts: McpParts, call: McpCallIn): Promise<Result
   if ('refused' in input) return complete({ ...input.refused })
   const run = (): Promise<Result> =>
     behind(parts, call, tool, args, (channel) => runTool(parts, { ...call, channel }, tool, input.value))
-  return tool.declaration.confirm === 'owner' ? confirmed(parts, call, name, args, run) : run()
-}
-
-/** As the access ledger tells it; null for a call that is made. */
-const heldBack: Readonly<Record<ApprovalAnswer['answer'], Held['as']>> = {
-  granted: null,
-  waiting: { decision: 'asked', reason: 'the owner has to agree to it' },
-  denied: { decision: 'refused', reason: 'the owner refused it' },
-  unseen: { decision: 'refused', reason: 'its arguments are too long to be looked through' },
-}
-
-/** Runs once the owner said yes to exactly this call. Before, the client is told where the owner decides, as well as it can be told. */
-async function confirmed(
-  parts: McpParts,
-  call: McpCallIn,
-  name: string,
-  args: Params,
-  run: () => Promise<Result>,
-): Promise<Result> {
-  const verdict = await parts.approvals.ask(call.access, name, args)
+  if (!tool.needsApproval) return run()
   const refused = (text: string): Result => complete({ ...errorResult(text) })
-  call.held.as = heldBack[verdict.answer]
-  switch (verdict.answer) {
-    case 'granted':
-      try {
-        return await run()
-      } catch (error) {
-        if (error instanceof Unanswered) await parts.approvals.giveBack(call.access, verdict.approvalId)
-        throw error
-      }
-    case 'denied':
-      return refused('The owner refused this call.')
-    case 'unseen':
-      return refused('The owner has to agree to this call, and its arguments are too long to be looked through.')
-    case 'waiting': {
-      const { approvalId, url } = verdict
-      const message = `The owner has to agree to this call of ${name}`
-      if (opensAddresses(call.client.capabilities)) {
-        if (call.revision === modernRevision) throw new Unanswered({ owner_approval: { open: { message, url } } })
-        throw new McpFailure('url_elicitation', message, {
-          elicitations: [{ mode: 'url', elicitationId: approvalId, message, url }],
-        })
-      }
-      return refused(`${message}, at ${url}. Ask them to open it, and repeat the same call after that.`)
-    }
-    default:
-      return verdict satisfies never
-  }
+  return whenApproved(parts, call, { kind: 'tools', name, args, refused }, run)
 }
 
 async function requireRight(parts: McpParts, call: Asked, name: string): Promise<void> {

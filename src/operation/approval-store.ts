@@ -1,15 +1,21 @@
-/** The SQL of calls that wait for the owner. Times are Unix milliseconds. */
+/** The SQL of calls that need the owner's approval. Times are Unix milliseconds. */
+import type { Place } from '../ledger/entry.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
 export type ApprovalState = 'waiting' | 'approved' | 'denied' | 'used'
 
+/** What is called: at `/<actor>/methods` or `/<actor>/actions`, or as one of the three kinds that AI clients know. */
+export type ApprovalKind = 'methods' | 'actions' | 'tools' | 'prompts' | 'resources'
+
 export interface ApprovalRow {
   readonly actorId: string
   readonly approvalId: string
   readonly peerId: string
+  /** Empty for a peer. */
   readonly clientId: string
-  readonly tool: string
+  readonly kind: ApprovalKind
+  readonly operation: string
   readonly digest: string
   readonly arguments: Sealed
   readonly state: ApprovalState
@@ -17,18 +23,20 @@ export interface ApprovalRow {
   readonly expiresAt: number
 }
 
-const columns = `actor_id AS "actorId", approval_id AS "approvalId", peer_id AS "peerId", client_id AS "clientId", tool,
-  digest, arguments, state, created_at AS "createdAt", expires_at AS "expiresAt"`
+const columns = `actor_id AS "actorId", approval_id AS "approvalId", peer_id AS "peerId", client_id AS "clientId", kind,
+  operation, digest, arguments, state, created_at AS "createdAt", expires_at AS "expiresAt"`
 
 export async function insertApproval(tx: Transaction, row: ApprovalRow): Promise<void> {
   await tx.run(
-    `INSERT INTO approval (actor_id, approval_id, peer_id, client_id, tool, digest, arguments, state, created_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    `INSERT INTO approval (actor_id, approval_id, peer_id, client_id, kind, operation, digest, arguments, state, created_at,
+       expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     row.actorId,
     row.approvalId,
     row.peerId,
     row.clientId,
-    row.tool,
+    row.kind,
+    row.operation,
     row.digest,
     row.arguments,
     row.state,
@@ -65,13 +73,21 @@ export async function findApproval(q: Queries, actorId: string, approvalId: stri
   return row ?? null
 }
 
-/** Those that wait, the newest first. */
-export async function findWaiting(q: Queries, actorId: string, now: number, limit: number): Promise<ApprovalRow[]> {
+/** Waiting approvals, the newest first; with `before`, only those after that place in this order. */
+export async function findWaiting(
+  q: Queries,
+  actorId: string,
+  now: number,
+  { limit, before }: { readonly limit: number; readonly before: Place | null },
+): Promise<ApprovalRow[]> {
   return q.all<ApprovalRow>(
     `SELECT ${columns} FROM approval WHERE actor_id = $1 AND state = 'waiting' AND expires_at > $2
-     ORDER BY created_at DESC, approval_id LIMIT $3`,
+       AND (CAST($3 AS BIGINT) IS NULL OR created_at < $3 OR (created_at = $3 AND approval_id < $4))
+     ORDER BY created_at DESC, approval_id DESC LIMIT $5`,
     actorId,
     now,
+    before?.at ?? null,
+    before?.id ?? null,
     limit,
   )
 }

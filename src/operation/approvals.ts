@@ -1,9 +1,13 @@
 /**
- * Calls that wait for the owner's yes (`confirm: 'owner'`). The yes is given on a page of the service by a signed-in owner,
- * never through the client; it is for one call of one client with exactly these arguments, and is used up by it.
+ * Calls that need the owner's approval (`confirm: 'owner'`). The owner approves on a page of the service or through
+ * `/<actor>/approvals`, never through the caller. An approval is for one call of one caller to one operation with exactly
+ * these arguments. The first such call consumes it, in whichever process that call arrives.
  */
+import type { Caller } from '../auth/caller.ts'
 import { ServiceError } from '../errors.ts'
 import { digestOf } from '../json/canonical.ts'
+import { fromPlain } from '../json/json.ts'
+import { cursorOf, parseCursor } from '../ledger/entry.ts'
 import type { Live } from '../live/live.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomToken } from '../secret/random.ts'
@@ -11,8 +15,8 @@ import { open, seal } from '../secret/sealed.ts'
 import { approvalArguments, bindingOf } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
 import {
+  type ApprovalKind,
   type ApprovalRow,
-  type ApprovalState,
   countWaiting,
   deleteExpiredApprovals,
   findApproval,
@@ -22,47 +26,55 @@ import {
   moveApproval,
 } from './approval-store.ts'
 
-type Params = Readonly<Record<string, unknown>>
-
-/** Whose call waits. */
+/** Who calls whom. Only these callers need an approval. */
 export interface Asker {
   readonly actor: { readonly id: string }
-  readonly caller: { readonly peerId: string; readonly clientId: string }
+  readonly caller: Extract<Caller, { kind: 'peer' | 'client' }>
 }
+
+/** What is called. */
+export interface Called {
+  readonly kind: ApprovalKind
+  readonly name: string
+}
+
+/** An approval as the owner sees it. */
+export interface Approval extends Omit<ApprovalRow, 'digest' | 'arguments'> {
+  readonly arguments: unknown
+}
+
+export type Decided = 'approved' | 'denied'
 
 export interface ApprovalsParts {
   readonly store: Store
   readonly live: Live
   readonly keyRing: KeyRing
-  readonly baseUrl: string
+  /** Where the owner decides about an approval. */
+  readonly addressOf: (actorId: string, approvalId: string) => string
+  /** Runs after the owner's decision is stored; for the access ledger. */
+  readonly note: (approval: Omit<ApprovalRow, 'digest' | 'arguments'>, decided: Decided) => void
   readonly now: () => number
 }
 
-/** As the owner sees it. */
-export interface Approval {
-  readonly approvalId: string
-  readonly clientId: string
-  readonly peerId: string
-  readonly tool: string
-  readonly arguments: unknown
-  readonly state: ApprovalState
-  /** Unix milliseconds. */
-  readonly createdAt: number
-  readonly expiresAt: number
-}
-
 export type ApprovalAnswer =
-  /** `unseen`: nobody could look through all of its arguments, so nobody is asked. */
+  /** `unseen`: the arguments are too long for the owner to review, so the owner is not asked. */
   | { readonly answer: 'denied' | 'unseen' }
   | { readonly answer: 'granted'; readonly approvalId: string }
-  /** Where the owner decides. */
-  | { readonly answer: 'waiting'; readonly approvalId: string; readonly url: string }
+  /** `url` is where the owner decides. */
+  | { readonly answer: 'waiting'; readonly approvalId: string; readonly url: string; readonly expiresAt: number }
 
-/** How long the owner may take to decide, how long a yes waits for its call, and how long a no holds. */
+/** Reasons for the access ledger. */
+export const heldBecause = {
+  waiting: 'the owner has to agree to it',
+  denied: 'the owner refused it',
+  unseen: 'its arguments are too long to be looked through',
+} as const
+
+/** Lifetime of a request for approval, of an unused approval and of a refusal. */
 const waitMs = 15 * 60_000
 const mostWaiting = 20
-const mostShown = 100
-/** What the owner says yes to stands on the page as a whole: so many characters of JSON at most. */
+export const mostListed = 100
+/** Longest arguments that an owner is asked to review, in characters of JSON. A page shows all of them. */
 export const longestArguments = 16_384
 
 export class Approvals {
@@ -72,17 +84,63 @@ export class Approvals {
     this.#parts = parts
   }
 
-  /** @throws ServiceError `too_many_requests` for a client with too many calls that wait. */
-  async ask({ actor, caller }: Asker, tool: string, args: Params): Promise<ApprovalAnswer> {
+  /**
+   * Returns when the call may run: the caller is the owner or the application, or the owner approved this very call. In
+   * the latter case the approval is consumed.
+   *
+   * @throws ServiceError `approval_required` with `approval_url`; `approval_denied`; `forbidden` for arguments that are too
+   *   long to be reviewed; `too_many_requests` for a caller with too many waiting calls.
+   */
+  async require(actor: Asker['actor'], caller: Caller, called: Called, args: unknown): Promise<void> {
+    if (caller.kind === 'creator' || caller.kind === 'application') return
+    // Permission refuses these callers before. An approval could not be bound to one of them.
+    if (caller.kind === 'anonymous' || caller.kind === 'trustee') throw new ServiceError('forbidden')
+    const what = `Cannot call ${JSON.stringify(called.name.slice(0, 120))}:`
+    const verdict = await this.ask({ actor, caller }, called, args)
+    switch (verdict.answer) {
+      case 'granted':
+        return
+      case 'denied':
+        throw new ServiceError('approval_denied', `${what} the owner denied this call`, { reason: heldBecause.denied })
+      case 'unseen':
+        throw new ServiceError(
+          'forbidden',
+          `${what} it needs the owner's approval, and its arguments are too long for the owner to review (more than ${longestArguments} characters of JSON)`,
+          { reason: heldBecause.unseen },
+        )
+      case 'waiting': {
+        const { approvalId, url, expiresAt } = verdict
+        throw new ServiceError(
+          'approval_required',
+          `${what} it needs the owner's approval. The owner approves it at ${url}; repeat the same call after that.`,
+          {
+            reason: heldBecause.waiting,
+            members: { approval_id: approvalId, approval_url: url, expires_at: new Date(expiresAt).toISOString() },
+          },
+        )
+      }
+      default:
+        return verdict satisfies never
+    }
+  }
+
+  /**
+   * Consumes the approval of this call, or asks the owner for one.
+   *
+   * @throws ServiceError `too_many_requests` for a caller with too many waiting calls; `invalid_value` for arguments that
+   *   JSON cannot hold, because the owner could not see them.
+   */
+  async ask({ actor, caller }: Asker, called: Called, args: unknown): Promise<ApprovalAnswer> {
     const { store, live, now } = this.#parts
-    if (JSON.stringify(args).length > longestArguments) return { answer: 'unseen' }
+    const shown = fromPlain(args)
+    if (shown.length > longestArguments) return { answer: 'unseen' }
     const key = {
       actorId: actor.id,
       peerId: caller.peerId,
-      clientId: caller.clientId,
-      digest: digestOf({ tool, args }),
+      clientId: caller.kind === 'client' ? caller.clientId : '',
+      digest: digestOf({ kind: called.kind, name: called.name, args }),
     }
-    // In the actor's turn: two equal calls at once ask once, and one yes lets one of them through.
+    // With the actor locked: two equal calls at once ask once, and one approval lets one of them through.
     return store.writeActor(actor.id, async (tx, locked) => {
       const at = now()
       const found = await findApprovalFor(tx, key, at)
@@ -98,26 +156,47 @@ export class Approvals {
           retryAfterSeconds: 60,
         })
       }
-      const row = this.#newRow(key, tool, args, at)
+      const row = this.#newRow(key, called, shown, at)
       await insertApproval(tx, row)
       await live.record(tx, locked, 'approvals', [row.approvalId])
       return this.#waiting(row)
     })
   }
 
-  /** The call that it let through did not run to its end: the client was asked something first, and comes again. */
-  async giveBack({ actor }: Asker, approvalId: string): Promise<void> {
+  /** Returns a consumed approval: its call did not finish, because the client was asked something and calls again. */
+  async giveBack({ actor }: Pick<Asker, 'actor'>, approvalId: string): Promise<void> {
     const { store, now } = this.#parts
     await store.writeActor(actor.id, (tx) =>
       moveApproval(tx, actor.id, approvalId, 'used', 'approved', now(), now() + waitMs),
     )
   }
 
-  /** Those that wait, the newest first. */
+  /** The newest waiting approvals, as many as a page lists. */
   async waiting(actorId: string): Promise<Approval[]> {
+    return (await this.page(actorId)).approvals
+  }
+
+  /**
+   * One page of the waiting approvals, the newest first; `next` is null on the last one.
+   *
+   * @throws ServiceError `bad_request` for a cursor that is not of this list.
+   */
+  async page(
+    actorId: string,
+    cursor: string | null = null,
+  ): Promise<{ readonly approvals: Approval[]; readonly next: string | null }> {
     const { store, now } = this.#parts
-    const rows = await store.read((q) => findWaiting(q, actorId, now(), mostShown))
-    return rows.map((row) => this.#shown(row))
+    const before = cursor === null ? null : parseCursor(cursor)
+    if (cursor !== null && before === null)
+      throw new ServiceError('bad_request', 'Cannot list the approvals: the cursor is not one of this list')
+    const rows = await store.read((q) => findWaiting(q, actorId, now(), { limit: mostListed + 1, before }))
+    const listed = rows.slice(0, mostListed)
+    const last = listed.at(-1)
+    return {
+      approvals: listed.map((row) => this.#shown(row)),
+      next:
+        rows.length > mostListed && last !== undefined ? cursorOf({ at: last.createdAt, id: last.approvalId }) : null,
+    }
   }
 
   async find(actorId: string, approvalId: string): Promise<Approval | null> {
@@ -126,44 +205,46 @@ export class Approvals {
     return row === null || row.expiresAt <= now() ? null : this.#shown(row)
   }
 
-  /** False when it no longer waits. */
-  decide(actorId: string, approvalId: string, decision: 'approved' | 'denied'): Promise<boolean> {
-    const { store, live, now } = this.#parts
-    return store.writeActor(actorId, async (tx, actor) => {
+  /** Stores the owner's decision. Returns false when the approval is not waiting. */
+  async decide(actorId: string, approvalId: string, decision: Decided): Promise<boolean> {
+    const { store, live, now, note } = this.#parts
+    const decided = await store.writeActor(actorId, async (tx, actor) => {
       const moved = await moveApproval(tx, actorId, approvalId, 'waiting', decision, now(), now() + waitMs)
-      if (moved) await live.record(tx, actor, 'approvals', [approvalId])
-      return moved
+      if (!moved) return null
+      await live.record(tx, actor, 'approvals', [approvalId])
+      return findApproval(tx, actorId, approvalId)
     })
+    if (decided === null) return false
+    const { digest: _digest, arguments: _arguments, ...approval } = decided
+    note(approval, decision)
+    return true
   }
 
   #newRow(
     key: Pick<ApprovalRow, 'actorId' | 'peerId' | 'clientId' | 'digest'>,
-    tool: string,
-    args: Params,
+    { kind, name }: Called,
+    shown: string,
     now: number,
   ): ApprovalRow {
     const approvalId = randomToken(18)
     return {
       ...key,
       approvalId,
-      tool,
-      arguments: seal(this.#parts.keyRing, JSON.stringify(args), bindingOf(approvalArguments, key.actorId, approvalId)),
+      kind,
+      operation: name,
+      arguments: seal(this.#parts.keyRing, shown, bindingOf(approvalArguments, key.actorId, approvalId)),
       state: 'waiting',
       createdAt: now,
       expiresAt: now + waitMs,
     }
   }
 
-  #waiting({ actorId, approvalId }: ApprovalRow): ApprovalAnswer {
-    return {
-      answer: 'waiting',
-      approvalId,
-      url: `${this.#parts.baseUrl}/${actorId}/www/approvals/${approvalId}`,
-    }
+  #waiting({ actorId, approvalId, expiresAt }: ApprovalRow): ApprovalAnswer {
+    return { answer: 'waiting', approvalId, url: this.#parts.addressOf(actorId, approvalId), expiresAt }
   }
 
-  #shown({ actorId, digest: _digest, arguments: sealed, ...row }: ApprovalRow): Approval {
-    const binding = bindingOf(approvalArguments, actorId, row.approvalId)
+  #shown({ digest: _digest, arguments: sealed, ...row }: ApprovalRow): Approval {
+    const binding = bindingOf(approvalArguments, row.actorId, row.approvalId)
     return { ...row, arguments: JSON.parse(open(this.#parts.keyRing, sealed, binding)) as unknown }
   }
 }

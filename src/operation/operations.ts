@@ -9,6 +9,7 @@ import type { Json, JsonText } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import { propertiesUri } from '../permission/property-address.ts'
+import type { Approvals } from './approvals.ts'
 import { type OwnPage, ownPage } from './page-handlers.ts'
 
 export interface Access {
@@ -19,6 +20,7 @@ export interface Access {
 export interface OperationParts {
   readonly registry: Registry
   readonly permission: Permission
+  readonly approvals: Pick<Approvals, 'require'>
   readonly handleOf: (actor: Access['actor']) => ActorHandle
 }
 
@@ -47,12 +49,20 @@ export class Operations {
    * Runs the handlers of the name in order until one handles the call.
    *
    * @returns The handler's result, `undefined` when it returned nothing, or null when no handler took the call.
-   * @throws ServiceError `invalid_input` naming the field that does not fit the declared schema.
+   * @throws ServiceError `invalid_input` naming the field that does not fit the declared schema; `approval_required` and
+   *   what else `Approvals.require` throws, for an operation that needs the owner's approval.
    */
   async call(access: Access, kind: OperationKind, name: string, data: Json): Promise<JsonText | undefined | null> {
     await this.require(access, kind, 'write', name)
-    const handle = this.#parts.handleOf(access.actor)
-    for (const operation of this.#parts.registry.operations(kind, name)) {
+    const { registry, approvals, handleOf } = this.#parts
+    const operations = registry.operations(kind, name)
+    if (registry.needsApproval(kind, name)) {
+      // The owner is not asked about a call that the declared schema refuses anyway.
+      await operations[0]?.input?.check(data)
+      await approvals.require(access.actor, access.caller, { kind, name }, data)
+    }
+    const handle = handleOf(access.actor)
+    for (const operation of operations) {
       const input = operation.input === null ? data : await operation.input.check(data)
       const result = await operation.handler({ actor: handle, caller: access.caller, name, input })
       if (result !== null) return result === undefined ? undefined : handlerResult(result)

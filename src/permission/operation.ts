@@ -13,6 +13,8 @@ export type Category =
   | 'permissions'
   | 'services'
   | 'activity'
+  /** Calls that need the owner's approval. */
+  | 'approvals'
   | 'www'
   /** Where the owner is signed in. */
   | 'sessions'

@@ -28,6 +28,7 @@ const creator: RoleTable = {
   permissions: all,
   services: all,
   activity: ['read'],
+  approvals: ['read', 'write'],
   www: all,
   sessions: all,
   devtest: all,

@@ -12,7 +12,7 @@ export function activityPage(values: ActivityValues): Html {
     { title: 'Activity', section: '/activity' },
     html`
 <h1>Activity</h1>
-<p class="lead">What others did with your actor, and what they were refused. What you do yourself is not kept, and no value ever is.</p>
+<p class="lead">What others did with your actor, what they were refused, and what you decided about their calls. Nothing else that you do is kept, and no value ever is.</p>
 ${is_off ? html`<p class="empty">This service keeps no activity.</p>` : values.callers.length === 0 && caller === '' ? '' : filter(values)}
 ${caller === '' ? '' : html`<p>Only what <strong>${caller_name}</strong> did. <a href="${actor_www}/activity">Show everybody</a></p>`}
 ${days.length === 0 && !is_off ? html`<p class="empty">Nobody did anything${is_first ? ' yet' : ' before that'}.</p>` : ''}

@@ -8,7 +8,9 @@ export interface ApprovalRow {
   readonly id: string
   readonly href: string
   readonly peer: PeerName
-  readonly tool: string
+  readonly kind: 'methods' | 'actions' | 'tools' | 'prompts' | 'resources'
+  /** The name of what is called. */
+  readonly operation: string
   /** As the application calls it. */
   readonly title: string
   readonly description: string

@@ -1,4 +1,4 @@
-/** `/<actor>/www/approvals/<id>`: one call of an AI client, which the owner allows once or refuses. */
+/** `/<actor>/www/approvals/<id>`: one call that needs the owner's approval, which the owner allows once or refuses. */
 import { html } from 'hono/html'
 import type { ApprovalRow, ApprovalValues } from './approval-values.ts'
 import { actorPage, following, forgeryField } from './layout.ts'
@@ -8,7 +8,7 @@ import type { Html } from './values.ts'
 
 export function approvalPage(values: ApprovalValues): Html {
   const { approval, actor_www } = values
-  const { peer, title, description, tool } = approval
+  const { peer, title, description, kind, operation } = approval
   return actorPage(
     values,
     {
@@ -30,14 +30,22 @@ export function approvalPage(values: ApprovalValues): Html {
 ${valueView(values.arguments)}
 ${approval.state === 'waiting' ? decision(values) : html`<p class="answer"><strong>${decided[approval.state]}</strong></p>`}
 </section>
-<p class="fine">The tool <code>${tool}</code>, asked for ${momentView(approval.asked)} by ${peer.href === '' ? peer.name : html`<a href="${peer.href}">${peer.name}</a>`}.</p>`,
+<p class="fine">The ${kindWords[kind]} <code>${operation}</code>, requested ${momentView(approval.asked)} by ${peer.href === '' ? peer.name : html`<a href="${peer.href}">${peer.name}</a>`}.</p>`,
       approval.id,
     ),
   )
 }
 
+const kindWords: Readonly<Record<ApprovalRow['kind'], string>> = {
+  methods: 'method',
+  actions: 'action',
+  tools: 'tool',
+  prompts: 'prompt',
+  resources: 'resource',
+}
+
 const decided: Readonly<Record<Exclude<ApprovalRow['state'], 'waiting'>, string>> = {
-  approved: 'You allowed it. It waits for the app to do it now.',
+  approved: 'You allowed it. It waits for the caller to make the call again.',
   denied: 'You refused it.',
   used: 'You allowed it, and it was done.',
 }

@@ -1,4 +1,4 @@
-/** `/<actor>/www/approvals`: what AI clients want to do and may not without the owner's yes. */
+/** `/<actor>/www/approvals`: calls that wait for the owner's approval. */
 import { html } from 'hono/html'
 import type { ApprovalsValues } from './approval-values.ts'
 import { actorPage, following } from './layout.ts'
@@ -16,7 +16,7 @@ export function approvalsPage(values: ApprovalsValues): Html {
     },
     html`
 <h1>Waiting for your yes</h1>
-<p class="lead">Some things an app may do only when you agree, each time anew.</p>
+<p class="lead">Some things an app or a peer may do only when you approve, each time.</p>
 ${following(
   'approvals',
   ['approvals'],

@@ -204,7 +204,7 @@ describe('the pages of relations', () => {
     assert.equal(await page.getByRole('button', { name: 'Allow once' }).count(), 0)
     assert.match(
       (await page.locator('main').textContent()) ?? '',
-      /You allowed it\. It waits for the app to do it now\./,
+      /You allowed it\. It waits for the caller to make the call again\./,
     )
   })
 })

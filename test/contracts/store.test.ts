@@ -647,7 +647,7 @@ forEachStore((dialect, open, database) => {
         (row) => row.number,
       )
     const known = readMigrations()
-    const next = (sql: string): Migration => ({ number: known.length + 1, name: 'next', sql })
+    const next = (sql: string): Migration => ({ number: (known.at(-1)?.number ?? 0) + 1, name: 'next', sql })
 
     it('is done once when many stores are opened at the same moment', async (t) => {
       const { url, remove } = await empty()

@@ -218,6 +218,18 @@ const rows: Readonly<Record<string, Row>> = {
   },
   spaRedirectOrigins: origins('TROUPE_SPA_REDIRECT_ORIGINS'),
   webUi: flag('TROUPE_WEB_UI', true),
+  approvalUrl: {
+    env: 'TROUPE_APPROVAL_URL',
+    byDefault: null,
+    text: 'https://app.example.com/approve/{actor}/{approval}',
+    value: 'https://app.example.com/approve/{actor}/{approval}',
+    code: 'http://localhost:3000/{approval}',
+    refused: {
+      'https://app.example.com/approve': 'must hold {approval}, or the page cannot know which call it is about',
+      '/approve/{approval}': 'must be an http or https address',
+      'ftp://app.example.com/{approval}': 'must be an http or https address',
+    },
+  },
   mcp: flag('TROUPE_MCP', true),
   mcpInstructions: {
     env: 'TROUPE_MCP_INSTRUCTIONS',

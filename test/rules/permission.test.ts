@@ -51,6 +51,7 @@ const categories: readonly Category[] = [
   'permissions',
   'services',
   'activity',
+  'approvals',
   'www',
   'sessions',
   'devtest',
@@ -82,6 +83,7 @@ const all = {
   permissions: everything,
   services: everything,
   activity: 'r',
+  approvals: 'rw',
   www: everything,
   sessions: everything,
   devtest: everything,
@@ -91,7 +93,7 @@ const administration = { ...data, actor: everything, trust: everything, services
 /** What each may touch at all: r, w and d for the three rights. A category that is missing is closed. */
 const table: Readonly<Record<keyof typeof callers, Partial<Record<Category, string>>>> = {
   anonymous: nothing,
-  application: { ...all, activity: everything },
+  application: { ...all, activity: everything, approvals: everything },
   creator: all,
   'creator by cookie': all,
   trustee: { actor: everything, trust: everything, subscriptions: everything, services: everything },

@@ -190,11 +190,12 @@ forEachService((start) => {
       assert.deepEqual(await lines(), [asked])
       await decide('denied')
       await client.legacy(...pay('one'))
+      const decided = ['mcp', 'pay', 'denied', 'the owner denied it', 1]
       const denied = ['mcp', 'pay', 'refused', 'the owner refused it', 1]
-      assert.deepEqual(await lines(), [denied, asked])
+      assert.deepEqual(await lines(), [denied, decided, asked])
       await client.legacy(...pay('x'.repeat(20_000)))
       const unseen = ['mcp', 'pay', 'refused', 'its arguments are too long to be looked through', 1]
-      assert.deepEqual(await lines(), [unseen, denied, asked])
+      assert.deepEqual(await lines(), [unseen, denied, decided, asked])
       await client.legacy(...pay('two'))
       await decide('approved')
       assert.match(text(await client.legacy(...pay('two'))), /"text":"paid"/)
@@ -203,8 +204,10 @@ forEachService((start) => {
       assert.deepEqual(await lines(), [
         ['mcp', 'look', 'allowed', does, 1],
         ['mcp', 'pay', 'allowed', does, 1],
+        ['mcp', 'pay', 'approved', 'the owner approved it', 1],
         unseen,
         denied,
+        decided,
         [...asked.slice(0, 4), 4],
       ])
       const handle = await service.app.actors.get(actor.id)

@@ -310,7 +310,8 @@ describe('the owner’s yes', () => {
       assert.equal(params.mode, 'url')
       const [waiting] = await parts.approvals.waiting(actor.id)
       assert.equal(params.url, `${service.url}/${actor.id}/www/approvals/${waiting?.approvalId}`)
-      assert.equal(waiting?.tool, 'paint')
+      assert.equal(waiting?.operation, 'paint')
+      assert.equal(waiting.kind, 'tools')
       assert.deepEqual(waiting.arguments, { color: 'red' })
       // The client says that the person opened it; that is not a yes.
       const retry = {

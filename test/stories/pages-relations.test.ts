@@ -313,11 +313,12 @@ forEachService((start) => {
       const { browser, shown, actor } = world
       const { call, id } = await waiting(world)
       assert.deepEqual(
-        shown.approvals[0]?.approvals.map(({ href, title, description, tool, state, peer }) => [
+        shown.approvals[0]?.approvals.map(({ href, title, description, kind, operation, state, peer }) => [
           href,
           title,
           description,
-          tool,
+          kind,
+          operation,
           state,
           peer.name,
         ]),
@@ -326,6 +327,7 @@ forEachService((start) => {
             `/${actor.id}/www/approvals/${id}`,
             'Send a letter',
             'Sends a letter by post',
+            'tools',
             'send_letter',
             'waiting',
             'A test client',
@@ -441,7 +443,8 @@ forEachService((start) => {
       const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
       assert.deepEqual(lines, [
         ['call the tool “pay”', true, 'the owner refused it'],
-        ['asked for your yes to call the tool “pay”', false, 'the owner has to agree to it'],
+        ['did not get your approval to call the tool “pay”', false, 'the owner denied it'],
+        ['asked for your approval to call the tool “pay”', false, 'the owner has to agree to it'],
       ])
     })
 

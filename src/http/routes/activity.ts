@@ -16,8 +16,9 @@ const entrySchema = {
     method: text,
     path: text,
     decision: {
-      enum: ['allowed', 'asked', 'refused'],
-      description: '`asked`: it waits for the owner’s yes, and was not done',
+      enum: ['allowed', 'asked', 'approved', 'denied', 'refused'],
+      description:
+        '`asked`: the call waits for the owner’s approval and did not run; `approved`, `denied`: the owner decided about such a call',
     },
     reason: text,
     status: { type: 'integer' },

@@ -1,4 +1,4 @@
-/** `/<actor>/www/approvals`: calls of AI clients that wait for the owner's yes. */
+/** `/<actor>/www/approvals`: calls that wait for the owner's approval. */
 import { decideApproval, showApproval, showApprovals } from '../approval-pages.ts'
 import type { Route } from '../route.ts'
 import { formResponses, formSchema, pageResponses } from '../schemas.ts'
@@ -9,7 +9,7 @@ export const wwwApprovalRoutes: readonly Route[] = [
     method: 'GET',
     path: '/:actor/www/approvals',
     access: 'www',
-    summary: 'What AI clients want to do and may not without the owner’s yes',
+    summary: 'Calls that wait for the owner’s approval',
     responses: pageResponses,
     handler: showApprovals,
   },

@@ -2,6 +2,7 @@
 import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
 import { type Answer, json, redirect } from '../answer.ts'
+import { wordsFor } from '../approval-words.ts'
 import { clearCookies } from '../cookies.ts'
 import { pageValues, readForm, showPage } from '../page.ts'
 import type { Params } from '../params.ts'
@@ -99,9 +100,9 @@ async function dashboard(exchange: PageExchange, error: ServiceError | null = nu
     ...(undecided === 0
       ? []
       : [{ text: 'A program created an account under your name', href: `${values.actor_www}/password-access` }]),
-    ...approvals.map(({ peerId, tool, approvalId }) => ({
-      text: `${peers.nameOf(peerId).name} wants to: ${parts.mcp.tool(tool)?.title ?? tool}`,
-      href: `${values.actor_www}/approvals/${encodeURIComponent(approvalId)}`,
+    ...approvals.map((approval) => ({
+      text: `${peers.nameOf(approval.peerId).name} wants to: ${wordsFor(parts, approval).title}`,
+      href: `${values.actor_www}/approvals/${encodeURIComponent(approval.approvalId)}`,
     })),
     ...asking.map(({ name, href }) => ({ text: `${name} asks for a relationship`, href })),
   ]

@@ -1,0 +1,144 @@
+/** `/<actor>/approvals`: calls that need the owner's approval, for an application's own pages and for programs. */
+import { ServiceError } from '../../errors.ts'
+import { isObject, toPlain } from '../../json/json.ts'
+import { type Approval, longestArguments, mostListed } from '../../operation/approvals.ts'
+import { type Answer, json } from '../answer.ts'
+import { wordsFor } from '../approval-words.ts'
+import { readJson } from '../body.ts'
+import type { ActorExchange, Route } from '../route.ts'
+import { actorErrors, errorResponses, writeErrors } from '../schemas.ts'
+
+const text = { type: 'string' }
+const time = { type: 'string', format: 'date-time' }
+const approvalSchema = {
+  type: 'object',
+  required: [
+    'id',
+    'state',
+    'peerid',
+    'client_id',
+    'kind',
+    'operation',
+    'title',
+    'description',
+    'arguments',
+    'created_at',
+    'expires_at',
+  ],
+  properties: {
+    id: text,
+    state: {
+      enum: ['waiting', 'approved', 'denied', 'used'],
+      description: '`used`: approved, and the call was made',
+    },
+    peerid: { ...text, description: 'The relationship of the caller' },
+    client_id: { type: ['string', 'null'], description: 'The AI client that calls; null for a peer' },
+    kind: { enum: ['methods', 'actions', 'tools', 'prompts', 'resources'] },
+    operation: { ...text, description: 'Its name, within the kind' },
+    title: text,
+    description: text,
+    arguments: {
+      description: `Exactly what the call is made with: at most ${longestArguments} characters of JSON`,
+    },
+    created_at: time,
+    expires_at: { ...time, description: 'Of a waiting approval, of an unused one, and of a denial' },
+  },
+} as const
+
+export const approvalRoutes: readonly Route[] = [
+  {
+    id: 'listApprovals',
+    method: 'GET',
+    path: '/:actor/approvals',
+    access: 'approvals',
+    summary: 'Calls that wait for the owner’s approval, the newest first',
+    query: { cursor: '`next` of the page before' },
+    responses: {
+      200: {
+        text: `A page of up to ${mostListed}; \`next\` is null on the last one`,
+        schema: {
+          type: 'object',
+          required: ['approvals', 'next'],
+          properties: { approvals: { type: 'array', items: approvalSchema }, next: { type: ['string', 'null'] } },
+        },
+      },
+      ...errorResponses(400),
+      ...actorErrors,
+    },
+    handler: list,
+  },
+  {
+    id: 'getApproval',
+    method: 'GET',
+    path: '/:actor/approvals/:approval',
+    access: 'approvals',
+    summary: 'One call that needs the owner’s approval, until it expires',
+    responses: { 200: { text: 'The approval', schema: approvalSchema }, ...actorErrors },
+    handler: get,
+  },
+  {
+    id: 'decideApproval',
+    method: 'PUT',
+    path: '/:actor/approvals/:approval',
+    access: 'approvals',
+    summary: 'Approves the call once, or denies it. The same decision again changes nothing',
+    request: {
+      'application/json': { type: 'object', required: ['approved'], properties: { approved: { type: 'boolean' } } },
+    },
+    responses: { 200: { text: 'The approval as it is now', schema: approvalSchema }, ...writeErrors },
+    handler: decide,
+  },
+]
+
+async function list({ parts, actor, query }: ActorExchange): Promise<Answer> {
+  const { approvals, next } = await parts.approvals.page(actor.id, query.get('cursor') ?? null)
+  return json(200, { approvals: approvals.map((approval) => shown(parts, approval)), next })
+}
+
+async function get({ parts, actor, params }: ActorExchange): Promise<Answer> {
+  return json(200, shown(parts, await requireApproval({ parts, actor, params })))
+}
+
+async function decide({ parts, actor, params, request }: ActorExchange): Promise<Answer> {
+  const body = await readJson(request, parts.config)
+  const { approved } = isObject(body) ? (toPlain(body) as { approved?: unknown }) : {}
+  if (typeof approved !== 'boolean')
+    throw new ServiceError('bad_request', 'Cannot decide: the body must be {"approved": true} or {"approved": false}')
+  const decision = approved ? 'approved' : 'denied'
+  const { approvalId } = await requireApproval({ parts, actor, params })
+  const isDecided = await parts.approvals.decide(actor.id, approvalId, decision)
+  const approval = await requireApproval({ parts, actor, params })
+  // A repeated request whose first answer was lost: the decision stands, and its call may have been made meanwhile.
+  const isSame = approval.state === decision || (approval.state === 'used' && approved)
+  if (!isDecided && !isSame)
+    throw new ServiceError(
+      'conflict',
+      `Cannot decide: this call was ${approval.state === 'used' ? 'made' : approval.state} already`,
+    )
+  return json(200, shown(parts, approval))
+}
+
+async function requireApproval({
+  parts,
+  actor,
+  params,
+}: Pick<ActorExchange, 'parts' | 'actor' | 'params'>): Promise<Approval> {
+  const approval = await parts.approvals.find(actor.id, params['approval'] ?? '')
+  if (approval === null) throw new ServiceError('not_found', 'There is no such approval, or it has expired')
+  return approval
+}
+
+function shown(parts: ActorExchange['parts'], approval: Approval): object {
+  return {
+    id: approval.approvalId,
+    state: approval.state,
+    peerid: approval.peerId,
+    client_id: approval.clientId === '' ? null : approval.clientId,
+    kind: approval.kind,
+    operation: approval.operation,
+    ...wordsFor(parts, approval),
+    arguments: approval.arguments,
+    created_at: new Date(approval.createdAt).toISOString(),
+    expires_at: new Date(approval.expiresAt).toISOString(),
+  }
+}

@@ -1,0 +1,40 @@
+/** The owner's decision about a call, in the terms of the access ledger. */
+import type { Act } from '../ledger/entry.ts'
+import type { ApprovalRow } from './approval-store.ts'
+import type { Decided } from './approvals.ts'
+
+/** The decision is recorded with the caller and the call that it is about, because the ledger is read by caller. */
+export function decisionAct(
+  { actorId, peerId, clientId, kind, operation }: Omit<ApprovalRow, 'digest' | 'arguments'>,
+  decided: Decided,
+): Omit<Act, 'requestId'> {
+  return {
+    actorId,
+    callerKind: clientId === '' ? 'peer' : 'client',
+    caller: peerId,
+    ...placeOf(kind, operation),
+    decision: decided,
+    reason: decided === 'approved' ? 'the owner approved it' : 'the owner denied it',
+    status: 200,
+  }
+}
+
+function placeOf(kind: ApprovalRow['kind'], operation: string): Pick<Act, 'through' | 'method' | 'path'> {
+  switch (kind) {
+    case 'methods':
+    case 'actions':
+      return {
+        through: 'http',
+        method: 'POST',
+        path: `/${kind}/${operation.split('/').map(encodeURIComponent).join('/')}`,
+      }
+    case 'tools':
+      return { through: 'mcp', method: 'tools/call', path: operation }
+    case 'prompts':
+      return { through: 'mcp', method: 'prompts/get', path: operation }
+    case 'resources':
+      return { through: 'mcp', method: 'resources/read', path: operation }
+    default:
+      return kind satisfies never
+  }
+}
