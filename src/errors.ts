@@ -55,6 +55,8 @@ export interface ErrorDetail {
   /** Seconds after which a repetition makes sense (`Retry-After`). */
   readonly retryAfterSeconds?: number
   readonly headers?: Readonly<Record<string, string>>
+  /** Name of the form field that caused the error: the page marks the field. */
+  readonly field?: string
 }
 
 /** What could not be done, in words for the caller; the reason and cause stay in the log. */

@@ -32,7 +32,7 @@ export async function showApproval(exchange: PageExchange, error: ServiceError |
       'This call no longer waits for your approval: it has expired, or its caller is no longer connected',
     )
   const path = `/approvals/${encodeURIComponent(id)}`
-  const values = pageValues(exchange, path, error?.message ?? null)
+  const values = pageValues(exchange, path, error)
   const page = parts.pages.approval({
     ...values,
     approval: rowOf(exchange, peers, approval),

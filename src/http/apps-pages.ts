@@ -24,7 +24,7 @@ export async function showApps(exchange: PageExchange, error: ServiceError | nul
     parts.tokens.clientsOf(actor.id),
   ])
   const current = caller.kind === 'creator' ? caller.session : undefined
-  const values = pageValues(exchange, '/apps', error?.message ?? null)
+  const values = pageValues(exchange, '/apps', error)
   const page = parts.pages.apps({
     ...values,
     sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, parts.now())),

@@ -13,7 +13,7 @@ import { urlOf } from './urls.ts'
 export function pageValues(
   { parts, request, actor, csrfToken }: PageExchange,
   path: string,
-  error: string | null = null,
+  error: ServiceError | null | undefined = null,
 ): ActorPageValues {
   const root = `${parts.basePath}/${actor.id}`
   return {
@@ -26,7 +26,8 @@ export function pageValues(
     actor_www: `${root}/www`,
     csrf_token: csrfToken,
     notice: noticeOf(request),
-    error,
+    error: error?.message ?? null,
+    error_field: error?.detail.field ?? null,
   }
 }
 

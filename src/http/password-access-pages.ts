@@ -13,7 +13,7 @@ const path = '/password-access'
 export async function showPasswordAccess(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
   const { parts, actor } = exchange
   const records = await parts.passwordAccess.list(actor.id)
-  const values = pageValues(exchange, path, error?.message ?? null)
+  const values = pageValues(exchange, path, error)
   const page = parts.pages.passwordAccess({
     ...values,
     programs: records.map(({ actorId, creator, decision, provenAt }) => ({

@@ -30,7 +30,7 @@ export async function showProperties(
   const all = await parts.lists.withoutHidden(access, await parts.properties.all(access))
   const paging = pagingOf(query, all.length, rowsOnAPage)
   const onPage = all.slice((paging.page - 1) * rowsOnAPage, paging.page * rowsOnAPage)
-  const values = pageValues(exchange, '/properties', refused?.error.message ?? null)
+  const values = pageValues(exchange, '/properties', refused?.error)
   const rows = await Promise.all(onPage.map((property) => rowOf(exchange, property, values.actor_www)))
   const page = parts.pages.properties({
     ...values,
@@ -89,7 +89,7 @@ export async function showProperty(
   const found = await parts.properties.get(access, [name])
   if (found === null) throw nothingAt([name])
   const path = `/properties/${encodeURIComponent(name)}`
-  const common = pageValues(exchange, path, refused?.error.message ?? null)
+  const common = pageValues(exchange, path, refused?.error)
   const values = {
     ...common,
     property: name,

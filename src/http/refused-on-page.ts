@@ -1,5 +1,5 @@
 /** A form that cannot be taken. */
-import { ServiceError } from '../errors.ts'
+import { type ErrorCode, ServiceError } from '../errors.ts'
 import { acceptsPages } from './accepts.ts'
 import type { Answer } from './answer.ts'
 import type { PageExchange } from './route.ts'
@@ -21,6 +21,34 @@ export async function refusedOnPage(
   }
 }
 
-export function formRefusal(why: string): ServiceError {
-  return new ServiceError('bad_request', `Cannot take the form: ${why}`)
+/** @param field Name of the field that is at fault. */
+export function formRefusal(why: string, field?: string): ServiceError {
+  return new ServiceError('bad_request', `Cannot take the form: ${why}`, field === undefined ? {} : { field })
 }
+
+/**
+ * A refusal of what was typed into the field names the field, unless the refusal names another one. Refusals that no
+ * other text in the field would lift stay as they are.
+ */
+export async function atField<T>(field: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.detail.field !== undefined || !aboutInput.has(error.code)) throw error
+    throw new ServiceError(error.code, error.message, { ...error.detail, field })
+  }
+}
+
+const aboutInput: ReadonlySet<ErrorCode> = new Set([
+  'bad_request',
+  'invalid_json',
+  'invalid_name',
+  'invalid_value',
+  'invalid_index',
+  'rejected',
+  'forbidden',
+  'conflict',
+  'creator_exists',
+  'payload_too_large',
+  'peer_failed',
+])

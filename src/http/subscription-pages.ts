@@ -50,7 +50,7 @@ export async function showSubscription(exchange: PageExchange, error: ServiceErr
   const own = outbound.find(({ subscriptionId }) => subscriptionId === address.subscriptionId)
   const now = parts.now()
   const path = `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`
-  const values = pageValues(exchange, path, error?.message ?? null)
+  const values = pageValues(exchange, path, error)
   const entries = (found?.entries ?? []).map((entry) => timelineRow(entry, now))
   const paging = pagingOf(query, entries.length, numbersOnAPage)
   const common = { ...values, paging, form_action: `${values.actor_www}${path}` }

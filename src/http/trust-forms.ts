@@ -1,92 +1,43 @@
-/** The forms on the pages of relationships (wire, 5.3, and ours). */
+/** The forms on the page of a peer (wire, 5.3, and ours). */
 import { ServiceError } from '../errors.ts'
+import { findOverride } from '../permission/override-store.ts'
+import { readOverride } from '../permission/permissions.ts'
+import type { TrustTypes } from '../permission/trust-types.ts'
+import { isConnected, type Trust } from '../trust/trust.ts'
+import { requireVersion, trustVersion } from '../trust/trust-version.ts'
+import type { TrustJudge } from '../trust/trusts.ts'
+import { accessReview, choicesOf } from './access-review.ts'
 import type { Answer } from './answer.ts'
 import type { Notice } from './notices.ts'
 import { goOn, readForm } from './page.ts'
+import type { Params } from './params.ts'
+import { peerName } from './peer-names.ts'
 import { formRefusal, refusedOnPage } from './refused-on-page.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
 import type { PageExchange } from './route.ts'
-import { parseBaseuri } from '../trust/baseuri.ts'
-import { showPeer, showTrustNew } from './trust-pages.ts'
+import { showPeer } from './trust-pages.ts'
 import { nameOf } from './trust-rows.ts'
-import { readOverride } from '../permission/permissions.ts'
+import { confirmationField, requireConfirmation } from './typed-confirmation.ts'
 
-const longestRelationship = 100
-
-/** The peer is asked while the owner waits. */
-export async function requestTrust(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor } = exchange
-  const sent = await readForm(exchange)
-  const typed = {
-    peer_url: sent.get('peer_url') ?? '',
-    trust_type: sent.get('trust_type') ?? '',
-    description: sent.get('description') ?? '',
-  }
-  return refusedOnPage(
-    exchange,
-    async () => {
-      const address = typed.peer_url.trim()
-      if (address === '') throw refused('the address of the other actor is missing')
-      if (typed.trust_type === '') throw refused('choose what it is to be')
-      if (parts.relationships.types.find(typed.trust_type) === undefined)
-        throw refused(`there is no kind of relationship ${JSON.stringify(typed.trust_type.slice(0, 100))}`)
-      if ((sent.get('relationship') ?? '').length > longestRelationship)
-        throw refused(`the relationship is longer than ${longestRelationship} characters`)
-      const url = actorAt(address)
-      if (parseBaseuri(url) === `${parts.baseUrl}/${actor.id}`) throw refused('this is the address of your own actor')
-      await parts.trusts.request(actor, {
-        url,
-        relationship: typed.trust_type,
-        description: typed.description,
-      })
-      return goOn(exchange, sent, '/trust', 'asked')
-    },
-    async (error) => showTrustNew(exchange, { error: await inWords(exchange, error, typed), typed }),
-  )
-}
-
-function refused(why: string): ServiceError {
-  return new ServiceError('bad_request', `Cannot ask for this relationship: ${why}`)
-}
-
-/** People leave the scheme out, and copy the address of a page of the actor, which lies below that of the actor. */
-function actorAt(address: string): string {
-  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `https://${address}`
-  return url.replace(/\/www(?:[/?#].*)?$/, '')
-}
-
-/** What a person can do about it. */
-async function inWords(
-  { parts, actor }: PageExchange,
-  error: ServiceError,
-  typed: { readonly peer_url: string; readonly trust_type: string },
-): Promise<ServiceError> {
-  if (error.code !== 'peer_failed') return error
-  const baseuri = parseBaseuri(actorAt(typed.peer_url.trim()))
-  const known = (await parts.trusts.list(actor.id)).find((trust) => trust.baseuri === baseuri)
-  const why =
-    known === undefined || known.relationship === typed.trust_type
-      ? 'there is no actor at this address that takes part. Check the address, or try again later.'
-      : `you have another one with this actor, “${nameOf(parts.relationships.types, known.relationship)}”, and it did not take a second one. End that one first, or try again later.`
-  return new ServiceError('peer_failed', `Cannot ask for this relationship: ${why}`, error.detail)
-}
-
-/** Approving, taking the approval back, following, and ending. */
+/** Approving, pausing, following, changing the access level, and ending. */
 export async function changeTrust(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, params } = exchange
   const peerId = params['peerid'] ?? ''
   const sent = await readForm(exchange)
   const here = `/trust/${encodeURIComponent(peerId)}`
+  const judge = judgeVersion(sent)
   return refusedOnPage(
     exchange,
     async () => {
       switch (sent.get('action')) {
         case 'approve':
-          await parts.trusts.change(actor, peerId, null, { approved: true })
+          await approve(exchange, peerId, sent)
           return goOn(exchange, sent, here, 'approved')
         case 'withdraw':
-          await parts.trusts.change(actor, peerId, null, { approved: false })
+          await parts.trusts.change(actor, peerId, null, { approved: false }, judge)
           return goOn(exchange, sent, here, 'withdrawn')
+        case 'level':
+          return changeLevel(exchange, peerId, sent)
         case 'follow': {
           const wish = { target: 'properties', subtarget: '', resource: '', granularity: 'high' }
           const { subscription } = await parts.subscribing.subscribe(actor, peerId, wish)
@@ -100,19 +51,111 @@ export async function changeTrust(exchange: PageExchange): Promise<Answer> {
         }
         case 'end':
           await parts.trusts.require(actor.id, peerId, null)
-          await parts.trusts.delete(actor, peerId, null, { byPeer: false, tell: true })
+          await parts.trusts.delete(actor, peerId, null, { byPeer: false, tell: true, judge })
           return goOn(exchange, sent, '/trust', 'ended')
         default:
-          throw formRefusal('the action is none of approve, withdraw, follow and end')
+          throw formRefusal('the action is none of approve, withdraw, level, follow and end')
       }
     },
-    (error) => showPeer(exchange, { error: notFollowed(error) }),
+    (error) => showPeer(exchange, { error: notFollowed(error, sent.get('action')), typed: typedOf(sent) }),
   )
 }
 
-/** Only following asks the other side while the owner waits. */
-function notFollowed(error: ServiceError): ServiceError {
+function typedOf(sent: Params): { action: string; confirmation: string; trust_type: string } {
+  return {
+    action: sent.get('action') ?? '',
+    confirmation: sent.get(confirmationField) ?? '',
+    trust_type: sent.get('trust_type') ?? '',
+  }
+}
+
+/** Forms that name no version, such as those of templates, are not compared. */
+function judgeVersion(sent: Params): TrustJudge {
+  return async (before, tx) => {
+    const expected = sent.get('version') ?? null
+    if (expected === null) return
+    requireVersion(expected, trustVersion(before, await findOverride(tx, before.actorId, before.peerId)))
+  }
+}
+
+/** The trust type that counts is the stored one: the peer may have asked for another since the page was made. */
+async function approve(exchange: PageExchange, peerId: string, sent: Params): Promise<void> {
+  const { parts, actor } = exchange
+  const profile = await parts.facts.find({ actorId: actor.id, peerId }, 'profile')
+  const isCurrent = judgeVersion(sent)
+  await parts.trusts.change(actor, peerId, null, { approved: true }, async (before, tx) => {
+    await isCurrent(before, tx)
+    if (parts.relationships.types.needsConfirmation(before.relationship))
+      requireConfirmation(sent.get(confirmationField) ?? '', before, profile)
+  })
+}
+
+/** Asks the peer for another trust type in the place of the present one. `step=send` sends what was reviewed. */
+async function changeLevel(exchange: PageExchange, peerId: string, sent: Params): Promise<Answer> {
+  const { parts, actor } = exchange
+  const { types } = parts.relationships
+  const [{ trust, override }, profile] = await Promise.all([
+    parts.permissions.require(actor.id, peerId),
+    parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
+  ])
+  const { trust_type: relationship } = typedOf(sent)
+  if (!isConnected(trust))
+    throw new ServiceError('conflict', 'Only an existing connection can get another access level.')
+  if (relationship === '') throw new ServiceError('bad_request', 'Choose an access level.', { field: 'trust_type' })
+  if (!choicesOf(exchange).some(({ name }) => name === relationship))
+    throw new ServiceError('bad_request', 'Choose one of the access levels below.', { field: 'trust_type' })
+  const review = await accessReview(exchange, {
+    who: peerName(trust, profile, '').name,
+    relationship,
+    override,
+    isApp: false,
+    fields: { action: 'level', step: 'send', trust_type: relationship, version: trustVersion(trust, override) },
+  })
+  const step = sent.get('step') ?? 'review'
+  if (step === 'review') return showPeer(exchange, { review })
+  if (step !== 'send') throw formRefusal('the step is neither review nor send')
+  try {
+    if (types.needsConfirmation(relationship)) requireConfirmation(sent.get(confirmationField) ?? '', trust, profile)
+    if (sent.get('reviewed') !== review.fields['reviewed'])
+      throw new ServiceError('conflict', 'This access changed while you were deciding. Review it again.')
+    await parts.trusts.request(actor, {
+      url: trust.baseuri,
+      relationship,
+      description: trust.description,
+      judge: judgeLevel(sent, trust),
+    })
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status >= 500) throw error
+    return showPeer(exchange, { review, error: notTaken(error, types, trust), typed: typedOf(sent) })
+  }
+  return goOn(exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'asked')
+}
+
+/** The connection must still exist when the request is sent: without it the request would make a new one. */
+function judgeLevel(
+  sent: Params,
+  { peerId }: Trust,
+): (before: Trust | null, tx: Parameters<TrustJudge>[1]) => Promise<void> {
+  const isCurrent = judgeVersion(sent)
+  return async (before, tx) => {
+    if (before === null || before.peerId !== peerId || !isConnected(before))
+      throw new ServiceError('conflict', 'This connection ended or changed while you were deciding.')
+    await isCurrent(before, tx)
+  }
+}
+
+function notTaken(error: ServiceError, types: TrustTypes, trust: Trust): ServiceError {
   if (error.code !== 'peer_failed') return error
+  const level = nameOf(types, trust.relationship)
+  return new ServiceError(
+    'peer_failed',
+    `The request was not accepted. Someone who approved “${level}” has to take that approval back before another access level can be agreed.`,
+    error.detail,
+  )
+}
+
+function notFollowed(error: ServiceError, action: string | undefined): ServiceError {
+  if (error.code !== 'peer_failed' || action !== 'follow') return error
   return new ServiceError(
     'peer_failed',
     'Cannot follow it: the other side refused, or cannot be reached now.',

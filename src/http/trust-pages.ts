@@ -2,11 +2,12 @@
 import type { ServiceError } from '../errors.ts'
 import { parseQuestion } from '../permission/explain.ts'
 import { isClient, type PermissionsView } from '../permission/permissions.ts'
-import { uriOf } from '../permission/property-address.ts'
 import { mergeRules, type OverrideRules, type Rules } from '../permission/rules.ts'
 import { reachInWords, rightsInWords } from '../ui/rights.ts'
 import { answerInWords } from '../ui/rights-answer.ts'
 import type {
+  AccessReview,
+  LevelForm,
   MayAnswer,
   OauthClient,
   RightsPreview,
@@ -14,6 +15,10 @@ import type {
   TrustNewValues,
   TrustRow,
 } from '../ui/trust-values.ts'
+import type { Override } from '../permission/override-store.ts'
+import { isConnected, type Trust } from '../trust/trust.ts'
+import { rightsVersion, trustVersion } from '../trust/trust-version.ts'
+import { accessReview, choicesOf, ownNames } from './access-review.ts'
 import type { Answer } from './answer.ts'
 import { pageValues, showPage } from './page.ts'
 import { pagingOf, partOf } from './paging.ts'
@@ -70,24 +75,26 @@ function connectionOf(row: TrustRow): TrustConnection {
 
 const nothingTyped = { peer_url: '', trust_type: '', description: '' }
 
-/** @param refused The form that was sent to it, and why it was not taken. */
-export async function showTrustNew(
-  exchange: PageExchange,
-  refused: { readonly error: ServiceError; readonly typed: TrustNewValues['typed'] } | null = null,
-): Promise<Answer> {
+/** The form as it was filled in: refused, to be looked at before it is sent, or to be changed after that. */
+interface FilledIn {
+  readonly typed: TrustNewValues['typed']
+  readonly error?: ServiceError
+  readonly review?: AccessReview
+}
+
+export async function showTrustNew(exchange: PageExchange, filledIn: FilledIn | null = null): Promise<Answer> {
   const { parts } = exchange
-  const values = pageValues(exchange, '/trust/new', refused?.error.message ?? null)
+  const values = pageValues(exchange, '/trust/new', filledIn?.error)
   const page = parts.pages.trustNew({
     ...values,
     form_action: `${values.actor_www}/trust/new`,
     form_method: 'post',
-    trust_types: parts.relationships.types
-      .all()
-      .map(({ name, display_name, description }) => ({ name, display_name, description })),
+    trust_types: choicesOf(exchange).filter((choice) => !choice.needs_confirmation),
     default_relationship: parts.config.relationship,
-    typed: refused?.typed ?? nothingTyped,
+    review: filledIn?.review ?? null,
+    typed: filledIn?.typed ?? nothingTyped,
   })
-  return showPage(exchange, page, refused?.error.status)
+  return showPage(exchange, page, filledIn?.error?.status)
 }
 
 /** The rights form as it was sent: refused, or to be looked at before it is saved. */
@@ -98,9 +105,17 @@ export interface SentRights {
   readonly override: OverrideRules | null
 }
 
+interface PeerAnswer {
+  readonly sent?: SentRights | null
+  readonly error?: ServiceError | null
+  /** Another access level, to be looked at before it is asked for. */
+  readonly review?: AccessReview | null
+  readonly typed?: { readonly action: string; readonly confirmation: string; readonly trust_type: string }
+}
+
 export async function showPeer(
   exchange: PageExchange,
-  { sent = null, error = null }: { readonly sent?: SentRights | null; readonly error?: ServiceError | null } = {},
+  { sent = null, error = null, review = null, typed = nothingDecided }: PeerAnswer = {},
 ): Promise<Answer> {
   const { parts, actor, params, query } = exchange
   const peerId = params['peerid'] ?? ''
@@ -113,13 +128,14 @@ export async function showPeer(
   const base = parts.relationships.effective(trust.relationship, null)
   const path = `/trust/${encodeURIComponent(peerId)}`
   const refused = sent?.error ?? error
-  const values = pageValues(exchange, path, refused?.message ?? null)
+  const values = pageValues(exchange, path, refused)
   const own = override?.rules ?? {}
   const fields = sent?.fields ?? fieldsOf(base, own)
   const isApp = isClient(trust)
+  const peer = peerName(trust, profile, values.actor_www)
   const page = parts.pages.trustPeer({
     ...values,
-    trust: trustRow(exchange, trust, peerName(trust, profile, values.actor_www), override !== null),
+    trust: trustRow(exchange, trust, peer, override !== null),
     profile: profileTexts(profile, parts.config.peerProfileAttributes),
     followed:
       followed === undefined
@@ -139,24 +155,43 @@ export async function showPeer(
       answer: await answerTo(exchange, view),
     },
     form_action: `${values.actor_www}${path}`,
+    version: trustVersion(trust, override),
+    rights_version: rightsVersion(trust, override),
+    approval: trust.approved ? null : await approvalOf(exchange, trust, override, peer.name),
+    level: isConnected(trust) ? levelForm(exchange, trust, { chosen: typed.trust_type, review }) : null,
+    typed,
   })
   return showPage(exchange, page, refused?.status)
 }
 
+const nothingDecided = { action: '', confirmation: '', trust_type: '' }
+
+function approvalOf(
+  exchange: PageExchange,
+  trust: Trust,
+  override: Override | null,
+  who: string,
+): Promise<AccessReview> {
+  const { relationship } = trust
+  const fields = { action: 'approve', version: trustVersion(trust, override) }
+  return accessReview(exchange, { who, relationship, override, isApp: isClient(trust), fields })
+}
+
+function levelForm(
+  exchange: PageExchange,
+  { relationship }: Trust,
+  { chosen, review }: Pick<LevelForm, 'chosen' | 'review'>,
+): LevelForm {
+  return { choices: choicesOf(exchange).filter(({ name }) => name !== relationship), chosen, review }
+}
+
 async function previewOf(
-  { parts, actor, caller }: PageExchange,
+  exchange: PageExchange,
   change: { base: Rules; before: OverrideRules; after: OverrideRules; fields: SentRights['fields']; isApp: boolean },
 ): Promise<RightsPreview> {
   const { base, before, after, fields, isApp } = change
   const [now, then] = [mergeRules(base, before), mergeRules(base, after)]
-  const properties = await parts.properties.all({ actor, caller })
-  const declared = parts.declared.names(isApp)
-  const names = {
-    properties: properties.map(({ name }) => name),
-    ...declared,
-    resources: [...declared.resources, ...(isApp ? properties.map(({ name }) => uriOf(name)) : [])],
-  }
-  const lists = new Set(properties.flatMap(({ kind, name }) => (kind === 'list' ? [name] : [])))
+  const { names, lists } = await ownNames(exchange, isApp)
   return {
     lines: rightsInWords(then, isApp),
     ...differences(now, then, names, lists),

@@ -43,6 +43,11 @@ const relationships: Readonly<Record<string, RoleTable>> = {
 
 const otherRelationship: RoleTable = data
 
+/** Whether the relationship opens more than data, whatever its rules say: the actor, its relationships, its services. */
+export function reachesBeyondData(relationship: string): boolean {
+  return Object.hasOwn(relationships, relationship)
+}
+
 export function roleTable(role: { creator: true } | { trustee: true } | { relationship: string }): RoleTable {
   if ('creator' in role) return creator
   if ('trustee' in role) return trustee

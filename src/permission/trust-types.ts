@@ -1,4 +1,5 @@
 /** The kinds of relationship: what each is called and what it grants by itself. */
+import { reachesBeyondData } from './roles.ts'
 import type { Rules } from './rules.ts'
 
 export interface TrustType {
@@ -8,6 +9,13 @@ export interface TrustType {
   readonly permissions: Rules
   /** A request for it always waits for the owner, whatever the settings say. */
   readonly neverAutoApproved?: boolean
+  /**
+   * On pages the owner gives this type only to an existing connection, and types the name or address of the peer first.
+   * Always so for types that open more than data, such as the built-in `admin`.
+   */
+  readonly needsConfirmation?: boolean
+  /** Made for AI clients and other programs: forms for people do not offer the type. */
+  readonly forClients?: boolean
 }
 
 const internal = ['private/*', 'security/*', '_internal/*']
@@ -20,6 +28,7 @@ const builtInTrustTypes: readonly TrustType[] = [
     display_name: 'Administrator',
     description: 'Full access to the actor',
     neverAutoApproved: true,
+    needsConfirmation: true,
     permissions: {
       properties: { patterns: ['*'], operations: ['read', 'write', 'delete'] },
       methods: { allowed: ['*'] },
@@ -57,6 +66,7 @@ const builtInTrustTypes: readonly TrustType[] = [
     name: 'mcp_client',
     display_name: 'MCP Client (AI Assistant)',
     description: 'An AI assistant that acts for the owner',
+    forClients: true,
     permissions: {
       properties: {
         patterns: ['public/*', 'shared/*', 'notes/*', 'profile/*'],
@@ -119,6 +129,11 @@ export class TrustTypes {
   /** Undefined for a name that nobody registered: it grants nothing by itself. */
   find(name: string): TrustType | undefined {
     return this.#byName.get(name)
+  }
+
+  /** Whether the owner confirms by typing before a page gives a peer this type. */
+  needsConfirmation(name: string): boolean {
+    return reachesBeyondData(name) || this.#byName.get(name)?.needsConfirmation === true
   }
 
   isBuiltIn(name: string): boolean {

@@ -168,7 +168,8 @@ export class SignIn {
   /** A kind of relationship that waits for the owner is not to be had by asking. */
   #mayBeAskedFor(trustType: string): boolean {
     const found = this.#trustTypes.find(trustType)
-    return found !== null && found !== undefined && found.neverAutoApproved !== true
+    if (found === null || found === undefined || this.#trustTypes.needsConfirmation(trustType)) return false
+    return found.neverAutoApproved !== true
   }
 }
 

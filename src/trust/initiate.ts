@@ -22,6 +22,8 @@ export interface TrustWish {
   readonly description: string
   /** What the peer's application has to be; anything unless given. */
   readonly type?: string
+  /** Throws where the request must not be sent, given the relationship that exists at that moment; in its transaction. */
+  readonly judge?: (before: Trust | null, tx: Transaction) => Promise<void>
 }
 
 /**
@@ -71,6 +73,7 @@ async function begin(
       nextSecretHash: null,
     }
     const before = await findTrust(tx, actor.id, meta.id)
+    await wish.judge?.(before, tx)
     if (before === null) {
       const asking = newTrust(parts.keyRing, {
         actorId: actor.id,

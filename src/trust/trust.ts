@@ -76,6 +76,11 @@ export function stateOf(trust: Pick<Trust, 'approved' | 'peerApproved'>): TrustS
   return { kind: trust.peerApproved ? 'pending' : 'requested' }
 }
 
+/** Whether both sides approved a relationship with another actor. */
+export function isConnected(trust: Pick<Trust, 'approved' | 'peerApproved' | 'baseuri' | 'establishedVia'>): boolean {
+  return stateOf(trust).kind === 'mutual' && trust.baseuri !== '' && !trust.establishedVia.startsWith('oauth2')
+}
+
 /** Whether paths with this relationship mean it: its own, and the one that a request under way asks for. */
 export function isNamed(trust: Pick<Trust, 'relationship' | 'ownRequest'>, relationship: string): boolean {
   return trust.relationship === relationship || trust.ownRequest?.relationship === relationship

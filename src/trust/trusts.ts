@@ -2,12 +2,12 @@
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
-import type { Queries } from '../store/store.ts'
+import type { Queries, Transaction } from '../store/store.ts'
 import { parseBaseuri } from './baseuri.ts'
 import { endTrust } from './end-trust.ts'
 import { fireDeleted, fireIfCompleted } from './events.ts'
 import { parseIncomingRequest } from './incoming-request.ts'
-import { initiate } from './initiate.ts'
+import { initiate, type TrustWish } from './initiate.ts'
 import { approvalNotice, deletionNotices, isTold } from './partings.ts'
 import { type Offer, settle } from './renewal.ts'
 import { type Received, receiveRequest } from './receive.ts'
@@ -31,7 +31,12 @@ export interface Wish {
   readonly relationship?: string | undefined
   readonly description?: string | undefined
   readonly type?: string | undefined
+  /** As in `TrustWish`. */
+  readonly judge?: TrustWish['judge']
 }
+
+/** Throws where the change must not be made, given the relationship as it is stored at that moment; in its transaction. */
+export type TrustJudge = (before: Trust, tx: Transaction) => Promise<void>
 
 export class Trusts {
   readonly #parts: TrustParts
@@ -72,7 +77,7 @@ export class Trusts {
 
   /** @throws ServiceError `bad_request`, `peer_failed`, `conflict` */
   async request(actor: Self, wish: Wish): Promise<Trust> {
-    const { url, relationship = '', description = '', type } = wish
+    const { url, relationship = '', description = '', type, judge } = wish
     const baseuri = parseBaseuri(url)
     if (baseuri === null) throw refused('ask for this relationship', 'the url is not the address of an actor')
     const name = parseRelationship(relationship === '' ? this.#parts.defaultRelationship : relationship)
@@ -82,6 +87,7 @@ export class Trusts {
       relationship: name,
       description,
       ...(type === undefined ? {} : { type }),
+      ...(judge === undefined ? {} : { judge }),
     })
   }
 
@@ -102,9 +108,16 @@ export class Trusts {
    *
    * @throws ServiceError `not_found`
    */
-  async change(actor: Self, peerId: string, relationship: string | null, change: TrustChange): Promise<Trust> {
+  async change(
+    actor: Self,
+    peerId: string,
+    relationship: string | null,
+    change: TrustChange,
+    judge?: TrustJudge,
+  ): Promise<Trust> {
     const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
+      await judge?.(before, tx)
       const after = {
         ...before,
         approved: change.approved ?? before.approved,
@@ -146,12 +159,13 @@ export class Trusts {
     actor: Self,
     peerId: string,
     relationship: string | null,
-    { byPeer, tell }: { readonly byPeer: boolean; readonly tell: boolean },
+    { byPeer, tell, judge }: { readonly byPeer: boolean; readonly tell: boolean; readonly judge?: TrustJudge },
   ): Promise<boolean> {
     const { store, enqueue, keyRing } = this.#parts
     const trust = await store.writeActor(actor.id, async (tx, locked) => {
       const found = await findNamed(tx, actor.id, peerId, relationship)
       if (found === null) return null
+      await judge?.(found, tx)
       const isToBeTold = tell && isTold(found) && found.baseuri !== `${this.#parts.baseUrl}/${actor.id}`
       const notices = isToBeTold ? await deletionNotices(tx, keyRing, [found]) : []
       await endTrust(this.#parts, tx, locked, found)

@@ -38,6 +38,8 @@ export interface ActorFrame {
   readonly trail?: readonly Step[]
   /** The page answers a form, with what was typed in it: nothing of that is shown anew while it is open. */
   readonly isAnswer?: boolean
+  /** Id of the field that the form was refused for: the message links to it, and the field takes the focus. */
+  readonly wrongField?: string | null
 }
 
 export interface Step {
@@ -60,7 +62,7 @@ ${sections.map(
 </ul></nav>
 <main id="content" tabindex="-1"${isAnswer ? '' : html` data-live="${values.actor_www}/live"`}>
 ${frame.trail === undefined ? '' : trail(frame.trail, frame.title)}
-${messages(values)}
+${messages(values, frame.wrongField ?? null)}
 ${content}
 </main>
 </div>`,
@@ -68,11 +70,17 @@ ${content}
   )
 }
 
-/** What was done, or why not. It takes the focus, so that a screen reader tells it although the page is new. */
-function messages({ notice, error }: ActorPageValues): Html {
+/** The outcome of the form. It takes the focus, so that a screen reader reads it, unless a refused field does. */
+function messages({ notice, error }: ActorPageValues, wrongField: string | null): Html {
   return html`<div aria-live="polite">${
     notice === null ? '' : html`<p class="notice" role="status" tabindex="-1" autofocus>${notice}</p>`
-  }${error === null ? '' : html`<p class="error" role="alert" id="error" tabindex="-1" autofocus>${error}</p>`}</div>`
+  }${error === null ? '' : errorMessage(error, wrongField)}</div>`
+}
+
+function errorMessage(error: string, wrongField: string | null): Html {
+  return wrongField === null
+    ? html`<p class="error" role="alert" id="error" tabindex="-1" autofocus>${error}</p>`
+    : html`<p class="error" role="alert" id="error"><a href="#${wrongField}">${error}</a></p>`
 }
 
 function trail(steps: readonly Step[], title: string): Html {

@@ -47,6 +47,7 @@ main:focus, [role=status]:focus, [role=alert]:focus { outline: 0; }
 
 /* What stands on it */
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: 14px; padding: clamp(1.1rem, 4vw, 1.75rem); margin: 0 0 1.25rem; }
+.card { overflow-wrap: anywhere; }
 .card > :last-child, .card form > :last-child { margin-bottom: 0; }
 details.card { padding-block: .75rem; }
 details.card[open] { padding-bottom: clamp(1.1rem, 4vw, 1.75rem); }
@@ -107,6 +108,9 @@ input:not([type=radio], [type=checkbox], [type=hidden]), textarea, select { font
 textarea { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .9em; line-height: 1.5; resize: vertical; min-height: 3.2rem; }
 ::placeholder { color: var(--muted); opacity: 1; font-style: italic; }
 .hint { color: var(--muted); font-size: .875rem; margin: -.7rem 0 1rem; }
+.field-error { color: var(--alert); font-weight: 550; font-size: .9rem; margin: -.6rem 0 1rem; overflow-wrap: anywhere; }
+[aria-invalid=true] { border-color: var(--alert) !important; border-width: 2px !important; }
+.error a { color: inherit; }
 .choice { display: flex; gap: .5rem; align-items: baseline; font-weight: 400; margin: 0 0 .3rem; }
 button, .button { font: inherit; font-weight: 600; display: inline-block; text-align: center; text-decoration: none; color: var(--accent-ink); background: var(--accent); border: 1px solid transparent; border-radius: 9px; padding: .6rem 1.1rem; cursor: pointer; }
 button:hover, .button:hover { filter: brightness(1.08); }
@@ -161,6 +165,14 @@ h3 { font-size: .95rem; margin: 0 0 .35rem; }
 .rights .closed { color: var(--muted); }
 .warning { border: 1px solid var(--alert); border-radius: 9px; padding: .5rem .8rem; }
 .choices { margin-bottom: 1rem; }
+.level { border: 1px solid var(--line); border-radius: 10px; padding: .6rem .9rem; margin: 0 0 .6rem; }
+.level:has(:checked) { border-color: var(--accent); }
+.level > :last-child { margin-bottom: 0; }
+.grants { margin: 0 0 .75rem; padding-left: 1.2rem; font-size: .9rem; overflow-wrap: anywhere; }
+.grants span { color: var(--muted); }
+.level .grants { padding-left: 1.6rem; }
+.actions:has(.field) { align-items: end; }
+.actions form:has(.field) { flex: 1 1 100%; }
 .tall { padding: .15rem 0; }
 .tall small { display: block; color: var(--muted); font-size: .875rem; }
 .part { border-top: 1px solid var(--line); padding: .4rem 0; }

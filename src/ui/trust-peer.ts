@@ -1,13 +1,14 @@
 /** `/<actor>/www/trust/<peerid>`: who a peer is, what it may do and why, and what the owner can do about it. */
 import { html } from 'hono/html'
 import { operationsOf, ruledCategories } from '../permission/rules.ts'
-import { confirmation } from './forms.ts'
+import { confirmationField, levelChoice, reviewView } from './access-review.ts'
+import { confirmation, hiddenFields } from './forms.ts'
 import { actorPage, following, forgeryField } from './layout.ts'
 import { momentView } from './moment.ts'
 import { rightsForm, rightsList } from './rights-form.ts'
 import { subjects, verbOf } from './rights.ts'
 import { badge } from './trust.ts'
-import type { TrustPeerValues } from './trust-values.ts'
+import type { AccessReview, TrustPeerValues } from './trust-values.ts'
 import type { Html } from './values.ts'
 
 export function trustPeerPage(values: TrustPeerValues): Html {
@@ -19,12 +20,14 @@ export function trustPeerPage(values: TrustPeerValues): Html {
       title: peer.name,
       section: '/trust',
       trail: [{ text: 'Relationships', href: `${actor_www}/trust` }],
-      isAnswer: values.is_editing,
+      isAnswer: values.is_editing || (values.level?.review ?? null) !== null,
+      wrongField: wrongFieldOf(values),
     },
     html`
 ${following('peer', ['trust', 'subscriptions'], html`${head(values)}${decision(values)}${facts(values)}${follow(values)}${rights(values)}`, peer.peerid)}
 ${mayBox(values)}
 ${following('rights', ['trust'], rightsForm(values), peer.peerid)}
+${following('access-level', ['trust'], html`${level(values)}`, peer.peerid)}
 ${ending(values)}`,
   )
 }
@@ -34,9 +37,21 @@ function head({ trust }: TrustPeerValues): Html {
 <p class="lead">${badge(trust.standing, trust.standing_word)} ${trust.standing_text}</p>`
 }
 
+/** Id of the field that was refused. */
+function wrongFieldOf({ error_field: field, typed, trust, level }: TrustPeerValues): string | null {
+  if (field === 'confirmation')
+    return typed.action === 'level' ? 'level-confirmation' : trust.approved ? null : 'confirmation'
+  return field === 'trust_type' && level !== null ? 'level-type' : null
+}
+
+/** A sentence for the field, where the form of this action was refused for the field. */
+function errorOf({ error, error_field, typed }: TrustPeerValues, action: string, field: string): string | null {
+  return error_field === field && typed.action === action ? error : null
+}
+
 function decision(values: TrustPeerValues): Html | string {
-  const { trust, form_action } = values
-  if (trust.approved) return ''
+  const { trust, form_action, approval, typed } = values
+  if (approval === null) return ''
   const isAsking = trust.standing === 'waiting'
   return html`<section class="card${isAsking ? ' urgent' : ''}" aria-labelledby="decision">
 <h2 id="decision">${isAsking ? 'Will you approve it?' : 'Approve it again?'}</h2>
@@ -44,14 +59,47 @@ ${isAsking && trust.desc !== '' ? html`<p>It says: <q>${trust.desc}</q></p>` : '
 <p>${
     isAsking && !trust.verified && !trust.peer.is_app
       ? 'It did not prove that it is where it says it is. Approve it only if you expected it.'
-      : 'Approved, it may do what stands below under “What it may do”.'
+      : 'If you approve, they get the access listed here.'
   }</p>
-<div class="actions"><form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="action" value="approve"><button type="submit">Approve</button></form>${
+${approval.needs_confirmation ? reviewView(approval) : ''}
+<div class="actions"><form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(approval.fields)}${confirmationField(
+    'confirmation',
+    approval,
+    { typed: typed.action === 'approve' ? typed.confirmation : '', error: errorOf(values, 'approve', 'confirmation') },
+  )}<button type="submit">Approve</button></form>${
     isAsking
       ? html`
-<form method="post" action="${form_action}">${forgeryField(values)}<input type="hidden" name="action" value="end"><button class="quiet" type="submit">Refuse</button></form>`
+<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'end', version: values.version })}<button class="quiet" type="submit">Refuse</button></form>`
       : ''
   }</div></section>`
+}
+
+/** Another trust type for the connection: chosen, reviewed, and for a powerful type confirmed by typing. */
+function level(values: TrustPeerValues): Html | string {
+  const { form_action, level: form, trust, typed } = values
+  if (form === null) return ''
+  if (form.review !== null) return levelReview(values, form.review)
+  const error = errorOf(values, 'level', 'trust_type')
+  return html`<details class="card" id="level"${typed.action === 'level' ? html` open` : ''}><summary>Change the access level</summary>
+<p>Now: <strong>${trust.relationship_name}</strong>. ${trust.peer.name} gets a request for the new level, which holds for both of you.</p>
+<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ action: 'level', step: 'review', version: values.version })}
+${levelChoice('level-type', 'What they can access in your account', form.choices, { chosen: form.chosen, error })}
+<button type="submit">Review change</button></form></details>`
+}
+
+function levelReview(values: TrustPeerValues, review: AccessReview): Html {
+  const { form_action, typed, error } = values
+  return html`<section class="card urgent" id="level" aria-labelledby="level-title" tabindex="-1"${error === null ? html` autofocus` : ''}>
+<h2 id="level-title">Change the access level to ${review.level}?</h2>
+${reviewView(review)}
+<p class="fine">Nothing is sent yet. The new access starts as soon as the request arrives.</p>
+<div class="actions"><form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields(review.fields)}${confirmationField(
+    'level-confirmation',
+    review,
+    { typed: typed.confirmation, error: errorOf(values, 'level', 'confirmation') },
+  )}<button${review.needs_confirmation ? html` class="danger"` : ''} type="submit">Send request</button></form>
+<a class="button quiet" href="${form_action}">Cancel</a></div>
+</section>`
 }
 
 function facts({ trust, profile }: TrustPeerValues): Html {
@@ -134,7 +182,7 @@ ${
   trust.approved
     ? confirmation(values, {
         action: form_action,
-        fields: { action: 'withdraw' },
+        fields: { action: 'withdraw', version: values.version },
         summary: 'Take the approval back…',
         warning: `${name} may do nothing from then on. The relationship stays, and you can approve it again.`,
         button: 'Take the approval back',
@@ -144,7 +192,7 @@ ${
 }
 ${confirmation(values, {
   action: form_action,
-  fields: { action: 'end' },
+  fields: { action: 'end', version: values.version },
   summary: isApp ? 'Disconnect it…' : 'End the relationship…',
   warning: isApp
     ? `${name} loses its access at once. To come back it has to ask you again.`

@@ -63,18 +63,52 @@ export interface TrustListValues extends ActorPageValues {
   readonly paging: Paging
 }
 
+/** A trust type as forms offer it; in forms the types with least access come first. */
 export interface TrustTypeChoice {
   readonly name: string
   readonly display_name: string
   readonly description: string
+  /** What the type grants, in words, without the categories that it leaves closed. */
+  readonly rights: readonly RightsLine[]
+  /** What the type opens beside the data. */
+  readonly reach: readonly string[]
+  /** The owner types the peer's name or address before the type is given. */
+  readonly needs_confirmation: boolean
+}
+
+/** What rules open of the account's present content: `read 2 of your 3 properties`. */
+export interface DataAccess {
+  readonly text: string
+  /** The first of them. */
+  readonly names: readonly string[]
+  /** Number of names that are left out. */
+  readonly more: number
+}
+
+/** What a peer will be able to do, shown before it is given. */
+export interface AccessReview {
+  /** Name of the peer, or the address while no name is known. */
+  readonly who: string
+  /** The trust type as people read it. */
+  readonly level: string
+  readonly rights: readonly RightsLine[]
+  readonly reach: readonly string[]
+  readonly now: readonly DataAccess[]
+  /** The form has a field `confirmation` for the peer's name or address. */
+  readonly needs_confirmation: boolean
+  /** Hidden fields of the form that carries out what was reviewed. */
+  readonly fields: Readonly<Record<string, string>>
 }
 
 export interface TrustNewValues extends ActorPageValues {
   readonly form_action: string
   readonly form_method: 'post'
+  /** For people, least access first. Types that need a typed confirmation are only on the page of a connection. */
   readonly trust_types: readonly TrustTypeChoice[]
   readonly default_relationship: string
-  /** What was typed into the form that was refused; empty otherwise. */
+  /** The request as it was filled in, to be looked at before it is sent; null otherwise. */
+  readonly review: AccessReview | null
+  /** What was typed into the form; empty at first. */
   readonly typed: { readonly peer_url: string; readonly trust_type: string; readonly description: string }
 }
 
@@ -131,6 +165,24 @@ export interface TrustPeerValues extends ActorPageValues {
   readonly is_editing: boolean
   readonly may: { readonly ask: string; readonly target: string; readonly answer: MayAnswer | null }
   readonly form_action: string
+  /** Goes into forms about the connection as `version`: a connection that changed since then is shown again. */
+  readonly version: string
+  /** Goes into the rights form as `version`. */
+  readonly rights_version: string
+  /** What approval would open; null when the connection is approved. */
+  readonly approval: AccessReview | null
+  /** Change of the access level; null where the connection allows none. */
+  readonly level: LevelForm | null
+  /** What was typed into a form of the page that was refused; empty otherwise. */
+  readonly typed: { readonly action: string; readonly confirmation: string; readonly trust_type: string }
+}
+
+export interface LevelForm {
+  /** All types for people but the present one. */
+  readonly choices: readonly TrustTypeChoice[]
+  readonly chosen: string
+  /** Shown before it is sent; null at first. */
+  readonly review: AccessReview | null
 }
 
 export interface SeenProperty {

@@ -72,8 +72,10 @@ export interface ActorPageValues extends SiteValues {
   readonly csrf_token: string
   /** What was just done, in a sentence: shown once, after a form. */
   readonly notice: string | null
-  /** Why the form that was sent was not taken. */
+  /** Why the form that was sent was refused; null otherwise. */
   readonly error: string | null
+  /** Name of the form field that was refused; null where the error belongs to no single field. */
+  readonly error_field: string | null
 }
 
 export interface DashboardValues extends ActorPageValues {

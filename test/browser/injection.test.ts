@@ -229,9 +229,13 @@ describe('a page that is fed with a hundred texts that look like markup', () => 
     for (const payload of payloads.filter((_, index) => index % 9 === 4)) {
       await eye.page.goto(`${service.url}/${owner.id}/www/trust/new`)
       await eye.page.getByLabel('Address of the other actor').fill(payload)
-      await eye.page.getByLabel('A word to the other side').fill(payload)
-      await eye.page.getByRole('button', { name: 'Ask', exact: true }).click()
-      await eye.page.getByRole('alert').or(eye.page.locator('#peer_url')).first().waitFor()
+      await eye.page.getByLabel('Message').fill(payload)
+      await eye.page.getByRole('button', { name: 'Review request', exact: true }).click()
+      await eye.page
+        .getByRole('alert')
+        .or(eye.page.getByRole('button', { name: 'Send request' }))
+        .first()
+        .waitFor()
       await assertHarmless(eye, payload)
     }
   })

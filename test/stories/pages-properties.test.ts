@@ -88,6 +88,7 @@ forEachService((start) => {
         actor_www: `/under/${actor.id}/www`,
         notice: null,
         error: null,
+        error_field: null,
         properties: {
           age: 36,
           color: 'blue',

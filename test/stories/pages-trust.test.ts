@@ -130,7 +130,7 @@ forEachService((start) => {
       assert.equal(asks[0]?.form_method, 'post')
       assert.deepEqual(
         asks[0]?.trust_types.map(({ name }) => name),
-        ['admin', 'associate', 'friend', 'mcp_client', 'partner', 'viewer'],
+        ['associate', 'viewer', 'friend', 'partner'],
       )
       assert.equal(asks[0]?.default_relationship, 'associate')
       const answer = await browser.send('/trust/new', {

@@ -198,7 +198,7 @@ interface Question {
 
 async function consentPage(exchange: Exchange, { client, asked, owner, consent }: Question): Promise<Answer> {
   const { parts } = exchange
-  const types = parts.config.clientTrustTypes.flatMap((name) => {
+  const types = offeredTypes(parts).flatMap((name) => {
     const type = parts.relationships.types.find(name)
     return type === undefined ? [] : [type]
   })
@@ -230,10 +230,15 @@ async function consentPage(exchange: Exchange, { client, asked, owner, consent }
   })
 }
 
+/** Powerful types are given on the page of an existing connection only, after a typed confirmation. */
+function offeredTypes({ config, relationships }: Exchange['parts']): readonly string[] {
+  return config.clientTrustTypes.filter((name) => !relationships.types.needsConfirmation(name))
+}
+
 /** Never more than the owner was shown, and `mcp_client` unless the client asked for something else that is offered. */
 function defaultTypeOf({ parts }: Exchange, client: Client): string {
-  const { clientTrustTypes } = parts.config
-  return clientTrustTypes.includes(client.trustType) ? client.trustType : (clientTrustTypes[0] ?? 'mcp_client')
+  const offered = offeredTypes(parts)
+  return offered.includes(client.trustType) ? client.trustType : (offered[0] ?? 'mcp_client')
 }
 
 /** As a content security policy names it. */
@@ -320,7 +325,7 @@ type Decision =
 function decisionIn({ parts }: Exchange, { get }: OAuthFields): Decision {
   if (get('decision') === 'deny') return { kind: 'deny' }
   const trustType = get('trust_type') ?? 'mcp_client'
-  if (!parts.config.clientTrustTypes.includes(trustType)) {
+  if (!offeredTypes(parts).includes(trustType)) {
     throw new ServiceError('bad_request', 'Cannot let the client in: this kind of relationship is not offered')
   }
   const [provider, hint] = [get('provider'), get('email')]

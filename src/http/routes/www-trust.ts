@@ -1,8 +1,9 @@
 /** `/<actor>/www/trust`: relationships on pages, and the forms that make, change and end them. */
 import type { Route } from '../route.ts'
 import { errorResponses, formResponses, formSchema, pageResponses } from '../schemas.ts'
-import { changeRights, changeTrust, requestTrust } from '../trust-forms.ts'
+import { changeRights, changeTrust } from '../trust-forms.ts'
 import { showPeer, showTrustNew, showTrusts } from '../trust-pages.ts'
+import { requestTrust } from '../trust-request-form.ts'
 import { showViewAsPeer } from '../trust-view-page.ts'
 
 const page = { page: 'Which part, from 1' }
@@ -32,9 +33,14 @@ export const wwwTrustRoutes: readonly Route[] = [
     method: 'POST',
     path: '/:actor/www/trust/new',
     access: 'www',
-    summary: 'Asks another actor for a relationship',
-    request: formSchema('peer_url', 'trust_type', 'relationship', 'description'),
-    responses: { ...formResponses, ...errorResponses(408) },
+    summary:
+      'Shows what another actor will be able to do (`step=review`), or asks the actor for a relationship (`step=send`)',
+    request: formSchema('peer_url', 'trust_type', 'relationship', 'description', 'step', 'reviewed'),
+    responses: {
+      ...formResponses,
+      200: { text: 'The page, with the review', type: 'text/html' },
+      ...errorResponses(408),
+    },
     handler: requestTrust,
   },
   {
@@ -56,9 +62,13 @@ export const wwwTrustRoutes: readonly Route[] = [
     path: '/:actor/www/trust/:peerid',
     access: 'www',
     summary:
-      'Approves the relationship, takes the approval back, follows what the peer shows, or ends the relationship',
-    request: formSchema('action'),
-    responses: { ...formResponses, ...errorResponses(408) },
+      'Approves the relationship, takes the approval back, changes the access level, follows what the peer shows, or ends the relationship',
+    request: formSchema('action', 'version', 'confirmation', 'step', 'trust_type', 'reviewed'),
+    responses: {
+      ...formResponses,
+      200: { text: 'The page, with what another access level means', type: 'text/html' },
+      ...errorResponses(408),
+    },
     handler: changeTrust,
   },
   {

@@ -92,7 +92,7 @@ async function dashboard(exchange: PageExchange, error: ServiceError | null = nu
   ])
   const undecided = passwords.filter(({ decision }) => decision === 'pending').length
   const lists = properties.filter(({ kind }) => kind === 'list').length
-  const values = pageValues(exchange, '', error?.message ?? null)
+  const values = pageValues(exchange, '', error)
   const asking = peers.trusts
     .filter((trust) => stateOf(trust).kind === 'pending')
     .map(({ peerId }) => peers.nameOf(peerId))
