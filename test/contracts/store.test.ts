@@ -367,6 +367,37 @@ forEachStore((dialect, open, database) => {
       })
     })
 
+    it('that the database refuses fails alone, whatever is read and written at the same moment', async () => {
+      const store = await open()
+      await store.write((tx) => addActor(tx, 'kept'))
+      // What PostgreSQL refuses as a string, and in the JSON of `rows`.
+      const bad = ['x\0y', '\ud83d', JSON.stringify([['x\0y']]), JSON.stringify([['\ud83d']]), 'no JSON']
+      const texts = Array.from({ length: 60 }, (_, index) => bad[index % 10] ?? 'kept')
+      const [reads, writes] = await Promise.all([
+        Promise.allSettled(
+          texts.map((text) =>
+            store.read((q) =>
+              text === 'kept' || !/^[[n]/.test(text)
+                ? q.get('SELECT id FROM actor WHERE id = $1', text)
+                : q.all('SELECT id FROM actor WHERE id IN (SELECT r.id FROM rows($1, id TEXT) AS r)', text),
+            ),
+          ),
+        ),
+        Promise.allSettled(
+          texts.map((text, index) =>
+            store.write((tx) => (text === 'kept' ? addActor(tx, `a${index}`) : tx.run('SELECT $1', text))),
+          ),
+        ),
+      ])
+      for (const [index, text] of texts.entries()) {
+        if (text !== 'kept') continue
+        const read = reads[index]
+        assert.deepEqual(read?.status === 'fulfilled' && { ...read.value }, { id: 'kept' }, `read ${index}`)
+        assert.equal(writes[index]?.status, 'fulfilled', `write ${index}`)
+      }
+      assert.equal((await store.read(actorIds)).length, 31)
+    })
+
     it('gives undefined for a row that is not there', async () => {
       const store = await open()
       assert.equal(await store.read((q) => q.get('SELECT id FROM actor WHERE id = $1', 'none')), undefined)
