@@ -2,6 +2,7 @@
 import type { Decision, Entry } from '../ledger/entry.ts'
 import type { ActivityRow } from '../ui/activity-values.ts'
 import { momentOf } from '../ui/moment.ts'
+import { visible } from '../ui/visible.ts'
 import type { Answer } from './answer.ts'
 import { pageValues, showPage } from './page.ts'
 import { type Peers, peersOf } from './peer-names.ts'
@@ -51,13 +52,13 @@ function rowOf(
     at: momentOf(entry.at, now),
     peer,
     who: peer?.name ?? strangers[entry.callerKind === 'trustee' ? 'trustee' : 'anonymous'](entry.caller),
-    what: said[entry.decision](whatOf(entry)),
+    what: visible(said[entry.decision](whatOf(entry))),
     is_refused: entry.decision === 'refused',
     // Who and what stand before it already.
-    reason: entry.reason.replace(/^(?:peer|client) \S+ may not [^:]*: /, ''),
+    reason: visible(entry.reason.replace(/^(?:peer|client) \S+ may not [^:]*: /, '')),
     times: entry.times,
     only_href: link === null || entry.caller === '' ? '' : link({ caller: entry.caller }),
-    request: `${entry.method} ${entry.path} ${entry.status}`,
+    request: visible(`${entry.method} ${entry.path} ${entry.status}`),
   }
 }
 

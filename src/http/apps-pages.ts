@@ -6,6 +6,7 @@ import type { Trust } from '../trust/trust.ts'
 import type { AppGroup, ConnectedApp, SessionRow } from '../ui/apps-values.ts'
 import { momentOf } from '../ui/moment.ts'
 import { rightsInWords } from '../ui/rights.ts'
+import { visible } from '../ui/visible.ts'
 import type { Answer } from './answer.ts'
 import { goOn, pageValues, readForm, showPage } from './page.ts'
 import { peerName } from './peer-names.ts'
@@ -42,7 +43,7 @@ function isApp({ establishedVia }: Trust): boolean {
 function sessionRow(chain: Chain, current: string | undefined, now: number): SessionRow {
   return {
     id: chain.chainId,
-    device: capital(chain.device === '' ? 'an unknown device' : chain.device),
+    device: capital(chain.device === '' ? 'an unknown device' : visible(chain.device)),
     began_with: beginnings[chain.beganWith] ?? chain.beganWith,
     began: momentOf(chain.createdAt, now),
     last_used: momentOf(chain.lastUsedAt, now),
@@ -100,7 +101,7 @@ async function groupsOf(
     const { name } = connected.peer
     const key = JSON.stringify([name, host])
     const group = groups.get(key)
-    if (group === undefined) groups.set(key, { name, redirect_host: host, apps: [connected] })
+    if (group === undefined) groups.set(key, { name, redirect_host: visible(host), apps: [connected] })
     else group.apps.push(connected)
   }
   return [...groups.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))

@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import { mostListed } from '../sign-in/password-access.ts'
 import { momentOf } from '../ui/moment.ts'
+import { visible } from '../ui/visible.ts'
 import type { Answer } from './answer.ts'
 import { goOn, pageValues, readForm, showPage } from './page.ts'
 import { formRefusal, refusedOnPage } from './refused-on-page.ts'
@@ -19,7 +20,7 @@ export async function showPasswordAccess(exchange: PageExchange, error: ServiceE
     programs: records.map(({ actorId, creator, decision, provenAt }) => ({
       actor: actorId,
       address: urlOf(parts, actorId),
-      creator,
+      creator: visible(creator),
       is_own: actorId === actor.id,
       decision,
       proven: momentOf(provenAt, parts.now()),

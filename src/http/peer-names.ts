@@ -2,6 +2,7 @@
 import type { Json } from '../json/json.ts'
 import type { Trust } from '../trust/trust.ts'
 import type { PeerName } from '../ui/trust-values.ts'
+import { visible } from '../ui/visible.ts'
 import type { PageExchange } from './route.ts'
 
 export interface Peers {
@@ -19,7 +20,8 @@ export async function peersOf({ parts, actor }: PageExchange): Promise<Peers> {
   const names = new Map(trusts.map((trust) => [trust.peerId, peerName(trust, profiles.get(trust.peerId), www)]))
   return {
     trusts,
-    nameOf: (peerId) => names.get(peerId) ?? { peerid: peerId, name: peerId, host: '', href: '', is_app: false },
+    nameOf: (peerId) =>
+      names.get(peerId) ?? { peerid: peerId, name: visible(peerId), host: '', href: '', is_app: false },
     profileOf: (peerId) => profiles.get(peerId),
   }
 }
@@ -32,7 +34,7 @@ export function peerName(trust: Trust, profile: Json | undefined, www: string): 
   const name = shownText(own ?? '') || shownText(facts.peer_identifier ?? '')
   return {
     peerid: peerId,
-    name: name || (host === '' ? peerId : `Actor ${peerId.slice(0, 6)}`),
+    name: name || (host === '' ? visible(peerId) : `Actor ${visible(peerId.slice(0, 6))}`),
     host,
     href: `${www}/trust/${encodeURIComponent(peerId)}`,
     is_app: isApp,
@@ -41,12 +43,9 @@ export function peerName(trust: Trust, profile: Json | undefined, www: string): 
 
 const longestName = 80
 
-/** In one line, and without what turns text round or cannot be seen. */
+/** In one line, with every hidden character shown as its code point. */
 export function shownText(text: string): string {
-  const line = text
-    .toWellFormed()
-    .replace(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim()
+  const line = visible(text).replace(/\s+/g, ' ').trim()
   return line.length > longestName ? `${line.slice(0, longestName).toWellFormed()}…` : line
 }
 

@@ -7,6 +7,7 @@ import { type InboundSubscription, isTold, type Scope } from '../subscription/in
 import type { OutboundSubscription } from '../subscription/outbound.ts'
 import { momentOf } from '../ui/moment.ts'
 import type { SubscriptionRow, TimelineRow } from '../ui/subscription-values.ts'
+import { visible } from '../ui/visible.ts'
 import { count } from '../ui/words.ts'
 import type { Answer } from './answer.ts'
 import { goOn, pageValues, readForm, showPage } from './page.ts'
@@ -187,8 +188,8 @@ function outboundRow(exchange: PageExchange, peers: Peers, subscription: Outboun
 }
 
 function aboutOf({ target, subtarget, resource }: Scope): string {
-  if (subtarget === '') return target === 'properties' ? 'all properties' : `everything in ${target}`
-  return `${target === 'properties' ? '' : `${target}/`}${subtarget}${resource === '' ? '' : `/${resource}`}`
+  if (subtarget === '') return target === 'properties' ? 'all properties' : `everything in ${visible(target)}`
+  return visible(`${target === 'properties' ? '' : `${target}/`}${subtarget}${resource === '' ? '' : `/${resource}`}`)
 }
 
 function timelineRow(entry: TimelineEntry, now: number): TimelineRow {

@@ -60,7 +60,7 @@ function clientOf(row: TrustRow): OauthClient[] {
   return [
     {
       client_id: row.oauth_client_id,
-      client_name: row.client_name ?? '',
+      client_name: shownText(row.client_name ?? ''),
       trust_type: row.relationship,
       created_at: row.created_at,
       status: row.approved ? 'active' : 'inactive',

@@ -4,14 +4,19 @@ import { trustRecord } from '../trust/record.ts'
 import { stateOf, type Trust } from '../trust/trust.ts'
 import { momentOf } from '../ui/moment.ts'
 import type { PeerName, Standing, TrustRow } from '../ui/trust-values.ts'
+import { visible } from '../ui/visible.ts'
 import type { PageExchange } from './route.ts'
 
 export function trustRow({ parts, actor }: PageExchange, trust: Trust, peer: PeerName, isCustom: boolean): TrustRow {
   const now = parts.now()
   const standing = standingOf(trust)
+  const record = trustRecord(trust)
   const type = parts.relationships.types.find(trust.relationship)
   return {
-    ...trustRecord(trust),
+    ...record,
+    desc: visible(record.desc),
+    type: visible(record.type),
+    baseuri: visible(record.baseuri),
     peer,
     standing,
     standing_word: words[standing],

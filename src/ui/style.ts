@@ -94,6 +94,7 @@ h1 + .card { margin-top: 1rem; }
 /* A value by its type */
 .value { overflow-wrap: anywhere; }
 .value-text { white-space: pre-wrap; }
+.value-text, .key { unicode-bidi: isolate; }
 .value-number, .value-word { font-variant-numeric: tabular-nums; font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: .9em; }
 .value-word { color: var(--accent); }
 .tree, .tree ul { list-style: none; margin: 0; padding: 0; }

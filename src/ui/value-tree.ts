@@ -1,4 +1,5 @@
 /** A value as a page shows it: by its type, nested as it is, and never more of it than a page can hold. */
+import { visible } from './visible.ts'
 import { elements, type JsonText, kindOf, members, stringValue } from '../json/json.ts'
 
 export type ValueTree =
@@ -21,18 +22,20 @@ export function treeOf(json: JsonText): ValueTree {
   return grow(json, { left: maxParts })
 }
 
-/** All of it, of what is bounded elsewhere: somebody decides about it. */
+/** The whole value, which is bounded elsewhere, with every hidden character shown: a person decides by it. */
 export function wholeTreeOf(json: JsonText): ValueTree {
-  return grow(json, { left: Number.POSITIVE_INFINITY })
+  return grow(json, { left: Number.POSITIVE_INFINITY }, visible)
 }
 
-function grow(json: JsonText, budget: { left: number }): ValueTree {
+const asItIs = (text: string): string => text
+
+function grow(json: JsonText, budget: { left: number }, shownAs: (text: string) => string = asItIs): ValueTree {
   const named = members(json)
   if (named !== null) {
     const shown: Member[] = []
     for (const [name, value] of named) {
       if (budget.left-- <= 0) break
-      shown.push({ name, value: grow(value, budget) })
+      shown.push({ name: shownAs(name), value: grow(value, budget, shownAs) })
     }
     return { kind: 'object', members: shown, more: named.size - shown.length }
   }
@@ -41,13 +44,13 @@ function grow(json: JsonText, budget: { left: number }): ValueTree {
     const shown: ValueTree[] = []
     for (const value of listed) {
       if (budget.left-- <= 0) break
-      shown.push(grow(value, budget))
+      shown.push(grow(value, budget, shownAs))
     }
     return { kind: 'array', elements: shown, more: listed.length - shown.length }
   }
   const text = stringValue(json)
   if (text === null) return { kind: kindOf(json) === 'number' ? 'number' : 'word', text: json }
-  return { kind: 'text', text: text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text }
+  return { kind: 'text', text: shownAs(text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text) }
 }
 
 /** What kind of value it is, in words. */

@@ -20,6 +20,7 @@ import { anyValue, errorResponses } from '../schemas.ts'
 import { pagePolicy } from '../security-headers.ts'
 import { beginAddress, providerTargets, webProviders } from '../sign-in-address.ts'
 import { rightsInWords } from '../../ui/rights.ts'
+import { visible } from '../../ui/visible.ts'
 
 const oauthError = { type: 'object', properties: { error: { type: 'string' }, error_description: { type: 'string' } } }
 const refusals = {
@@ -210,9 +211,9 @@ async function consentPage(exchange: Exchange, { client, asked, owner, consent }
     form_action: `${parts.basePath}/oauth/authorize`,
     form_method: 'POST',
     client_id: client.clientId,
-    client_name: client.name,
+    client_name: visible(client.name),
     client_host: client.clientId.startsWith('https://') ? new URL(client.clientId).host : '',
-    redirect_host: shownTarget(asked.redirectUri),
+    redirect_host: visible(shownTarget(asked.redirectUri)),
     is_local: isLoopback(asked.redirectUri),
     trust_types: types.map(({ name, display_name, description }) => ({
       name,
