@@ -281,7 +281,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     })
   // Other services are not told which trace they are in: nothing of theirs belongs to it.
   const peerClient = new ObservedClient(outsideClient, tracing, metrics)
-  const notices = new Notices({ keyRing, now, afterCommit: store.afterCommit, wake: () => deliveries.wake() })
+  const notices = new Notices({
+    keyRing,
+    now,
+    afterCommit: store.afterCommit,
+    wake: () => deliveries.wake(),
+    firstAttempts: (ids) => deliveries.firstAttempts(ids),
+  })
   const deliveries = new DeliveryWorker({
     store,
     peerClient,
@@ -404,6 +410,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     handleOf,
     calls: new TrustCalls(peerClient, timers),
     enqueue: (tx, all) => notices.enqueueAll(tx, all),
+    enqueueAwaited: (tx, all) => notices.enqueueAwaited(tx, all),
     wakeDelivery: (tx) => store.afterCommit(tx, deliveries.wake),
     defaultRelationship: config.relationship,
     maxPending: config.maxPendingTrusts,

@@ -13,7 +13,12 @@ export interface NoticesParts {
   readonly afterCommit: AfterCommit
   /** Starts the delivery of what is due. */
   readonly wake: () => void
+  /** Starts the delivery and resolves after the first attempt of each notice, within a limit. Never rejects. */
+  readonly firstAttempts: (ids: readonly string[]) => Promise<void>
 }
+
+/** Call it after the commit: resolves when the peer was notified once, or the time for that is over. Never rejects. */
+export type FirstAttempts = () => Promise<void>
 
 export class Notices {
   readonly #parts: NoticesParts
@@ -26,14 +31,28 @@ export class Notices {
 
   /** As `enqueue`; of several notices to one peer the first given is sent first. One statement, however many they are. */
   async enqueueAll(tx: Transaction, notices: readonly Notice[]): Promise<void> {
-    if (notices.length === 0) return
-    const { now, afterCommit, wake } = this.#parts
-    await insertNotices(
-      tx,
-      notices.map((notice) => this.#rebound(notice)),
-      now(),
-    )
-    afterCommit(tx, wake)
+    if ((await this.#insert(tx, notices)).length > 0) this.#parts.afterCommit(tx, this.#parts.wake)
+  }
+
+  /** As `enqueueAll`, for a caller that answers after the first attempt. */
+  async enqueueAwaited(tx: Transaction, notices: readonly Notice[]): Promise<FirstAttempts> {
+    const { afterCommit, firstAttempts } = this.#parts
+    const ids = await this.#insert(tx, notices)
+    let attempts = Promise.resolve()
+    if (ids.length > 0) {
+      // The write itself does not wait: what else follows from the change happens meanwhile.
+      afterCommit(tx, () => {
+        attempts = firstAttempts(ids)
+      })
+    }
+    return () => attempts
+  }
+
+  async #insert(tx: Transaction, notices: readonly Notice[]): Promise<readonly string[]> {
+    if (notices.length === 0) return []
+    const rebound = notices.map((notice) => this.#rebound(notice))
+    await insertNotices(tx, rebound, this.#parts.now())
+    return rebound.map(({ id }) => id)
   }
 
   /** Before the actors go: what is left to say is that they went. */

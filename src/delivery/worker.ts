@@ -54,6 +54,8 @@ const mostClaimed = 64
 /** How long work that another process left may lie unseen. */
 const pollMs = 1000
 const cleanMs = 3_600_000
+/** The longest time that a request waits for the first attempt to notify a peer of it. */
+const mostRequestWaitMs = 1000
 const mostCleaned = 100
 /** As many peers are remembered to have failed. */
 const mostSuspects = 10_000
@@ -66,6 +68,8 @@ export class DeliveryWorker {
   readonly #suspects = new Set<string>()
   readonly #running = new Set<Promise<void>>()
   readonly #waiters = new Map<string, { readonly sequence: number; readonly resolve: () => void }[]>()
+  /** By the id of the notice. */
+  readonly #noticeWaiters = new Map<string, () => void>()
   #looking: Promise<void> | undefined
   #isDue = false
   /** Something due was left where it is, because enough is held already. */
@@ -118,9 +122,26 @@ export class DeliveryWorker {
     )
     this.wake()
     // Another process may hold a lane.
+    await this.#within(this.#parts.times.callMs, all)
+  }
+
+  /**
+   * Starts the delivery and resolves when each of the notices was tried once, or cannot be tried now; a second later at
+   * the latest, because a request waits for it.
+   */
+  async firstAttempts(ids: readonly string[]): Promise<void> {
+    if (this.#isStopping) return
+    const all = Promise.all(ids.map((id) => new Promise<void>((resolve) => this.#noticeWaiters.set(id, resolve))))
+    this.wake()
+    await this.#within(mostRequestWaitMs, all)
+    for (const id of ids) this.#noticeWaiters.delete(id)
+  }
+
+  /** Resolves with `work`, or after `ms`. */
+  async #within(ms: number, work: Promise<unknown>): Promise<void> {
     const { promise: timeUp, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#parts.timers.setTimer(this.#parts.times.callMs, resolve)
-    await Promise.race([all, timeUp])
+    const cancel = this.#parts.timers.setTimer(ms, resolve)
+    await Promise.race([work, timeUp])
     cancel()
   }
 
@@ -130,15 +151,12 @@ export class DeliveryWorker {
     this.#cancelTimer()
     await this.#looking
     await this.#giveBack(this.#queue.withdraw(() => true))
-    const ended = Promise.all(this.#running)
-    const { promise: timeUp, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#parts.timers.setTimer(this.#parts.shutdownMs, resolve)
-    await Promise.race([ended, timeUp])
-    cancel()
+    await this.#within(this.#parts.shutdownMs, Promise.all(this.#running))
     this.#isCut = true
     await client.close()
     await Promise.all(this.#running)
     for (const key of this.#waiters.keys()) this.#answerWaiters(key, Number.POSITIVE_INFINITY)
+    for (const resolve of this.#noticeWaiters.values()) resolve()
   }
 
   /** How many lanes have something to send. */
@@ -209,8 +227,7 @@ export class DeliveryWorker {
     const latest = this.#parts.now() - patienceMs
     const late = this.#queue.withdraw(({ since }) => since < latest)
     await this.#giveBack(late, putOffMs)
-    for (const job of late)
-      if (job.kind === 'lane') this.#answerWaiters(laneKey(job.holder.lane), Number.POSITIVE_INFINITY)
+    for (const job of late) this.#answerAll(job)
   }
 
   #begin(): void {
@@ -232,7 +249,7 @@ export class DeliveryWorker {
       // again after that.
       const isGone = error instanceof ServiceError && error.code === 'actor_not_found'
       if (!isGone) runInContext(context, () => this.#parts.log.error({ error }, 'A callback could not be sent'))
-      if (job.kind === 'lane') this.#answerWaiters(laneKey(job.holder.lane), Number.POSITIVE_INFINITY)
+      this.#answerAll(job)
     }
     if (hasMore && job.kind === 'lane') {
       if (this.#isStopping) await this.#giveBack([job])
@@ -257,6 +274,7 @@ export class DeliveryWorker {
   #tell(job: Held & { kind: 'notice' }): Promise<boolean> {
     return this.#inPlace(job, async () => {
       const hasArrived = await this.#notices.take(job.notice, job.held)
+      this.#answerAll(job)
       this.#noteReach(job, hasArrived)
       return hasArrived
     })
@@ -281,6 +299,12 @@ export class DeliveryWorker {
   #suspect(key: string): void {
     if (this.#suspects.size >= mostSuspects) this.#suspects.clear()
     this.#suspects.add(key)
+  }
+
+  /** It was tried, or cannot be now. */
+  #answerAll(job: Held): void {
+    if (job.kind === 'lane') this.#answerWaiters(laneKey(job.holder.lane), Number.POSITIVE_INFINITY)
+    else this.#noticeWaiters.get(job.notice.id)?.()
   }
 
   #answerWaiters(key: string, upTo: number): void {

@@ -3,6 +3,7 @@ import type { Actor } from '../actor/actor.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Notice } from '../delivery/notice.ts'
+import type { FirstAttempts } from '../delivery/notices.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
@@ -29,6 +30,8 @@ export interface TrustParts {
   /** Told of every relationship that changes, by its peer. */
   readonly live: Pick<Live, 'record'>
   readonly enqueue: (tx: Transaction, notices: readonly Notice[]) => Promise<void>
+  /** As `enqueue`. The result, called after the commit, resolves after the first attempt, or a second later. */
+  readonly enqueueAwaited: (tx: Transaction, notices: readonly Notice[]) => Promise<FirstAttempts>
   /** After the commit, what is due is delivered. */
   readonly wakeDelivery: (tx: Transaction) => void
   /** The relationship of a request that names none. */

@@ -102,7 +102,8 @@ export class Trusts {
   }
 
   /**
-   * An approval is stored first and told afterwards; saying it again tells it again, for a peer that missed it. The
+   * An approval is stored first. The peer is notified afterwards, and this resolves after the first attempt, or a second
+   * later; further attempts follow in the background. Approving again notifies the peer again. The
    * peer is not told that an approval was withdrawn: the protocol has no word for it (peers take `approved` true and
    * ignore everything else). It finds out with its next request, and by its own record here.
    *
@@ -115,7 +116,8 @@ export class Trusts {
     change: TrustChange,
     judge?: TrustJudge,
   ): Promise<Trust> {
-    const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
+    const { store, live, enqueueAwaited, onRenewed, onApproved } = this.#parts
+    const { before, after, attempts } = await store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
       await judge?.(before, tx)
       const after = {
@@ -125,14 +127,17 @@ export class Trusts {
         description: change.description ?? before.description,
       }
       await updateTrust(tx, after)
-      await this.#parts.live.record(tx, locked, 'trust', [peerId])
+      await live.record(tx, locked, 'trust', [peerId])
       const isApproval = after.approved && !before.approved
-      if (isApproval) await this.#parts.onRenewed(tx, actor.id, peerId)
-      if (change.approved === true && isTold(after)) await this.#parts.enqueue(tx, [approvalNotice(after)])
-      if (isApproval) await this.#parts.onApproved(tx, locked, after)
-      return { before, after }
+      if (isApproval) await onRenewed(tx, actor.id, peerId)
+      const attempts = await enqueueAwaited(
+        tx,
+        change.approved === true && isTold(after) ? [approvalNotice(after)] : [],
+      )
+      if (isApproval) await onApproved(tx, locked, after)
+      return { before, after, attempts }
     })
-    await fireIfCompleted(this.#parts, actor, before, after)
+    await Promise.all([fireIfCompleted(this.#parts, actor, before, after), attempts()])
     return after
   }
 
@@ -153,7 +158,8 @@ export class Trusts {
 
   /**
    * Ends the relationship here, at once and with all that belongs to it. The peer is notified afterwards, however long it
-   * takes to reach it. Returns false when there was none: the peer's own ending may arrive first.
+   * takes to reach the peer; this resolves after the first attempt, or a second later. Returns false when there was none:
+   * the peer's own ending may arrive first.
    */
   async delete(
     actor: Self,
@@ -161,19 +167,18 @@ export class Trusts {
     relationship: string | null,
     { byPeer, tell, judge }: { readonly byPeer: boolean; readonly tell: boolean; readonly judge?: TrustJudge },
   ): Promise<boolean> {
-    const { store, enqueue, keyRing } = this.#parts
-    const trust = await store.writeActor(actor.id, async (tx, locked) => {
+    const { store, enqueueAwaited, keyRing } = this.#parts
+    const ended = await store.writeActor(actor.id, async (tx, locked) => {
       const found = await findNamed(tx, actor.id, peerId, relationship)
       if (found === null) return null
       await judge?.(found, tx)
       const isToBeTold = tell && isTold(found) && found.baseuri !== `${this.#parts.baseUrl}/${actor.id}`
       const notices = isToBeTold ? await deletionNotices(tx, keyRing, [found]) : []
       await endTrust(this.#parts, tx, locked, found)
-      await enqueue(tx, notices)
-      return found
+      return { trust: found, attempts: await enqueueAwaited(tx, notices) }
     })
-    if (trust === null) return false
-    await fireDeleted(this.#parts, actor, trust, byPeer)
+    if (ended === null) return false
+    await Promise.all([fireDeleted(this.#parts, actor, ended.trust, byPeer), ended.attempts()])
     return true
   }
 
