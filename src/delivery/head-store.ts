@@ -42,10 +42,12 @@ export interface Waiting {
   readonly hops: number
   /** `traceparent` of what made it; null for what no trace knows of. */
   readonly trace: string | null
+  /** Id of the request that made it; null where no request did. */
+  readonly requestId: string | null
 }
 
 /** `data` is null where it is too long to come with others. */
-type WaitingRow = Row<Omit<Waiting, 'data' | 'trace'>> & {
+type WaitingRow = Row<Omit<Waiting, 'data' | 'trace' | 'requestId'>> & {
   readonly place: number
   readonly data: JsonText | null
   readonly origin: string
@@ -134,8 +136,8 @@ function untilLong(rows: readonly WaitingRow[], characters: number): readonly Wa
 }
 
 function toWaiting({ sequence, kind, replaces, createdAt, hops, origin }: WaitingRow, data: JsonText): Waiting {
-  const trace = parseOrigin(origin)?.trace ?? null
-  return { sequence, kind, data, replaces: replaces !== 0, createdAt, hops, trace }
+  const { trace = null, request: requestId = null } = parseOrigin(origin) ?? {}
+  return { sequence, kind, data, replaces: replaces !== 0, createdAt, hops, trace, requestId }
 }
 
 function placesOf(lanes: readonly LaneKey[]): string {

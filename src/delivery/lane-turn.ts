@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { JsonText } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
+import { runInContext } from '../observe/context.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { readTraceContext } from '../observe/trace-context.ts'
 import { failed, type Span, type Tracing } from '../observe/tracing.ts'
@@ -223,9 +224,14 @@ export class LaneTurns {
     }
     // What the change belongs to, the news of it does, too, whoever tells it and when.
     const sender = readTraceContext(waiting.trace, undefined)
-    return this.#parts.tracing.run('deliver callback', { kind: 'producer', attributes, sender, isRoot: true }, (span) =>
-      this.#attemptIn(span, lane, head, before, waiting, peer),
-    )
+    const attempt = (): Promise<Sent | null> =>
+      this.#parts.tracing.run('deliver callback', { kind: 'producer', attributes, sender, isRoot: true }, (span) =>
+        this.#attemptIn(span, lane, head, before, waiting, peer),
+      )
+    const { requestId } = waiting
+    return requestId === null
+      ? attempt()
+      : runInContext({ requestId, actorId: lane.actorId, peerId: lane.peerId }, attempt)
   }
 
   async #attemptIn(

@@ -8,12 +8,15 @@ type Lane = Pick<Notice, 'actorId' | 'peerId'>
 /** Kinds that are still said when the relationship, or the actor, is gone. */
 const endings = `('trust_deleted', 'withdrawal')`
 
+/** A notice as it is stored. */
+export interface StoredNotice extends Notice {
+  readonly id: string
+  /** Of the request that caused it; empty where no request did. */
+  readonly requestId: string
+}
+
 /** At the end of their lanes, in the order given; at the head what has to be known before anything is said. */
-export async function insertNotices(
-  tx: Transaction,
-  notices: readonly (Notice & { readonly id: string })[],
-  now: number,
-): Promise<void> {
+export async function insertNotices(tx: Transaction, notices: readonly StoredNotice[], now: number): Promise<void> {
   const rows = notices.map((notice, index) => [
     notice.id,
     notice.actorId,
@@ -26,18 +29,20 @@ export async function insertNotices(
     notice.secret,
     notice.body ?? '',
     notice.dueAt ?? now,
+    notice.requestId,
   ])
   await tx.run(
-    `INSERT INTO notice (id, sender, recipient, position, kind, method, url, baseuri, secret, body, due_at, created_at)
+    `INSERT INTO notice (id, sender, recipient, position, kind, method, url, baseuri, secret, body, due_at, request_id,
+       created_at)
      SELECT added.id, added.sender, added.recipient,
        CASE WHEN added.kind = 'renewal' THEN COALESCE((SELECT MIN(n.position) FROM notice n
            WHERE n.sender = added.sender AND n.recipient = added.recipient), 1) - 1
          ELSE added.place + COALESCE((SELECT MAX(n.position) FROM notice n
            WHERE n.sender = added.sender AND n.recipient = added.recipient), 0) END,
        added.kind, added.method, added.url, added.baseuri, added.secret, added.body,
-       added.due, CAST($2 AS BIGINT)
+       added.due, added.request, CAST($2 AS BIGINT)
      FROM rows($1, id TEXT, sender TEXT, recipient TEXT, place BIGINT, kind TEXT, method TEXT, url TEXT, baseuri TEXT,
-       secret TEXT, body TEXT, due BIGINT) AS added`,
+       secret TEXT, body TEXT, due BIGINT, request TEXT) AS added`,
     JSON.stringify(rows),
     now,
   )
@@ -55,6 +60,8 @@ export interface ClaimedNotice {
   readonly secret: Sealed
   readonly body: string
   readonly attempts: number
+  /** Of the request that caused it; empty where no request did. */
+  readonly requestId: string
   readonly createdAt: number
 }
 
@@ -75,7 +82,7 @@ export async function claimNotices(
              AND e.position < n.position AND e.due_at IS NOT NULL AND e.kind <> 'withdrawal'))
        ORDER BY n.due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
      RETURNING id, sender AS "actorId", recipient AS "peerId", kind, method, url, baseuri, secret, body, attempts,
-       created_at AS "createdAt"`,
+       request_id AS "requestId", created_at AS "createdAt"`,
     now,
     until,
     limit,

@@ -1,11 +1,12 @@
 /** Puts notices into their lanes, inside the transaction of what they tell about. */
+import { currentContext } from '../observe/context.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId } from '../secret/random.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
 import { bindingOf, noticeSecret, trustSecret } from '../secret/sealed-columns.ts'
 import type { AfterCommit, Transaction } from '../store/store.ts'
 import type { EnqueueNotice, Notice } from './notice.ts'
-import { deleteNoticesOfActors, insertNotices } from './notice-store.ts'
+import { deleteNoticesOfActors, insertNotices, type StoredNotice } from './notice-store.ts'
 
 export interface NoticesParts {
   readonly keyRing: KeyRing
@@ -62,11 +63,12 @@ export class Notices {
   }
 
   /** The trust that sealed the secret may be gone when the notice is sent: it is sealed anew for the notice's own place. */
-  #rebound(notice: Notice): Notice & { readonly id: string } {
+  #rebound(notice: Notice): StoredNotice {
     const { keyRing } = this.#parts
     const id = randomId()
     const secret = open(keyRing, notice.secret, bindingOf(trustSecret, notice.actorId, notice.peerId))
-    return { ...notice, id, secret: seal(keyRing, secret, bindingOf(noticeSecret, id)) }
+    const requestId = currentContext()?.requestId ?? ''
+    return { ...notice, id, requestId, secret: seal(keyRing, secret, bindingOf(noticeSecret, id)) }
   }
 }
 

@@ -240,7 +240,8 @@ export class DeliveryWorker {
   }
 
   async #run(job: Held): Promise<void> {
-    const context = { requestId: randomUUID(), actorId: job.actorId, peerId: job.peerId }
+    const requestId = (job.kind === 'notice' && job.notice.requestId) || randomUUID()
+    const context = { requestId, actorId: job.actorId, peerId: job.peerId }
     let hasMore = false
     try {
       hasMore = await runInContext(context, () => (job.kind === 'lane' ? this.#turn(job) : this.#tell(job)))

@@ -2,7 +2,7 @@
  * Who made a change, and through what. It is told when a change begins and kept with every row that the change writes, so
  * it costs no statement of its own; the request's id leads to its line in the access ledger and the log.
  */
-import type { Caller } from '../auth/caller.ts'
+import { application, type Caller } from '../auth/caller.ts'
 import { type ContextCaller, currentContext, currentTraceParent } from '../observe/context.ts'
 import type { Transaction } from '../store/store.ts'
 
@@ -34,6 +34,12 @@ export function originText(by: Caller): string {
     ...(traceparent === undefined ? {} : { trace: traceparent }),
   }
   return JSON.stringify(origin)
+}
+
+/** The request that runs, for what no change announced, such as a resync after an approval. Empty outside of requests. */
+export function requestOrigin(): string {
+  const caller = currentContext()?.caller
+  return caller === undefined || caller === null ? '' : originText(application)
 }
 
 function nameIn(caller: ContextCaller): string | undefined {

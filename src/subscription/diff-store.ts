@@ -1,7 +1,7 @@
 /** The SQL of what changes lead to: numbers, diffs, and the time line of each number. */
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
-import { originOf } from '../property/origin.ts'
+import { originOf, requestOrigin } from '../property/origin.ts'
 
 /** A peer's subscription as a change meets it. */
 export interface Listener {
@@ -133,7 +133,7 @@ export async function insertEntries(
       entries.map((entry) => [entry.peerId, entry.subscriptionId, entry.sequence, entry.isTold ? 'waiting' : 'unsent']),
     ),
     now,
-    originOf(tx),
+    originOf(tx) || requestOrigin(),
   )
   await Promise.all([moved, kept, noted])
 }
