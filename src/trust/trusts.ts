@@ -137,7 +137,9 @@ export class Trusts {
       if (isApproval) await onApproved(tx, locked, after)
       return { before, after, attempts }
     })
-    await Promise.all([fireIfCompleted(this.#parts, actor, before, after), attempts()])
+    // First, so that handlers find a peer that knows of the approval.
+    await attempts()
+    await fireIfCompleted(this.#parts, actor, before, after)
     return after
   }
 
