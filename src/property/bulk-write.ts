@@ -5,17 +5,17 @@ import type { Right } from '../permission/operation.ts'
 import { refusal } from '../permission/permission.ts'
 import { absent } from './absent.ts'
 import type { Access } from './access.ts'
-import type { Record as RecordChange } from './change.ts'
+import type { Record as RecordChange, State } from './change.ts'
 import type { PropertyGate } from './gate.ts'
 import type { Indexes } from './indexes.ts'
-import { type BulkEntry, bulk, createList, type ListTexts, readBulk } from './list.ts'
+import { type BulkEntry, bulk, makeList, type ListTexts, readBulk } from './list.ts'
 import { readTexts } from './list-texts.ts'
-import { createdChange, type Lists, recordAll, requireOnlyAdded } from './lists.ts'
+import { type Lists, recordAll, requireOnlyAdded } from './lists.ts'
 import { checkListName, checkName } from './name.ts'
-import { nameIsList, type PropertyParts, quote, rejectedWrite } from './properties.ts'
+import { nameIsList, type PropertyParts, quote, rejectedWrite, statesFrom } from './properties.ts'
 import { rightToPut } from './required-right.ts'
-import { deleteValues, findKinds, putValues } from './property-store.ts'
-import type { Transaction } from '../store/store.ts'
+import { deleteValues, findBefore, findKinds, putValues } from './property-store.ts'
+import type { LockedActor, Transaction } from '../store/store.ts'
 
 /** What one key of the body asks for. */
 type Entry =
@@ -57,8 +57,8 @@ export class BulkWrite {
     // A hook may turn a change into a removal.
     const turned = [...entries].filter(([name, entry]) => rightFor(name, entry) !== rightFor(name, asked.get(name)))
     if (turned.length > 0) await this.#requireRights(access, new Map(turned))
-    return this.#parts.writer.change(access.actor.id, access.caller, (tx, record) =>
-      this.#store(tx, record, access, entries, onlyAdding),
+    return this.#parts.writer.change(access.actor.id, access.caller, (tx, record, actor) =>
+      this.#store(tx, record, actor, access, entries, onlyAdding),
     )
   }
 
@@ -99,25 +99,28 @@ export class BulkWrite {
   async #store(
     tx: Transaction,
     record: RecordChange,
+    actor: LockedActor,
     access: Access,
     entries: ReadonlyMap<string, Entry>,
     onlyAdding: ReadonlySet<string>,
   ): Promise<JsonText> {
-    const actorId = access.actor.id
     const now = this.#parts.now()
+    const actorId = actor.id
     const given = [...entries].flatMap(([name, entry]) =>
       entry.kind === 'value' ? [[name, entry.value] as const] : [],
     )
-    if (given.length > 0) await this.#storeValues(tx, actorId, new Map(given))
-    if (given.length > 0) record({ target: 'properties', subtarget: null, resource: null, blob: object(given) })
+    if (given.length > 0) {
+      const states = await this.#storeValues(tx, actor, new Map(given))
+      const blob = object(given)
+      record({ target: 'properties', subtarget: null, resource: null, blob, ...(states === null ? {} : { states }) })
+    }
     const echo: (readonly [string, JsonText])[] = []
     for (const [name, entry] of entries) {
       const at = { actorId, list: name }
       if (entry.kind === 'value') {
         echo.push([name, entry.value])
       } else if (entry.kind === 'list') {
-        const isNew = await createList(tx, at, entry.texts, now)
-        recordAll(record, name, [await createdChange(tx, at, entry.texts, isNew)])
+        recordAll(record, name, [(await makeList(tx, at, entry.texts, now)).change])
         echo.push([name, stringText('[Empty list property created]')])
       } else if (entry.entries.length === 0) {
         echo.push([name, stringText('[No items to update]')])
@@ -131,9 +134,18 @@ export class BulkWrite {
     return object(echo)
   }
 
-  async #storeValues(tx: Transaction, actorId: string, values: ReadonlyMap<string, JsonText>): Promise<void> {
-    const kinds = await findKinds(tx, actorId, [...values.keys()])
-    for (const name of values.keys()) if (kinds.get(name) === 'list') throw nameIsList(name)
+  /** What became of each value, where a subscription has to know it. */
+  async #storeValues(
+    tx: Transaction,
+    { id: actorId, listeners }: LockedActor,
+    values: ReadonlyMap<string, JsonText>,
+  ): Promise<ReadonlyMap<string, State> | null> {
+    const names = [...values.keys()]
+    const stored = listeners === 0 ? null : await findBefore(tx, actorId, names)
+    const kinds = stored === null ? await findKinds(tx, actorId, names) : null
+    for (const name of names) {
+      if ((kinds?.get(name) ?? stored?.get(name)?.kind) === 'list') throw nameIsList(name)
+    }
     const kept = new Map([...values].filter(([, value]) => value !== absent))
     const gone = [...values.keys()].filter((name) => !kept.has(name))
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
@@ -143,6 +155,7 @@ export class BulkWrite {
       actorId,
       new Map([...values].map(([name, value]) => [name, value === absent ? null : value])),
     )
+    return stored === null ? null : statesFrom(stored, values)
   }
 }
 

@@ -10,13 +10,18 @@ export function checksumOf(actorId: string, name: string, value: string): number
   return crc32(`${actorId}\n${name}\n${value}`)
 }
 
+interface Checked {
+  readonly value: string
+  readonly checksum: number | null
+}
+
+export function isIntact(actorId: string, name: string, { value, checksum }: Checked): boolean {
+  return checksum === null || checksum === checksumOf(actorId, name, value)
+}
+
 /** @throws ServiceError `value_corrupted` */
-export function requireIntact(
-  actorId: string,
-  name: string,
-  { value, checksum }: { readonly value: string; readonly checksum: number | null },
-): void {
-  if (checksum === null || checksum === checksumOf(actorId, name, value)) return
+export function requireIntact(actorId: string, name: string, stored: Checked): void {
+  if (isIntact(actorId, name, stored)) return
   throw new ServiceError('value_corrupted', `The stored value of ${JSON.stringify(name)} is damaged`, {
     reason: `The checksum of ${JSON.stringify(name)} of actor ${actorId} is not that of its value: restore it from a backup, or write it anew`,
   })

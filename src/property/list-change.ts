@@ -28,4 +28,6 @@ export interface ListChange {
   /** The texts that a `metadata` change gave. */
   readonly description?: string
   readonly explanation?: string
+  /** The list is as it was before. */
+  readonly changesNothing?: true
 }

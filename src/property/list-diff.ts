@@ -39,7 +39,10 @@ export function listDiff(list: string, change: ListChange): Change {
       ? change.item
       : undefined,
   )
-  return { target: 'properties', subtarget: list, resource: null, blob: object(members) }
+  const isSameItem = change.operation === 'update' && change.item === change.old_item
+  const changesNothing = isSameItem || change.changesNothing === true
+  const blob = object(members)
+  return { target: 'properties', subtarget: list, resource: null, blob, ...(changesNothing ? { changesNothing } : {}) }
 }
 
 /** The diff of a list that went as a whole. */

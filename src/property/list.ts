@@ -45,6 +45,16 @@ export type { ListTexts } from './open-list.ts'
  * @throws ServiceError `invalid_name`; `conflict` when a simple property has the name; `list_corrupted`
  */
 export async function createList(tx: Transaction, at: ListAddress, texts: ListTexts, nowMs: number): Promise<boolean> {
+  return (await makeList(tx, at, texts, nowMs)).isNew
+}
+
+/** As `createList`, with the change that subscribers receive: that of the texts. */
+export async function makeList(
+  tx: Transaction,
+  at: ListAddress,
+  texts: ListTexts,
+  nowMs: number,
+): Promise<{ readonly isNew: boolean; readonly change: ListChange }> {
   checkListName(at.list)
   const row = await findNamed(tx, at)
   if (row?.kind === 'value') {
@@ -53,7 +63,7 @@ export async function createList(tx: Transaction, at: ListAddress, texts: ListTe
   if (row !== undefined) {
     const list = await OpenList.require(tx, at)
     if (texts.description !== undefined || texts.explanation !== undefined) await list.save(tx, nowMs, {}, texts)
-    return false
+    return { isNew: false, change: textsChange(list, texts) }
   }
   const now = new Date(nowMs).toISOString()
   const head = {
@@ -70,7 +80,14 @@ export async function createList(tx: Transaction, at: ListAddress, texts: ListTe
     root: [],
   }
   await insertHead(tx, at, writeHeadText(head))
-  return true
+  return { isNew: true, change: { operation: 'metadata', length: 0, ...texts } }
+}
+
+function textsChange(list: OpenList, texts: ListTexts): ListChange {
+  const { description, explanation } = list.metadata
+  const isSame = (given: string | undefined, stored: string): boolean => given === undefined || given === stored
+  const changesNothing = isSame(texts.description, description) && isSame(texts.explanation, explanation)
+  return { operation: 'metadata', length: list.length, ...texts, ...(changesNothing ? { changesNothing } : {}) }
 }
 
 /** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
@@ -94,7 +111,7 @@ export async function setMetadata(
 ): Promise<ListChange> {
   const list = await OpenList.require(tx, at)
   await list.save(tx, nowMs, {}, texts)
-  return { operation: 'metadata', length: list.length, ...texts }
+  return textsChange(list, texts)
 }
 
 /** @throws ServiceError `not_found`, `list_corrupted` */
@@ -198,8 +215,9 @@ export async function pop(
 /** Removes every item. @throws ServiceError `not_found`, `list_corrupted` */
 export async function clear(tx: Transaction, at: ListAddress, nowMs: number): Promise<ListChange> {
   const list = await OpenList.require(tx, at)
+  const wasEmpty = list.length === 0
   await list.clear(tx, nowMs)
-  return { operation: 'clear', length: 0 }
+  return { operation: 'clear', length: 0, ...(wasEmpty ? { changesNothing: true } : {}) }
 }
 
 /** Removes the list itself, damaged or not. Null when there is no list of that name. */

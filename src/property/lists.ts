@@ -253,8 +253,8 @@ export class Lists {
   async create(access: Access, name: string, texts: list.ListTexts): Promise<boolean> {
     await this.#pass(access, 'post', [name], known('[]'))
     return this.#change(access, name, async (tx, at, now) => {
-      const isNew = await list.createList(tx, at, texts, now)
-      return { changes: [await createdChange(tx, at, texts, isNew)], result: isNew }
+      const { isNew, change } = await list.makeList(tx, at, texts, now)
+      return { changes: [change], result: isNew }
     })
   }
 
@@ -631,17 +631,6 @@ interface SeenPage {
 
 export function recordAll(record: RecordChange, name: string, changes: readonly list.ListChange[]): void {
   for (const change of changes) record(listDiff(name, change))
-}
-
-/** A list that was made, or made again, is told of as a change of its texts. */
-export async function createdChange(
-  tx: Transaction,
-  at: list.ListAddress,
-  texts: list.ListTexts,
-  isNew: boolean,
-): Promise<list.ListChange> {
-  const length = isNew ? 0 : ((await list.readMetadata(tx, at))?.length ?? 0)
-  return { operation: 'metadata', length, ...texts }
 }
 
 function metadataOrDamaged(name: string, head: string): list.ListMetadata | 'damaged' {

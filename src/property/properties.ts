@@ -4,10 +4,10 @@ import { ServiceError } from '../errors.ts'
 import { array, deleteAt, getAt, isNull, type JsonText, known, members, mergeAt, object } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
-import type { Queries, Store, Transaction } from '../store/store.ts'
+import type { LockedActor, Queries, Store, Transaction } from '../store/store.ts'
 import { absent } from './absent.ts'
 import type { Access } from './access.ts'
-import type { ActorWriter, Change } from './change.ts'
+import type { ActorWriter, Change, State } from './change.ts'
 import type { PropertyGate } from './gate.ts'
 import type { Indexes } from './indexes.ts'
 import { factsOf, listMetadata } from './list-head.ts'
@@ -16,8 +16,10 @@ import { checkName } from './name.ts'
 import {
   deleteAllProperties,
   deleteValues,
+  findBefore,
   findProperties,
   findProperty,
+  putChangedValue,
   putValue,
   type StoredProperty,
 } from './property-store.ts'
@@ -154,34 +156,53 @@ export class Properties {
     const value = await this.#passWrite(access, operation, path, given)
     // A hook may turn a change into a removal.
     if (rightToPut(path, value) !== right) await this.#require(access, rightToPut(path, value), path)
-    await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
+    await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
       if (below.length > 0) {
-        record(await this.#merge(tx, access.actor.id, name, below, value))
-      } else if (value === absent) {
-        await this.#remove(tx, access.actor.id, name)
-        record(wholeValue(name, absent))
-      } else {
-        if (!(await putValue(tx, access.actor.id, name, value))) throw nameIsList(name)
-        await this.#parts.indexes.update(tx, access.actor.id, new Map([[name, value]]))
-        record(wholeValue(name, value))
+        record(await this.#merge(tx, actor, name, below, value))
+        return
       }
+      const known_ = await this.#before(tx, actor, name, value)
+      if (value === absent) {
+        const removed = await this.#remove(tx, access.actor.id, name)
+        record(wholeValue(name, absent, known_ ?? (removed ? undefined : unchanged(actor, name, null))))
+        return
+      }
+      const isSame = await this.#store(tx, actor, name, value)
+      record(wholeValue(name, value, known_ ?? (isSame ? unchanged(actor, name, value) : undefined)))
     })
     return value
   }
 
+  /** Reads what is replaced only where a subscription to a key has to know what became of that key. */
+  async #before(tx: Transaction, actor: LockedActor, name: string, value: JsonText): Promise<States | undefined> {
+    if (actor.hasKeyListeners === 0) return undefined
+    return statesFrom(await findBefore(tx, actor.id, [name]), new Map([[name, value]]))
+  }
+
+  /** Whether the value was there already, as far as a subscription has to know it. */
+  async #store(tx: Transaction, actor: LockedActor, name: string, value: JsonText): Promise<boolean> {
+    const outcome = await (actor.listeners === 0 ? putValue : putChangedValue)(tx, actor.id, name, value)
+    const isSame = !outcome && actor.listeners > 0 && (await findProperty(tx, actor.id, name))?.kind === 'value'
+    if (!outcome && !isSame) throw nameIsList(name)
+    await this.#parts.indexes.update(tx, actor.id, new Map([[name, value]]))
+    return isSame
+  }
+
   async #merge(
     tx: Transaction,
-    actorId: string,
+    actor: LockedActor,
     name: string,
     below: readonly string[],
     value: JsonText,
   ): Promise<Change> {
+    const actorId = actor.id
     const stored = await findProperty(tx, actorId, name)
     if (stored?.kind === 'list') throw nameIsList(name)
     const merged = mergeAt(stored?.value, below, value)
     await putValue(tx, actorId, name, merged)
     await this.#parts.indexes.update(tx, actorId, new Map([[name, merged]]))
-    return isToldInPart(value) ? partial(name, below, value) : wholeValue(name, merged)
+    const states = stateFor(actor, name, { before: stored?.value ?? null, after: merged })
+    return isToldInPart(value) ? partial(name, below, value, states) : wholeValue(name, merged, states)
   }
 
   async #remove(tx: Transaction, actorId: string, name: string): Promise<boolean> {
@@ -201,18 +222,19 @@ export class Properties {
     await this.#require(access, 'delete', path)
     if (below.includes('')) throw noSuchKey(path)
     await this.#passDelete(access, path)
-    return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
+    return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
       if (below.length === 0) {
+        const known_ = await this.#before(tx, actor, name, absent)
         const removed = await this.#remove(tx, access.actor.id, name)
-        record(wholeValue(name, absent))
+        record(wholeValue(name, absent, known_ ?? (removed ? undefined : unchanged(actor, name, null))))
         return removed
       }
       const stored = await findProperty(tx, access.actor.id, name)
       const rest = stored?.kind === 'value' ? deleteAt(stored.value, below) : undefined
-      if (rest === undefined) throw noSuchKey(path)
+      if (stored?.kind !== 'value' || rest === undefined) throw noSuchKey(path)
       await putValue(tx, access.actor.id, name, rest)
       await this.#parts.indexes.update(tx, access.actor.id, new Map([[name, rest]]))
-      record(partial(name, below, absent))
+      record(partial(name, below, absent, stateFor(actor, name, { before: stored.value, after: rest })))
       return true
     })
   }
@@ -289,8 +311,32 @@ function listValue({ name, head }: { name: string; head: string }, content: List
   return factsOf(listMetadata(name, head))
 }
 
-function wholeValue(name: string, blob: JsonText): Change {
-  return { target: 'properties', subtarget: name, resource: null, blob }
+type States = NonNullable<Change['states']>
+
+/** What a write of these values changes. Nothing is known of one that replaces a damaged value. */
+export function statesFrom(
+  stored: Awaited<ReturnType<typeof findBefore>>,
+  values: ReadonlyMap<string, JsonText>,
+): States {
+  const states = new Map<string, State>()
+  for (const [name, value] of values) {
+    const found = stored.get(name)
+    const before = found === undefined ? null : found.value
+    if (before !== undefined) states.set(name, { before, after: value === absent ? null : value })
+  }
+  return states
+}
+
+function stateFor({ listeners }: LockedActor, name: string, state: State): States | undefined {
+  return listeners === 0 ? undefined : new Map([[name, state]])
+}
+
+function unchanged(actor: LockedActor, name: string, value: JsonText | null): States | undefined {
+  return stateFor(actor, name, { before: value, after: value })
+}
+
+function wholeValue(name: string, blob: JsonText, states?: States): Change {
+  return { target: 'properties', subtarget: name, resource: null, blob, ...(states === undefined ? {} : { states }) }
 }
 
 /**
@@ -302,10 +348,10 @@ function isToldInPart(value: JsonText): boolean {
 }
 
 /** The diff of a nested write begins at the first key below the name, whatever the depth of the write. */
-function partial(name: string, below: readonly string[], value: JsonText): Change {
+function partial(name: string, below: readonly string[], value: JsonText, states: States | undefined): Change {
   const [resource = '', ...deeper] = below
   const blob = deeper.reduceRight<JsonText>((inner, key) => object([[key, inner]]), value)
-  return { target: 'properties', subtarget: name, resource, blob }
+  return { target: 'properties', subtarget: name, resource, blob, ...(states === undefined ? {} : { states }) }
 }
 
 export function nameIsList(name: string): ServiceError {

@@ -2,7 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import { checksumOf, requireIntact } from './checksum.ts'
+import { checksumOf, isIntact, requireIntact } from './checksum.ts'
 import { originOf } from './origin.ts'
 
 export type StoredProperty =
@@ -63,13 +63,55 @@ export async function findKinds(
   return new Map(rows.map((row) => [row.name, row.kind]))
 }
 
+/**
+ * Kind and value of those of `names` that exist. The value is undefined for a damaged one, which a write replaces, and
+ * for a list.
+ */
+export async function findBefore(
+  q: Queries,
+  actorId: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, { readonly kind: string; readonly value: JsonText | undefined }>> {
+  const rows = await q.all<PropertyRow>(
+    `SELECT name, kind, CASE WHEN kind = 'value' THEN value ELSE '' END AS value, checksum FROM property
+     WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS wanted)`,
+    actorId,
+    JSON.stringify(names.map((name) => [name])),
+  )
+  return new Map(
+    rows.map((row) => [
+      row.name,
+      {
+        kind: row.kind,
+        value: row.kind === 'value' && isIntact(actorId, row.name, row) ? known(row.value) : undefined,
+      },
+    ]),
+  )
+}
+
 /** False when the name is a list's: the row is left as it is. */
-export async function putValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
+export function putValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
+  return upsertValue(tx, actorId, name, value, '')
+}
+
+/** As `putValue`; false, too, when the same value is there already and intact. */
+export function putChangedValue(tx: Transaction, actorId: string, name: string, value: JsonText): Promise<boolean> {
+  const differs = 'property.value <> excluded.value OR COALESCE(property.checksum, -1) <> excluded.checksum'
+  return upsertValue(tx, actorId, name, value, `AND (${differs})`)
+}
+
+async function upsertValue(
+  tx: Transaction,
+  actorId: string,
+  name: string,
+  value: JsonText,
+  condition: string,
+): Promise<boolean> {
   const changed = await tx.run(
     `INSERT INTO property (actor_id, name, kind, value, origin, checksum) VALUES ($1, $2, 'value', $3, $4, $5)
      ON CONFLICT (actor_id, name) DO UPDATE
        SET value = excluded.value, origin = excluded.origin, checksum = excluded.checksum
-       WHERE property.kind = 'value'`,
+       WHERE property.kind = 'value' ${condition}`,
     actorId,
     name,
     value,

@@ -35,6 +35,8 @@ export interface LockedActor {
   readonly creator: string
   /** How many subscriptions of peers listen to the actor. */
   readonly listeners: number
+  /** 1 where one of them listens to a key of a property, else 0. */
+  readonly hasKeyListeners: number
   /** Until then somebody looks on (Unix milliseconds). */
   readonly watchedUntil: number
 }

@@ -1,5 +1,5 @@
 /** What of a change a subscription is told: the part inside its scope, at the scope's own depth. */
-import { isObject, isString, type JsonText, known, members, object, stringValue } from '../json/json.ts'
+import { getAt, isObject, isString, type JsonText, known, members, object, stringValue } from '../json/json.ts'
 import type { Change } from '../property/change.ts'
 import type { Scope } from './inbound.ts'
 
@@ -16,9 +16,11 @@ export interface Fitted {
 /** Stands for what is gone. */
 const gone = known('""')
 
-/** Null when the change does not touch the scope. */
-export function fit(change: Change, scope: Scope): Fitted | null {
-  if (change.target !== scope.target) return null
+/** Null when the change does not touch the scope, or leaves everything inside it as it was. */
+export function fit(made: Change, scope: Scope): Fitted | null {
+  if (made.target !== scope.target || made.changesNothing === true) return null
+  const change = withoutUnchanged(made, scope)
+  if (change === null) return null
   // A key alone names nothing, so without a property it narrows nothing.
   const { subtarget } = scope
   const resource = subtarget === '' ? '' : scope.resource
@@ -26,6 +28,27 @@ export function fit(change: Change, scope: Scope): Fitted | null {
   const inside = partAt(change, subtarget, resource)
   if (inside === null) return null
   return inside === 'gone' ? { data: gone, replaces: false } : { data: inside, replaces: change.resource === null }
+}
+
+/** Values count as equal when their texts are: copies keep digits and the order of keys. */
+function withoutUnchanged(change: Change, { subtarget, resource }: Scope): Change | null {
+  const { states, blob } = change
+  if (states === undefined) return change
+  const isUnchanged = (name: string): boolean => {
+    const state = states.get(name)
+    if (state === undefined) return false
+    const path = name === subtarget && resource !== '' ? [resource] : []
+    return valueAt(state.before, path) === valueAt(state.after, path)
+  }
+  if (change.subtarget !== null) return isUnchanged(change.subtarget) ? null : change
+  const written = [...(members(blob) ?? [])]
+  const changed = written.filter(([name]) => !isUnchanged(name))
+  if (changed.length === 0) return null
+  return changed.length === written.length ? change : { ...change, blob: object(changed) }
+}
+
+function valueAt(value: JsonText | null, path: readonly string[]): JsonText | undefined {
+  return value === null ? undefined : getAt(value, path)
 }
 
 function partAt(change: Change, subtarget: string, resource: string): JsonText | 'gone' | null {

@@ -70,11 +70,12 @@ forEachService((start) => {
       await subscribers(service, actor, 3)
       const counts: number[] = []
       for (const size of [1, 100]) {
-        const values = Object.fromEntries(Array.from({ length: size }, (_, n) => [`v${n}`, n]))
-        await actor.request('PUT', '/properties', values)
+        const valuesOf = (round: number) =>
+          Object.fromEntries(Array.from({ length: size }, (_, n) => [`v${n}`, `${n} in round ${round}`]))
+        await actor.request('PUT', '/properties', valuesOf(-1))
         for (let round = 0; round < 3; round++) {
           await quiet(service)
-          assert.equal((await actor.request('PUT', '/properties', values)).status, 204)
+          assert.equal((await actor.request('PUT', '/properties', valuesOf(round))).status, 204)
           counts.push(service.statements.length)
         }
       }

@@ -8,6 +8,7 @@ import { ServiceError } from '../../src/errors.ts'
 import { type Migration, readMigrations } from '../../src/store/migrate.ts'
 import { openStore } from '../../src/store/open.ts'
 import { NotMadeYetError } from '../../src/store/start-error.ts'
+import { LOCK_ACTOR } from '../../src/store/lock-actor.ts'
 import type { Queries, Store, Transaction } from '../../src/store/store.ts'
 import { createPostgresDatabase, createTestDatabase, counting, faulty, forEachStore } from '../support/stores.ts'
 import { sharedPostgresUrl } from '../support/postgres.ts'
@@ -314,7 +315,10 @@ forEachStore((dialect, open, database) => {
       const store = await open()
       await store.write((tx) => addActor(tx, 'a', 'somebody@example.com'))
       await store.writeActor('a', async (_, actor) => {
-        assert.deepEqual({ ...actor }, { id: 'a', creator: 'somebody@example.com', listeners: 0, watchedUntil: 0 })
+        assert.deepEqual(
+          { ...actor },
+          { id: 'a', creator: 'somebody@example.com', listeners: 0, watchedUntil: 0, hasKeyListeners: 0 },
+        )
       })
     })
 
@@ -626,7 +630,7 @@ forEachStore((dialect, open, database) => {
       assert.deepEqual(seen.statements, [
         'SELECT 1 AS one',
         'SELECT 2 AS two',
-        'SELECT id, creator, listeners, watched_until AS "watchedUntil" FROM actor WHERE id = $1 /*postgres: FOR UPDATE */',
+        LOCK_ACTOR,
         'UPDATE actor SET creator = $1',
       ])
     })

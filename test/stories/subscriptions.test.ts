@@ -169,6 +169,94 @@ forEachService((start) => {
       assert.deepEqual(await polled(peer, other), [])
     })
 
+    it('gets no number where nothing in the scope changes (R-SUB-03)', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const [all, cfg] = [await peer.subscribe({}), await peer.subscribe({ subtarget: 'cfg' })]
+      const theme = await peer.subscribe({ subtarget: 'cfg', resource: 'theme' })
+      const writes: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+        ['DELETE', '/properties/cfg'],
+        ['PUT', '/properties/cfg', ''],
+        ['PUT', '/properties/cfg', { theme: 'dark', size: 1 }],
+        ['PUT', '/properties/cfg', { theme: 'dark', size: 1 }],
+        ['PUT', '/properties/cfg/theme', 'dark'],
+        ['PUT', '/properties/cfg', { theme: 'dark', size: 2 }],
+        ['PUT', '/properties/cfg/size', 3],
+        ['PUT', '/properties', { cfg: { theme: 'dark', size: 3 } }],
+        ['PUT', '/properties', { cfg: { theme: 'dark', size: 3 }, mood: 'sunny', gone: '' }],
+        ['PUT', '/properties/cfg', 'a string'],
+        ['PUT', '/properties/cfg', 'a string'],
+        ['PUT', '/properties/cfg', 'another string'],
+        ['DELETE', '/properties/cfg'],
+      ]
+      for (const [method, path, body] of writes) {
+        const { status } = await actor.request(method, path, body)
+        assert.ok(status === 204 || status === 404, `${method} ${path} ${status}`)
+      }
+      assert.deepEqual(await polled(peer, all), [
+        [1, { cfg: { theme: 'dark', size: 1 } }],
+        [2, { cfg: { theme: 'dark', size: 2 } }],
+        [3, { cfg: { size: 3 } }],
+        [4, { mood: 'sunny' }],
+        [5, { cfg: 'a string' }],
+        [6, { cfg: 'another string' }],
+        [7, { cfg: '' }],
+      ])
+      assert.deepEqual(await polled(peer, cfg), [
+        [1, { theme: 'dark', size: 1 }],
+        [2, { theme: 'dark', size: 2 }],
+        [3, { size: 3 }],
+        [4, 'a string'],
+        [5, 'another string'],
+        [6, ''],
+      ])
+      assert.deepEqual(await polled(peer, theme), [
+        [1, 'dark'],
+        [2, ''],
+      ])
+    })
+
+    it('counts another spelling of a number and another order of keys as a change (R-SUB-03)', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const all = await peer.subscribe({})
+      for (const body of ['{"a":1,"b":2}', '{ "a": 1, "b": 2 }', '{"a":1.0,"b":2}', '{"b":2,"a":1.0}']) {
+        assert.equal((await actor.request('PUT', '/properties/cfg', body)).status, 204)
+      }
+      const path = `/subscriptions/${peer.peerId}/${all}`
+      const text = await (await peer.request('GET', path)).text()
+      assert.deepEqual(
+        [...text.matchAll(/"cfg":(\{[^}]*\})/g)].map(([, value]) => value),
+        ['{"a":1,"b":2}', '{"a":1.0,"b":2}', '{"b":2,"a":1.0}'],
+      )
+    })
+
+    it('of a list gets no number where the list stays as it is (R-LIST-06)', async () => {
+      const actor = await service.createActor()
+      const peer = await relateTo(service, actor)
+      const all = await peer.subscribe({})
+      const notes = (await service.app.actors.get(actor.id))?.list('notes')
+      assert.ok(notes !== undefined)
+      const sequenceAfter = async (write: () => Promise<unknown>): Promise<unknown> => {
+        await write()
+        return (await json(await peer.request('GET', `/subscriptions/${peer.peerId}/${all}`)))['sequence']
+      }
+      const post = (body: unknown) => () => actor.request('POST', '/properties', body)
+      const texts = { description: 'What I think of' }
+      assert.equal(await sequenceAfter(post({ notes: { _type: 'list', ...texts } })), 1)
+      assert.equal(await sequenceAfter(post({ notes: { _type: 'list', ...texts } })), 1)
+      assert.equal(await sequenceAfter(post({ notes: { _type: 'list' } })), 1)
+      assert.equal(await sequenceAfter(() => actor.request('PUT', '/properties/notes/metadata', texts)), 1)
+      assert.equal(await sequenceAfter(() => notes.clear()), 1)
+      assert.equal(await sequenceAfter(() => notes.extend([])), 1)
+      assert.equal(await sequenceAfter(() => notes.append({ n: 1 })), 2)
+      assert.equal(await sequenceAfter(() => actor.request('PUT', '/properties/notes?index=0', { n: 1 })), 2)
+      assert.equal(await sequenceAfter(post({ notes: { items: [{ index: 0, n: 1 }] } })), 2)
+      assert.equal(await sequenceAfter(() => actor.request('PUT', '/properties/notes?index=0', { n: 2 })), 3)
+      assert.equal(await sequenceAfter(post({ notes: { _type: 'list', description: 'Another' } })), 4)
+      assert.equal(await sequenceAfter(() => notes.clear()), 5)
+    })
+
     it('R-LIST-06 SUB-11 of a list is told as what was done to it, under its name', async () => {
       const actor = await service.createActor()
       const peer = await relateTo(service, actor)
