@@ -366,6 +366,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     live,
     data: peerData,
     policy: { gapTimeoutMs: config.gapTimeoutSeconds * 1000, maxPending: config.maxPendingCallbacks },
+    profileAttributes: config.peerProfileAttributes,
     enqueue: notices.enqueue,
     afterCommit: store.afterCommit,
     handOn: dataHooks.handOn,

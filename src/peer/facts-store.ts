@@ -1,5 +1,5 @@
 /** The SQL of what is remembered about peers, among the actor's attributes (test clients look there). */
-import { type JsonText, known } from '../json/json.ts'
+import { type JsonText, known, stringText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
 const factBuckets = {
@@ -63,4 +63,12 @@ export async function forgetPeer(tx: Transaction, actorId: string, peerId: strin
     factName({ actorId, peerId }),
     ...Object.values(factBuckets),
   )
+}
+
+/** The members that every fact begins with when it is stored first. */
+export function ownersOf({ actorId, peerId }: PeerKey): readonly (readonly [string, JsonText])[] {
+  return [
+    ['actor_id', stringText(actorId)],
+    ['peer_id', stringText(peerId)],
+  ]
 }

@@ -21,7 +21,7 @@ import { emptyPending, markForFetch } from '../subscription/outbound-store.ts'
 import { removeNames } from '../subscription/remote-data.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
-import { type FactKind, findFact, findFactsOf, type PeerKey, putFact } from './facts-store.ts'
+import { type FactKind, findFact, findFactsOf, ownersOf, type PeerKey, putFact } from './facts-store.ts'
 import type { PeerLinks, Reading } from './peer-link.ts'
 
 export interface PeerFactsParts {
@@ -270,13 +270,6 @@ export class PeerFacts {
 /** Clients of the OAuth server have relationships too, and nothing to be asked. */
 function isActor({ establishedVia }: Trust): boolean {
   return establishedVia === 'trust' || establishedVia === 'trustee'
-}
-
-function ownersOf({ actorId, peerId }: PeerKey): readonly (readonly [string, JsonText])[] {
-  return [
-    ['actor_id', stringText(actorId)],
-    ['peer_id', stringText(peerId)],
-  ]
 }
 
 function failureOf(reading: Reading): string | null {

@@ -8,6 +8,7 @@ import { type JsonText, known } from '../json/json.ts'
 import { AtOnce } from '../limit/at-once.ts'
 import type { Live } from '../live/live.ts'
 import { findFact } from '../peer/facts-store.ts'
+import { updateProfile } from '../peer/profile.ts'
 import type { AfterCommit, LockedActor, Queries, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import type { Trust } from '../trust/trust.ts'
@@ -39,14 +40,16 @@ import {
   readKept,
   type ReceiverState,
 } from './processor.ts'
-import { applyChanges, replaceAll } from './remote-data.ts'
-import { changesOf } from './replica-change.ts'
+import { applyChanges, readRemoteValues, replaceAll } from './remote-data.ts'
+import { changesOf, type ReplicaChange } from './replica-change.ts'
 
 export interface ReceiverParts {
   readonly store: Store
   readonly data: PeerData
   readonly live: Pick<Live, 'record'>
   readonly policy: ProcessorPolicy
+  /** The properties that make a profile. */
+  readonly profileAttributes: readonly string[]
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
   /** Hands what was applied to the application's handlers, after the commit. */
@@ -188,6 +191,7 @@ export class Receiver {
     const { now } = this.#parts
     const { subscription, state } = locked
     const isIntact = await applyItems(tx, locked, items, now())
+    await this.#updateProfile(tx, locked, new Set(changesIn(locked, items).map(({ name }) => name)))
     await this.#save(tx, locked, {
       sequence: upTo,
       // A copy that differs is fetched anew, at once.
@@ -198,6 +202,17 @@ export class Receiver {
     if (state.pending.length > 0) await deletePendingUpTo(tx, subscription, upTo)
     if (items.some(({ granularity }) => granularity === 'low')) await this.#acknowledge(tx, subscription, upTo)
     return items
+  }
+
+  /** The copy has the new values already. A subscription to a key has only that key of a value. */
+  async #updateProfile(tx: Transaction, { actor, subscription, isStored }: Locked, names: ReadonlySet<string>) {
+    if (!isStored || subscription.resource !== '') return
+    const attributes = this.#parts.profileAttributes.filter((name) => names.has(name))
+    if (attributes.length === 0) return
+    const values = await readRemoteValues(tx, subscription, attributes)
+    if (await updateProfile(tx, subscription, values, this.#parts.now())) {
+      await this.#parts.live.record(tx, actor, 'trust', [subscription.peerId])
+    }
   }
 
   /** The peer keeps a low diff until it hears that it arrived. */
@@ -268,6 +283,8 @@ export class Receiver {
       if (isStored) await replaceAll(tx, key, subscription, own, now())
       const waited = await waiting(tx, key, state, sequence + 1, verdict.upTo)
       const isIntact = await applyItems(tx, locked, waited, now())
+      const names = subscription.subtarget === '' ? this.#parts.profileAttributes : [subscription.subtarget]
+      await this.#updateProfile(tx, locked, new Set(names.filter((name) => !locked.keptByOthers.has(name))))
       if (state.pending.length > 0) await deletePendingUpTo(tx, key, Math.max(verdict.dropUpTo, verdict.upTo))
       await this.#save(tx, locked, {
         sequence: verdict.upTo,
@@ -423,19 +440,13 @@ async function waiting(
 }
 
 /** False when the copy turned out to differ from what the peer has. */
-function applyItems(
-  tx: Transaction,
-  { subscription, isStored, keptByOthers: kept }: Locked,
-  items: readonly Item[],
-  now: number,
-) {
+function applyItems(tx: Transaction, locked: Locked, items: readonly Item[], now: number): Promise<boolean> {
+  return applyChanges(tx, locked.subscription, changesIn(locked, items), now)
+}
+
+function changesIn({ subscription, isStored, keptByOthers }: Locked, items: readonly Item[]): ReplicaChange[] {
   const changes = isStored ? items.flatMap(({ data, replaces }) => changesOf(subscription, data, replaces)) : []
-  return applyChanges(
-    tx,
-    subscription,
-    changes.filter(({ name }) => !kept.has(name)),
-    now,
-  )
+  return changes.filter(({ name }) => !keptByOthers.has(name))
 }
 
 function diffs(

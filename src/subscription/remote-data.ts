@@ -371,6 +371,21 @@ export async function readRemote(
 }
 
 /** As test clients look at it: the items of a list by their positions. */
+/** The values of these names, as the peer has them; null for a list and for what is not there. */
+export async function readRemoteValues(
+  q: Queries,
+  { actorId, peerId }: RemoteAddress,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, JsonText | null>> {
+  const stored = await findKeys(q, actorId, remoteBucket(peerId), names)
+  return new Map(
+    names.map((name) => {
+      const value = stored.get(name)
+      return [name, value === undefined ? null : uncoveredValue(value)]
+    }),
+  )
+}
+
 export const remoteForm: AttributeForm = {
   prefix: remoteBucket(''),
   shown(stored) {

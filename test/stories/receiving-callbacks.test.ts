@@ -482,6 +482,44 @@ forEachService((start) => {
       assert.deepEqual(await attributesOf(alice, '_peer_profiles'), {})
     })
 
+    it('follows the callbacks and the resyncs of its subscription (R-TRUST-07)', async () => {
+      const { a, b, alice, bob, key } = await pair()
+      await relate(alice, [b, bob])
+      const handle = await a.app.actors.get(alice.id)
+      await handle?.subscribe(bob.id)
+      const profile = async (): Promise<Record<string, unknown>> =>
+        (await attributesOf(alice, '_peer_profiles'))[key] as Record<string, unknown>
+      await until(async () => (await profile())?.['displayname'] === 'Bob')
+      await bob.request('PUT', '/properties/displayname', 'Robert')
+      await until(async () => (await profile())['displayname'] === 'Robert')
+      await bob.request('PUT', '/properties', { description: 'Likes walking', other: 'y', email: '' })
+      await until(async () => (await profile())['description'] === 'Likes walking')
+      assert.deepEqual([(await profile())['email'], (await profile())['other']], [undefined, undefined])
+      const publisher = await b.app.actors.get(bob.id)
+      await publisher?.subscriptions.suspend('properties')
+      await bob.request('PUT', '/properties', { displayname: 'Rob', description: '' })
+      assert.equal((await profile())['displayname'], 'Robert')
+      await publisher?.subscriptions.resume('properties')
+      await until(async () => (await profile())['displayname'] === 'Rob')
+      assert.equal((await profile())['description'], undefined)
+    })
+
+    it('stays as it is when a subscription brings only a key of an attribute (R-TRUST-07)', async () => {
+      const { a, b, alice, bob, key } = await pair()
+      await bob.request('PUT', '/properties/displayname', { first: 'Bob', last: 'Lee' })
+      await relate(alice, [b, bob])
+      const handle = await a.app.actors.get(alice.id)
+      await handle?.subscribe(bob.id, { subtarget: 'displayname', resource: 'first' })
+      const displayName = async (): Promise<unknown> =>
+        ((await attributesOf(alice, '_peer_profiles'))[key] as Record<string, unknown> | undefined)?.['displayname']
+      await until(async () => (await displayName()) !== undefined)
+      await bob.request('PUT', '/properties/displayname/first', 'Robert')
+      await until(
+        async () => ((await handle?.remote(bob.id).get('displayname')) as { first?: string })?.first === 'Robert',
+      )
+      assert.deepEqual(await displayName(), { first: 'Bob', last: 'Lee' })
+    })
+
     it('R-TRUST-07 is of the configured properties, and of none where none are', async () => {
       const named = await pair({ peerProfileAttributes: ['nick'] })
       await relate(named.alice, [named.b, named.bob])
