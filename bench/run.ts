@@ -1,16 +1,12 @@
 /**
  * `npm run bench`: every hot path beside its bound, in one run on one machine. Figures of different runs or machines do
  * not compare; the ratios do.
- *
- *   --quick   shorter slices and 100,000 actors instead of a million
- *   --only    one part: start, requests, clients, pages, lists, scale, delivery
- *   --write   also writes docs/benchmarks.md
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { generateKey } from '../src/secret/key-ring.ts'
+import { commandOptions } from '../tools/command-options.ts'
 import { createPostgresDatabase } from '../test/support/stores.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { measureClients } from './clients.ts'
@@ -23,11 +19,17 @@ import { type Line, tableOf } from './report.ts'
 import { measureRequests } from './requests.ts'
 import { measureScale } from './scale.ts'
 
-const { values: flags } = parseArgs({
+const { values: flags } = commandOptions({
+  command: 'npm run bench',
+  about: 'Measures every hot path beside its bound, in one run on one machine.',
   options: {
-    quick: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
-    only: { type: 'string' },
+    quick: { kind: 'flag', about: 'Shorter slices, and 100,000 actors instead of a million.' },
+    write: { kind: 'flag', about: 'Also writes docs/benchmarks.md.' },
+    only: {
+      kind: 'choice',
+      choices: ['start', 'requests', 'clients', 'pages', 'lists', 'scale', 'delivery'],
+      about: 'One part alone.',
+    },
   },
 })
 const slices = flags.quick

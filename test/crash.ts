@@ -1,25 +1,28 @@
 /** `npm run crash`: kills the service or its database under load, round after round, and checks what is left. */
-import { parseArgs } from 'node:util'
-import { runCrashRounds, type Victim } from './support/crash.ts'
+import { commandOptions, refuseOptions } from '../tools/command-options.ts'
+import { runCrashRounds } from './support/crash.ts'
 
-const { values } = parseArgs({
+const command = {
+  command: 'npm run crash',
+  about: 'Kills the service or its database under load, round after round, and checks what is left.',
   options: {
-    store: { type: 'string', default: 'sqlite' },
-    kill: { type: 'string', default: 'service' },
-    rounds: { type: 'string', default: '100' },
-    seed: { type: 'string', default: '1' },
+    store: { kind: 'choice', choices: ['sqlite', 'postgres'], default: 'sqlite', about: 'Where the data is kept.' },
+    kill: {
+      kind: 'choice',
+      choices: ['service', 'server', 'backend'],
+      default: 'service',
+      about: 'What is killed: the service, the database server, or one of its connections.',
+    },
+    rounds: { kind: 'integer', least: 1, default: 100, about: 'How many rounds.' },
+    seed: { kind: 'integer', least: 0, default: 1, about: 'Where the random choices begin; brings a failure back.' },
   },
-})
-const store = (['sqlite', 'postgres'] as const).find((name) => name === values.store)
-const victim = (['service', 'server', 'backend'] as const).find((name): name is Victim => name === values.kill)
-const [rounds, seed] = [Number(values.rounds), Number(values.seed)]
-if (store === undefined || victim === undefined || !(rounds > 0) || !Number.isInteger(seed)) {
-  console.error('npm run crash -- --store sqlite|postgres --kill service|server|backend --rounds 1000 --seed 1')
-  process.exit(1)
-}
+} as const
+const { store, kill: victim, rounds, seed } = commandOptions(command).values
 if (store === 'sqlite' && victim !== 'service') {
-  console.error('SQLite runs inside the service: --kill service')
-  process.exit(1)
+  refuseOptions(
+    command,
+    `Invalid --kill "${victim}": SQLite runs inside the service, so only the service can be killed.`,
+  )
 }
 
 const started = performance.now()

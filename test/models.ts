@@ -1,29 +1,35 @@
 /** `npm run models`: random requests against a model, in any number, on either store or both. */
-import { parseArgs } from 'node:util'
+import { commandOptions } from '../tools/command-options.ts'
 import { runPropertyModel } from './support/property-runs.ts'
 import { startService } from './support/service.ts'
 import { createTestDatabase } from './support/stores.ts'
 
-const { values } = parseArgs({
+const {
+  store: chosen,
+  runs,
+  seed,
+} = commandOptions({
+  command: 'npm run models',
+  about: 'Holds random requests against a model of what they do.',
   options: {
-    store: { type: 'string', default: 'both' },
-    runs: { type: 'string', default: '1000' },
-    seed: { type: 'string' },
+    store: {
+      kind: 'choice',
+      choices: ['sqlite', 'postgres', 'both'],
+      default: 'both',
+      about: 'Where the data is kept.',
+    },
+    runs: { kind: 'integer', least: 1, default: 1000, about: 'How many runs on each store.' },
+    seed: { kind: 'integer', least: 0, about: 'Where the random choices begin; random unless given.' },
   },
-})
-const runs = Number(values.runs)
-const stores = (['sqlite', 'postgres'] as const).filter((name) => values.store === 'both' || values.store === name)
-if (stores.length === 0 || !(runs > 0)) {
-  console.error('npm run models -- --store sqlite|postgres|both --runs 10000 --seed 7')
-  process.exit(1)
-}
+}).values
+const stores = (['sqlite', 'postgres'] as const).filter((name) => chosen === 'both' || chosen === name)
 
 for (const store of stores) {
   const database = await createTestDatabase(store)
   const service = await startService(database.url, { logLevel: 'silent' })
   const started = performance.now()
   try {
-    await runPropertyModel(service, { runs, ...(values.seed === undefined ? {} : { seed: Number(values.seed) }) })
+    await runPropertyModel(service, { runs, ...(seed === undefined ? {} : { seed }) })
     console.log(`${store}: ${runs} runs agree with the model (${((performance.now() - started) / 1000).toFixed(0)} s)`)
   } catch (error) {
     console.error(error instanceof Error ? `${error.message}\n${String(error.cause)}` : error)

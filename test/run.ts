@@ -1,15 +1,17 @@
 /** `npm test`: every test file, or with arguments those whose path contains one of them. */
 import { glob } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { parseArgs } from 'node:util'
+import { commandOptions } from '../tools/command-options.ts'
 import { startPostgres } from './support/postgres.ts'
 import { runTestFiles } from './support/test-run.ts'
 
 const folder = import.meta.dirname
 const root = dirname(folder)
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { limit: { type: 'string', default: '600' } },
+const { values, operands: positionals } = commandOptions({
+  command: 'npm test',
+  about: 'Runs every test file, or those whose path contains one of the words: npm test -- lists rules/secret',
+  options: { limit: { kind: 'integer', least: 1, default: 600, about: 'Seconds that one file may take.' } },
+  operands: '[part of a path …]',
 })
 const nameOf = (file: string): string => relative(root, file).replaceAll(sep, '/')
 
@@ -32,7 +34,7 @@ if (postgres !== null) process.env['TROUPE_TEST_POSTGRES'] = postgres.url
 
 const { failed } = await runTestFiles(chosen, {
   concurrency: 2,
-  limitSeconds: Number(values.limit),
+  limitSeconds: values.limit,
   print: (line) => console.log(line),
   everyArea: positionals.length === 0,
   nameOf,

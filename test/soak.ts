@@ -1,21 +1,18 @@
 /** `npm run soak`: two services under load, a fault in every period, and whether what they keep stays the same. */
-import { parseArgs } from 'node:util'
+import { commandOptions } from '../tools/command-options.ts'
 import { type Period, runSoak } from './support/soak.ts'
 
-const { values } = parseArgs({
+const { minutes, store, seed, operations } = commandOptions({
+  command: 'npm run soak',
+  about:
+    'Runs two services under load with a fault in every period, and checks that memory, handles and rows stay the same.',
   options: {
-    minutes: { type: 'string', default: '10' },
-    store: { type: 'string', default: 'sqlite' },
-    seed: { type: 'string', default: '1' },
-    operations: { type: 'string', default: '500' },
+    minutes: { kind: 'number', default: 10, about: 'How long, in minutes; ten periods at least.' },
+    store: { kind: 'choice', choices: ['sqlite', 'postgres'], default: 'sqlite', about: 'Where the data is kept.' },
+    seed: { kind: 'integer', least: 0, default: 1, about: 'Where the random choices begin.' },
+    operations: { kind: 'integer', least: 3, default: 500, about: 'Requests of each period.' },
   },
-})
-const store = (['sqlite', 'postgres'] as const).find((name) => name === values.store)
-const [minutes, seed, operations] = [Number(values.minutes), Number(values.seed), Number(values.operations)]
-if (store === undefined || !(minutes > 0) || !Number.isInteger(seed) || !(operations > 2)) {
-  console.error('npm run soak -- --minutes 1440 --store sqlite|postgres --seed 1 --operations 500')
-  process.exit(1)
-}
+}).values
 
 const ends = performance.now() + minutes * 60_000
 const periods = await runSoak({

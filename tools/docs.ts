@@ -10,6 +10,7 @@ import { serviceList, type ServiceOption, serviceOptions } from '../src/config/s
 import { rightOf, type Route } from '../src/http/route.ts'
 import { routesFor } from '../src/http/routes.ts'
 import { Permission } from '../src/permission/permission.ts'
+import { commandOptions } from './command-options.ts'
 
 const note = '<!-- Made by `npm run docs`; changes belong into the code. -->\n'
 
@@ -180,6 +181,11 @@ function code(text: string): string {
 }
 
 if (import.meta.main) {
+  commandOptions({
+    command: 'npm run docs',
+    about: 'Writes the reference pages that are made from the code: docs/api.md and docs/configuration.md.',
+    options: {},
+  })
   const docs = join(dirname(import.meta.dirname), 'docs')
   for (const [file, text] of Object.entries(pages)) writeFileSync(join(docs, file), text())
 }

@@ -2,15 +2,6 @@
  * `npm run mutate`: puts one small fault after the other into a copy of the rooms that decide who may do what, and runs
  * the tests of the room until one fails. What no test notices is printed.
  *
- *   --room     one room; all of them unless given, may be repeated
- *   --sample   so many mutants of each room, drawn by the seed; all of them unless given
- *   --seed     1 unless given
- *   --at       one place: `token/judge-refresh.ts:48`
- *   --lanes    so many mutants side by side; 2 unless given
- *   --limit    so many times what a test file takes without any mutant, but 15 s at least; 3 unless given. Longer, and
- *              longer than twice that when asked again, is as good as failed
- *   --all      names the test that noticed each mutant, too
- *
  * A first run without mutants tells which test file comes to which place; a mutant is shown to those that come to its
  * place. Only the halves of tests that run on SQLite count. Ends with 1 when a room has less than 80 % of its mutants
  * noticed.
@@ -21,9 +12,9 @@ import { glob } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
 import { quickFolder } from '../test/support/postgres.ts'
 import { seeded } from '../test/support/random.ts'
+import { commandOptions } from './command-options.ts'
 import { inOrder, isReached, type RunRange } from './mutant-tests.ts'
 import { applied, type Mutant, mutantsOf } from './mutants.ts'
 
@@ -91,15 +82,25 @@ const leastLimitSeconds = 15
 /** For a test file without any mutant. */
 const plainLimitSeconds = 300
 
-const { values: flags } = parseArgs({
+const { values: flags } = commandOptions({
+  command: 'npm run mutate',
+  about: 'Puts one small fault after the other into the rooms that decide, and names those that no test notices.',
   options: {
-    room: { type: 'string', multiple: true },
-    sample: { type: 'string' },
-    seed: { type: 'string', default: '1' },
-    at: { type: 'string' },
-    lanes: { type: 'string', default: '2' },
-    limit: { type: 'string', default: '3' },
-    all: { type: 'boolean', default: false },
+    room: {
+      kind: 'texts',
+      about: `A room, may be repeated; all of them unless given: ${Object.keys(testsOf).join(', ')}.`,
+    },
+    sample: { kind: 'integer', least: 1, about: 'How many mutants of each room, drawn by the seed; all unless given.' },
+    seed: { kind: 'integer', least: 0, default: 1, about: 'Where the drawing begins.' },
+    at: { kind: 'text', about: 'One place: token/judge-refresh.ts:48.' },
+    lanes: { kind: 'integer', least: 1, default: 2, about: 'How many mutants side by side.' },
+    limit: {
+      kind: 'number',
+      default: 3,
+      about:
+        'How many times longer than without a mutant a test file may take, 15 s at least; longer counts as noticed.',
+    },
+    all: { kind: 'flag', about: 'Also names the test that noticed each mutant.' },
   },
 })
 const root = dirname(import.meta.dirname)
@@ -143,7 +144,7 @@ process.once('exit', () => {
   for (const child of running) endGroup(child)
   rmSync(folder, { recursive: true, force: true })
 })
-const lanes = Array.from({ length: Number(flags.lanes) }, (_, index) => join(folder, `lane-${index}`))
+const lanes = Array.from({ length: flags.lanes }, (_, index) => join(folder, `lane-${index}`))
 for (const lane of lanes) {
   for (const name of copied) cpSync(join(root, name), join(lane, name), { recursive: true })
   mkdirSync(join(lane, 'tmp'))
@@ -166,7 +167,7 @@ async function measure(room: string): Promise<boolean> {
     async (test, lane) => void plains.set(test, await plainRun(test, lane)),
   )
   const all = await mutantsIn(room)
-  const chosen = flags.sample === undefined ? all : drawn(all, Number(flags.sample), Number(flags.seed))
+  const chosen = flags.sample === undefined ? all : drawn(all, flags.sample, flags.seed)
   console.log(`${room}: ${chosen.length} of ${all.length} mutants`)
   const experience = new Map<string, { shown: number; noticed: number }>()
   let noticed = 0
@@ -258,7 +259,7 @@ async function firstThatNotices(
 
 /** Asked again when it takes too long: the machine may have been busy. */
 async function judged(test: string, seconds: number, lane: string): Promise<Outcome> {
-  const limitSeconds = Math.round(Math.max(leastLimitSeconds, Number(flags.limit) * seconds))
+  const limitSeconds = Math.round(Math.max(leastLimitSeconds, flags.limit * seconds))
   const outcome = await run(test, lane, limitSeconds)
   return outcome?.by === 'time' ? run(test, lane, 2 * limitSeconds) : outcome
 }

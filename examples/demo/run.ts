@@ -2,9 +2,16 @@
  * `npm run demo`: Alice and Bob, each at a service of their own, as a story. Two processes on two free ports of this
  * machine, with their data in a temporary folder; nothing is left behind.
  */
+import { commandOptions } from '../../tools/command-options.ts'
 import { Owner, until } from './owner.ts'
 import { DemoService } from './service.ts'
 import { say, tell } from './tell.ts'
+
+commandOptions({
+  command: 'npm run demo',
+  about: 'Tells a story of two owners, each at a service of their own, on two free ports of this machine.',
+  options: {},
+})
 
 const started = performance.now()
 const [alices, bobs] = [new DemoService('alice'), new DemoService('bob')]

@@ -1,8 +1,15 @@
 /** `npm run conformance`: runs the suite for both eras and writes docs/conformance.md. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { commandOptions } from '../../tools/command-options.ts'
 import { createTestDatabase } from '../support/stores.ts'
 import { failuresIn, report, revisions, runSuite, type ScenarioResult, type SuiteRevision } from './suite.ts'
+
+commandOptions({
+  command: 'npm run conformance',
+  about: 'Runs the conformance suite of MCP for both eras, and writes docs/conformance.md.',
+  options: {},
+})
 
 const root = join(import.meta.dirname, '..', '..')
 const all = new Map<SuiteRevision, ScenarioResult[]>()

@@ -2,35 +2,29 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
+import { commandOptions, refuseOptions } from '../../tools/command-options.ts'
 import { Simulator } from './simulation.ts'
 
-const { values } = parseArgs({
+const command = {
+  command: 'npm run simulate',
+  about: 'Runs services, networks and faults by a seed: one seed line by line, or many seeds in several processes.',
   options: {
-    seed: { type: 'string' },
-    seeds: { type: 'string' },
-    from: { type: 'string', default: '1' },
-    processes: { type: 'string' },
+    seed: { kind: 'integer', least: 0, about: 'One run, reported line by line.' },
+    seeds: { kind: 'integer', least: 1, about: 'How many runs.' },
+    from: { kind: 'integer', least: 0, default: 1, about: 'The first seed of many runs.' },
+    processes: { kind: 'integer', least: 1, about: 'Processes side by side; as many as there are cores unless given.' },
   },
-})
-const [one, many, from] = [values.seed, values.seeds, values.from].map((text) => Number(text ?? Number.NaN)) as [
-  number,
-  number,
-  number,
-]
-if (!Number.isInteger(one) && !(Number.isInteger(many) && Number.isInteger(from))) {
-  console.error('npm run simulate -- --seed 42            one run, told line by line')
-  console.error('npm run simulate -- --seeds 10000 [--from 1]')
-  process.exit(1)
-}
+} as const
+const { seed: one, seeds: many = 0, from, processes: most } = commandOptions(command).values
+if (one === undefined && many === 0) refuseOptions(command, 'Missing --seed or --seeds: expected one of them.')
 
-const processes = Math.min(Number(values.processes ?? availableParallelism()), Math.ceil(many / 100))
-if (processes > 1) await shareOut(processes)
-else await run(Number.isInteger(one) ? [one] : Array.from({ length: many }, (_, index) => from + index))
+const processes = Math.min(most ?? availableParallelism(), Math.ceil(many / 100))
+if (one === undefined && processes > 1) await shareOut(processes)
+else await run(one !== undefined ? [one] : Array.from({ length: many }, (_, index) => from + index))
 
 async function run(seeds: readonly number[]): Promise<void> {
   const simulator = new Simulator()
-  const print = Number.isInteger(one) ? (line: string): void => console.log(line) : undefined
+  const print = one !== undefined ? (line: string): void => console.log(line) : undefined
   const started = performance.now()
   const bad: number[] = []
   const totals = new Map<string, number>()
