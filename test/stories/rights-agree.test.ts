@@ -1,0 +1,354 @@
+/* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { html, type TrustPeerValues } from '../../src/index.ts'
+import { letIn, type TestClient } from '../support/mcp-client.ts'
+import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
+import { isGranted, type RulesOnWire } from '../support/rights-model.ts'
+import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { OwnersBrowser } from '../support/sessions.ts'
+
+interface World {
+  readonly actor: TestActor
+  readonly peer: TestRelationship
+  readonly client: TestClient
+  readonly browser: OwnersBrowser
+  /** What the page of a peer was given, the last first. */
+  readonly pages: TrustPeerValues[]
+  /** The peer's subscription to everything, and the last number that it acknowledged. */
+  readonly subscription: string
+}
+
+/** What can be asked about the peer, and the requests that the answer is about. */
+interface Probe {
+  readonly question: string
+  /** As the documents decide it. */
+  readonly decided: readonly [category: string, operation: string, target: string]
+  readonly requests: readonly (readonly [method: string, path: string, body?: unknown])[]
+}
+
+const probes: readonly Probe[] = [
+  { question: 'read:p', decided: ['properties', 'read', 'p'], requests: [['GET', '/properties/p']] },
+  { question: 'read:p/a', decided: ['properties', 'read', 'p/a'], requests: [['GET', '/properties/p/a']] },
+  { question: 'read:none', decided: ['properties', 'read', 'none'], requests: [['GET', '/properties/none']] },
+  {
+    question: 'read:l',
+    decided: ['properties', 'read', 'l'],
+    requests: [
+      ['GET', '/properties/l'],
+      ['GET', '/properties/l?index=0'],
+    ],
+  },
+  { question: 'read:l/0', decided: ['properties', 'read', 'l'], requests: [['GET', '/properties/l/0']] },
+  { question: 'read:l/items', decided: ['properties', 'read', 'l'], requests: [['GET', '/properties/l/items']] },
+  { question: 'read:l/metadata', decided: ['properties', 'read', 'l'], requests: [['GET', '/properties/l/metadata']] },
+  {
+    question: 'append:l',
+    decided: ['properties', 'append', 'l'],
+    requests: [
+      ['POST', '/properties/l', 'new'],
+      ['PUT', '/properties/l/2', 'new'],
+      ['POST', '/properties/l/items', { action: 'add', item_value: 'new' }],
+      ['POST', '/properties', { l: { items: [{ index: 2, text: 'new' }] } }],
+    ],
+  },
+  {
+    question: 'write:l',
+    decided: ['properties', 'write', 'l'],
+    requests: [
+      ['PUT', '/properties/l', 'a value'],
+      ['POST', '/properties', { l: { items: [{ index: 0, text: 'changed' }] } }],
+      ['PUT', '/properties', { l: { items: [{ index: 1 }] } }],
+      ['POST', '/properties', { l: { _type: 'list' } }],
+    ],
+  },
+  {
+    question: 'write:l/0',
+    decided: ['properties', 'write', 'l'],
+    requests: [
+      ['PUT', '/properties/l/0', 'changed'],
+      ['POST', '/properties/l/items', { action: 'update', item_index: 0, item_value: 'changed' }],
+    ],
+  },
+  {
+    question: 'write:l/metadata',
+    decided: ['properties', 'write', 'l'],
+    requests: [['PUT', '/properties/l/metadata', { description: 'changed' }]],
+  },
+  {
+    question: 'delete:l/0',
+    decided: ['properties', 'write', 'l'],
+    requests: [
+      ['DELETE', '/properties/l/0'],
+      ['DELETE', '/properties/l?index=1'],
+      ['POST', '/properties/l/items', { action: 'delete', item_index: 0 }],
+    ],
+  },
+  { question: 'delete:l', decided: ['properties', 'delete', 'l'], requests: [['DELETE', '/properties/l']] },
+  {
+    question: 'write:p',
+    decided: ['properties', 'write', 'p'],
+    requests: [
+      ['PUT', '/properties/p', { a: 2 }],
+      ['POST', '/properties/p', { a: 2 }],
+      ['PUT', '/properties', { p: { a: 2 } }],
+    ],
+  },
+  {
+    question: 'write:p/a',
+    decided: ['properties', 'write', 'p/a'],
+    requests: [
+      ['PUT', '/properties/p/a', 2],
+      ['PUT', '/properties/p/a', ''],
+    ],
+  },
+  { question: 'delete:p/a', decided: ['properties', 'delete', 'p/a'], requests: [['DELETE', '/properties/p/a']] },
+  {
+    question: 'delete:p',
+    decided: ['properties', 'delete', 'p'],
+    requests: [
+      ['DELETE', '/properties/p'],
+      ['PUT', '/properties/p', ''],
+      ['POST', '/properties/p', ''],
+      ['PUT', '/properties', { p: '' }],
+      ['POST', '/properties', { p: '' }],
+    ],
+  },
+  { question: 'write:none', decided: ['properties', 'write', 'none'], requests: [['POST', '/properties/none', 'x']] },
+  { question: 'call:m', decided: ['methods', 'call', 'm'], requests: [['POST', '/methods/m', {}]] },
+  { question: 'execute:do_it', decided: ['actions', 'execute', 'do_it'], requests: [['POST', '/actions/do_it', {}]] },
+  { question: 'resources.read:r', decided: ['resources', 'read', 'r'], requests: [['GET', '/resources/r']] },
+  { question: 'resources.write:r', decided: ['resources', 'write', 'r'], requests: [['PUT', '/resources/r', {}]] },
+  { question: 'resources.delete:r', decided: ['resources', 'delete', 'r'], requests: [['DELETE', '/resources/r']] },
+]
+
+const uri = (name: string): string => `actingweb://properties/${name}`
+
+/** The same for an AI client, with the method of the protocol that asks for it. */
+const clientProbes: readonly {
+  readonly question: string
+  readonly decided: Probe['decided']
+  readonly call: readonly [method: string, params: object]
+}[] = [
+  ...['p', 'l', 'all'].map((name) => ({
+    question: `resources.read:${uri(name)}`,
+    decided: ['resources', 'read', uri(name)] as const,
+    call: ['resources/read', { uri: uri(name) }] as const,
+  })),
+  {
+    question: 'resources.read:notes://1',
+    decided: ['resources', 'read', 'notes://1'],
+    call: ['resources/read', { uri: 'notes://1' }],
+  },
+  { question: 'use:do_it', decided: ['tools', 'use', 'do_it'], call: ['tools/call', { name: 'do_it' }] },
+  { question: 'invoke:ask_it', decided: ['prompts', 'invoke', 'ask_it'], call: ['prompts/get', { name: 'ask_it' }] },
+]
+
+const list = (...names: string[]) => fc.array(fc.constantFrom(...names), { maxLength: 2 })
+const ruleOf = (names: string[], operations: string[]) =>
+  fc.record(
+    {
+      patterns: fc.array(fc.constantFrom('*', ...names), { minLength: 1, maxLength: 3 }),
+      operations: fc.subarray(operations),
+      excluded_patterns: list(...names),
+      allowed: list('*', ...names),
+      denied: list(...names),
+    },
+    { requiredKeys: [] },
+  )
+const calledOf = (...names: string[]) =>
+  fc.record({ allowed: list('*', ...names), denied: list('*', ...names) }, { requiredKeys: [] })
+
+const overrides = fc.record({
+  properties: ruleOf(
+    ['p', 'p/*', 'p/a', 'l', 'l/*', 'l/0', 'q', 'none', '?', '*/a'],
+    ['read', 'append', 'write', 'delete', 'subscribe'],
+  ),
+  resources: ruleOf(
+    ['r', 'notes://*', 'actingweb://', uri('*'), uri('p'), uri('l'), uri('all')],
+    ['read', 'write', 'delete'],
+  ),
+  methods: calledOf('m', 'unknown', '?'),
+  actions: calledOf('do_it', 'do_*'),
+  tools: calledOf('do_it', 'unknown'),
+  prompts: calledOf('ask_*'),
+})
+
+const content = { p: { a: 1, b: 2 }, q: 'text' }
+const items = ['one', 'two']
+
+forEachService((start, dialect) => {
+  async function open(): Promise<World> {
+    const pages: TrustPeerValues[] = []
+    const service: TestService = await start({
+      pages: { trustPeer: (values) => (pages.unshift(values), html`peer`) },
+      declare: (app) => {
+        app.method('m', () => ({ done: true }))
+        app.action('do_it', { mcp: true }, () => ({ done: true }))
+        app.method('ask_it', { mcp: { prompt: true } }, () => 'ask')
+        app.method('note', { mcp: { resource: { uri: 'notes://{id}' } } }, () => ({ note: 'n' }))
+        app.resource('r', () => ({ done: true }))
+      },
+    })
+    const actor = await service.createActor()
+    await actor.request('PUT', '/properties', content)
+    await remake(actor)
+    const peer = await relateTo(service, actor, { relationship: 'neighbour' })
+    const client = await letIn(service, actor, { relationship: 'neighbour' })
+    const browser = await OwnersBrowser.open(service, actor)
+    const subscription = await peer.subscribe({ granularity: 'none' })
+    return { actor, peer, client, browser, pages, subscription }
+  }
+
+  async function remake(actor: TestActor): Promise<void> {
+    await actor.request('DELETE', '/properties/none')
+    await actor.request('DELETE', '/properties/l')
+    const answer = await actor.request('POST', '/properties', { ...content, l: { _type: 'list' } })
+    assert.equal(answer.status, 201)
+    for (const item of items) await actor.request('POST', '/properties/l', item)
+  }
+
+  const json = async (answer: Promise<Response>): Promise<any> => (await answer).json()
+  const rightsPath = (peerId: string): string => `/trust/neighbour/${encodeURIComponent(peerId)}/permissions`
+
+  /** What the owner is told: the explanation, and the answer on the page. */
+  async function told({ actor, browser, pages }: World, peerId: string, question: string): Promise<readonly boolean[]> {
+    const encoded = encodeURIComponent(peerId)
+    const { allowed, category } = await json(
+      actor.request('GET', `/permissions/${encoded}?explain=${encodeURIComponent(question)}`),
+    )
+    const [, operation = '', target = ''] = /^(?:[a-z]+\.)?([a-z]+):(.*)$/.exec(question) ?? []
+    // The form of the page asks for a name.
+    if (target === '') return [allowed]
+    const asked = new URLSearchParams({ ask: `${category}.${operation}`, target })
+    assert.equal((await browser.get(`/trust/${encoded}?${asked.toString()}`)).status, 200)
+    return [allowed, pages[0]?.may.answer?.allowed ?? !allowed]
+  }
+
+  /** Every answer that there is to one question is the same one. */
+  function agree(question: string, rules: RulesOnWire, decided: Probe['decided'], answers: readonly boolean[]): void {
+    const expected = isGranted(rules, ...decided)
+    assert.deepEqual(
+      answers,
+      answers.map(() => expected),
+      `${question} is ${expected}`,
+    )
+  }
+
+  async function checkPeer(world: World, rules: RulesOnWire): Promise<void> {
+    const { actor, peer } = world
+    for (const { question, decided, requests } of probes) {
+      const answers = [...(await told(world, peer.peerId, question))]
+      for (const [method, path, body] of requests) {
+        const answer = await peer.request(method, path, body)
+        assert.ok(answer.status < 500, `${method} ${path}: ${answer.status}`)
+        answers.push(answer.status !== 403)
+        if (answer.ok && method !== 'GET') await remake(actor)
+      }
+      agree(question, rules, decided, answers)
+    }
+  }
+
+  async function checkClient(world: World, rules: RulesOnWire): Promise<void> {
+    const { client } = world
+    for (const { question, decided, call } of clientProbes) {
+      const { body } = await client.modern(...call)
+      agree(question, rules, decided, [...(await told(world, client.peerId, question)), body.error?.code !== 403])
+    }
+    const listed: string[] = (await client.modern('resources/list')).body.result.resources.map(
+      (each: { uri: string }) => each.uri,
+    )
+    for (const name of ['p', 'l', 'all'])
+      agree(`lists ${name}`, rules, ['resources', 'read', uri(name)], [listed.includes(uri(name))])
+    const tools: { name: string }[] = (await client.modern('tools/list')).body.result.tools
+    agree('lists do_it', rules, ['tools', 'use', 'do_it'], [tools.some(({ name }) => name === 'do_it')])
+    for (const question of ['use:unknown', 'call:unknown'])
+      assert.deepEqual(await told(world, client.peerId, question), [false, false], question)
+  }
+
+  /** Following, the collection as a whole, and what the peer itself is shown. */
+  async function checkCollections(world: World, rules: RulesOnWire): Promise<void> {
+    const { actor, peer, subscription } = world
+    const may = (operation: string, name: string): boolean => isGranted(rules, 'properties', operation, name)
+    const path = `/subscriptions/${peer.peerId}/${subscription}`
+    const { sequence } = await json(peer.request('GET', path))
+    await peer.request('PUT', path, { sequence })
+    await actor.request('PUT', '/properties/q', 'changed')
+    const { data } = await json(peer.request('GET', path))
+    const followed = data.some((diff: { data: object }) => 'q' in diff.data)
+    agree(
+      'subscribe:q',
+      rules,
+      ['properties', 'subscribe', 'q'],
+      [...(await told(world, peer.peerId, 'subscribe:q')), followed],
+    )
+    const shared = await json(peer.request('GET', `/trust/neighbour/${peer.peerId}/shared_properties`))
+    assert.deepEqual(
+      shared.shared_properties.map(({ name, operations }: { name: string; operations: string[] }) => [
+        name,
+        operations,
+      ]),
+      ['l', 'p', 'q']
+        .filter((name) => may('read', name))
+        .map((name) => [
+          name,
+          ['read', 'append', 'write', 'delete', 'subscribe'].filter(
+            (operation) => may(operation, name) && (operation !== 'append' || name === 'l'),
+          ),
+        ]),
+    )
+    assert.deepEqual(
+      Object.keys(await json(peer.request('GET', '/properties'))).toSorted(),
+      ['l', 'p', 'q'].filter((name) => may('read', name)),
+    )
+    assert.deepEqual(await told(world, peer.peerId, 'read:'), [true])
+    const everything = ['', 'l', 'p', 'q'].every((name) => may('delete', name))
+    const explained = await told(world, peer.peerId, 'delete:')
+    const { status } = await peer.request('DELETE', '/properties')
+    assert.deepEqual([...explained, status === 204], [everything, everything], 'delete:')
+    await remake(actor)
+  }
+
+  /** What the page says that the peer may not do at all, the peer may not do to anything. */
+  function checkSentences({ pages }: World, rules: RulesOnWire): void {
+    const verbs = { read: /\bread\b/, append: /\badd to\b/, write: /\bchange\b/, delete: /\bdelete\b/ }
+    const [line] = pages[0]?.rights ?? []
+    const denials = (line?.sentences ?? []).filter((sentence) => sentence.startsWith('May not'))
+    const grants = (line?.sentences ?? []).filter((sentence) => /^May (?!not)/.test(sentence))
+    for (const [operation, verb] of Object.entries(verbs)) {
+      const some = ['p', 'p/a', 'l', 'q', 'none', 'x'].filter((name) => isGranted(rules, 'properties', operation, name))
+      if (denials.some((sentence) => verb.test(sentence))) assert.deepEqual(some, [], denials.join(' '))
+      // Whoever may change may add: the page says one of the two.
+      const said = operation === 'append' ? /\b(?:add to|change)\b/ : verb
+      if (some.length > 0)
+        assert.ok(
+          grants.some((sentence) => said.test(sentence)),
+          `${operation}: ${grants.join(' ')}`,
+        )
+    }
+  }
+
+  describe('the rights of a peer', () => {
+    it('are the same in what the service enforces, explains, shows and lists, for any rules (decision 74, ACL-05)', async () => {
+      const world = await open()
+      const { actor, peer, client } = world
+      await fc.assert(
+        fc.asyncProperty(overrides, async (override) => {
+          for (const { peerId } of [peer, client]) {
+            const answer = await actor.request('PUT', rightsPath(peerId), override)
+            assert.ok(answer.ok, String(answer.status))
+          }
+          const shown: RulesOnWire = await json(actor.request('GET', rightsPath(peer.peerId)))
+          const { permissions } = await json(peer.request('GET', `/permissions/${peer.peerId}`))
+          for (const category of Object.keys(override)) assert.deepEqual(permissions[category], shown[category])
+          await checkPeer(world, shown)
+          checkSentences(world, shown)
+          await checkClient(world, shown)
+          await checkCollections(world, shown)
+        }),
+        { numRuns: dialect === 'sqlite' ? 20 : 5, endOnFailure: true },
+      )
+    })
+  })
+})
