@@ -23,6 +23,7 @@ export type Caller =
       readonly clientId: string
       /** Its relationship with the actor, one for each user and client. */
       readonly peerId: string
+      /** Empty while the owner has not approved it: then nothing is allowed. */
       readonly relationship: string
       readonly via: Via
     }

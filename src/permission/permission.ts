@@ -55,6 +55,8 @@ export class Permission {
         return inTable(roleTable(caller), operation, `relationship ${caller.relationship}`)
       case 'client':
         if (!caller.clientId || !caller.peerId) return { allowed: false, reason: 'the client has no identity' }
+        // An override grants whatever the relationship is called, so the name alone would not close it.
+        if (caller.relationship === '') return { allowed: false, reason: 'the relationship is not approved' }
         return inTable(roleTable(caller), operation, `relationship ${caller.relationship}`)
       case 'anonymous':
         return { allowed: false, reason: 'no credentials' }

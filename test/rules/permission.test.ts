@@ -35,6 +35,7 @@ const callers: Readonly<Record<string, Caller>> = {
   client,
   'an admin client': { ...client, relationship: 'admin' },
   'a client without an identity': { ...client, clientId: '' },
+  'a client that is not approved': { ...client, relationship: '' },
 }
 
 const categories: readonly Category[] = [
@@ -109,6 +110,7 @@ const table: Readonly<Record<keyof typeof callers, Partial<Record<Category, stri
   client: data,
   'an admin client': administration,
   'a client without an identity': nothing,
+  'a client that is not approved': nothing,
 }
 
 const grantAll: RelationshipRules = async () => () => ({ allowed: true, reason: 'a rule' })

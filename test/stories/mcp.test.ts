@@ -733,6 +733,32 @@ describe('prompts and resources', () => {
       })
     })
 
+    it('ACL-12 a client whose approval was withdrawn may do nothing, whatever the owner granted it by name', async () => {
+      const service = await start({ declare: notes })
+      const actor = await service.createActor()
+      await actor.request('PUT', '/properties/color', 'red')
+      const client = await letIn(service, actor, { relationship: 'friend' })
+      const path = `/trust/friend/${encodeURIComponent(client.peerId)}`
+      const rights = {
+        tools: { allowed: ['*'] },
+        prompts: { allowed: ['*'] },
+        resources: { allowed: ['*'] },
+        properties: { patterns: ['*'], operations: ['read'] },
+      }
+      assert.equal((await actor.request('PUT', `${path}/permissions`, rights)).status, 201)
+      const calls = [
+        ['tools/call', { name: 'count' }],
+        ['resources/read', { uri: 'actingweb://properties/color' }],
+        ['resources/read', { uri: 'notes://status' }],
+      ] as const
+      for (const [method, params] of calls) assert.equal((await client.modern(method, params)).body.error, undefined)
+      assert.equal((await actor.request('PUT', path, { approved: false })).status, 204)
+      for (const [method, params] of calls)
+        assert.equal((await client.modern(method, params)).body.error.code, 403, method)
+      assert.deepEqual((await client.modern('tools/list')).body.result.tools, [])
+      assert.deepEqual((await client.modern('resources/list')).body.result.resources, [])
+    })
+
     it('an address below actingweb://properties/ is no address for a resource of the application', async () => {
       const declare = (app: App): void => {
         app.method('color', { mcp: { resource: { uri: 'actingweb://properties/color' } } }, () => 'blue')
