@@ -26,7 +26,7 @@ const builtInTrustTypes: readonly TrustType[] = [
   {
     name: 'admin',
     display_name: 'Administrator',
-    description: 'Full access to the actor',
+    description: 'Reads, changes and deletes all data, and manages the actor, its relationships and its services',
     neverAutoApproved: true,
     needsConfirmation: true,
     permissions: {
@@ -41,7 +41,7 @@ const builtInTrustTypes: readonly TrustType[] = [
   {
     name: 'associate',
     display_name: 'Associate',
-    description: 'Reads what is public',
+    description: 'Reads what is public, and calls methods such as get_*',
     permissions: {
       properties: { patterns: ['public/*'], operations: ['read'] },
       methods: { allowed: ['get_*', 'ping'], denied: administrative },
@@ -53,7 +53,7 @@ const builtInTrustTypes: readonly TrustType[] = [
   {
     name: 'friend',
     display_name: 'Friend',
-    description: 'Reads and changes what is not private',
+    description: 'Reads and changes what is not private, and calls methods and actions',
     permissions: {
       properties: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: internal },
       methods: { allowed: ['*'], denied: administrative },
@@ -90,7 +90,7 @@ const builtInTrustTypes: readonly TrustType[] = [
   {
     name: 'partner',
     display_name: 'Partner',
-    description: 'Works on the owner’s data together with the owner',
+    description: 'Reads and changes what is not internal, and calls methods and actions',
     permissions: {
       properties: { patterns: ['*'], operations: ['read', 'write'], excluded_patterns: ['_internal/*'] },
       methods: { allowed: ['*'], denied: ['admin_*', 'system_*'] },
@@ -102,7 +102,7 @@ const builtInTrustTypes: readonly TrustType[] = [
   {
     name: 'viewer',
     display_name: 'Viewer',
-    description: 'Reads what is public or shared',
+    description: 'Reads what is public or shared, and calls methods such as get_*',
     permissions: {
       properties: { patterns: ['public/*', 'shared/*'], operations: ['read'] },
       methods: { allowed: ['get_*', 'list_*', 'export_*'], denied: ['delete_*', 'admin_*'] },

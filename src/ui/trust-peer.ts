@@ -184,7 +184,7 @@ ${
         action: form_action,
         fields: { action: 'withdraw', version: values.version },
         summary: 'Take the approval back…',
-        warning: `${name} may do nothing from then on. The relationship stays, and you can approve it again.`,
+        warning: `${name} loses every right at once. The relationship stays: it can see that it is not approved, and you can approve it again.`,
         button: 'Take the approval back',
         isDanger: true,
       })

@@ -28,7 +28,7 @@ export function trustViewPage(values: TrustViewValues): Html {
 <h1>As ${name} sees you</h1>
 <p class="lead">${
         trust.approved
-          ? 'This is what it is given now, value by value, when it asks. What is not here does not exist for it.'
+          ? 'These are the properties that it is given when it asks, value by value, and what it may call. Other properties do not exist for it.'
           : 'Nothing: the relationship is not approved.'
       }</p>
 <h2>${paging.total === 0 ? 'No properties' : count(paging.total, 'property', 'properties')}</h2>

@@ -397,6 +397,36 @@ describe('the built-in trust types', () => {
     assert.equal(may('associate', 'methods', 'write', 'ping'), true)
   })
 
+  it('R-PERM-04 say in their descriptions no more and no less than they grant', () => {
+    assert.deepEqual(
+      new TrustTypes([]).all().map(({ name, description }) => [name, description]),
+      [
+        ['admin', 'Reads, changes and deletes all data, and manages the actor, its relationships and its services'],
+        ['associate', 'Reads what is public, and calls methods such as get_*'],
+        ['friend', 'Reads and changes what is not private, and calls methods and actions'],
+        ['mcp_client', 'An AI assistant that acts for the owner'],
+        ['partner', 'Reads and changes what is not internal, and calls methods and actions'],
+        ['viewer', 'Reads what is public or shared, and calls methods such as get_*'],
+      ],
+    )
+    // The words of the descriptions, as the rules have them.
+    assert.deepEqual(
+      ['admin', 'associate', 'friend', 'partner', 'viewer'].map((type) => [
+        may(type, 'properties', 'write', 'color'),
+        may(type, 'properties', 'delete', 'color'),
+        may(type, 'methods', 'write', 'get_weather'),
+        may(type, 'actions', 'write', 'add_note'),
+      ]),
+      [
+        [true, true, true, true],
+        [false, false, true, false],
+        [true, false, true, true],
+        [true, false, true, true],
+        [false, false, true, false],
+      ],
+    )
+  })
+
   it('gives way to a type of the same name that the application registers', () => {
     const own = new TrustTypes([{ name: 'friend', display_name: 'F', description: '', permissions: {} }])
     assert.equal(

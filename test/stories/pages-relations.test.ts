@@ -397,10 +397,13 @@ forEachService((start) => {
       await related.request('PUT', '/properties/color', 'red')
       await related.request('GET', '/properties/private')
       await related.request('POST', '/methods/greet', {})
+      await related.request('GET', '/methods/greet')
       await writtenLedger(service)
       await browser.get(`/activity?caller=${peer.id}`)
       const lines = shown.activity[0]?.entries.map(({ what, is_refused, reason }) => [what, is_refused, reason]) ?? []
-      assert.deepEqual(lines.slice(0, 4), [
+      assert.deepEqual(lines.slice(0, 5), [
+        // A method runs by GET too.
+        ['called the method “greet”', false, 'methods.allowed ("*") of friend allows it'],
         ['called the method “greet”', false, 'methods.allowed ("*") of friend allows it'],
         ['read the property “private”', true, 'properties.excluded_patterns ("private/*") of friend refuses it'],
         ['changed the property “color”', false, 'properties.patterns ("*") of friend allows it'],
