@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { html, type TrustPeerValues } from '../../src/index.ts'
-import { letIn, type TestClient } from '../support/mcp-client.ts'
+import { letIn, type McpAnswer, type TestClient } from '../support/mcp-client.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { isGranted, type RulesOnWire } from '../support/rights-model.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
@@ -209,7 +209,7 @@ forEachService((start, dialect) => {
     for (const item of items) await actor.request('POST', '/properties/l', item)
   }
 
-  const json = async (answer: Promise<Response>): Promise<any> => (await answer).json()
+  const json = async (answer: Promise<Response>): Promise<McpAnswer['body']> => (await answer).json()
   const rightsPath = (peerId: string): string => `/trust/neighbour/${encodeURIComponent(peerId)}/permissions`
 
   /** What the owner is told: the explanation, and the answer on the page. */
@@ -347,7 +347,7 @@ forEachService((start, dialect) => {
           await checkClient(world, shown)
           await checkCollections(world, shown)
         }),
-        { numRuns: dialect === 'sqlite' ? 20 : 5, endOnFailure: true },
+        { numRuns: dialect === 'sqlite' ? 12 : 3, endOnFailure: true },
       )
     })
   })
