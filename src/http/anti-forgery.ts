@@ -98,6 +98,23 @@ export async function refuseForgery(request: Incoming, rule: ForgeryRule): Promi
     throw forged(shown === undefined ? 'nothing shows where it comes from' : 'the anti-forgery value is wrong')
 }
 
+/**
+ * Of a form on a page that Basic credentials opened. The browser sends them with every request, so the form has to prove
+ * that it is of this service: by what the browser says, or by the anti-forgery value. An address that a person opened from
+ * elsewhere (`Sec-Fetch-Site: none`) proves nothing, and no other site is trusted here.
+ *
+ * @throws ServiceError `forged_request`
+ */
+export async function refuseForgedForm(request: Incoming, rule: ForgeryRule, value: string): Promise<void> {
+  const from = request.header('sec-fetch-site') === 'none' ? 'unknown' : originOf(request, rule.origin)
+  // A link on a page of the service is a GET, which `_method` turns into something else.
+  if (from === 'same' && request.method !== 'GET') return
+  if (from === 'other') throw forged('another site sent the request')
+  const shown = request.header(antiForgeryHeader) ?? (await fieldOf(request, rule))
+  if (shown === undefined || !sameSecret(shown, value))
+    throw forged(shown === undefined ? 'nothing shows where it comes from' : 'the anti-forgery value is wrong')
+}
+
 function hasBasic(request: Incoming): boolean {
   return /^basic /i.test(request.header('authorization') ?? '')
 }

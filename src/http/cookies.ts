@@ -36,6 +36,25 @@ export function endedSessionCookie(): string {
   return cookie(sessionCookieName, '', 0)
 }
 
+/**
+ * A mark that the browser was signed in: the session cookie ends with the access token, and the browser then sends nothing
+ * by which an expired session differs from none. The mark opens nothing.
+ */
+const signedInMarkName = '__Host-signed-in'
+
+export function signedInMark({ refreshExpiresIn }: Pick<IssuedTokens, 'refreshExpiresIn'>): string {
+  return cookie(signedInMarkName, '1', refreshExpiresIn)
+}
+
+export function hasSignedInMark(request: Incoming): boolean {
+  return cookieOf(request, signedInMarkName) !== null
+}
+
+/** Removes the mark from a browser that has it. */
+export function clearedSignedInMark(request: Incoming): readonly string[] {
+  return hasSignedInMark(request) ? [cookie(signedInMarkName, '', 0)] : []
+}
+
 export function refreshCookie({
   refreshToken,
   refreshExpiresIn,

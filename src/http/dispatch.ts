@@ -13,7 +13,7 @@ import type { ConnectedVia } from '../trust/contacts.ts'
 import { acceptsPages } from './accepts.ts'
 import { actOf } from './act.ts'
 import { type Answer, isPage, redirect } from './answer.ts'
-import { antiForgeryValue, type ForgeryRule, refuseForgery } from './anti-forgery.ts'
+import { antiForgeryValue, type ForgeryRule, refuseForgedForm, refuseForgery } from './anti-forgery.ts'
 import { Cors, type CorsFamily } from './cors.ts'
 import { errorAnswer, type ErrorFamily, errorPage, logError, toServiceError } from './error-answer.ts'
 import { sourceOf } from './client-address.ts'
@@ -36,7 +36,8 @@ import {
 import { onceOf } from './idempotency.ts'
 import { type Match, RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
-import { toLogin, toSignIn, withoutDeadCookie } from './to-sign-in.ts'
+import { opensPagesByPassphrase } from './sign-in-address.ts'
+import { toLogin, toSignIn } from './to-sign-in.ts'
 import { lazily, type Trace } from './trace.ts'
 
 export type Handle = (request: Incoming) => Promise<Answer>
@@ -215,19 +216,18 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
         return answer
       } catch (error) {
         if (credential.kind === 'none' && isBrowser && isLackOfRights(error))
-          return sentAway(context, toSignIn(exchange))
+          return sentToSignIn(exchange, credential, context)
         throw error
       }
     }
-    if (credential.kind === 'none' && isBrowser)
-      return sentAway(context, route.signsIn === true ? toLogin({ parts }) : toSignIn(exchange))
+    if (credential.kind === 'none' && isBrowser) return sentToSignIn(exchange, credential, context, route.signsIn)
     let caller: Caller
     try {
       caller = await callerOf(credential, actor, route, exchange, context)
       refuseUnlessAllowed(route, exchange, caller)
     } catch (error) {
       if (isBrowser && route.signsIn === true && isLackOfRights(error))
-        return withoutDeadCookie(sentAway(context, toLogin({ parts })), credential, exchange)
+        return sentToSignIn(exchange, credential, context, true)
       throw error
     }
     const answer = await onceOf(exchange, actor, caller, async () => route.handler({ ...exchange, actor, caller }))
@@ -244,19 +244,37 @@ export function createHandle(parts: Parts, routes: readonly Route[]): Handle {
     const { actor } = exchange
     const isBrowser = acceptsPages(exchange.request)
     // The passphrase is no browser session, right or wrong.
-    if (credential.kind === 'basic') return sentAway(context, toLogin({ parts }))
-    if (credential.kind === 'none' && isBrowser) return sentAway(context, toSignIn(exchange))
+    if (credential.kind === 'basic' && !opensPagesByPassphrase(parts)) return sentAway(context, toLogin(exchange))
+    if (credential.kind === 'none' && isBrowser) return sentToSignIn(exchange, credential, context)
     let caller: Caller
     try {
       caller = await callerOf(credential, actor, route, exchange, context)
       refuseUnlessAllowed(route, exchange, caller)
     } catch (error) {
-      if (isBrowser && isLackOfRights(error))
-        return withoutDeadCookie(sentAway(context, toSignIn(exchange)), credential, exchange)
+      if (isBrowser && isLackOfRights(error)) return sentToSignIn(exchange, credential, context)
       throw error
     }
-    const csrfToken = credential.kind === 'bearer' ? antiForgeryValue(credential.token) : ''
+    const csrfToken = csrfTokenOf(credential)
+    if (credential.kind === 'basic' && isChange(route, exchange))
+      await refuseForgedForm(exchange.request, forgeryRule, csrfToken)
     return route.handler({ ...exchange, caller, csrfToken })
+  }
+
+  /**
+   * To a provider, or to the page where one chooses.
+   *
+   * @throws ServiceError `unauthorized` where there is none: the browser asks for the creator and the passphrase.
+   */
+  async function sentToSignIn(
+    exchange: Exchange,
+    credential: Credential,
+    context: Trace,
+    mustChoose = false,
+  ): Promise<Answer> {
+    context.isSentToSignIn = true
+    if (!mustChoose && opensPagesByPassphrase(parts))
+      throw parts.authentication.unauthorized('Sign in with the creator and the passphrase of this account')
+    return toSignIn(exchange, credential, mustChoose)
   }
 
   async function charge(limits: readonly LimitKey[], context: Trace, target: string | null): Promise<void> {
@@ -373,6 +391,18 @@ function describe(span: Span, tracker: Tracker, { status }: Answer, failure: Ser
 
 function isChange(route: Route, { request, method }: Exchange): boolean {
   return method !== 'GET' || request.method === 'POST' || route.acts === true
+}
+
+/** For the forms of a page that the credential opened. */
+function csrfTokenOf(credential: Credential): string {
+  switch (credential.kind) {
+    case 'bearer':
+      return antiForgeryValue(credential.token)
+    case 'basic':
+      return antiForgeryValue(`${credential.user}:${credential.password}`)
+    default:
+      return ''
+  }
 }
 
 function connectedVia({ path }: Route): ConnectedVia {

@@ -19,12 +19,17 @@ export function methodOf(request: Incoming): Method | null {
 }
 
 /**
- * The method that `_method` names. On GET it counts only beside an Authorization header: a link that another site
- * planted carries the cookie but never that header. On POST it is a form's field, where the rule against forged forms
- * applies as to any POST.
+ * The method that `_method` names. On GET it counts only beside an Authorization header that a program set: a link that
+ * another site planted carries the cookie, and in a browser also the Basic credentials that the browser remembers. On POST
+ * it is a form's field, where the rule against forged forms applies as to any POST.
  */
 export async function overriddenMethod(request: Incoming, query: Params, limits: BodyLimits): Promise<Method | null> {
-  if (request.method === 'GET' && request.header('authorization') !== undefined) return toMethod(query.get('_method'))
+  if (request.method === 'GET') {
+    const authorization = request.header('authorization')
+    // A browser opens a link out of a mail this way, and adds the Basic credentials by itself.
+    const isRemembered = request.header('sec-fetch-site') === 'none' && /^basic /i.test(authorization ?? '')
+    return authorization === undefined || isRemembered ? null : toMethod(query.get('_method'))
+  }
   if (request.method !== 'POST') return null
   const text = await readFormText(request, limits)
   return text?.includes('_method=') === true ? toMethod(Params.parse(text, maxFormFields, 'form').get('_method')) : null

@@ -21,6 +21,10 @@ export const notices = {
   redriven: 'What failed is sent again.',
   signedOut: 'Signed out there.',
   disconnected: 'Disconnected.',
+  youAreSignedOut: 'You have been signed out.',
+  accountDeleted: 'Your account was deleted.',
+  sessionExpired: 'Your session expired.',
+  signedInAgain: 'Your session had expired. You are signed in again.',
   accessKept: 'The password keeps working.',
   accessRevoked: 'The password no longer works.',
 } as const
@@ -30,13 +34,19 @@ export type Notice = keyof typeof notices
 const name = '__Host-notice'
 const attributes = 'Path=/; Secure; HttpOnly; SameSite=Lax'
 
-export function noticeCookie(notice: Notice): string {
-  return `${name}=${notice}; Max-Age=60; ${attributes}`
+/** @param maxAgeSeconds Longer where a sign-in at a provider comes between. */
+export function noticeCookie(notice: Notice, maxAgeSeconds = 60): string {
+  return `${name}=${notice}; Max-Age=${maxAgeSeconds}; ${attributes}`
 }
 
 export const noticeShown = `${name}=; Max-Age=0; ${attributes}`
 
 export function noticeOf(request: Incoming): string | null {
+  const notice = noticeNameOf(request)
+  return notice === null ? null : notices[notice]
+}
+
+export function noticeNameOf(request: Incoming): Notice | null {
   const given = cookieValue(request.header('cookie'), name)
-  return given !== undefined && Object.hasOwn(notices, given) ? notices[given as Notice] : null
+  return given !== undefined && Object.hasOwn(notices, given) ? (given as Notice) : null
 }

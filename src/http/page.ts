@@ -11,7 +11,7 @@ import { urlOf } from './urls.ts'
 
 /** @param path Of the page below `/<actor>/www`: empty, or beginning with a slash. */
 export function pageValues(
-  { parts, request, actor, csrfToken }: PageExchange,
+  { parts, request, actor, caller, csrfToken }: PageExchange,
   path: string,
   error: ServiceError | null | undefined = null,
 ): ActorPageValues {
@@ -25,6 +25,8 @@ export function pageValues(
     actor_root: root,
     actor_www: `${root}/www`,
     csrf_token: csrfToken,
+    // A browser keeps Basic credentials until it is closed, whatever the service says.
+    can_sign_out: caller.kind === 'creator' && caller.via !== 'basic',
     notice: noticeOf(request),
     error: error?.message ?? null,
     error_field: error?.detail.field ?? null,

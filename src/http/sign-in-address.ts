@@ -12,6 +12,11 @@ export function hasConfiguredProvider(parts: Pick<Parts, 'providers'>): boolean 
   return webProviders(parts).some(({ kind }) => kind !== 'local')
 }
 
+/** Where no sign-in method exists, the creator's Basic credentials open the pages, as they open the API (decision 78). */
+export function opensPagesByPassphrase({ providers }: Pick<Parts, 'providers'>): boolean {
+  return providers.all.length === 0
+}
+
 /**
  * Where a form leads to that ends at a provider. Before the page where one signs in providers send browsers on to others
  * that they trust, by https; those by plain http, which only development has, are named.
@@ -39,13 +44,14 @@ export interface Wish {
 
 /** Of the one provider that is named. */
 export function beginAddress({ baseUrl }: Pick<Parts, 'baseUrl'>, provider: string, wish: Wish = {}): string {
-  return `${baseUrl}/oauth/login/${encodeURIComponent(provider)}${queryOf(wish)}`
+  return `${baseUrl}/oauth/login/${encodeURIComponent(provider)}${wishQuery(wish)}`
 }
 
-function queryOf({ redirect, actorId, hint }: Wish): string {
+/** For `/login` and the addresses of providers alike: empty, or beginning with a question mark. */
+export function wishQuery({ redirect, actorId, hint }: Wish): string {
   const query = new URLSearchParams({
-    ...(redirect === undefined ? {} : { redirect }),
     ...(actorId === undefined ? {} : { actor: actorId }),
+    ...(redirect === undefined ? {} : { redirect }),
     ...(hint === undefined ? {} : { login_hint: hint }),
   }).toString()
   return query === '' ? '' : `?${query}`

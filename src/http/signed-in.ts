@@ -2,8 +2,10 @@
 import { sessionCookie as sessionCookieName } from '../auth/credentials.ts'
 import type { IssuedTokens } from '../token/chain.ts'
 import { type Answer, redirect } from './answer.ts'
-import { cookieOf, sessionCookie } from './cookies.ts'
+import { cookieOf, sessionCookie, signedInMark } from './cookies.ts'
+import { noticeCookie, noticeNameOf } from './notices.ts'
 import type { Exchange } from './route.ts'
+import { homeOf } from './urls.ts'
 
 /**
  * The cookie, and on to the path, else to the actor's own page. A session that the browser had is over: whoever planted
@@ -16,8 +18,10 @@ export async function signedIn(
 ): Promise<Answer> {
   await endFormer({ parts, request }, tokens)
   const { origin } = new URL(parts.baseUrl)
-  const own = `${parts.baseUrl}/${tokens.actorId}/${parts.config.webUi ? 'www' : 'app'}`
-  return { ...redirect(302, path === null ? own : `${origin}${path}`), cookies: [sessionCookie(tokens)] }
+  const own = homeOf(parts, tokens.actorId)
+  const cookies = [sessionCookie(tokens), signedInMark(tokens)]
+  if (noticeNameOf(request) === 'sessionExpired') cookies.push(noticeCookie('signedInAgain'))
+  return { ...redirect(302, path === null ? own : `${origin}${path}`), cookies }
 }
 
 async function endFormer({ parts, request }: Pick<Exchange, 'parts' | 'request'>, now: IssuedTokens): Promise<void> {

@@ -1,36 +1,65 @@
-/** Where a browser goes that has to sign in first (decision 1). */
-import type { Credential } from '../auth/credentials.ts'
+/** Where a browser goes that has to sign in first (decision 1), and back to the page that it asked for. */
+import { type Credential, sessionCookie as sessionCookieName } from '../auth/credentials.ts'
 import { type Answer, redirect } from './answer.ts'
-import { endedSessionCookie } from './cookies.ts'
+import { clearedSignedInMark, cookieOf, endedSessionCookie, hasSignedInMark } from './cookies.ts'
+import { noticeCookie } from './notices.ts'
 import type { Exchange } from './route.ts'
+import { beginAddress, wishQuery, type Wish } from './sign-in-address.ts'
 
 const vary = { Vary: 'Accept' }
 
-/** The page where one chooses. */
-export function toLogin({ parts }: Pick<Exchange, 'parts'>): Answer {
-  return redirect(302, `${parts.baseUrl}/login`, vary)
+/** In seconds, as long as a sign-in at a provider may take. */
+const signInSeconds = 600
+
+/** The page where one chooses a provider. */
+export function toLogin(exchange: Exchange): Answer {
+  return redirect(302, `${exchange.parts.baseUrl}/login${wishQuery(wishOf(exchange))}`, vary)
 }
 
 /**
- * Where exactly one provider is configured there is nothing to choose: the browser goes on to it, and comes back here. A
- * form goes no further than to the page where one chooses: browsers keep it from leaving this service (`form-action`).
+ * Where exactly one provider is configured there is nothing to choose, and the browser goes to that provider. Otherwise, and
+ * where the person has to read something first, the browser goes to the page where one chooses. Either way the browser comes
+ * back to the page that it asked for.
  */
-export function toSignIn({ parts, request, params }: Exchange): Answer {
-  if (request.method === 'POST') return toLogin({ parts })
-  // Who says who one is, in development, is nobody's provider; a provider of phones is none for this browser.
-  const [only, ...others] = parts.providers.all.filter(({ kind, platform }) => kind !== 'local' && platform === 'web')
-  if (only === undefined || others.length > 0) return toLogin({ parts })
-  const asked = request.method === 'GET' ? `${request.path}${request.query === '' ? '' : `?${request.query}`}` : null
-  const query = new URLSearchParams({
-    actor: params['actor'] ?? '',
-    ...(asked === null ? {} : { redirect: asked }),
-  })
-  return redirect(302, `${parts.baseUrl}/oauth/login/${encodeURIComponent(only.name)}?${query.toString()}`, vary)
+export async function toSignIn(exchange: Exchange, credential: Credential, mustChoose = false): Promise<Answer> {
+  const session = await formerSession(exchange, credential)
+  const answer = mustChoose || session === 'other' ? toLogin(exchange) : toProvider(exchange)
+  if (session !== 'expired') return answer
+  const { request } = exchange
+  const ended = cookieOf(request, sessionCookieName) === null ? [] : [endedSessionCookie()]
+  const notice = noticeCookie('sessionExpired', signInSeconds)
+  return { ...answer, cookies: [...ended, ...clearedSignedInMark(request), notice] }
 }
 
-/** A cookie that opens nothing any more is taken away; that of another actor's session stays what it is. */
-export async function withoutDeadCookie(answer: Answer, credential: Credential, { parts }: Exchange): Promise<Answer> {
-  if (credential.kind !== 'bearer' || credential.via !== 'cookie') return answer
-  if ((await parts.tokens.validate(credential.token)) !== null) return answer
-  return { ...answer, cookies: [...(answer.cookies ?? []), endedSessionCookie()] }
+function toProvider(exchange: Exchange): Answer {
+  const { parts, request } = exchange
+  // Browsers keep a form from leaving this service (`form-action`).
+  if (request.method === 'POST') return toLogin(exchange)
+  // The local provider of development is no provider that an operator configured; one for phones does not serve browsers.
+  const [only, ...others] = parts.providers.all.filter(({ kind, platform }) => kind !== 'local' && platform === 'web')
+  if (only === undefined || others.length > 0) return toLogin(exchange)
+  return redirect(302, beginAddress(parts, only.name, wishOf(exchange)), vary)
+}
+
+/** `other`: the browser has a session of another account, which stays. `expired`: of this or another one, which is over. */
+async function formerSession(
+  { parts, request }: Exchange,
+  credential: Credential,
+): Promise<'other' | 'expired' | null> {
+  if (credential.kind === 'none') return hasSignedInMark(request) ? 'expired' : null
+  if (credential.kind !== 'bearer' || credential.via !== 'cookie') return null
+  return (await parts.tokens.validate(credential.token)) === null ? 'expired' : 'other'
+}
+
+/** The page that was asked for; the page with the form where a form was sent. An address that sign-in refuses is left out. */
+function wishOf({ parts, request, params }: Exchange): Wish {
+  const isForm = request.method === 'POST'
+  const path = isForm ? request.path.replace(/\/(items|metadata|permissions)$/, '') : request.path
+  const query = isForm || request.query === '' ? '' : `?${request.query}`
+  const redirectTo = parts.signIn.targets.parsePath(`${path}${query}`)
+  const actorId = params['actor']
+  return {
+    ...(actorId === undefined ? {} : { actorId }),
+    ...(redirectTo === null ? {} : { redirect: redirectTo }),
+  }
 }

@@ -47,7 +47,7 @@ const refusals = {
     code: 'forbidden',
     spa: 'auth_rejected',
     grant: 403,
-    text: 'Cannot sign you in: this sign-in was begun for another identity than the one that the provider confirmed',
+    text: 'Cannot sign you in: the provider confirmed another account than the one that this sign-in was for. Sign in again with the right account.',
   },
   rejected: {
     code: 'forbidden',

@@ -10,8 +10,12 @@ export function factoryPage(values: FactoryValues): Html {
 <section class="card">
 <h1>${values.oauth_enabled ? 'Sign in' : 'Create your actor'}</h1>
 ${values.description === '' ? '' : html`<p class="lead">${values.description}</p>`}
+${values.notice === null ? '' : html`<p class="notice" role="status">${values.notice}</p>`}
+${values.is_continuing && values.oauth_enabled ? html`<p>Sign in to continue to the page that you opened.</p>` : ''}
 ${values.error === null ? '' : html`<p class="error" role="alert" id="error">${values.error}</p>`}
+${values.password_url === null ? '' : html`<p><a class="button" href="${values.password_url}">Sign in with your passphrase</a></p>`}
 ${values.oauth_enabled ? providers(values) : form(values)}
+${values.continue_url === null ? '' : html`<p><a href="${values.continue_url}">Continue as ${values.signed_in_as}</a></p>`}
 </section>
 <section class="notes">
 <h2>What is an actor?</h2>

@@ -90,8 +90,12 @@ function trail(steps: readonly Step[], title: string): Html {
 }
 
 function owner(values: ActorPageValues): Html {
-  return html`<div class="owner"><span class="who">${values.creator}</span>
-<form method="post" action="${values.base_path}/oauth/logout">${forgeryField(values)}<button class="quiet" type="submit">Sign out</button></form></div>`
+  return html`<div class="owner"><span class="who">${values.creator}</span>${
+    values.can_sign_out
+      ? html`
+<form method="post" action="${values.base_path}/oauth/logout">${forgeryField(values)}<button class="quiet" type="submit">Sign out</button></form>`
+      : ''
+  }</div>`
 }
 
 /**

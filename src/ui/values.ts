@@ -31,6 +31,15 @@ export interface FactoryValues extends SiteValues {
   readonly error: string | null
   /** What was typed into the form that was refused; empty otherwise. */
   readonly creator: string
+  /** What happened before the visitor came here: signed out, expired, account deleted, another account's page. */
+  readonly notice: string | null
+  /** A page of the service was asked for, and follows the sign-in. */
+  readonly is_continuing: boolean
+  /** The creator of the account that the visitor is signed in to, and where they continue as that one. */
+  readonly signed_in_as: string | null
+  readonly continue_url: string | null
+  /** A page that the passphrase opens, where there is no sign-in provider and the account is known. */
+  readonly password_url: string | null
 }
 
 export interface CreatedValues extends SiteValues {
@@ -70,6 +79,8 @@ export interface ActorPageValues extends SiteValues {
   readonly actor_www: string
   /** Goes into every form as the field `csrf_token`. */
   readonly csrf_token: string
+  /** False where the creator's Basic credentials opened the page: browsers keep these until they are closed. */
+  readonly can_sign_out: boolean
   /** What was just done, in a sentence: shown once, after a form. */
   readonly notice: string | null
   /** Why the form that was sent was refused; null otherwise. */

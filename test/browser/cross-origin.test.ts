@@ -123,8 +123,9 @@ describe('a browser that is signed in', () => {
     await page.goto(`${service.url}/${actor.id}/www`)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.waitForURL(`${service.url}/`)
+    await page.getByText('You have been signed out.').waitFor()
     assert.deepEqual(await cookies(), [])
-    await page.goto(`${service.url}/${actor.id}/www`)
-    await page.waitForURL(`${service.url}/login`)
+    // No provider is configured: the browser asks for the passphrase.
+    assert.equal((await page.goto(`${service.url}/${actor.id}/www`))?.status(), 401)
   })
 })

@@ -50,7 +50,10 @@ describe('the local sign-in of development', () => {
     await page.waitForURL(/\/www$/)
     const bob = actorOf(page)
     assert.equal((await service.app.actors.findByCreator('bob@example.com'))?.id, bob)
+    // The front page leads to the pages of who is signed in; the login page asks again.
     await page.goto(service.url)
+    await page.waitForURL(`${service.url}/${bob}/www`)
+    await page.goto(`${service.url}/login`)
     await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
     await page.getByRole('button', { name: 'Sign in as Ada Lovelace' }).click()
     await page.waitForURL(/\/www$/)

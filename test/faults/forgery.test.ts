@@ -192,7 +192,10 @@ forEachService((start) => {
         { 'sec-fetch-site': 'cross-site', origin: named },
       ]) {
         assert.equal((await actor.request('PUT', '/properties/color', 'red', headers)).status, 204)
-        assert.equal((await actor.request('GET', '/properties/color?_method=DELETE', undefined, headers)).status, 204)
+        // A link in a mail is opened with `none`, by a browser that adds what it remembers: such a GET stays one.
+        const isLink = 'sec-fetch-site' in headers && headers['sec-fetch-site'] === 'none'
+        const deleted = await actor.request('GET', '/properties/color?_method=DELETE', undefined, headers)
+        assert.equal(deleted.status, isLink ? 200 : 204)
       }
     })
 

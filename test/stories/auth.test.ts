@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BearerKind } from '../../src/auth/authenticate.ts'
 import { ServiceError } from '../../src/errors.ts'
+import { github, google } from '../../src/index.ts'
 import { basic, forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { answered, changesNothing, refused } from '../support/stored.ts'
 
@@ -127,7 +128,10 @@ forEachService((start) => {
     let service: TestService
     let actor: TestActor
     before(async () => {
-      service = await start()
+      // Without a provider a browser asks for the passphrase: test/stories/pages-by-passphrase.test.ts.
+      service = await start({
+        signIn: [google({ clientId: 'web', clientSecret: 'hush' }), github({ clientId: 'hub', clientSecret: 'hush' })],
+      })
       actor = await service.createActor()
     })
     const paths = [
@@ -167,7 +171,8 @@ forEachService((start) => {
             const answer = await service.request(`/${actor.id}${path}`, { method, headers })
             if (answer.status === 405) continue
             assert.equal(answer.status, 302, path)
-            assert.equal(answer.headers.get('location'), 'http://troupe.test/login')
+            const login = `http://troupe.test/login?actor=${actor.id}&redirect=${encodeURIComponent(`/${actor.id}${method === 'POST' ? path.replace(/\/items$/, '') : path}`)}`
+            assert.equal(answer.headers.get('location'), login)
             assert.equal(answer.headers.get('vary'), 'Accept')
             assert.equal(await answer.text(), '')
           }
@@ -213,7 +218,8 @@ forEachService((start) => {
       const answer = await own.request(`/${owner.id}`, { headers: { host: 'evil.example' } })
       assert.equal(answer.headers.get('www-authenticate'), 'Basic realm="actors.example:8443", charset="UTF-8"')
       const page = await own.request(`/${owner.id}`, { headers: { accept: 'text/html', host: 'evil.example' } })
-      assert.equal(page.headers.get('location'), 'https://actors.example:8443/prefix/login')
+      const asked = `actor=${owner.id}&redirect=%2Fprefix%2F${owner.id}`
+      assert.equal(page.headers.get('location'), `https://actors.example:8443/prefix/login?${asked}`)
     })
   })
 

@@ -68,6 +68,11 @@ forEachService((start) => {
         description: 'Keeps notes',
         error: null,
         creator: '',
+        notice: null,
+        is_continuing: false,
+        signed_in_as: null,
+        continue_url: null,
+        password_url: null,
       })
     })
 
@@ -576,7 +581,8 @@ forEachService((start) => {
         ]) {
           const answer = await service.request(`/${actor.id}`, { headers })
           assert.equal(answer.status, 302, JSON.stringify(headers))
-          assert.equal(answer.headers.get('location'), 'http://troupe.test/login')
+          const login = `http://troupe.test/login?actor=${actor.id}&redirect=%2F${actor.id}`
+          assert.equal(answer.headers.get('location'), login)
           assert.equal(answer.headers.get('vary'), 'Accept')
           assert.equal(await answer.text(), '')
         }

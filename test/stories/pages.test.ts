@@ -33,6 +33,11 @@ forEachService((start) => {
       description: 'A notebook',
       error: null,
       creator: '',
+      notice: null,
+      is_continuing: false,
+      signed_in_as: null,
+      continue_url: null,
+      password_url: null,
     }
     assert.deepEqual(given, [values, values])
   })

@@ -122,7 +122,10 @@ for (const base of ['http://troupe.test/aw', 'https://troupe.test/deep/er/', 'ht
 
     it('R-ACT-10 sends people and programs to addresses below it', async () => {
       const page = await request(`/${actor.id}`, { headers: { accept: 'text/html' } })
-      assert.deepEqual([page.status, page.headers.get('location')], [302, `${root}/login`])
+      assert.deepEqual(
+        [page.status, page.headers.get('location')],
+        [302, `${root}/login?actor=${actor.id}&redirect=${encodeURIComponent(`${pathname}/${actor.id}`)}`],
+      )
       const slash = await request(`/${actor.id}/?a=b`)
       assert.deepEqual([slash.status, slash.headers.get('location')], [307, `${root}/${actor.id}?a=b`])
       const posted = await own('/properties/thing', { method: 'POST', body: '1' })

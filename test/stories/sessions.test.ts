@@ -467,9 +467,15 @@ forEachService((start) => {
     session_id: 'Max-Age=0; Path=/; Secure; HttpOnly; SameSite=Lax',
   }
 
-  function assertCleared({ cookies }: Answered): void {
+  function assertCleared({ cookies }: Pick<Answered, 'cookies'>): void {
     assert.deepEqual({ ...attributesOf(cookies) }, cleared)
     for (const line of cookies) assert.match(line, /^[a-z_]+=;/)
+  }
+
+  /** The page that follows says it, too. */
+  function assertClearedForPerson({ cookies }: Answered): void {
+    assertCleared({ cookies: cookies.slice(0, -1) })
+    assert.equal(cookies.at(-1), '__Host-notice=youAreSignedOut; Max-Age=60; Path=/; Secure; HttpOnly; SameSite=Lax')
   }
 
   describe('POST /oauth/revoke', () => {
@@ -561,7 +567,7 @@ forEachService((start) => {
         const mine = await signIn()
         const answer = await ask(method, '/oauth/logout', undefined, asCookie(mine.access))
         assert.deepEqual([answer.status, answer.headers.get('location')], [302, `${service.url}/`])
-        assertCleared(answer)
+        assertClearedForPerson(answer)
         assert.equal(await statusWith(mine.access), 401)
         assertSpaError(await refresh(mine.refresh), 401, /invalid/)
       }

@@ -55,7 +55,11 @@ forEachService((start) => {
       const id = actorIn(answer)
       assert.equal(answer.status, 302)
       assert.equal(answer.headers.get('location'), `http://troupe.test/${id}/www`)
-      assert.equal(browser.lastCookies.length, 1)
+      assert.equal(browser.lastCookies.length, 2)
+      assert.equal(
+        browser.lastCookies[1],
+        '__Host-signed-in=1; Max-Age=1209600; Path=/; Secure; HttpOnly; SameSite=Lax',
+      )
       assert.match(
         browser.lastCookies[0] ?? '',
         /^oauth_token=[0-9a-f]{40}; Max-Age=3600; Path=\/; Secure; HttpOnly; SameSite=Lax$/,

@@ -4,6 +4,8 @@ import { acceptsPages } from '../accepts.ts'
 import { type Answer, json, noContent, redirect } from '../answer.ts'
 import type { ActorExchange, Route } from '../route.ts'
 import { actorErrors, actorSchema } from '../schemas.ts'
+import { toLogin } from '../to-sign-in.ts'
+import { homeOf } from '../urls.ts'
 
 export const actorRoutes: readonly Route[] = [
   {
@@ -31,12 +33,12 @@ export const actorRoutes: readonly Route[] = [
   },
 ]
 
-function get({ parts, request, actor, caller }: ActorExchange): Answer {
+function get(exchange: ActorExchange): Answer {
+  const { parts, request, actor, caller } = exchange
   if (acceptsPages(request)) {
     // Basic proves who asks but is no browser session.
     const isSession = caller.kind === 'creator' && caller.via !== 'basic'
-    const target = isSession ? `/${actor.id}/${parts.config.webUi ? 'www' : 'app'}` : '/login'
-    return redirect(302, `${parts.baseUrl}${target}`, { Vary: 'Accept' })
+    return isSession ? redirect(302, homeOf(parts, actor.id), { Vary: 'Accept' }) : toLogin(exchange)
   }
   return json(
     200,

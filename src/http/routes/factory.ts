@@ -1,17 +1,28 @@
 /** `/`: the front page, and the creation of actors by API and by form. */
+import { type Actor, parseActorId } from '../../actor/actor.ts'
 import type { Created, PassphraseJudge } from '../../actor/actors.ts'
 import { ServiceError } from '../../errors.ts'
 import { isObject, type JsonText, members, stringValue } from '../../json/json.ts'
+import { acceptsPages } from '../accepts.ts'
 import { type Answer, html, json, redirect } from '../answer.ts'
 import { readJsonOrForm } from '../body.ts'
 import type { FactoryValues } from '../../ui/values.ts'
-import { Params } from '../params.ts'
+import { noticeOf, noticeShown } from '../notices.ts'
+import type { Params } from '../params.ts'
 import type { Parts } from '../parts.ts'
 import type { Exchange, Route } from '../route.ts'
 import { actorSchema, errorResponses } from '../schemas.ts'
 import { pagePolicy } from '../security-headers.ts'
-import { beginAddress, hasConfiguredProvider, providerTargets, webProviders } from '../sign-in-address.ts'
-import { urlOf } from '../urls.ts'
+import {
+  beginAddress,
+  hasConfiguredProvider,
+  opensPagesByPassphrase,
+  providerTargets,
+  webProviders,
+  type Wish,
+} from '../sign-in-address.ts'
+import { homeOf, urlOf } from '../urls.ts'
+import { visitorOf } from '../visitor.ts'
 import { indexPage } from './single-page.ts'
 
 export const factoryRoutes: readonly Route[] = [
@@ -22,8 +33,8 @@ export const factoryRoutes: readonly Route[] = [
     access: 'service',
     page: true,
     summary: 'The front page: sign in, or create an actor',
-    responses: { 200: { text: 'The page', type: 'text/html' } },
-    handler: ({ parts, query }) => frontPage(parts, 200, query),
+    responses: { 200: { text: 'The page', type: 'text/html' }, 302: 'A signed-in person: to their own pages' },
+    handler: home,
   },
   {
     id: 'login',
@@ -34,8 +45,7 @@ export const factoryRoutes: readonly Route[] = [
     summary: 'The sign-in page',
     query: { redirect: 'Path to go on to afterwards', actor: 'Actor whose page was asked for' },
     responses: { 200: { text: 'The page', type: 'text/html' } },
-    handler: (exchange) =>
-      isSinglePage(exchange.parts) ? indexPage(exchange) : frontPage(exchange.parts, 200, exchange.query),
+    handler: (exchange) => (isSinglePage(exchange.parts) ? indexPage(exchange) : signInPage(exchange)),
   },
   {
     id: 'createActor',
@@ -69,6 +79,37 @@ export const factoryRoutes: readonly Route[] = [
 /** Then the single-page application is also where one signs in. */
 function isSinglePage({ config }: Parts): boolean {
   return !config.webUi && config.singlePage !== null
+}
+
+async function home(exchange: Exchange): Promise<Answer> {
+  const { parts, request } = exchange
+  const visitor = acceptsPages(request) ? await visitorOf(exchange) : null
+  return visitor === null
+    ? signInPage(exchange, null)
+    : redirect(302, homeOf(parts, visitor.id), { Vary: 'Accept, Cookie' })
+}
+
+/** @param known The visitor, where the caller knows already; looked up unless given. */
+async function signInPage(exchange: Exchange, known?: Actor | null): Promise<Answer> {
+  const { parts, request, query } = exchange
+  const visitor = known === undefined ? await visitorOf(exchange) : known
+  const actorId = query.get('actor')
+  const asked = query.get('redirect')
+  // An address elsewhere is left out here, and sign-in refuses it again.
+  const target = asked === undefined ? null : parts.signIn.targets.parsePath(asked)
+  const isOwn = actorId === undefined || actorId === visitor?.id
+  const answer = await frontPage(parts, {
+    wish: { ...definedOf('actorId', actorId), ...definedOf('redirect', target ?? undefined) },
+    notice:
+      visitor === null || isOwn
+        ? noticeOf(request)
+        : `You are signed in as ${visitor.creator}, but this page belongs to another account.`,
+    visitor:
+      visitor === null
+        ? null
+        : { name: visitor.creator, href: isOwn && target !== null ? target : homeOf(parts, visitor.id) },
+  })
+  return noticeOf(request) === null ? answer : { ...answer, cookies: [noticeShown] }
 }
 
 async function create(exchange: Exchange): Promise<Answer> {
@@ -120,32 +161,32 @@ async function createFromForm(
     return html(200, await parts.pages.created(values))
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500)
-      return frontPage(parts, error.status, Params.none, { error: error.message, creator })
+      return frontPage(parts, { status: error.status, refused: { error: error.message, creator } })
     throw error
   }
 }
 
 function missingCreator(parts: Parts): Promise<Answer> {
-  return frontPage(parts, 400, Params.none, { error: 'Please enter your e-mail address.', creator: '' })
+  return frontPage(parts, { status: 400, refused: { error: 'Please enter your e-mail address.', creator: '' } })
 }
 
-/**
- * @param query Of the page, for what the sign-in goes on to.
- * @param refused The form that was sent, and why it was not taken.
- */
-async function frontPage(
-  parts: Parts,
-  status: number,
-  query: Params = Params.none,
-  refused: Pick<FactoryValues, 'error' | 'creator'> = { error: null, creator: '' },
-): Promise<Answer> {
+interface FrontPage {
+  readonly status?: number
+  /** What the sign-in continues to. */
+  readonly wish?: Wish
+  readonly notice?: string | null
+  /** Who is signed in, and where they continue. */
+  readonly visitor?: { readonly name: string; readonly href: string } | null
+  /** The form that was sent, and why it was not taken. */
+  readonly refused?: Pick<FactoryValues, 'error' | 'creator'>
+}
+
+async function frontPage(parts: Parts, shown: FrontPage): Promise<Answer> {
+  const { status = 200, wish = {}, notice = null, visitor = null, refused = { error: null, creator: '' } } = shown
   const providers = webProviders(parts).map(({ name, displayName }) => ({
     name,
     display_name: displayName,
-    url: beginAddress(parts, name, {
-      ...definedOf('redirect', query.get('redirect')),
-      ...definedOf('actorId', query.get('actor')),
-    }),
+    url: beginAddress(parts, name, wish),
   }))
   const values = {
     oauth_urls: Object.fromEntries(providers.map(({ name, url }) => [name, url])),
@@ -154,12 +195,24 @@ async function frontPage(
     base_path: parts.basePath,
     name: parts.identity.name,
     description: parts.identity.description,
+    notice,
+    is_continuing: wish.redirect !== undefined,
+    signed_in_as: visitor?.name ?? null,
+    continue_url: visitor?.href ?? null,
+    password_url: opensPagesByPassphrase(parts) && wish.actorId !== undefined ? passwordAddress(parts, wish) : null,
     ...refused,
   }
   // What is typed into its form is shown to the provider.
   return html(status, await parts.pages.factory(values), {
     'Content-Security-Policy': pagePolicy(hasConfiguredProvider(parts) ? providerTargets(parts) : []),
   })
+}
+
+/** A page of the actor, for which the browser asks for the passphrase; never the address that leads back to the sign-in page. */
+function passwordAddress({ basePath, config }: Parts, { actorId = '', redirect = '' }: Wish): string | null {
+  if (!config.webUi || parseActorId(actorId) === null) return null
+  const pages = `${basePath}/${actorId}/www`
+  return redirect.startsWith(`${pages}/`) ? redirect : pages
 }
 
 function readFields(body: JsonText): { creator?: string; passphrase?: string; trusteeRoot?: string } {

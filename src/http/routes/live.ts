@@ -43,7 +43,7 @@ function stream(exchange: PageExchange): Answer {
   }
 }
 
-/** Asked anew: the credential may have ended since the stream began. */
+/** Judged again, by the actor as it is now: the session or the passphrase may have ended since the stream began. */
 async function isOwner({ request, parts, actor, source }: PageExchange): Promise<boolean> {
   const credential = readCredential(
     request.header('authorization'),
@@ -51,7 +51,8 @@ async function isOwner({ request, parts, actor, source }: PageExchange): Promise
     request.hasRepeated('authorization'),
   )
   try {
-    return (await parts.authentication.authenticate(credential, actor, source)).kind === 'creator'
+    const current = await parts.actors.find(actor.id)
+    return current !== null && (await parts.authentication.authenticate(credential, current, source)).kind === 'creator'
   } catch (error) {
     if (error instanceof ServiceError && (error.code === 'unauthorized' || error.code === 'forbidden')) return false
     throw error

@@ -4,7 +4,8 @@ import { recogniseToken } from '../../token/token-text.ts'
 import { acceptsPages } from '../accepts.ts'
 import { type Answer, html, json, redirect } from '../answer.ts'
 import { antiForgeryValue, browserSecretOf, mayChangeCookies, originOf } from '../anti-forgery.ts'
-import { browserOf, clearCookies, clearedCookieNames } from '../cookies.ts'
+import { browserOf, clearCookies, clearedCookieNames, clearedSignedInMark } from '../cookies.ts'
+import { noticeCookie } from '../notices.ts'
 import { accessTokenOf, bearerOf, sessionCookiesOf } from '../presented-tokens.ts'
 import type { Exchange, Method, Route } from '../route.ts'
 import { spaErrors } from '../schemas.ts'
@@ -169,11 +170,19 @@ async function logout(exchange: Exchange): Promise<Answer> {
   }
   const hasCookie = sessionCookiesOf(request).length > 0
   await signOut(exchange)
-  if (!hasCookie) return signedOut(exchange)
-  const cookies = clearCookies()
-  return asksForJson(exchange)
-    ? { ...json(200, { success: true, message: 'You are signed out', redirect_url: `${parts.basePath}/` }), cookies }
-    : { ...redirect(302, `${parts.baseUrl}/`), cookies }
+  if (!hasCookie) {
+    const isForPerson = acceptsPages(request) && !asksForJson(exchange)
+    return isForPerson ? toFrontPage(exchange, clearing(exchange)) : signedOut(exchange)
+  }
+  if (!asksForJson(exchange)) return toFrontPage(exchange, clearCookies())
+  const cookies = [...clearCookies(), ...clearedSignedInMark(request)]
+  return { ...json(200, { success: true, message: 'You are signed out', redirect_url: `${parts.basePath}/` }), cookies }
+}
+
+/** @param cleared Empty where another site sent the browser, which stays signed in as far as cookies did not arrive. */
+function toFrontPage({ parts, request }: Exchange, cleared: readonly string[]): Answer {
+  const said = cleared.length === 0 ? [] : [...clearedSignedInMark(request), noticeCookie('youAreSignedOut')]
+  return { ...redirect(302, `${parts.baseUrl}/`), cookies: [...cleared, ...said] }
 }
 
 /** Everything of a session that the request carries. */

@@ -3,7 +3,8 @@ import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
 import { type Answer, json, redirect } from '../answer.ts'
 import { wordsFor } from '../approval-words.ts'
-import { clearCookies } from '../cookies.ts'
+import { clearCookies, clearedSignedInMark } from '../cookies.ts'
+import { noticeCookie } from '../notices.ts'
 import { pageValues, readForm, showPage } from '../page.ts'
 import type { Params } from '../params.ts'
 import { peersOf } from '../peer-names.ts'
@@ -132,7 +133,8 @@ async function deleteActor(exchange: PageExchange): Promise<Answer> {
       if ((sent.get('confirmation') ?? '').trim().toLowerCase() !== actor.creator.toLowerCase())
         throw new ServiceError('bad_request', `Cannot delete the actor: what was typed is not “${actor.creator}”`)
       await parts.actors.deleteWithEvents(actor)
-      return { ...redirect(302, `${parts.baseUrl}/`), cookies: clearCookies() }
+      const cookies = [...clearCookies(), ...clearedSignedInMark(exchange.request), noticeCookie('accountDeleted')]
+      return { ...redirect(302, `${parts.baseUrl}/`), cookies }
     },
     (error) => dashboard(exchange, error),
   )
