@@ -41,6 +41,8 @@ export interface Descriptor {
   readonly input_schema: JsonSchema | null
   readonly output_schema: JsonSchema | null
   readonly annotations: object
+  /** Present when every caller but the owner needs the owner's approval. */
+  readonly confirm?: 'owner'
 }
 
 export interface DeclaredCallback {
@@ -180,11 +182,14 @@ export class Registry {
   descriptors(kind: OperationKind): Descriptor[] {
     return [...this.#operations[kind]]
       .filter(([name]) => name !== anyName)
-      .map(([name, declared]) => describe(name, declared.find((operation) => operation.metadata !== null) ?? null))
+      .map(([name, declared]) => ({
+        ...describe(name, declared.find((operation) => operation.metadata !== null) ?? null),
+        ...(this.needsApproval(kind, name) ? { confirm: 'owner' as const } : {}),
+      }))
   }
 }
 
-export function needsApproval({ metadata }: Pick<Operation, 'metadata'>): boolean {
+function needsApproval({ metadata }: Pick<Operation, 'metadata'>): boolean {
   const mcp = metadata?.mcp
   return metadata?.confirm === 'owner' || (typeof mcp === 'object' && 'confirm' in mcp && mcp.confirm === 'owner')
 }

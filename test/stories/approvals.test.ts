@@ -12,7 +12,7 @@ import { letIn } from '../support/mcp-client.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
-import { changesNothing, leavesAll, refused } from '../support/stored.ts'
+import { leavesAll, refused } from '../support/stored.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
 
 interface Required {
@@ -225,13 +225,12 @@ describe('an operation that declares confirm', () => {
       const { actor, friend } = await meet(service)
       await limit(actor, friend, { actions: { allowed: ['look'], denied: ['clear'] }, methods: { allowed: ['pay'] } })
       assert.equal((await friend.request('POST', '/actions/look', {})).status, 200)
-      await changesNothing(service, async () => {
-        const denied = await friend.request('POST', '/actions/clear', {})
-        assert.deepEqual([denied.status, ((await denied.json()) as Required).error], [403, 'forbidden'])
-        const unfit = await friend.request('POST', '/methods/pay', { to: 7 })
-        assert.deepEqual([unfit.status, ((await unfit.json()) as Required).error], [400, 'invalid_input'])
-        assert.equal((await friend.request('POST', '/actions/unknown', {})).status, 400)
-      })
+      const errorOf = (text: string): string => (JSON.parse(text) as Required).error
+      const refusedAs = async (path: string, body: object, status: number): Promise<string> =>
+        errorOf(await leavesAll(service, () => friend.request('POST', path, body), status))
+      assert.equal(await refusedAs('/actions/clear', {}, 403), 'forbidden')
+      assert.equal(await refusedAs('/methods/pay', { to: 7 }, 400), 'invalid_input')
+      assert.equal(await refusedAs('/actions/unknown', {}, 400), 'no_result')
       // An approval gives no right.
       const { approval_id: id } = await required(await friend.request('POST', '/methods/pay', { to: 'Bob' }))
       await decide(actor, id, true)
@@ -516,6 +515,17 @@ describe('a declaration of confirm', () => {
     )
     assert.deepEqual(refusals, [true, true, false])
     assert.deepEqual(Object.keys(paths['/{actor}/approvals/{approval}'] ?? {}), ['get', 'put'])
+  })
+
+  it('is part of what callers are told of the operation', async () => {
+    const service = await start({ declare: counting([]) })
+    const { friend } = await meet(service)
+    const marked = async (kind: string): Promise<unknown> => {
+      const body = (await (await friend.request('GET', `/${kind}`)).json()) as Record<string, { confirm?: string }[]>
+      return body[kind]?.map(({ confirm }) => confirm)
+    }
+    assert.deepEqual(await marked('actions'), ['owner', 'owner', undefined])
+    assert.deepEqual(await marked('methods'), ['owner'])
   })
 
   it('sends callers to the page of the application where one is configured', async () => {

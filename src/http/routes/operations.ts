@@ -18,6 +18,10 @@ const descriptor = {
     input_schema: { type: ['object', 'null'] },
     output_schema: { type: ['object', 'null'] },
     annotations: { type: 'object' },
+    confirm: {
+      const: 'owner',
+      description: 'Present when each call needs the owner’s approval, but for the owner’s own',
+    },
   },
 }
 
