@@ -63,6 +63,7 @@ import { rebuildLookups } from './property/lookup-rebuild.ts'
 import { ListHooks } from './property/list-hooks.ts'
 import { Lists } from './property/lists.ts'
 import { Properties } from './property/properties.ts'
+import { RemovedLists } from './property/removed-lists.ts'
 import { deleteNoticesOf } from './delivery/notice-store.ts'
 import { Notices } from './delivery/notices.ts'
 import { systemTimers, type Timers } from './delivery/timers.ts'
@@ -230,8 +231,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     onCollision: (actorId, name) =>
       log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
   })
-  const properties = new Properties({ store, writer, permission, gate, indexes })
-  const lists = new Lists({ store, writer, permission, hooks: new ListHooks(store, gate), now })
+  const removedLists = new RemovedLists({ store, timers, log })
+  const deleteRemoved = removedLists.wake
+  const properties = new Properties({ store, writer, permission, gate, indexes, deleteRemoved })
+  const lists = new Lists({ store, writer, permission, hooks: new ListHooks(store, gate), now, deleteRemoved })
   const accounts = new Accounts({
     store,
     keyRing,
@@ -252,6 +255,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     uniqueCreator: config.uniqueCreator,
     indexedProperties,
     handleOf,
+    deleteRemoved,
     takeLeave: async (tx, actorIds) => {
       await clientEnds.endWithActors(tx, actorIds)
       await notices.takeLeave(tx, actorIds, await partings(tx, keyRing, actorIds))
@@ -651,6 +655,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
   deliveries.wake()
   gaps.wake()
+  removedLists.wake()
   return {
     handle: createHandle(parts, routesFor(parts)),
     parts,
@@ -677,6 +682,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         contacts.settled(),
         sessionUses.settled(),
         purge.stop(),
+        removedLists.stop(),
         limiter.settled(),
         live.settled(),
         ledger.stop(),

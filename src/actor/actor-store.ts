@@ -104,7 +104,7 @@ export async function lockActorsOf(tx: Transaction, creator: string): Promise<st
   return rows.map((row) => row.id)
 }
 
-/** Everything of the actor goes with its row (foreign keys), in this transaction. */
+/** Everything of the actor is deleted with its row (foreign keys and a trigger); rows of long lists are deleted later. */
 export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {
   const deleted = await tx.run('DELETE FROM actor WHERE id = $1', id)
   if (deleted === 0) return false

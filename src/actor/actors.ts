@@ -67,6 +67,8 @@ export interface ActorsParts {
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
   /** Writes, in the deletion's transaction, what outlives the actors: what their peers have to be told. */
   readonly takeLeave: (tx: Transaction, actorIds: readonly string[]) => Promise<void>
+  /** Called after lists of a deleted actor may have left rows behind. */
+  readonly deleteRemoved: () => void
   /** Writes that the creator is proven. False when another actor is the one of a proven creator. */
   readonly prove: (tx: Transaction, actor: Pick<Actor, 'id' | 'creator'>) => Promise<boolean>
 }
@@ -132,6 +134,7 @@ export class Actors {
     for (let round = 0; round < mostRounds; round += 1) {
       const outcome = await this.#parts.store.write((tx) => this.#insert(tx, request, actor), { turn }).catch(lostRace)
       if (outcome === 'created') {
+        if (request.deleteExisting === true) this.#parts.deleteRemoved()
         await this.announce(actor)
         return { actor, passphrase, isNew: true }
       }
@@ -221,6 +224,7 @@ export class Actors {
       await this.#parts.takeLeave(tx, [id])
       await deleteActor(tx, id, this.#parts.now())
     })
+    this.#parts.deleteRemoved()
   }
 
   /** The creator proved to be the owner by the passphrase, or is refused. */
@@ -267,11 +271,13 @@ export class Actors {
     // Those of the service itself, whose ids are none that anybody can have, stay.
     if (parseActorId(id) === null) return false
     const now = this.#parts.now()
-    return this.#parts.store.write(async (tx) => {
+    const deleted = await this.#parts.store.write(async (tx) => {
       await purgeDeletionMarkers(tx, now - markerMs)
       await this.#parts.takeLeave(tx, await lockActor(tx, id))
       return deleteActor(tx, id, now)
     })
+    if (deleted) this.#parts.deleteRemoved()
+    return deleted
   }
 
   /** As `delete`, with the events of an HTTP DELETE around it. */

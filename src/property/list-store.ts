@@ -44,6 +44,27 @@ export async function findNamed(
   return q.get('SELECT kind, value FROM property WHERE actor_id = $1 AND name = $2', actorId, list)
 }
 
+/** As `findNamed`, with the numbers that rows of a removed list of this name still have. */
+export async function findForCreation(
+  q: Queries,
+  { actorId, list }: ListAddress,
+): Promise<{
+  readonly kind: 'list' | 'value' | null
+  readonly lastItem: number
+  readonly lastNode: number
+}> {
+  const row = await q.get<{ kind: 'list' | 'value' | null; lastItem: number; lastNode: number }>(
+    `SELECT property.kind, COALESCE(removed_list.last_item, 0) AS "lastItem",
+       COALESCE(removed_list.last_node, 0) AS "lastNode"
+     FROM (SELECT 1 AS one) AS always
+     LEFT JOIN property ON property.actor_id = $1 AND property.name = $2
+     LEFT JOIN removed_list ON removed_list.actor_id = $1 AND removed_list.list = $2`,
+    actorId,
+    list,
+  )
+  return row ?? { kind: null, lastItem: 0, lastNode: 0 }
+}
+
 export async function insertHead(tx: Transaction, { actorId, list }: ListAddress, head: string): Promise<void> {
   expect(
     1,
@@ -70,7 +91,10 @@ export async function updateHead(tx: Transaction, { actorId, list }: ListAddress
   )
 }
 
-/** With its order and its items. False when there is no such list. */
+/**
+ * False when there is no such list. A trigger deletes the order and the items, or leaves the rows of a long list to
+ * `RemovedLists`.
+ */
 export async function deleteHead(tx: Transaction, { actorId, list }: ListAddress): Promise<boolean> {
   return (await tx.run(`DELETE FROM property WHERE actor_id = $1 AND name = $2 AND kind = 'list'`, actorId, list)) > 0
 }
@@ -366,14 +390,31 @@ export async function deleteItems(
   expect(items.length, deleted)
 }
 
-/** The number deleted. */
-export function deleteAllItems(tx: Transaction, { actorId, list }: ListAddress): Promise<number> {
-  return tx.run('DELETE FROM list_item WHERE actor_id = $1 AND list = $2', actorId, list)
+/** From a number on. The number deleted. */
+export function deleteAllItems(tx: Transaction, { actorId, list }: ListAddress, from: number): Promise<number> {
+  return tx.run('DELETE FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3', actorId, list, from)
 }
 
-/** The number deleted. */
-export function deleteAllNodes(tx: Transaction, { actorId, list }: ListAddress): Promise<number> {
-  return tx.run('DELETE FROM list_node WHERE actor_id = $1 AND list = $2', actorId, list)
+/** From a number on. The number deleted. */
+export function deleteAllNodes(tx: Transaction, { actorId, list }: ListAddress, from: number): Promise<number> {
+  return tx.run('DELETE FROM list_node WHERE actor_id = $1 AND list = $2 AND node >= $3', actorId, list, from)
+}
+
+/** Leaves the rows up to these numbers to `RemovedLists`. */
+export async function markRemoved(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  { lastItem, lastNode }: { readonly lastItem: number; readonly lastNode: number },
+): Promise<void> {
+  const marked = await tx.run(
+    `INSERT INTO removed_list (actor_id, list, next_item, last_item, last_node) VALUES ($1, $2, 1, $3, $4)
+     ON CONFLICT (actor_id, list) DO UPDATE SET last_item = excluded.last_item, last_node = excluded.last_node`,
+    actorId,
+    list,
+    lastItem,
+    lastNode,
+  )
+  expect(1, marked)
 }
 
 function withChecksums(actorId: string, list: string, items: readonly NewItem[]): string {

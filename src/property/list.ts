@@ -13,7 +13,7 @@ import type { ListAddress } from './list-address.ts'
 import type { ListChange } from './list-change.ts'
 import { listFacts, type ListFacts, listMetadata, type ListMetadata, writeHeadText } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
-import { deleteHead, findNamed, insertHead } from './list-store.ts'
+import { deleteHead, findForCreation, findNamed, insertHead } from './list-store.ts'
 import { checkListName } from './name.ts'
 import { OpenList, type ListTexts } from './open-list.ts'
 
@@ -56,11 +56,11 @@ export async function makeList(
   nowMs: number,
 ): Promise<{ readonly isNew: boolean; readonly change: ListChange }> {
   checkListName(at.list)
-  const row = await findNamed(tx, at)
-  if (row?.kind === 'value') {
+  const { kind, lastItem, lastNode } = await findForCreation(tx, at)
+  if (kind === 'value') {
     throw new ServiceError('conflict', `Cannot create the list ${JSON.stringify(at.list)}: a property has this name`)
   }
-  if (row !== undefined) {
+  if (kind === 'list') {
     const list = await OpenList.require(tx, at)
     if (texts.description !== undefined || texts.explanation !== undefined) await list.save(tx, nowMs, {}, texts)
     return { isNew: false, change: textsChange(list, texts) }
@@ -72,10 +72,10 @@ export async function makeList(
     explanation: texts.explanation ?? '',
     createdAt: now,
     updatedAt: now,
-    nextItem: 1,
-    nextNode: 1,
-    firstItem: 1,
-    firstNode: 1,
+    nextItem: lastItem + 1,
+    nextNode: lastNode + 1,
+    firstItem: lastItem + 1,
+    firstNode: lastNode + 1,
     bytes: 0,
     root: [],
   }

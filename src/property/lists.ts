@@ -18,6 +18,8 @@ import { findProperties, type StoredProperty } from './property-store.ts'
 export interface ListsParts extends Pick<PropertyParts, 'store' | 'writer' | 'permission'> {
   readonly hooks: ListHooks
   readonly now: () => number
+  /** Called after a list may have left rows behind. */
+  readonly deleteRemoved: () => void
 }
 
 type ListWork<T> = (
@@ -394,13 +396,16 @@ export class Lists {
     await this.#require(access, 'write', name)
     await this.#parts.hooks.passListDelete(access, name)
     await this.#changeOne(access, name, (tx, at, now) => list.clear(tx, at, now))
+    this.#parts.deleteRemoved()
   }
 
   /** Removes the list itself. False when there was none. */
   async remove(access: Access, name: string): Promise<boolean> {
     await this.#require(access, 'delete', name)
     await this.#parts.hooks.passListDelete(access, name)
-    return (await this.#changeOne(access, name, (tx, at) => list.deleteList(tx, at), 'delete')) !== null
+    const removed = await this.#changeOne(access, name, (tx, at) => list.deleteList(tx, at), 'delete')
+    if (removed !== null) this.#parts.deleteRemoved()
+    return removed !== null
   }
 
   async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {

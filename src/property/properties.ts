@@ -34,6 +34,8 @@ export interface PropertyParts {
   readonly permission: Permission
   readonly gate: PropertyGate
   readonly indexes: Indexes
+  /** Called after lists may have left rows behind. */
+  readonly deleteRemoved: () => void
 }
 
 export class Properties {
@@ -260,6 +262,7 @@ export class Properties {
       await this.#parts.indexes.update(tx, access.actor.id, new Map(present.map(({ name }) => [name, null])))
       for (const { name, kind } of present) record(kind === 'list' ? listRemoval(name) : wholeValue(name, absent))
     })
+    this.#parts.deleteRemoved()
   }
 
   /** Everything, with the items of those short lists whose hooks want to see them. */

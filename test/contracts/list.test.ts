@@ -1129,7 +1129,8 @@ describe('the statements of an operation', () => {
         return found
       }
       const few = await count(10)
-      assert.deepEqual(await count(5000), few)
+      // The rows of a long list that was cleared are deleted behind the change.
+      assert.deepEqual(await count(5000), { ...few, clear: 3 })
       assert.deepEqual(few, {
         create: 3,
         metadata: 2,

@@ -482,16 +482,11 @@ forEachStore((dialect, open, database) => {
         await addActor(tx, 'b')
         await setProperty(tx, 'a', 'p', '1')
         await setProperty(tx, 'b', 'p', '1')
-        await tx.run(
-          'INSERT INTO list_item (actor_id, list, item, revision, value) VALUES ($1, $2, 1, 1, $3)',
-          'a',
-          'p',
-          '1',
-        )
+        await tx.run(`INSERT INTO attribute (actor_id, bucket, name, data, timestamp) VALUES ('a', 'b', 'n', '1', 0)`)
       })
       await store.writeActor('a', (tx) => tx.run('DELETE FROM actor WHERE id = $1', 'a'))
       assert.deepEqual(plain(await store.read((q) => q.all('SELECT actor_id FROM property'))), [{ actor_id: 'b' }])
-      assert.deepEqual(await store.read((q) => q.all('SELECT item FROM list_item')), [])
+      assert.deepEqual(await store.read((q) => q.all('SELECT name FROM attribute')), [])
     })
 
     it('can come from a parameter', async () => {

@@ -77,7 +77,10 @@ const kinds: readonly (readonly [what: string, statements: readonly string[], fo
   ],
   [
     'a list that went without its items',
-    [`DELETE FROM property WHERE ${head}`],
+    [
+      `DELETE FROM property WHERE ${head}`,
+      `INSERT INTO list_item VALUES ('a', 'notes', 1, 1, '1', '', NULL) ON CONFLICT DO NOTHING`,
+    ],
     /^I8: list_item has rows of list a\/notes,/,
   ],
   [

@@ -284,6 +284,31 @@ forEachService((start) => {
       assert.equal(service.log.filter((line) => line.includes('list_corrupted')).length, 3)
     })
 
+    for (const [path, after] of [
+      ['/properties/notes', [404, 200]],
+      ['/properties', [404, 200]],
+      ['', [404, 404]],
+    ] as const) {
+      it(`is gone with DELETE /<actor>${path}, and its rows are deleted in batches behind the answer`, async () => {
+        const counter = new RowCounter()
+        const { service, actor } = await listOf(numbers(6000), { wrapStore: counter.wrap })
+        counter.reset()
+        assert.equal((await actor.request('DELETE', path)).status, 204)
+        assert.deepEqual(
+          [
+            (await actor.request('GET', '/properties/notes')).status,
+            (await actor.request('GET', '/properties')).status,
+          ],
+          after,
+        )
+        const { store } = await service.app.start()
+        const left = async (): Promise<number> =>
+          (await store.read((q) => q.all('SELECT item FROM list_item WHERE actor_id = $1 LIMIT 1', actor.id))).length
+        while ((await left()) > 0) await new Promise(setImmediate)
+        assert.ok(counter.mostOfStatement <= 500, `a statement deleted ${counter.mostOfStatement} rows`)
+      })
+    }
+
     it('breaks off when it is removed meanwhile', async () => {
       const { list } = await listOf(numbers(3000))
       await assert.rejects(

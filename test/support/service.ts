@@ -151,7 +151,9 @@ export async function startService(databaseUrl: string, options: StartOptions = 
       log: createLog(appOptions.logLevel ?? 'trace', { write: (line: string) => void log.push(line) }),
       // What is delivered and fetched behind the requests is none of theirs.
       onQuery: (sql) =>
-        void (/^\/\* (delivery|ledger|receiving) \*\//.test(sql) ? deliveryStatements : statements).push(sql),
+        void (/^\/\* (delivery|ledger|receiving|removed lists) \*\//.test(sql) ? deliveryStatements : statements).push(
+          sql,
+        ),
       changeSink: async (tx, actor, made, by) => {
         await changeSink?.(tx, actor, made, by)
         changes.push(...made.map((change) => ({ ...change, actorId: actor.id, by })))

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { JsonText } from '../../src/json/json.ts'
+import { clear, createList, deleteList, extend, ListScan, readMetadata } from '../../src/property/list.ts'
+import { RemovedLists } from '../../src/property/removed-lists.ts'
+import { createLog } from '../../src/observe/log.ts'
+import type { Store } from '../../src/store/store.ts'
+import { stoppedTimers } from '../support/fake-peers.ts'
+import { bound, forEachStore } from '../support/stores.ts'
+
+const notes = { actorId: 'a1', list: 'notes' }
+const at = Date.UTC(2026, 0, 1)
+const numbers = (count: number): JsonText[] => Array.from({ length: count }, (_, n) => String(n) as JsonText)
+
+async function addActor(store: Store): Promise<void> {
+  await store.write((tx) =>
+    tx.run(`INSERT INTO actor (id, creator, passphrase, created_at) VALUES ('a1', 'someone', 'sealed', 0)`),
+  )
+}
+
+async function fill(store: Store, count: number, list = notes): Promise<void> {
+  await store.writeActor('a1', async (tx) => {
+    await createList(tx, list, {}, at)
+    await extend(tx, list, numbers(count), at)
+  })
+}
+
+async function contents(store: Store): Promise<string[] | null> {
+  const scan = new ListScan(notes)
+  const found: string[] = []
+  for (;;) {
+    const page = await scan.next(store)
+    if (page === null) return null
+    found.push(...page.rows.map(({ value }) => value))
+    if (page.isLast) return found
+  }
+}
+
+/** How many rows there are of items, nodes and removed lists. */
+async function rowsOf(store: Store): Promise<number[]> {
+  return Promise.all(
+    ['list_item', 'list_node', 'removed_list'].map(
+      async (table) => (await store.read((q) => q.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)))?.n ?? 0,
+    ),
+  )
+}
+
+const log: string[] = []
+const removedLists = (store: Store): RemovedLists =>
+  new RemovedLists({ store, timers: stoppedTimers, log: createLog('warn', { write: (line) => void log.push(line) }) })
+
+/** Deletes everything that waits for it, and returns the most rows that one statement deleted. */
+async function deleteRemoved(store: Store): Promise<number> {
+  let most = 0
+  const counted: Store = {
+    ...bound(store),
+    write: (work, how) =>
+      store.write(
+        (tx) =>
+          work({
+            all: (sql, ...params) => tx.all(sql, ...params),
+            get: (sql, ...params) => tx.get(sql, ...params),
+            run: async (sql, ...params) => {
+              const rows = await tx.run(sql, ...params)
+              most = Math.max(most, rows)
+              return rows
+            },
+          }),
+        how,
+      ),
+  }
+  const removed = removedLists(counted)
+  removed.wake()
+  while ((await rowsOf(store))[2] !== 0) await new Promise(setImmediate)
+  await removed.stop()
+  return most
+}
+
+describe('the removal of a list', () => {
+  forEachStore((_, open) => {
+    it('deletes the rows of an actor with up to 2048 items at once', async () => {
+      const store = await open()
+      await addActor(store)
+      await fill(store, 2048)
+      await store.writeActor('a1', (tx) => deleteList(tx, notes))
+      assert.deepEqual(await rowsOf(store), [0, 0, 0])
+    })
+
+    for (const [what, remove] of [
+      ['of the list', (store: Store) => store.writeActor('a1', (tx) => deleteList(tx, notes))],
+      ['of its actor', (store: Store) => store.write((tx) => tx.run(`DELETE FROM actor WHERE id = 'a1'`))],
+      ['of all its items', (store: Store) => store.writeActor('a1', (tx) => clear(tx, notes, at))],
+    ] as const) {
+      it(`${what} leaves more items to be deleted in batches`, async () => {
+        const store = await open()
+        await addActor(store)
+        await fill(store, 3000)
+        await remove(store)
+        assert.deepEqual(await contents(store), what === 'of all its items' ? [] : null)
+        assert.deepEqual(await rowsOf(store), [3000, 25, 1])
+        assert.equal(await deleteRemoved(store), 500)
+        assert.deepEqual(await rowsOf(store), [0, 0, 0])
+      })
+    }
+
+    it('lets a new list of the same name be filled, read, cleared and removed before the old rows are deleted', async () => {
+      const store = await open()
+      await addActor(store)
+      await fill(store, 3000)
+      await store.writeActor('a1', (tx) => deleteList(tx, notes))
+      await fill(store, 5)
+      assert.deepEqual(await contents(store), ['0', '1', '2', '3', '4'])
+      await store.writeActor('a1', (tx) => clear(tx, notes, at))
+      assert.deepEqual(await contents(store), [])
+      await fill(store, 2500)
+      assert.equal((await contents(store))?.length, 2500)
+      await store.writeActor('a1', (tx) => clear(tx, notes, at))
+      await fill(store, 7)
+      await deleteRemoved(store)
+      assert.deepEqual(await contents(store), ['0', '1', '2', '3', '4', '5', '6'])
+      assert.deepEqual(await rowsOf(store), [7, 2, 0])
+      await fill(store, 1)
+      assert.equal((await store.read((q) => readMetadata(q, notes)))?.length, 8)
+      await store.writeActor('a1', (tx) => deleteList(tx, notes))
+      assert.deepEqual(await rowsOf(store), [0, 0, 0])
+    })
+
+    it('of a damaged list works whatever its length', async () => {
+      const store = await open()
+      await addActor(store)
+      await fill(store, 2500)
+      await store.write((tx) => tx.run(`UPDATE property SET value = 'oops'`))
+      await store.writeActor('a1', (tx) => deleteList(tx, notes))
+      await deleteRemoved(store)
+      assert.deepEqual(await rowsOf(store), [0, 0, 0])
+    })
+
+    it('leaves the other lists of the actor as they are', async () => {
+      const store = await open()
+      await addActor(store)
+      await fill(store, 2500, { actorId: 'a1', list: 'long' })
+      await fill(store, 10)
+      await store.writeActor('a1', (tx) => deleteList(tx, { actorId: 'a1', list: 'long' }))
+      await deleteRemoved(store)
+      assert.deepEqual(await contents(store), ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+      assert.deepEqual(await rowsOf(store), [10, 2, 0])
+    })
+
+    it('continues after a failure where it stopped', async () => {
+      const store = await open()
+      await addActor(store)
+      await fill(store, 3000)
+      await store.writeActor('a1', (tx) => deleteList(tx, notes))
+      let batches = 0
+      const failing: Store = {
+        ...bound(store),
+        write: (work, how) => {
+          batches += 1
+          return batches === 3 ? Promise.reject(new Error('A planned fault')) : store.write(work, how)
+        },
+      }
+      const removed = removedLists(failing)
+      log.length = 0
+      removed.wake()
+      while (log.length === 0) await new Promise(setImmediate)
+      await removed.stop()
+      assert.match(log[0] ?? '', /Rows of a removed list could not be deleted/)
+      assert.deepEqual(await rowsOf(store), [2000, 25, 1])
+      await deleteRemoved(store)
+      assert.deepEqual(await rowsOf(store), [0, 0, 0])
+    })
+  })
+})
