@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { BareCalls } from './bare-caller.ts'
 import type { Load, LoadResult } from './load.ts'
 import type { Arrived } from './peers.ts'
+import type { Order } from './server-large-list.ts'
 import type { Subject, Usage } from './subject.ts'
 
 export interface Running {
@@ -44,6 +45,26 @@ export async function startServer(kind: 'troupe' | 'bare', subject: Subject): Pr
     async stop() {
       const exited = once(child, 'exit')
       child.send('stop')
+      await exited
+    },
+  }
+}
+
+export interface LargeListServer {
+  readonly port: number
+  obey<T>(order: Order): Promise<T>
+  stop(): Promise<void>
+}
+
+export async function startLargeListServer(subject: Subject): Promise<LargeListServer> {
+  const child = start('./server-large-list.ts', [JSON.stringify(subject)])
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  return {
+    port,
+    obey: async (order) => ask(child, order),
+    async stop() {
+      const exited = once(child, 'exit')
+      child.send({ kind: 'stop' } satisfies Order)
       await exited
     },
   }

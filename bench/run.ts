@@ -12,6 +12,7 @@ import { startPostgres } from '../test/support/postgres.ts'
 import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureDelivery } from './delivery.ts'
+import { measureLargeList } from './large-list.ts'
 import { measureLists } from './lists.ts'
 import { measurePages } from './pages.ts'
 import { startLoader } from './process.ts'
@@ -27,8 +28,8 @@ const { values: flags } = commandOptions({
     write: { kind: 'flag', about: 'Also writes docs/benchmarks.md.' },
     only: {
       kind: 'choice',
-      choices: ['start', 'requests', 'clients', 'pages', 'lists', 'scale', 'delivery'],
-      about: 'One part alone.',
+      choices: ['start', 'requests', 'clients', 'pages', 'lists', 'scale', 'delivery', 'large-list'],
+      about: 'One part alone. large-list runs only when it is named.',
     },
   },
 })
@@ -39,6 +40,10 @@ const actors = flags.quick ? 100_000 : 1_000_000
 const amounts = flags.quick
   ? { writes: 40, calls: 20_000, foreign: 10_000, backlog: 10_000 }
   : { writes: 200, calls: 20_000, foreign: 100_000, backlog: 100_000 }
+
+/** Takes long, and says whether bounds hold; nothing is compared with it. */
+const onRequest = 'large-list'
+const listItems = flags.quick ? 500_000 : 5_256_000
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
 const keys = generateKey()
@@ -71,10 +76,14 @@ const parts: readonly (readonly [name: string, measure: () => Promise<readonly L
   ['lists', async () => measureLists('PostgreSQL', await onPostgres(), loader, slices)],
   ['delivery', async () => measureDelivery('SQLite', async () => file(`delivery-${++files}`), amounts)],
   ['delivery', async () => measureDelivery('PostgreSQL', onPostgres, amounts)],
+  [onRequest, async () => measureLargeList('SQLite', file('large-list'), listItems)],
+  [onRequest, async () => measureLargeList('PostgreSQL', await onPostgres(), listItems)],
 ]
 
 try {
-  for (const [name, measure] of parts) if (flags.only === undefined || flags.only === name) add(await measure())
+  for (const [name, measure] of parts) {
+    if (flags.only === name || (flags.only === undefined && name !== onRequest)) add(await measure())
+  }
 } finally {
   loader.stop()
   await postgres.remove()

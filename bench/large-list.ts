@@ -1,0 +1,83 @@
+/** One list of 5,256,000 items: the longest pause of the event loop and the memory beyond idle, for each way to it. */
+import type { BenchActor } from './client.ts'
+import { type LargeListServer, startLargeListServer } from './process.ts'
+import type { Line } from './report.ts'
+import type { Order, Strain } from './server-large-list.ts'
+import type { Subject } from './subject.ts'
+
+const mostDelayMs = 50
+const mostMegabytes = 64
+const usualRequests = 3000
+
+type Work = Extract<Order, { kind: 'work' }>['what']
+
+const requests: readonly (readonly [what: string, method: string, path: string])[] = [
+  ['GET all properties', 'GET', '/properties'],
+  ['GET ?metadata=true', 'GET', '/properties?metadata=true'],
+  ['GET ?format=full', 'GET', '/properties?format=full'],
+  ['GET the list', 'GET', '/properties/long'],
+  ['HEAD of the list', 'HEAD', '/properties/long'],
+  ['GET the list, a 20th as long, through a hook', 'GET', '/properties/hooked'],
+  ['GET its items', 'GET', '/properties/long/items'],
+  ['GET 1000 items in the middle', 'GET', '/properties/long/items?start=2628000&limit=1000'],
+  ['GET its metadata', 'GET', '/properties/long/metadata'],
+]
+const works: readonly Work[] = ['length', 'find the last item', 'iterate over all items', 'removeWhere without a match']
+/** In this order, the last one on everything that is left. */
+const removals: readonly (readonly [what: string, method: string, path: string])[] = [
+  ['DELETE the list, with the deletion of its rows', 'DELETE', '/properties/long'],
+  ['DELETE the actor', 'DELETE', ''],
+]
+
+export async function measureLargeList(store: string, subject: Subject, items: number): Promise<Line[]> {
+  const filling = await startLargeListServer(subject)
+  const actor = await filling.obey<BenchActor>({ kind: 'fill', items })
+  await filling.stop()
+  const lines: Line[] = []
+  /** Each in a process of its own, so that none profits from what another one has allocated. */
+  const measure = async (what: string, work: (server: LargeListServer) => Promise<unknown>): Promise<void> => {
+    const server = await startLargeListServer(subject)
+    try {
+      // Idle is a service that has been in use: the first requests of a process make its heap grow in any case.
+      for (let at = 0; at < usualRequests; at += 1) await send(server.port, actor, 'GET', '/properties/color')
+      await server.obey({ kind: 'begin' })
+      const started = performance.now()
+      await work(server)
+      const seconds = (performance.now() - started) / 1000
+      lines.push(
+        lineOf(store, `${items.toLocaleString('en')} items: ${what}`, seconds, await server.obey({ kind: 'end' })),
+      )
+      process.stderr.write(`${lines.at(-1)?.what}: ${lines.at(-1)?.measured}\n`)
+    } finally {
+      await server.stop()
+    }
+  }
+  for (const [what, method, path] of requests) await measure(what, ({ port }) => send(port, actor, method, path))
+  for (const what of works) await measure(what, (server) => server.obey({ kind: 'work', actorId: actor.id, what }))
+  for (const [what, method, path] of removals) {
+    await measure(what, async (server) => {
+      await send(server.port, actor, method, path)
+      await server.obey({ kind: 'settle' })
+    })
+  }
+  return lines
+}
+
+function lineOf(store: string, what: string, seconds: number, { delayMs, megabytes }: Strain): Line {
+  return {
+    store,
+    what,
+    measured: `${delayMs.toFixed(0)} ms, ${megabytes.toFixed(0)} MiB, in ${seconds.toFixed(1)} s`,
+    bound: `${mostDelayMs} ms, ${mostMegabytes} MiB`,
+    ratio: null,
+    aim: '≤',
+    met: delayMs <= mostDelayMs && megabytes <= mostMegabytes,
+  }
+}
+
+/** Reads the answer to its end and keeps nothing of it. */
+async function send(port: number, { id, authorization }: BenchActor, method: string, path: string): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/${id}${path}`, { method, headers: { authorization } })
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`)
+  if (answer.body !== null) for await (const _chunk of answer.body);
+}

@@ -1,0 +1,129 @@
+/** A service with one long list, which measures its own event loop and memory while it is used. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { ListHandle } from '../src/app/actor-handle.ts'
+import { createLog } from '../src/observe/log.ts'
+import { App } from '../src/troupe.ts'
+import type { Subject } from './subject.ts'
+
+/** What the process is asked to do. */
+export type Order =
+  | { readonly kind: 'fill'; readonly items: number }
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'end' }
+  /** Work of an application on the list. */
+  | { readonly kind: 'work'; readonly actorId: string; readonly what: keyof typeof works }
+  /** Waits until nothing of removed lists is left. */
+  | { readonly kind: 'settle' }
+  | { readonly kind: 'stop' }
+
+/** The longest pause of the event loop, and the most memory beyond what was in use before. */
+export interface Strain {
+  readonly delayMs: number
+  readonly megabytes: number
+}
+
+const works = {
+  length: async (list: ListHandle) => void (await list.length()),
+  'find the last item': async (list: ListHandle) => void (await list.find('n', -1)),
+  'iterate over all items': async (list: ListHandle) => {
+    for await (const _item of list);
+  },
+  'removeWhere without a match': async (list: ListHandle) => void (await list.removeWhere('n', -2)),
+}
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
+const app = new App(
+  {
+    type: 'urn:actingweb:example.com:bench',
+    name: 'bench',
+    mode: 'development',
+    database: subject.database,
+    secretKeys: subject.keys,
+    host: '127.0.0.1',
+    port: 0,
+    env: {},
+    rateLimits: { '*': null },
+  },
+  { log: createLog('warn') },
+)
+// Counts must not call it, and streams call it for every item.
+app.property('hooked', { get: ({ value }) => value })
+const listening = await app.listen()
+const { store } = await app.start()
+const loop = monitorEventLoopDelay({ resolution: 1 })
+let idle = 0
+let most = 0
+let sampling: NodeJS.Timeout | undefined
+
+async function fill(items: number): Promise<{ id: string; authorization: string }> {
+  const { actor, passphrase } = await app.actors.create({ creator: 'creator@example.com' })
+  for (const name of ['long', 'hooked']) {
+    const list = actor.list(name)
+    const count = name === 'long' ? items : Math.floor(items / 20)
+    for (let from = 0; from < count; from += 10_000) {
+      const to = Math.min(count, from + 10_000)
+      await list.extend(Array.from({ length: to - from }, (_, at) => ({ n: from + at === count - 1 ? -1 : from + at })))
+    }
+  }
+  await actor.set('color', 'red')
+  const basic = Buffer.from(`${actor.creator}:${passphrase}`).toString('base64')
+  return { id: actor.id, authorization: `Basic ${basic}` }
+}
+
+async function begin(): Promise<void> {
+  await setTimeout(200)
+  collect()
+  await setTimeout(50)
+  idle = most = process.memoryUsage.rss()
+  sampling = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5)
+  loop.reset()
+  loop.enable()
+}
+
+function end(): Strain {
+  loop.disable()
+  clearInterval(sampling)
+  most = Math.max(most, process.memoryUsage.rss())
+  return { delayMs: loop.max / 1e6, megabytes: (most - idle) / 1_048_576 }
+}
+
+async function settle(): Promise<void> {
+  while ((await store.read((q) => q.get('SELECT list FROM removed_list LIMIT 1'))) !== undefined) await setTimeout(100)
+}
+
+async function obey(order: Order): Promise<unknown> {
+  switch (order.kind) {
+    case 'fill':
+      return fill(order.items)
+    case 'begin':
+      return begin()
+    case 'end':
+      return end()
+    case 'work': {
+      const actor = await app.actors.get(order.actorId)
+      if (actor === undefined) throw new Error('The actor does not exist')
+      return works[order.what](actor.list('long'))
+    }
+    case 'settle':
+      return settle()
+    case 'stop':
+      await listening.stop()
+      process.disconnect?.()
+      return undefined
+    default:
+      return order satisfies never
+  }
+}
+
+process.on('message', (order) => {
+  void obey(order as Order).then(async (result) => {
+    await setImmediate()
+    if (process.connected) process.send?.(result ?? {})
+  })
+})
+process.send?.({ port: Number(new URL(listening.url).port) })
