@@ -26,6 +26,8 @@ export interface Head {
   readonly approved: boolean
   readonly facts: TrustFacts
   readonly circuit: Circuit
+  /** Lanes of the peer that any process has taken, while the peer is failing; else 0. */
+  readonly taken: number
   /** Until then somebody looks on while the actor changes (Unix milliseconds). */
   readonly watchedUntil: number
 }
@@ -56,18 +58,26 @@ type WaitingRow = Row<Omit<Waiting, 'data' | 'trace' | 'requestId'>> & {
 type HeadRow = Row<Omit<Head, 'facts' | 'circuit'>> & Circuit & { readonly facts: string }
 
 /** By lane; none where the subscription or the relationship is gone. One statement for all of them. */
-export async function findHeads(q: Queries, lanes: readonly LaneKey[]): Promise<ReadonlyMap<LaneKey, Head>> {
+export async function findHeads(
+  q: Queries,
+  lanes: readonly LaneKey[],
+  now: number,
+): Promise<ReadonlyMap<LaneKey, Head>> {
   const rows = await q.all<HeadRow & { readonly place: number }>(
     `/* delivery */ SELECT lane.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
        s.attempts AS tries, s.uncertain, s.failing_since AS "failingSince", s.state, s.claimed_until AS "claimedUntil",
        t.baseuri, t.relationship, t.secret, t.approved, t.facts, t.failures, t.open_until AS "openUntil",
-       a.watched_until AS "watchedUntil"
+       a.watched_until AS "watchedUntil",
+       CASE WHEN t.failures > 0 THEN (
+         SELECT COUNT(*) FROM inbound_subscription o
+         WHERE o.actor_id = s.actor_id AND o.peer_id = s.peer_id AND o.claimed_until > $2) ELSE 0 END AS taken
      FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS lane
      JOIN inbound_subscription s ON s.actor_id = lane.actor AND s.peer_id = lane.peer
        AND s.subscription_id = lane.subscription
      JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
      JOIN actor a ON a.id = s.actor_id`,
     placesOf(lanes),
+    now,
   )
   const found = new Map(rows.map(({ place, ...row }) => [place, toHead(row)]))
   return new Map(

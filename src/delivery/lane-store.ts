@@ -34,9 +34,14 @@ export async function bringForward(tx: Transaction, beyond: number, now: number)
 export interface ClaimedLane extends LaneKey {
   /** Of the peer. */
   readonly baseuri: string
+  /** Failures of the peer in a row, as far as they are stored. */
+  readonly failures: number
 }
 
-/** Takes due lanes until `until`: nobody else touches them before, and everybody may after. */
+/**
+ * Takes due lanes until `until`: nobody else touches them before, and everybody may after. A peer that is failing, or
+ * whose open circuit allows a probe, has at most one lane taken by all processes together (decision 026).
+ */
 export async function claimLanes(
   tx: Transaction,
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
@@ -44,12 +49,22 @@ export async function claimLanes(
   return tx.all(
     `/* delivery */ UPDATE inbound_subscription SET due_at = $2, claimed_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
-       SELECT actor_id, peer_id, subscription_id FROM inbound_subscription
-       WHERE due_at <= $1 AND actor_id NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
-       ORDER BY due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
+       SELECT s.actor_id, s.peer_id, s.subscription_id FROM inbound_subscription s
+       WHERE s.due_at <= $1 AND s.actor_id NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
+         AND NOT EXISTS (
+           SELECT 1 FROM trust t
+           JOIN inbound_subscription o ON o.actor_id = t.actor_id AND o.peer_id = t.peer_id
+           WHERE t.actor_id = s.actor_id AND t.peer_id = s.peer_id
+             AND t.failures > 0 AND (t.open_until IS NULL OR t.open_until <= $1)
+             AND o.subscription_id <> s.subscription_id
+             AND (o.claimed_until > $1 OR o.due_at < s.due_at
+               OR (o.due_at = s.due_at AND o.subscription_id < s.subscription_id)))
+       ORDER BY s.due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
        (SELECT t.baseuri FROM trust t WHERE t.actor_id = inbound_subscription.actor_id
-          AND t.peer_id = inbound_subscription.peer_id) AS baseuri`,
+          AND t.peer_id = inbound_subscription.peer_id) AS baseuri,
+       (SELECT t.failures FROM trust t WHERE t.actor_id = inbound_subscription.actor_id
+          AND t.peer_id = inbound_subscription.peer_id) AS failures`,
     now,
     until,
     limit,
@@ -129,10 +144,8 @@ export interface Settlement {
   readonly next: number | 'now' | 'asleep'
   /** In their order. */
   readonly attempts: readonly Attempt[]
-  /** After the attempts; null when it is as it was. */
-  readonly circuit: Circuit | null
-  /** The circuit was open and is not any more. */
-  readonly recovered: boolean
+  /** What the attempts make of the circuit of the peer, whatever other lanes made of it meanwhile; null for nothing. */
+  readonly circuit: ((before: Circuit) => Circuit) | null
 }
 
 /** As many numbers that arrived in a row are noted together. */
@@ -274,35 +287,45 @@ async function supersede(tx: Transaction, settlements: readonly Settlement[]): P
 }
 
 async function settleCircuits(tx: Transaction, settlements: readonly Settlement[], now: number): Promise<void> {
-  // Of two lanes of one peer the later word stands.
-  const circuits = new Map(
-    settlements.flatMap(({ lane, circuit, recovered }) =>
-      circuit === null ? [] : [[JSON.stringify([lane.actorId, lane.peerId]), { lane, circuit, recovered }] as const],
-    ),
-  )
-  if (circuits.size === 0) return
+  const changed = settlements.filter(({ circuit }) => circuit !== null)
+  if (changed.length === 0) return
+  const changes = Map.groupBy(changed, ({ lane }) => peerKeyOf(lane))
+  const rows = (await lockCircuits(tx, [...changes.keys()])).map(({ actorId, peerId, ...before }) => {
+    const ofPeer = changes.get(peerKeyOf({ actorId, peerId })) ?? []
+    return { actorId, peerId, before, after: ofPeer.reduce((made, { circuit }) => circuit?.(made) ?? made, before) }
+  })
   await tx.run(
     `/* delivery */ UPDATE trust SET failures = r.fails, open_until = r.until
      FROM rows($1, actor TEXT, peer TEXT, fails BIGINT, until BIGINT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer`,
-    JSON.stringify(
-      [...circuits.values()].map(({ lane, circuit }) => [
-        lane.actorId,
-        lane.peerId,
-        circuit.failures,
-        circuit.openUntil,
-      ]),
-    ),
+    JSON.stringify(rows.map(({ actorId, peerId, after }) => [actorId, peerId, after.failures, after.openUntil])),
   )
-  const recovered = [...circuits.values()].filter((circuit) => circuit.recovered)
+  const recovered = rows.filter(({ before, after }) => before.openUntil !== null && after.openUntil === null)
   if (recovered.length === 0) return
   await tx.run(
     `/* delivery */ UPDATE inbound_subscription SET due_at = $2
      FROM rows($1, actor TEXT, peer TEXT) AS r
      WHERE actor_id = r.actor AND peer_id = r.peer AND due_at IS NOT NULL AND claimed_until < $2`,
-    JSON.stringify(recovered.map(({ lane }) => [lane.actorId, lane.peerId])),
+    JSON.stringify(recovered.map(({ actorId, peerId }) => [actorId, peerId])),
     now,
   )
+}
+
+type Peer = Pick<LaneKey, 'actorId' | 'peerId'>
+
+/** Lanes of one peer settle in several transactions at once: each counts on from what the one before stored. */
+function lockCircuits(tx: Transaction, peerKeys: readonly string[]): Promise<(Peer & Circuit)[]> {
+  return tx.all(
+    `/* delivery */ SELECT t.actor_id AS "actorId", t.peer_id AS "peerId", t.failures, t.open_until AS "openUntil"
+     FROM rows($1, actor TEXT, peer TEXT) AS r
+     JOIN trust t ON t.actor_id = r.actor AND t.peer_id = r.peer
+     ORDER BY t.actor_id, t.peer_id /*postgres: FOR UPDATE OF t */`,
+    `[${peerKeys.join(',')}]`,
+  )
+}
+
+function peerKeyOf({ actorId, peerId }: Peer): string {
+  return JSON.stringify([actorId, peerId])
 }
 
 function keyOf({ actorId, peerId, subscriptionId }: LaneKey): string {

@@ -118,6 +118,8 @@ interface Sent {
   readonly verdict: Verdict
   /** Whether nobody knows what became of it. */
   readonly isUnclear: boolean
+  readonly onCircuit: (before: Circuit) => Circuit
+  /** As it is then, unless another lane changed it meanwhile. */
   readonly circuit: Circuit
 }
 
@@ -147,6 +149,10 @@ export class LaneTurns {
     if (first === undefined) return this.#rest(holder, head, 'now', { settled: head.sequence })
     const circuit = judgeCircuit(head.circuit, now(), this.#parts.policy)
     if (circuit === 'open') return this.#rest(holder, head, head.circuit.openUntil ?? 'now')
+    if (circuit === 'closed' && !mayStart(head, this.#parts.policy)) {
+      // Processes that give back at the same moment come again at different ones.
+      return this.#rest(holder, head, now() + Math.round(pauseMs * (0.5 + this.#parts.random())))
+    }
     if (circuit === 'probe' && !(await this.#claimProbe(lane, head))) return this.#rest(holder, head, now() + pauseMs)
     if (first.kind === 'resync' && supports(head.facts, 'subscriptionresync', now()) === false) {
       return this.#replaceByState(holder, head)
@@ -160,7 +166,7 @@ export class LaneTurns {
     const at = now()
     return store.read(async (q) => {
       // First, so that what comes meanwhile may wait without being known to the head, but never the other way round.
-      const heads = await findHeads(q, lanes)
+      const heads = await findHeads(q, lanes, at)
       const peers = new Map(
         [...heads].flatMap(([lane, head]) => (maySend(head) ? [[lane, relationOf(lane, head)] as const] : [])),
       )
@@ -259,6 +265,7 @@ export class LaneTurns {
       { outcome: counted, now: endedAt, attempts: tries, uncertain, failingSince, random: random() },
       policy,
     )
+    const onCircuit = (circuit: Circuit): Circuit => circuitAfter(circuit, outcome, endedAt, policy)
     metrics.delivered(verdict.kind)
     if (verdict.kind !== 'delivered') failed(span, verdict.kind)
     this.#report(lane, waiting.sequence, verdict)
@@ -274,7 +281,8 @@ export class LaneTurns {
       before,
       verdict,
       isUnclear: outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500),
-      circuit: circuitAfter(head.circuit, outcome, endedAt, policy),
+      onCircuit,
+      circuit: onCircuit(head.circuit),
     }
   }
 
@@ -323,8 +331,7 @@ export class LaneTurns {
       state: verdict.kind === 'stop' ? 'stopped' : 'live',
       next: verdict.kind === 'stop' ? 'asleep' : (circuit.openUntil ?? at),
       attempts: sent.map(({ attempt }) => attempt),
-      circuit: isSame(circuit, head.circuit) ? null : circuit,
-      recovered: head.circuit.openUntil !== null && circuit.openUntil === null,
+      circuit: isSame(circuit, head.circuit) ? null : last.onCircuit,
     })
     this.#announce(lane, head, hasMore)
     return { attempted: covers, reached: circuit.failures === 0, hasMore }
@@ -356,7 +363,6 @@ export class LaneTurns {
       next,
       attempts: [],
       circuit: null,
-      recovered: false,
     })
     return { ...nothing, hasMore }
   }
@@ -383,6 +389,14 @@ function remembering(mayRead: MayRead): MayRead {
 
 function maySend({ state, approved, baseuri }: Head): boolean {
   return state === 'live' && approved && baseuri !== ''
+}
+
+/**
+ * Whether a call may start without the calls of other lanes together exceeding the threshold: each lane that is taken may
+ * have one on its way that is not counted yet.
+ */
+function mayStart({ circuit: { failures }, taken }: Head, { circuitThreshold }: DeliveryPolicy): boolean {
+  return failures === 0 || taken <= Math.max(1, circuitThreshold - failures)
 }
 
 function relationOf(lane: LaneKey, head: Head): Relation {

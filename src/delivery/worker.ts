@@ -85,7 +85,8 @@ export class DeliveryWorker {
     const limits = {
       running: mostRunning,
       perActor,
-      perPeer: Math.max(1, Math.floor(perActor / 5)),
+      // As many calls that all fail open the circuit, and no call more is on its way.
+      perPeer: Math.max(1, Math.min(Math.floor(perActor / 5), parts.policy.circuitThreshold)),
       perHost: connectionsPerOrigin,
     }
     this.#queue = new FairQueue(limits, (job) => this.#suspects.has(peerKey(job)))
@@ -196,8 +197,9 @@ export class DeliveryWorker {
     const [lanes, notices] = await store.write((tx) =>
       Promise.all([claimLanes(tx, { ...claim, until }), claimNotices(tx, { ...claim, until: noticesUntil })]),
     )
-    for (const { baseuri, ...lane } of lanes) {
+    for (const { baseuri, failures, ...lane } of lanes) {
       const { actorId, peerId } = lane
+      if (failures > 0) this.#suspect(peerKey(lane))
       this.#queue.add({
         kind: 'lane',
         actorId,
@@ -262,12 +264,18 @@ export class DeliveryWorker {
   }
 
   async #turn(job: Held & { kind: 'lane' }): Promise<boolean> {
+    let wasSuspect = false
     const turn = await this.#inPlace(job, async () => {
       const taken = await this.#lanes.take(job.holder)
+      wasSuspect = this.#suspects.has(peerKey(job))
       if (taken.reached !== null) this.#noteReach(job, taken.reached)
+      // The next call to a failing peer is judged by a count that has this one.
+      if (taken.reached === false) await taken.hasMore
       return taken
     })
     const hasMore = await turn.hasMore
+    // Lanes of a failing peer are taken one by one: the next may be.
+    if (wasSuspect || turn.reached === false) this.wake()
     this.#answerWaiters(laneKey(job.holder.lane), hasMore ? (turn.attempted ?? 0) : Number.POSITIVE_INFINITY)
     return hasMore
   }
@@ -354,6 +362,6 @@ function laneKey({ actorId, peerId, subscriptionId }: LaneKey): string {
   return JSON.stringify([actorId, peerId, subscriptionId])
 }
 
-function peerKey({ actorId, peerId }: Job): string {
+function peerKey({ actorId, peerId }: Pick<Job, 'actorId' | 'peerId'>): string {
   return JSON.stringify([actorId, peerId])
 }
