@@ -64,6 +64,7 @@ import { ListHooks } from './property/list-hooks.ts'
 import { Lists } from './property/lists.ts'
 import { Properties } from './property/properties.ts'
 import { RemovedLists } from './property/removed-lists.ts'
+import { Versions } from './property/version.ts'
 import { deleteNoticesOf } from './delivery/notice-store.ts'
 import { Notices } from './delivery/notices.ts'
 import { systemTimers, type Timers } from './delivery/timers.ts'
@@ -233,8 +234,17 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   })
   const removedLists = new RemovedLists({ store, timers, log })
   const deleteRemoved = removedLists.wake
-  const properties = new Properties({ store, writer, permission, gate, indexes, deleteRemoved })
-  const lists = new Lists({ store, writer, permission, hooks: new ListHooks(store, gate), now, deleteRemoved })
+  const versions = new Versions(keyRing)
+  const properties = new Properties({ store, writer, permission, gate, indexes, versions, deleteRemoved })
+  const lists = new Lists({
+    store,
+    writer,
+    permission,
+    versions,
+    hooks: new ListHooks(store, gate),
+    now,
+    deleteRemoved,
+  })
   const accounts = new Accounts({
     store,
     keyRing,

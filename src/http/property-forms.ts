@@ -2,18 +2,17 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonText, normalise, stringText } from '../json/json.ts'
 import { indexFromJson } from '../property/list.ts'
+import { noVersion } from '../property/version.ts'
 import type { TypedItem, TypedProperty } from '../ui/property-values.ts'
 import type { Answer } from './answer.ts'
 import { goOn, readForm } from './page.ts'
 import type { Params } from './params.ts'
 import { itemsOnAPage, showProperties, showProperty } from './property-pages.ts'
 import type { PageExchange } from './route.ts'
-import { formRefusal, refusedOnPage } from './refused-on-page.ts'
+import { atField, formRefusal, refusedOnPage } from './refused-on-page.ts'
 import { nothingAt } from './routes/properties.ts'
 
 export async function createProperty(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, caller } = exchange
-  const access = { actor, caller }
   const sent = await readForm(exchange)
   const field = (name: string): string => sent.get(name) ?? ''
   const typed: TypedProperty = {
@@ -24,25 +23,53 @@ export async function createProperty(exchange: PageExchange): Promise<Answer> {
     description: field('description'),
     explanation: field('explanation'),
   }
-  const name = typed.property_name.trim()
   return refusedOnPage(
     exchange,
     async () => {
-      if (name === '') throw formRefusal('a name is missing')
-      if (typed.property_type === 'list') {
-        if ((await parts.properties.kindOf(access, 'write', [name])) === 'list')
-          throw formRefusal('there is a list of this name')
-        await parts.lists.create(access, name, texts(typed))
-      } else if (typed.property_type === 'simple') {
-        const value = valueOf(exchange, typed.property_value, typed.value_type)
-        if (sent.has('create_only') && (await parts.properties.kindOf(access, 'write', [name])) !== null)
-          throw new ServiceError('conflict', 'Cannot create the property: there is one of this name')
-        await parts.properties.put(access, [name], value, 'post')
-      } else throw formRefusal('the type is neither simple nor list')
+      if (typed.property_name.trim() === '') throw formRefusal('a name is missing', 'property_name')
+      if (typed.property_type === 'list') await createList(exchange, typed)
+      else if (typed.property_type === 'simple') await createValue(exchange, typed, sent.has('create_only'))
+      else throw formRefusal('the type is neither simple nor list')
       return goOn(exchange, sent, '/properties', 'created')
     },
     (error) => showProperties(exchange, { error, typed }),
   )
+}
+
+async function createList({ parts, actor, caller }: PageExchange, typed: TypedProperty): Promise<void> {
+  const access = { actor, caller }
+  const name = typed.property_name.trim()
+  await atField('property_name', async () => {
+    const kind = await parts.properties.kindOf(access, 'write', [name])
+    if (kind === 'list') throw formRefusal('there is a list of this name')
+    await parts.lists.create(access, name, texts(typed), kind === null ? { expected: noVersion } : {})
+  })
+}
+
+async function createValue(exchange: PageExchange, typed: TypedProperty, isNew: boolean): Promise<void> {
+  const { parts, actor, caller } = exchange
+  const access = { actor, caller }
+  const name = typed.property_name.trim()
+  const value = await atField('property_value', () => valueOf(exchange, typed.property_value, typed.value_type))
+  await atField('property_name', async () => {
+    if (isNew && (await parts.properties.kindOf(access, 'write', [name])) !== null)
+      throw new ServiceError('conflict', 'Cannot create the property: there is one of this name')
+    const expected = isNew ? noVersion : undefined
+    await aboutValue(() => parts.properties.put(access, [name], value, 'post', { expected }), 'property_value')
+  })
+}
+
+/** Refusals of a write that its value caused, as far as their code says. */
+async function aboutValue<T>(work: () => Promise<T>, field: string): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const isAbout = error instanceof ServiceError && ['invalid_value', 'rejected', 'forbidden'].includes(error.code)
+    if (!isAbout) throw error
+    return atField(field, () => {
+      throw error
+    })
+  }
 }
 
 export async function changeProperty(exchange: PageExchange): Promise<Answer> {
@@ -57,7 +84,9 @@ export async function changeProperty(exchange: PageExchange): Promise<Answer> {
   return refusedOnPage(
     exchange,
     async () => {
-      await parts.properties.put({ actor, caller }, [name], valueOf(exchange, typed.value, typed.value_type))
+      const value = await atField('value', () => valueOf(exchange, typed.value, typed.value_type))
+      const expected = sent.get('version')
+      await atField('value', () => parts.properties.put({ actor, caller }, [name], value, 'put', { expected }))
       return goOn(exchange, sent, '/properties', 'saved')
     },
     (error) => showProperty(exchange, { error, typed }),
@@ -70,54 +99,82 @@ export async function deleteProperty(exchange: PageExchange): Promise<Answer> {
   const access = { actor, caller }
   const name = params['name'] ?? ''
   const sent = request.method === 'POST' ? await readForm(exchange) : exchange.query
-  const kind = await parts.properties.kindOf(access, 'delete', [name])
-  if (kind === null) throw nothingAt([name])
-  if (kind === 'list') await parts.lists.remove(access, name)
-  else await parts.properties.delete(access, [name])
-  return goOn(exchange, sent, '/properties', 'deleted')
+  const expected = sent.get('version')
+  return refusedOnPage(
+    exchange,
+    async () => {
+      const kind = await parts.properties.kindOf(access, 'delete', [name])
+      if (kind === null) throw nothingAt([name])
+      if (kind === 'list') await parts.lists.remove(access, name, { expected })
+      else await parts.properties.delete(access, [name], { expected })
+      return goOn(exchange, sent, '/properties', 'deleted')
+    },
+    (error) => {
+      if (error.code !== 'conflict') throw error
+      return showProperty(exchange, { error, typed: { ...nothingTyped, form: 'remove' } })
+    },
+  )
 }
 
 export async function changeItem(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, caller, params } = exchange
-  const access = { actor, caller }
-  const name = params['name'] ?? ''
-  const path = `/properties/${encodeURIComponent(name)}`
   const sent = await readForm(exchange)
   const action = sent.get('action') ?? ''
   const typed: TypedItem = {
     ...nothingTyped,
     form: action === 'update' || action === 'delete' ? action : 'add',
     item_index: sent.get('item_index') ?? '',
+    item_handle: sent.get('item_handle') ?? '',
     ...typedValue(sent.get('item_value'), sent),
   }
   return refusedOnPage(
     exchange,
-    async () => {
-      switch (action) {
-        case 'add': {
-          const { index } = await parts.lists.append(access, name, valueOf(exchange, typed.value, typed.value_type))
-          return goOn(exchange, sent, `${path}?page=${Math.floor(index / itemsOnAPage) + 1}`, 'added')
-        }
-        case 'update': {
-          const value = valueOf(exchange, typed.value, typed.value_type)
-          await changePlace(sent, {
-            byHandle: (handle) => parts.lists.updateByHandle(access, name, handle, value),
-            byIndex: (index) => parts.lists.update(access, name, index, value),
-          })
-          return goOn(exchange, sent, path, 'saved')
-        }
-        case 'delete':
-          await changePlace(sent, {
-            byHandle: (handle) => parts.lists.deleteByHandle(access, name, handle),
-            byIndex: (index) => parts.lists.deleteItem(access, name, index),
-          })
-          return goOn(exchange, sent, path, 'deleted')
-        default:
-          throw formRefusal('the action is neither add, update nor delete')
-      }
-    },
+    () => changeItemAs(exchange, action, typed, sent),
     (error) => showProperty(exchange, { error, typed }),
   )
+}
+
+async function changeItemAs(exchange: PageExchange, action: string, typed: TypedItem, sent: Params): Promise<Answer> {
+  const { parts, actor, caller, params } = exchange
+  const access = { actor, caller }
+  const name = params['name'] ?? ''
+  const path = `/properties/${encodeURIComponent(name)}`
+  const typedItem = (): Promise<JsonText> =>
+    atField('item_value', () => valueOf(exchange, typed.value, typed.value_type))
+  switch (action) {
+    case 'add': {
+      const item = await typedItem()
+      const { index } = await atField('item_value', () => keepTyped(sent, () => parts.lists.append(access, name, item)))
+      return goOn(exchange, sent, `${path}?page=${Math.floor(index / itemsOnAPage) + 1}`, 'added')
+    }
+    case 'update': {
+      const item = await typedItem()
+      await atField('item_value', () =>
+        changePlace(sent, {
+          byHandle: (handle) => parts.lists.updateByHandle(access, name, handle, item),
+          byIndex: (index) => parts.lists.update(access, name, index, item),
+        }),
+      )
+      return goOn(exchange, sent, path, 'saved')
+    }
+    case 'delete':
+      await changePlace(sent, {
+        byHandle: (handle) => parts.lists.deleteByHandle(access, name, handle),
+        byIndex: (index) => parts.lists.deleteItem(access, name, index),
+      })
+      return goOn(exchange, sent, path, 'deleted')
+    default:
+      throw formRefusal('the action is neither add, update nor delete')
+  }
+}
+
+/** A list that was deleted since the page was made is a conflict: the page keeps what was typed. */
+async function keepTyped<T>(sent: Params, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'not_found' || !sent.has('version')) throw error
+    throw new ServiceError('conflict', 'The list was deleted while you were editing. Nothing was saved.')
+  }
 }
 
 /** Our own forms name the item itself; others name its position. */
@@ -154,7 +211,10 @@ export async function changeTexts(exchange: PageExchange): Promise<Answer> {
     exchange,
     async () => {
       if ((sent.get('action') ?? 'update') !== 'update') throw formRefusal('the action is not update')
-      await parts.lists.setTexts({ actor, caller }, name, texts(typed))
+      const expected = sent.get('version')
+      await atField('description', () =>
+        keepTyped(sent, () => parts.lists.setTexts({ actor, caller }, name, texts(typed), { expected })),
+      )
       return goOn(exchange, sent, `/properties/${encodeURIComponent(name)}`, 'saved')
     },
     (error) => showProperty(exchange, { error, typed }),
@@ -179,7 +239,7 @@ function valueOf({ parts }: PageExchange, typed: string, type: string): JsonText
   }
 }
 
-const nothingTyped = { item_index: '', value: '', value_type: '', description: '', explanation: '' }
+const nothingTyped = { item_index: '', item_handle: '', value: '', value_type: '', description: '', explanation: '' }
 
 function typedValue(value: string | undefined, sent: Params): Pick<TypedItem, 'value' | 'value_type'> {
   return { value: value ?? '', value_type: sent.get('value_type') ?? '' }

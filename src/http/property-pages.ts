@@ -4,7 +4,15 @@ import { isString, type Json, type JsonText, pretty, stringValue, toPlain } from
 import type { Access } from '../property/access.ts'
 import { listMetadata } from '../property/list.ts'
 import type { StoredProperty } from '../property/property-store.ts'
-import type { Editable, PropertyRow, PropertyValues, TypedItem, TypedProperty } from '../ui/property-values.ts'
+import type {
+  EditConflict,
+  Editable,
+  ExistingProperty,
+  PropertyRow,
+  PropertyValues,
+  TypedItem,
+  TypedProperty,
+} from '../ui/property-values.ts'
 import { kindInWords, previewOf, treeOf } from '../ui/value-tree.ts'
 import { count } from '../ui/words.ts'
 import type { Answer } from './answer.ts'
@@ -42,8 +50,28 @@ export async function showProperties(
     rows,
     paging,
     typed: refused?.typed ?? null,
+    existing: refused?.error.code === 'conflict' ? await existingOf(exchange, refused.typed, values.actor_www) : null,
   })
   return showPage(exchange, page, refused?.error.status)
+}
+
+/** What stands under the name that was typed for something new; null when the owner may not see it. */
+async function existingOf(
+  { parts, actor, caller }: PageExchange,
+  typed: TypedProperty,
+  www: string,
+): Promise<ExistingProperty | null> {
+  const name = typed.property_name.trim()
+  const { found, version } = await parts.properties.getWithVersion({ actor, caller }, name)
+  if (found === null) return null
+  const value = found.kind === 'value' ? found.value : null
+  return {
+    name,
+    href: `${www}/properties/${encodeURIComponent(name)}`,
+    kind: value === null ? 'List' : kindInWords(value),
+    tree: value === null ? null : treeOf(value),
+    version: version.whole,
+  }
 }
 
 async function rowOf(
@@ -86,25 +114,93 @@ export async function showProperty(
   const { parts, actor, caller } = exchange
   const access = { actor, caller }
   const name = exchange.params['name'] ?? ''
-  const found = await parts.properties.get(access, [name])
-  if (found === null) throw nothingAt([name])
+  // The version is read before, or with, what the page shows: a later change is a conflict, never overlooked.
+  const { found, version } = await parts.properties.getWithVersion(access, name)
+  const typed = refused?.typed ?? null
+  const conflict = refused?.error.code === 'conflict' ? await conflictOf(exchange, refused.typed, found) : null
+  if (found === null && conflict === null) throw nothingAt([name])
   const path = `/properties/${encodeURIComponent(name)}`
   const common = pageValues(exchange, path, refused?.error)
   const values = {
     ...common,
     property: name,
-    qual: 'a' as const,
+    qual: found === null ? ('n' as const) : ('a' as const),
     form_action: `${common.actor_www}${path}`,
-    typed: refused?.typed ?? null,
+    typed,
+    version: version.whole,
+    texts_version: version.texts,
+    conflict,
   }
-  const page =
-    found.kind === 'list'
-      ? parts.pages.property({ ...values, ...(await listValues(exchange, access, name)) })
-      : parts.pages.property({ ...values, ...(await simpleValues(exchange, access, name, found.value)) })
-  return showPage(exchange, page, refused?.error.status)
+  const shown =
+    found === null
+      ? nothingShown
+      : found.kind === 'list'
+        ? await listValues(exchange, access, name)
+        : await simpleValues(exchange, access, name, found.value)
+  return showPage(exchange, parts.pages.property({ ...values, ...shown }), refused?.error.status)
 }
 
-type Shown = Omit<PropertyValues, keyof ReturnType<typeof pageValues> | 'property' | 'qual' | 'form_action' | 'typed'>
+type Found = { kind: 'value'; value: JsonText } | { kind: 'list' } | null
+
+/** What is stored now in the place that the form was made from. */
+async function conflictOf(exchange: PageExchange, typed: TypedItem, found: Found): Promise<EditConflict | null> {
+  const { parts, actor, caller, params } = exchange
+  const value = found?.kind === 'value' ? found.value : null
+  const conflict = { is_gone: found === null, tree: value === null ? null : treeOf(value), index: 0, handle: '' }
+  switch (typed.form) {
+    case 'value':
+      return { ...conflict, about: 'value', can_save: found?.kind !== 'list' }
+    case 'remove':
+      return found === null ? null : { ...conflict, about: 'deletion', can_save: true }
+    case 'metadata':
+      return { ...conflict, about: 'texts', can_save: found?.kind === 'list' }
+    case 'add':
+      return { ...conflict, about: 'item', is_gone: true, can_save: found?.kind === 'list' }
+    case 'update':
+    case 'delete': {
+      const isList = found?.kind === 'list'
+      const item =
+        isList && typed.item_handle !== ''
+          ? await parts.lists.locate({ actor, caller }, params['name'] ?? '', typed.item_handle)
+          : null
+      if (item === null) return { ...conflict, about: 'item', is_gone: true, tree: null, can_save: isList }
+      const { index, handle } = item
+      return { about: 'item', is_gone: false, tree: treeOf(item.item), index, handle, can_save: true }
+    }
+  }
+}
+
+type Shown = Pick<
+  PropertyValues,
+  | 'value'
+  | 'raw_value'
+  | 'kind'
+  | 'is_read_only'
+  | 'is_list_property'
+  | 'list_description'
+  | 'list_explanation'
+  | 'list_items'
+  | 'items'
+  | 'paging'
+  | 'tree'
+  | 'editable'
+>
+
+/** The property was deleted while its form was filled in. */
+const nothingShown: Shown = {
+  value: '',
+  raw_value: null,
+  kind: 'Deleted',
+  is_read_only: false,
+  is_list_property: false,
+  list_description: '',
+  list_explanation: '',
+  list_items: [],
+  items: [],
+  paging: { page: 1, pages: 1, total: 0 },
+  tree: null,
+  editable: null,
+}
 
 async function simpleValues({ parts }: PageExchange, access: Access, name: string, value: JsonText): Promise<Shown> {
   const editable = editableOf(value)

@@ -1,10 +1,10 @@
 /** The forms on the page of a peer (wire, 5.3, and ours). */
 import { ServiceError } from '../errors.ts'
 import { findOverride } from '../permission/override-store.ts'
-import { readOverride } from '../permission/permissions.ts'
+import { readOverride, type RightsJudge } from '../permission/permissions.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
 import { isConnected, type Trust } from '../trust/trust.ts'
-import { requireVersion, trustVersion } from '../trust/trust-version.ts'
+import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } from '../trust/trust-version.ts'
 import type { TrustJudge } from '../trust/trusts.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { Answer } from './answer.ts'
@@ -169,15 +169,17 @@ export async function changeRights(exchange: PageExchange): Promise<Answer> {
   const peerId = params['peerid'] ?? ''
   const sent = await readForm(exchange)
   const fields = typedFields(sent)
-  const { trust } = await parts.permissions.require(actor.id, peerId)
+  const { trust, override: stored } = await parts.permissions.require(actor.id, peerId)
+  const step = sent.get('step') ?? 'preview'
+  const expected = sent.get('version') ?? null
+  const judge: RightsJudge = (now, override) => requireRightsVersion(expected, rightsVersion(now, override))
   const { relationship } = trust
   const done = (notice: Notice): Answer => goOn(exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)
   return refusedOnPage(
     exchange,
     async () => {
-      const step = sent.get('step') ?? 'preview'
       if (step === 'reset') {
-        await parts.permissions.reset(actor.id, peerId, relationship)
+        await parts.permissions.reset(actor.id, peerId, relationship, judge)
         return done('reset')
       }
       if (step !== 'preview' && step !== 'save') throw formRefusal('the step is neither preview, save nor reset')
@@ -185,11 +187,17 @@ export async function changeRights(exchange: PageExchange): Promise<Answer> {
       const body = override === null ? null : overrideBody(override)
       // What cannot be saved is refused before it is shown.
       if (body !== null) readOverride(body)
+      judge(trust, stored)
       if (step === 'preview') return showPeer(exchange, { sent: { fields, override, error: null } })
-      if (body === null) await parts.permissions.reset(actor.id, peerId, relationship)
-      else await parts.permissions.override(actor.id, peerId, relationship, body, caller)
+      if (body === null) await parts.permissions.reset(actor.id, peerId, relationship, judge)
+      else await parts.permissions.override(actor.id, peerId, relationship, body, caller, judge)
       return done('saved')
     },
-    (error) => showPeer(exchange, { sent: { fields, override: null, error } }),
+    (error) => {
+      const isConflict = error.code === 'conflict'
+      const typed =
+        isConflict && step !== 'reset' ? overrideIn(fields, parts.relationships.effective(relationship, null)) : null
+      return showPeer(exchange, step === 'reset' ? { error } : { sent: { fields, override: typed, error } })
+    },
   )
 }

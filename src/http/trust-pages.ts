@@ -145,7 +145,7 @@ export async function showPeer(
     reach: reachInWords(trust.relationship),
     fieldsets: fieldsets(fields, base),
     preview:
-      sent === null || sent.error !== null
+      sent === null || (sent.error !== null && sent.error.code !== 'conflict')
         ? null
         : await previewOf(exchange, { base, before: own, after: sent.override ?? {}, fields, isApp }),
     is_editing: sent !== null,

@@ -41,6 +41,9 @@ export interface SharedProperty {
   readonly operations: readonly string[]
 }
 
+/** Throws where rights must not be changed, given those that are stored at that moment; in the transaction. */
+export type RightsJudge = (trust: Trust, override: Override | null) => void
+
 export class Permissions {
   readonly #parts: PermissionsParts
 
@@ -78,9 +81,16 @@ export class Permissions {
    * @returns whether it is the first override.
    * @throws ServiceError `not_found`, `bad_request`
    */
-  async override(actorId: string, peerId: string, relationship: string, body: JsonText, by: Caller): Promise<boolean> {
+  async override(
+    actorId: string,
+    peerId: string,
+    relationship: string,
+    body: JsonText,
+    by: Caller,
+    judge?: RightsJudge,
+  ): Promise<boolean> {
     const given = readOverride(body)
-    const isFirst = await this.#change(actorId, peerId, relationship, async (tx, before) => {
+    const isFirst = await this.#change(actorId, peerId, relationship, judge, async (tx, before) => {
       const override: Override = {
         rules: { ...before?.rules, ...given.rules },
         createdBy: given.createdBy ?? before?.createdBy ?? by.kind,
@@ -94,8 +104,8 @@ export class Permissions {
   }
 
   /** What the peer may do is what its trust type grants again. @throws ServiceError `not_found` */
-  async reset(actorId: string, peerId: string, relationship: string): Promise<void> {
-    await this.#change(actorId, peerId, relationship, async (tx) => {
+  async reset(actorId: string, peerId: string, relationship: string, judge?: RightsJudge): Promise<void> {
+    await this.#change(actorId, peerId, relationship, judge, async (tx) => {
       await deleteOverride(tx, actorId, peerId)
       return { override: null, result: undefined }
     })
@@ -106,13 +116,16 @@ export class Permissions {
     actorId: string,
     peerId: string,
     relationship: string,
+    judge: RightsJudge | undefined,
     work: (tx: Transaction, before: Override | null) => Promise<{ override: Override | null; result: T }>,
   ): Promise<T> {
     const { store, live } = this.#parts
     return store.writeActor(actorId, async (tx, locked) => {
       const trust = await findTrust(tx, actorId, peerId)
       if (trust === null || trust.relationship !== relationship) throw noRelationship(peerId)
-      const done = await work(tx, await findOverride(tx, actorId, peerId))
+      const before = await findOverride(tx, actorId, peerId)
+      judge?.(trust, before)
+      const done = await work(tx, before)
       await live.record(tx, locked, 'trust', [peerId])
       await this.#tell(tx, trust, done.override)
       return done.result
@@ -268,6 +281,7 @@ function malformed(where: string): ServiceError {
   return new ServiceError(
     'bad_request',
     `Cannot set permissions: ${where} must be a list of names, or an object of such lists`,
+    { field: where },
   )
 }
 

@@ -31,6 +31,19 @@ export async function findByHandle(q: Queries, at: ListAddress, handle: string):
   return only === undefined ? null : { index: only.index, item: only.row.value }
 }
 
+/** The item of the handle as it is now, at any revision, with a new handle. Null when it was removed. */
+export async function locate(q: Queries, at: ListAddress, handle: string): Promise<ItemWithHandle | null> {
+  const receipt = parseHandle(handle)
+  const list = await OpenList.find(q, at)
+  if (list === null || list.id !== receipt.list) return null
+  const [row] = await findItems(q, at, [receipt.item])
+  if (row === undefined) return null
+  const hint = Math.min(receipt.index, list.length - 1)
+  await list.load([{ from: hint, to: hint + 1 }], true)
+  const index = list.order.positionOf(row.item) ?? (await findPosition(list, row.item, hint, true))
+  return { index, item: row.value, handle: handleOf(list.id, row, index) }
+}
+
 /**
  * Replaces the items that were not changed or removed meanwhile; one change for each.
  *

@@ -19,6 +19,8 @@ export interface ListHead {
   /** `total_bytes` of the items. Null in a list that was written before this was counted. */
   readonly bytes: number | null
   readonly root: readonly Branch[]
+  /** Counts the changes of the list, its items included: two changes within one millisecond differ too. */
+  readonly revision: number
 }
 
 /** The facts about a list that callers may see. */
@@ -49,6 +51,7 @@ export function readHeadText(list: string, text: string): ListHead {
     firstNode: head['first_node'] === undefined ? 1 : counterOf(list, head, 'first_node'),
     bytes: bytesOf(list, head['bytes']),
     root: rootOf(list, head['root']),
+    revision: head['revision'] === undefined ? 0 : counterOf(list, head, 'revision'),
   }
 }
 
@@ -66,6 +69,7 @@ export function writeHeadText(head: ListHead): string {
     ...(head.firstNode === 1 ? {} : { first_node: head.firstNode }),
     ...(head.bytes === null ? {} : { bytes: head.bytes }),
     root: writeBranches(head.root),
+    revision: head.revision,
   })
 }
 

@@ -21,7 +21,7 @@ export type { ListAddress } from './list-address.ts'
 export { bulk, readBulk, type BulkEntry, type BulkResult } from './list-bulk.ts'
 export type { ListChange, ListOperation } from './list-change.ts'
 export { holds, removeWhere, updateWhere } from './list-find.ts'
-export { deleteByHandles, findByHandle, handleOf, updateByHandles, type ItemWithHandle } from './list-handle.ts'
+export { deleteByHandles, findByHandle, handleOf, locate, updateByHandles, type ItemWithHandle } from './list-handle.ts'
 export { factsOf, listFacts, listMetadata, type ListFacts, type ListMetadata } from './list-head.ts'
 export { indexFromJson, parseIndex } from './list-index.ts'
 export {
@@ -78,6 +78,7 @@ export async function makeList(
     firstNode: lastNode + 1,
     bytes: 0,
     root: [],
+    revision: 1,
   }
   await insertHead(tx, at, writeHeadText(head))
   return { isNew: true, change: { operation: 'metadata', length: 0, ...texts } }

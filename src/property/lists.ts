@@ -11,11 +11,11 @@ import * as list from './list.ts'
 import { listDiff } from './list-diff.ts'
 import type { ListHooks } from './list-hooks.ts'
 import { readTexts } from './list-texts.ts'
-import type { PropertyParts } from './properties.ts'
+import type { Expected, PropertyParts } from './properties.ts'
 import { quote } from './properties.ts'
 import { findProperties, type StoredProperty } from './property-store.ts'
 
-export interface ListsParts extends Pick<PropertyParts, 'store' | 'writer' | 'permission'> {
+export interface ListsParts extends Pick<PropertyParts, 'store' | 'writer' | 'permission' | 'versions'> {
   readonly hooks: ListHooks
   readonly now: () => number
   /** Called after a list may have left rows behind. */
@@ -252,19 +252,24 @@ export class Lists {
   // Changing
 
   /** Makes the list, or changes its texts when it exists. True when it is new. */
-  async create(access: Access, name: string, texts: list.ListTexts): Promise<boolean> {
+  async create(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<boolean> {
     await this.#pass(access, 'post', [name], known('[]'))
     return this.#change(access, name, async (tx, at, now) => {
+      await this.#parts.versions.require(tx, at.actorId, name, { whole: expected })
       const { isNew, change } = await list.makeList(tx, at, texts, now)
       return { changes: [change], result: isNew }
     })
   }
 
-  async setTexts(access: Access, name: string, texts: list.ListTexts): Promise<void> {
+  /** @param expected `PropertyVersion.texts` of what the texts take the place of. */
+  async setTexts(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<void> {
     const given = known(JSON.stringify(texts))
     const passed = await this.#pass(access, 'put', [name, 'metadata'], given)
     const kept = passed === given ? texts : readTexts(members(passed) ?? new Map())
-    await this.#changeOne(access, name, (tx, at, now) => list.setMetadata(tx, at, kept, now))
+    await this.#changeOne(access, name, async (tx, at, now) => {
+      await this.#parts.versions.require(tx, at.actorId, name, { texts: expected })
+      return list.setMetadata(tx, at, kept, now)
+    })
   }
 
   /** The new item as it was stored, after the hooks. `create` makes the list when there is none. */
@@ -400,12 +405,29 @@ export class Lists {
   }
 
   /** Removes the list itself. False when there was none. */
-  async remove(access: Access, name: string): Promise<boolean> {
+  async remove(access: Access, name: string, { expected }: Expected = {}): Promise<boolean> {
     await this.#require(access, 'delete', name)
     await this.#parts.hooks.passListDelete(access, name)
-    const removed = await this.#changeOne(access, name, (tx, at) => list.deleteList(tx, at), 'delete')
-    if (removed !== null) this.#parts.deleteRemoved()
-    return removed !== null
+    const removal = await this.#changeOne(
+      access,
+      name,
+      async (tx, at) => {
+        await this.#parts.versions.require(tx, at.actorId, name, { whole: expected })
+        return list.deleteList(tx, at)
+      },
+      'delete',
+    )
+    if (removal !== null) this.#parts.deleteRemoved()
+    return removal !== null
+  }
+
+  /** The item of a handle as it is now, with a new handle, however often it changed. Null when it was removed. */
+  async locate(access: Access, name: string, handle: string): Promise<list.ItemWithHandle | null> {
+    await this.#require(access, 'read', name)
+    const found = await this.#parts.store.snapshot((q) => list.locate(q, address(access, name), handle))
+    if (found === null || this.#parts.hooks.isOpen(access, 'get', name)) return found
+    const [shown] = (await this.#parts.hooks.passItems(access, name, [found])) ?? []
+    return shown === undefined ? null : { ...found, item: shown.item }
   }
 
   async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {

@@ -201,7 +201,13 @@ export class OpenList {
     await updateHead(
       tx,
       this.address,
-      writeHeadText({ ...this.#head, ...changes, nextItem: this.#nextItem, updatedAt }),
+      writeHeadText({
+        ...this.#head,
+        ...changes,
+        nextItem: this.#nextItem,
+        updatedAt,
+        revision: this.#head.revision + 1,
+      }),
     )
   }
 }

@@ -13,6 +13,7 @@ import type { Indexes } from './indexes.ts'
 import { factsOf, listMetadata } from './list-head.ts'
 import { type ListContent, readManyLists, shortLists } from './list-read.ts'
 import { checkName } from './name.ts'
+import type { PropertyVersion, Versions } from './version.ts'
 import {
   deleteAllProperties,
   deleteValues,
@@ -36,6 +37,13 @@ export interface PropertyParts {
   readonly indexes: Indexes
   /** Called after lists may have left rows behind. */
   readonly deleteRemoved: () => void
+  readonly versions: Versions
+}
+
+/** What a form was made from; a write compares it in its transaction. */
+export interface Expected {
+  /** `PropertyVersion.whole`; nothing is compared without it. */
+  readonly expected?: string | undefined
 }
 
 export class Properties {
@@ -72,6 +80,22 @@ export class Properties {
     const value = below.length === 0 ? property.value : below.includes('') ? undefined : getAt(property.value, below)
     const shown = value === undefined ? null : await this.#parts.gate.pass(access, 'get', path, value)
     return shown === null ? null : { kind: 'value', value: shown }
+  }
+
+  /** As `get` of a name, with the version of what is stored. The version of a name without a value is `noVersion`. */
+  async getWithVersion(
+    access: Access,
+    name: string,
+  ): Promise<{
+    readonly found: { kind: 'value'; value: JsonText } | { kind: 'list' } | null
+    readonly version: PropertyVersion
+  }> {
+    const property = await this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
+    await this.#require(access, 'read', [name])
+    const version = this.#parts.versions.of(access.actor.id, property)
+    if (property?.kind !== 'value') return { found: property === null ? null : { kind: 'list' }, version }
+    const shown = await this.#parts.gate.pass(access, 'get', [name], property.value)
+    return { found: shown === null ? null : { kind: 'value', value: shown }, version }
   }
 
   /**
@@ -147,6 +171,7 @@ export class Properties {
     path: readonly string[],
     given: JsonText,
     operation: 'put' | 'post' = 'put',
+    { expected }: Expected = {},
   ): Promise<JsonText> {
     const [name = '', ...below] = path
     checkName(name)
@@ -159,6 +184,7 @@ export class Properties {
     // A hook may turn a change into a removal.
     if (rightToPut(path, value) !== right) await this.#require(access, rightToPut(path, value), path)
     await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
+      await this.#parts.versions.require(tx, access.actor.id, name, { whole: expected })
       if (below.length > 0) {
         record(await this.#merge(tx, actor, name, below, value))
         return
@@ -218,13 +244,14 @@ export class Properties {
    * Removes a name, or the key at the path and nothing else. False when there was none; a name that does not exist is
    * not an error, a key is.
    */
-  async delete(access: Access, path: readonly string[]): Promise<boolean> {
+  async delete(access: Access, path: readonly string[], { expected }: Expected = {}): Promise<boolean> {
     const [name = '', ...below] = path
     checkName(name)
     await this.#require(access, 'delete', path)
     if (below.includes('')) throw noSuchKey(path)
     await this.#passDelete(access, path)
     return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
+      await this.#parts.versions.require(tx, access.actor.id, name, { whole: expected })
       if (below.length === 0) {
         const known_ = await this.#before(tx, actor, name, absent)
         const removed = await this.#remove(tx, access.actor.id, name)

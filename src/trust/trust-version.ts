@@ -21,6 +21,12 @@ export function requireVersion(expected: string | null, stored: string): void {
   throw new ServiceError('conflict', 'This connection changed while you were deciding. Review it before you continue.')
 }
 
+/** As `requireVersion`, for the rights. @throws ServiceError `conflict` */
+export function requireRightsVersion(expected: string | null, stored: string): void {
+  if (expected === null || expected === stored) return
+  throw new ServiceError('conflict', 'This access changed while you were editing. Nothing was saved.')
+}
+
 function short(facts: readonly unknown[]): string {
   return hash('sha256', JSON.stringify(facts), 'base64url').slice(0, 22)
 }

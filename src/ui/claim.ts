@@ -1,5 +1,6 @@
 /** Somebody has this person's identity without proof: the person joins that actor by its passphrase, or begins anew. */
 import { html } from 'hono/html'
+import { formField } from './form-field.ts'
 import { page } from './layout.ts'
 import type { ClaimValues } from './sign-in-values.ts'
 import type { Html } from './values.ts'
@@ -12,7 +13,7 @@ export function claimPage(values: ClaimValues): Html {
 <section class="card">
 <h1>Which actor is yours?</h1>
 <p class="lead">You showed that <strong>${values.email}</strong> is yours. Somebody made an actor under that name before, without showing it.</p>
-${isWrong ? html`<p class="error" role="alert" id="error">${values.error}</p>` : ''}
+${isWrong && !values.can_join ? html`<p class="error" role="alert">${values.error}</p>` : ''}
 ${values.can_join ? join(values) : ''}
 <form${values.can_join ? html` class="other"` : ''} method="post" action="${values.action}">
 <input type="hidden" name="claim" value="${values.claim}">
@@ -39,8 +40,16 @@ function join(values: ClaimValues): Html {
   return html`<form method="post" action="${values.action}">
 <input type="hidden" name="claim" value="${values.claim}">
 <input type="hidden" name="choice" value="join">
-<label for="passphrase">It is mine, and this is its passphrase</label>
-<input id="passphrase" name="passphrase" type="password" autocomplete="current-password" required maxlength="512"${values.error === null ? '' : html` aria-invalid="true" aria-describedby="error" autofocus`}>
+${formField({
+  id: 'passphrase',
+  name: 'passphrase',
+  label: 'It is mine, and this is its passphrase',
+  // A secret is never written into a page.
+  value: '',
+  error: values.error,
+  isOnlyMessage: true,
+  attributes: { type: 'password', autocomplete: 'current-password', required: true, maxlength: '512' },
+})}
 <button type="submit">Open it</button>
 </form>
 `

@@ -1,5 +1,6 @@
 /** `/<actor>/www`: what the actor is and holds, at a glance. */
 import { html } from 'hono/html'
+import { formField, verbatim } from './form-field.ts'
 import { actorPage, following, forgeryField } from './layout.ts'
 import type { DashboardValues, Html } from './values.ts'
 import { count } from './words.ts'
@@ -9,7 +10,7 @@ export function dashboardPage(values: DashboardValues): Html {
   const address = values.url.slice(0, -'/www'.length)
   return actorPage(
     values,
-    { title: 'Overview', section: '' },
+    { title: 'Overview', section: '', wrongField: values.error_field === 'confirmation' ? 'confirmation' : null },
     html`
 <h1>Your actor</h1>
 <p class="lead">Your own corner of ${values.name}: only you, and those you allow, can read or change it.</p>
@@ -32,8 +33,14 @@ function leaving(values: DashboardValues): Html {
   return html`<details class="fold"${values.error === null ? '' : html` open`}><summary>Delete your actor…</summary>
 <p>Everything in it will be gone for good: properties, relationships, sessions and connected apps. Other actors are told that your relationship has ended.</p>
 <form method="post" action="${values.actor_www}">${forgeryField(values)}<input type="hidden" name="action" value="delete">
-<label for="confirmation">To be sure, type <strong>${values.creator}</strong></label>
-<input id="confirmation" name="confirmation" required autocomplete="off" autocapitalize="none" spellcheck="false">
+${formField({
+  id: 'confirmation',
+  name: 'confirmation',
+  label: html`To be sure, type <strong>${values.creator}</strong>`,
+  value: values.typed_confirmation,
+  error: values.error_field === 'confirmation' ? values.error : null,
+  attributes: { ...verbatim, required: true },
+})}
 <button class="danger" type="submit">Delete your actor for good</button></form></details>`
 }
 

@@ -1,5 +1,6 @@
 /** Asks for the address that the provider did not vouch for. */
 import { html } from 'hono/html'
+import { emailAddress, formField } from './form-field.ts'
 import { page } from './layout.ts'
 import type { EmailValues } from './sign-in-values.ts'
 import type { Html } from './values.ts'
@@ -12,11 +13,17 @@ export function emailPage(values: EmailValues): Html {
 <section class="card">
 <h1>Your e-mail address</h1>
 <p class="lead">${values.message}</p>
-${isWrong ? html`<p class="error" role="alert" id="error">${values.error}</p>` : ''}
 <form method="post" action="${values.action}">
 <input type="hidden" name="session" value="${values.session_id}">
-<label for="email">E-mail address</label>
-<input id="email" name="email" type="email" autocomplete="email" autocapitalize="none" spellcheck="false" required maxlength="254" placeholder="you@example.com" value="${values.email}"${isWrong ? html` aria-invalid="true" aria-describedby="error" autofocus` : ''}>
+${formField({
+  id: 'email',
+  name: 'email',
+  label: 'E-mail address',
+  value: values.email,
+  error: values.error,
+  isOnlyMessage: true,
+  attributes: { ...emailAddress, type: 'email', maxlength: '254' },
+})}
 <button type="submit">Continue</button>
 </form>
 </section>`,

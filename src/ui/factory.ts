@@ -1,5 +1,6 @@
 /** The front page: sign in, or make an actor. */
 import { html } from 'hono/html'
+import { emailAddress, formField } from './form-field.ts'
 import { page } from './layout.ts'
 import type { FactoryValues, Html } from './values.ts'
 
@@ -12,7 +13,7 @@ export function factoryPage(values: FactoryValues): Html {
 ${values.description === '' ? '' : html`<p class="lead">${values.description}</p>`}
 ${values.notice === null ? '' : html`<p class="notice" role="status">${values.notice}</p>`}
 ${values.is_continuing && values.oauth_enabled ? html`<p>Sign in to continue to the page that you opened.</p>` : ''}
-${values.error === null ? '' : html`<p class="error" role="alert" id="error">${values.error}</p>`}
+${values.error === null || !values.oauth_enabled ? '' : html`<p class="error" role="alert">${values.error}</p>`}
 ${values.password_url === null ? '' : html`<p><a class="button" href="${values.password_url}">Sign in with your passphrase</a></p>`}
 ${values.oauth_enabled ? providers(values) : form(values)}
 ${values.continue_url === null ? '' : html`<p><a href="${values.continue_url}">Continue as ${values.signed_in_as}</a></p>`}
@@ -36,15 +37,17 @@ function providers(values: FactoryValues): Html {
   )}</ul>`
 }
 
-/** The reader hears what is wrong together with the field where it is mended. */
-function afterError(values: FactoryValues): Html | string {
-  return values.error === null ? '' : html` aria-invalid="true" aria-describedby="error" autofocus`
-}
-
 function form(values: FactoryValues): Html {
   return html`<form method="post" action="${values.base_path}/">
-<label for="creator">Your e-mail address</label>
-<input id="creator" name="creator" type="text" inputmode="email" autocomplete="email" autocapitalize="none" spellcheck="false" required maxlength="512" placeholder="you@example.com" value="${values.creator}"${afterError(values)}>
+${formField({
+  id: 'creator',
+  name: 'creator',
+  label: 'Your e-mail address',
+  value: values.creator,
+  error: values.error,
+  isOnlyMessage: true,
+  attributes: { ...emailAddress, type: 'text', inputmode: 'email', maxlength: '512' },
+})}
 <button type="submit">Create actor</button>
 </form>`
 }

@@ -15,6 +15,8 @@ export interface Field {
   readonly hint?: Html | string
   /** Why the form was refused because of this field; null or absent otherwise. */
   readonly error?: string | null | undefined
+  /** The page has no message about the error elsewhere: a screen reader reads the sentence under the field at once. */
+  readonly isOnlyMessage?: boolean
   readonly attributes?: FieldAttributes
   /** Height of a field for several lines; one line unless given. */
   readonly rows?: number
@@ -22,6 +24,14 @@ export interface Field {
 
 /** For names, addresses and values: text that no keyboard should change. */
 export const verbatim: FieldAttributes = { autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false' }
+
+/** For the address of a person. */
+export const emailAddress: FieldAttributes = {
+  ...verbatim,
+  autocomplete: 'email',
+  required: true,
+  placeholder: 'you@example.com',
+}
 
 /**
  * The error stands under the field and belongs to its description, so that a screen reader reads it with the field. A
@@ -37,12 +47,14 @@ ${
     : // The parser drops a line break right after the tag, so that one is given to it.
       html`<textarea id="${id}" name="${name}" rows="${rows}"${attributes}>
 ${value}</textarea>`
-}${hint === undefined ? '' : html`<p class="hint" id="${id}-hint">${hint}</p>`}${fieldError(id, error)}</div>`
+}${hint === undefined ? '' : html`<p class="hint" id="${id}-hint">${hint}</p>`}${fieldError(id, error, field.isOnlyMessage)}</div>`
 }
 
 /** The sentence under a refused field, or under a group of radio buttons. */
-export function fieldError(id: string, error: string | null | undefined): Html | string {
-  return isWrong(error) ? html`<p class="field-error" id="${id}-error">${error}</p>` : ''
+export function fieldError(id: string, error: string | null | undefined, isAlert = false): Html | string {
+  return isWrong(error)
+    ? html`<p class="field-error"${isAlert ? html` role="alert"` : ''} id="${id}-error">${error}</p>`
+    : ''
 }
 
 function errorAttributes({ id, hint, error }: Field): FieldAttributes {

@@ -1,5 +1,6 @@
 /** Parts that forms have in common. */
 import { html } from 'hono/html'
+import { formField } from './form-field.ts'
 import { forgeryField } from './layout.ts'
 import type { Editable, Paging } from './property-values.ts'
 import type { ActorPageValues, Html } from './values.ts'
@@ -9,13 +10,17 @@ import type { ActorPageValues, Html } from './values.ts'
  *
  * @param id Of the field; unique on the page.
  * @param name Of the field in the form.
+ * @param error Why the form was refused because of this field.
  */
-export function valueField(id: string, name: string, label: string, { text, type }: Editable): Html {
+export function valueField(
+  id: string,
+  name: string,
+  label: string,
+  { text, type }: Editable,
+  error: string | null = null,
+): Html {
   const rows = Math.min(16, Math.max(2, text.split('\n').length))
-  // The parser drops a line break right after the tag, so that one is given to it.
-  return html`<label for="${id}">${label}</label>
-<textarea id="${id}" name="${name}" rows="${rows}" spellcheck="false" required>
-${text}</textarea>
+  return html`${formField({ id, name, label, value: text, rows, error, attributes: { spellcheck: 'false', required: true } })}
 <fieldset><legend>It is</legend>
 <label class="choice"><input type="radio" name="value_type" value="text"${type === 'text' ? html` checked` : ''}> a text</label>
 <label class="choice"><input type="radio" name="value_type" value="json"${type === 'json' ? html` checked` : ''}> JSON: a number, true or false, something with parts</label>

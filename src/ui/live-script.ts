@@ -102,7 +102,7 @@ function replace(region, fresh) {
   const after = plain(fresh)
   if (before === after) return false
   if (isEdited(region)) {
-    note(region, 'This changed meanwhile. What you are typing stays; load the page again to see the change.')
+    note(region, 'Updated elsewhere while you were editing. Your draft stays, and saving shows both versions.')
     return false
   }
   const focused = region.contains(document.activeElement) ? placeOf(region, document.activeElement) : null

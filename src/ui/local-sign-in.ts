@@ -2,6 +2,7 @@
 import { html } from 'hono/html'
 import type { LocalChoice, LocalPages } from '../sign-in/local/local-server.ts'
 import { assets } from './assets.ts'
+import { emailAddress, formField } from './form-field.ts'
 import { page } from './layout.ts'
 import type { Html, SiteValues } from './values.ts'
 
@@ -28,10 +29,16 @@ function localChoicePage(site: SiteValues, { person, email, isRefused }: LocalCh
 </section>
 <section class="card">
 <h2>Or be somebody else</h2>
-${isRefused ? html`<p class="error" role="alert" id="error">This is no e-mail address.</p>` : ''}
 <form method="post" novalidate>
-<label for="email">E-mail address</label>
-<input id="email" name="email" type="email" autocomplete="email" autocapitalize="none" spellcheck="false" required maxlength="254" placeholder="you@example.com" value="${email}"${isRefused ? html` aria-invalid="true" aria-describedby="error" autofocus` : ''}>
+${formField({
+  id: 'email',
+  name: 'email',
+  label: 'E-mail address',
+  value: email,
+  error: isRefused ? 'This is no e-mail address.' : null,
+  isOnlyMessage: true,
+  attributes: { ...emailAddress, type: 'email', maxlength: '254' },
+})}
 <button type="submit">Sign in</button>
 </form>
 </section>

@@ -32,6 +32,19 @@ export interface PropertiesValues extends ActorPageValues {
   readonly paging: Paging
   /** What was typed into the form that was refused; null when none was. */
   readonly typed: TypedProperty | null
+  /** The property whose name was typed for a new one; null unless the form was refused for that. */
+  readonly existing: ExistingProperty | null
+}
+
+export interface ExistingProperty {
+  readonly name: string
+  readonly href: string
+  /** In words, as in `PropertyRow`. */
+  readonly kind: string
+  /** Null for a list. */
+  readonly tree: ValueTree | null
+  /** Goes into the form that saves over it, as `version`. */
+  readonly version: string
 }
 
 export interface TypedProperty {
@@ -82,12 +95,33 @@ export interface PropertyValues extends ActorPageValues {
   readonly form_action: string
   /** What was typed into the form that was refused; null when none was. */
   readonly typed: TypedItem | null
+  /** Goes into the forms as `version`: a value or list that changed since then is not overwritten or deleted. */
+  readonly version: string
+  /** Goes into the form for the texts of a list, as `version`. */
+  readonly texts_version: string
+  /** What was stored meanwhile in the place that the refused form was made from; null without a conflict. */
+  readonly conflict: EditConflict | null
+}
+
+export interface EditConflict {
+  /** What the form was about: the value, one item, the texts of the list, or the deletion of all of it. */
+  readonly about: 'value' | 'item' | 'texts' | 'deletion'
+  readonly is_gone: boolean
+  /** Stored now; null where it is gone, or is no value. */
+  readonly tree: ValueTree | null
+  /** Position of the item now. */
+  readonly index: number
+  /** Goes into the form that saves or deletes in spite of the change, as `item_handle`. */
+  readonly handle: string
+  /** False where what was typed has no place any more: a list has the name of a value now, or a value that of a list. */
+  readonly can_save: boolean
 }
 
 export interface TypedItem {
   /** Of which form: the value, or what to do with an item or with the texts of the list. */
-  readonly form: 'value' | 'add' | 'update' | 'delete' | 'metadata'
+  readonly form: 'value' | 'add' | 'update' | 'delete' | 'metadata' | 'remove'
   readonly item_index: string
+  readonly item_handle: string
   readonly value: string
   readonly value_type: string
   readonly description: string

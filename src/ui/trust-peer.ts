@@ -41,7 +41,9 @@ function head({ trust }: TrustPeerValues): Html {
 function wrongFieldOf({ error_field: field, typed, trust, level }: TrustPeerValues): string | null {
   if (field === 'confirmation')
     return typed.action === 'level' ? 'level-confirmation' : trust.approved ? null : 'confirmation'
-  return field === 'trust_type' && level !== null ? 'level-type' : null
+  if (field === 'trust_type') return level === null ? null : 'level-type'
+  // Of the rights form, such as `properties.patterns`.
+  return field === null ? null : field.replace('.', '-')
 }
 
 /** A sentence for the field, where the form of this action was refused for the field. */

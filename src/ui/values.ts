@@ -103,6 +103,8 @@ export interface DashboardValues extends ActorPageValues {
   readonly password_count: number
   /** Programs that act for the owner; relationships too. */
   readonly app_count: number
+  /** What was typed into the form that deletes the actor and was refused; empty otherwise. */
+  readonly typed_confirmation: string
   /** What waits, the first of it, each with the page where it is decided. */
   readonly waiting: readonly { readonly text: string; readonly href: string }[]
 }

@@ -126,7 +126,7 @@ describe('the pages of an actor', () => {
     assert.deepEqual(page.complaints, [])
   })
 
-  it('R-WEB-01 keep what was typed when it cannot be taken, and put the reader where it is said', async () => {
+  it('R-WEB-01 keep what was typed when it cannot be taken, and put the reader into the field, with the reason', async () => {
     const actor = await furnished()
     const page = await visit(actor, '/properties/age')
     await page.getByText('Change it').click()
@@ -134,7 +134,10 @@ describe('the pages of an actor', () => {
     await page.getByRole('button', { name: 'Save' }).click()
     assert.match((await page.getByRole('alert').textContent()) ?? '', /not valid JSON/)
     assert.match(await page.title(), /^Not done: age/)
-    assert.equal(await page.evaluate('document.activeElement.getAttribute("role")'), 'alert')
+    assert.equal(await page.evaluate('document.activeElement.id'), 'value')
+    assert.equal(await value(page).getAttribute('aria-invalid'), 'true')
+    assert.match((await page.locator('#value-error').textContent()) ?? '', /not valid JSON/)
+    assert.equal(await value(page).getAttribute('aria-describedby'), 'value-error')
     assert.equal(await value(page).inputValue(), '{"years":')
     assert.equal(await (await actor.request('GET', '/properties/age')).text(), '36')
   })

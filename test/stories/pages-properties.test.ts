@@ -100,6 +100,7 @@ forEachService((start) => {
         list_properties: ['notes'],
         paging: { page: 1, pages: 1, total: 5 },
         typed: null,
+        existing: null,
       })
       assert.deepEqual(
         rows.map(({ name, href, kind, preview }) => [name, href, kind, preview]),

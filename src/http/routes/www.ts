@@ -83,7 +83,11 @@ async function own(exchange: PageExchange, fields: Params): Promise<Answer> {
 /** Of what waits. */
 const mostNamed = 10
 
-async function dashboard(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
+async function dashboard(
+  exchange: PageExchange,
+  error: ServiceError | null = null,
+  typedConfirmation = '',
+): Promise<Answer> {
   const { parts, actor, caller } = exchange
   const [properties, peers, approvals, passwords] = await Promise.all([
     parts.properties.all({ actor, caller }),
@@ -117,6 +121,7 @@ async function dashboard(exchange: PageExchange, error: ServiceError | null = nu
     password_count: Math.min(undecided, 1),
     approval_count: approvals.length,
     app_count: peers.trusts.filter(({ peerId }) => peers.nameOf(peerId).is_app).length,
+    typed_confirmation: typedConfirmation,
     waiting: waiting.slice(0, mostNamed),
   })
   return showPage(exchange, page, error?.status)
@@ -131,11 +136,13 @@ async function deleteActor(exchange: PageExchange): Promise<Answer> {
     async () => {
       if (sent.get('action') !== 'delete') throw formRefusal('the action is not delete')
       if ((sent.get('confirmation') ?? '').trim().toLowerCase() !== actor.creator.toLowerCase())
-        throw new ServiceError('bad_request', `Cannot delete the actor: what was typed is not “${actor.creator}”`)
+        throw new ServiceError('bad_request', `Cannot delete the actor: what was typed is not “${actor.creator}”`, {
+          field: 'confirmation',
+        })
       await parts.actors.deleteWithEvents(actor)
       const cookies = [...clearCookies(), ...clearedSignedInMark(exchange.request), noticeCookie('accountDeleted')]
       return { ...redirect(302, `${parts.baseUrl}/`), cookies }
     },
-    (error) => dashboard(exchange, error),
+    (error) => dashboard(exchange, error, sent.get('confirmation') ?? ''),
   )
 }

@@ -1,0 +1,81 @@
+/**
+ * Versions of what is stored under a name. A form carries the version that it was made from; the write compares it in
+ * its own transaction, so that no change in between is overwritten.
+ */
+import { createHmac, hkdfSync } from 'node:crypto'
+import { ServiceError } from '../errors.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import type { Queries } from '../store/store.ts'
+import { readHeadText } from './list-head.ts'
+import { findProperty, type StoredProperty } from './property-store.ts'
+
+export interface PropertyVersion {
+  /** Of the value, or of the list with its items; changes with each of them. */
+  readonly whole: string
+  /** Of the description and explanation of a list; the same as `whole` for a value. */
+  readonly texts: string
+}
+
+/** Stands for a name under which nothing is stored. */
+export const noVersion = 'none'
+
+/** Keyed, because hooks may hide the value that a version is made from. A rotated key ring gives new versions. */
+export class Versions {
+  readonly #key: Buffer
+
+  constructor({ currentId, keys }: KeyRing) {
+    const key = keys.get(currentId)
+    if (key === undefined) throw new Error('the key ring lacks its current key')
+    this.#key = Buffer.from(hkdfSync('sha256', key, '', 'troupe version v1', 32))
+  }
+
+  /** @throws ServiceError `list_corrupted` */
+  of(actorId: string, property: StoredProperty | null): PropertyVersion {
+    if (property === null) return { whole: noVersion, texts: noVersion }
+    const { name } = property
+    if (property.kind === 'value') {
+      const whole = this.#digest([actorId, name, 'value', property.value])
+      return { whole, texts: whole }
+    }
+    const { id, description, explanation } = readHeadText(name, property.head)
+    return {
+      whole: this.#digest([actorId, name, 'list', property.head]),
+      texts: this.#digest([actorId, name, 'texts', id, description, explanation]),
+    }
+  }
+
+  /**
+   * Nothing is compared without an expected version.
+   *
+   * @throws ServiceError `conflict` when another version is stored.
+   */
+  async require(
+    q: Queries,
+    actorId: string,
+    name: string,
+    expected: { readonly whole?: string | undefined; readonly texts?: string | undefined },
+  ): Promise<void> {
+    if (expected.whole === undefined && expected.texts === undefined) return
+    const stored = this.of(actorId, await findProperty(q, actorId, name))
+    if ((expected.whole ?? stored.whole) === stored.whole && (expected.texts ?? stored.texts) === stored.texts) return
+    if (expected.whole === noVersion) throw new ServiceError('conflict', `“${shown(name)}” already exists.`)
+    throw changedMeanwhile(name, stored.whole === noVersion)
+  }
+
+  #digest(facts: readonly string[]): string {
+    return createHmac('sha256', this.#key).update(JSON.stringify(facts)).digest('base64url').slice(0, 22)
+  }
+}
+
+function changedMeanwhile(name: string, isGone: boolean): ServiceError {
+  return new ServiceError(
+    'conflict',
+    isGone
+      ? `“${shown(name)}” was deleted while you were editing. Nothing was saved.`
+      : `“${shown(name)}” changed while you were editing. Nothing was saved.`,
+  )
+}
+
+function shown(name: string): string {
+  return name.length > 120 ? `${name.slice(0, 120)}…` : name
+}

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import { relate } from '../support/friends.ts'
+import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
+import { signIn } from '../support/sessions.ts'
+
+const begin = sqliteService()
+let service: TestService
+
+before(async () => {
+  service = await begin({
+    listen: true,
+    name: 'Notes',
+    declare: (app) => app.property('fixed', { put: () => null }),
+  })
+})
+
+async function visit(actor: TestActor, path: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const page = await openPage({ viewport: desktop, ...options })
+  const token = await signIn(service, actor)
+  const cookie = { name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' as const }
+  await page.context().addCookies([cookie])
+  await page.goto(`${service.url}/${actor.id}/www${path}`)
+  return page
+}
+
+async function furnished(): Promise<TestActor> {
+  const actor = await service.createActor(`ada${Math.random()}@example.com`)
+  await actor.request('POST', '/properties', { age: 36, color: 'blue', notes: { _type: 'list' } })
+  for (const item of ['Milk', 'Bread']) await actor.request('POST', '/properties/notes', JSON.stringify(item))
+  return actor
+}
+
+/** Sends the form and waits for the answer to it. */
+async function send(page: Page, button: string, form = 'main'): Promise<number> {
+  const answer = page.waitForResponse((each) => each.request().method() === 'POST')
+  await page.locator(form).getByRole('button', { name: button, exact: true }).click()
+  const status = (await answer).status()
+  await page.waitForLoadState()
+  return status
+}
+
+/** Shows the page without its script, which would show parts of it again while the form is filled in. */
+async function freeze(page: Page): Promise<void> {
+  await page.route('**/assets/troupe.js', (route) => route.fulfill({ contentType: 'text/javascript', body: '' }))
+  await page.reload()
+}
+
+/** The browser does not stop the form before the service sees it. */
+const unchecked = 'for (const one of document.querySelectorAll("form")) one.noValidate = true'
+
+interface Wrong {
+  readonly what: string
+  readonly path: string
+  readonly fold?: string
+  /** Id of the field that is wrong, what is typed into it, and what else. */
+  readonly field: string
+  readonly typed: string
+  readonly also?: Readonly<Record<string, string>>
+  readonly json?: boolean
+  readonly button: string
+  readonly status: number
+  readonly message: RegExp
+}
+
+const wrongs: readonly Wrong[] = [
+  {
+    what: 'a new value without a name',
+    path: '/properties',
+    fold: 'A value',
+    field: 'new-name',
+    typed: '',
+    also: { 'new-value': 'kept' },
+    button: 'Create the value',
+    status: 400,
+    message: /a name is missing/,
+  },
+  {
+    what: 'a new value with a name that is not allowed',
+    path: '/properties',
+    fold: 'A value',
+    field: 'new-name',
+    typed: 'a/b',
+    also: { 'new-value': 'kept' },
+    button: 'Create the value',
+    status: 400,
+    message: /it holds a slash/,
+  },
+  {
+    what: 'a new value that is no JSON',
+    path: '/properties',
+    fold: 'A value',
+    field: 'new-value',
+    typed: '{x',
+    also: { 'new-name': 'kept' },
+    json: true,
+    button: 'Create the value',
+    status: 400,
+    message: /not valid JSON/,
+  },
+  {
+    what: 'a new list whose name is taken',
+    path: '/properties',
+    fold: 'A list',
+    field: 'new-list',
+    typed: 'notes',
+    also: { 'new-description': 'kept' },
+    button: 'Create the list',
+    status: 400,
+    message: /there is a list of this name/,
+  },
+  {
+    what: 'a value that is no JSON',
+    path: '/properties/age',
+    fold: 'Change it',
+    field: 'value',
+    typed: '{x',
+    json: true,
+    button: 'Save',
+    status: 400,
+    message: /not valid JSON/,
+  },
+  {
+    what: 'a new item without a value',
+    path: '/properties/notes',
+    fold: 'Add an item',
+    field: 'new-item',
+    typed: '',
+    button: 'Add',
+    status: 400,
+    message: /a value is missing/,
+  },
+  {
+    what: 'the deletion of the actor without its name',
+    path: '',
+    fold: 'Delete your actor…',
+    field: 'confirmation',
+    typed: 'somebody',
+    button: 'Delete your actor for good',
+    status: 400,
+    message: /what was typed is not/,
+  },
+  {
+    what: 'a request to an address that is none',
+    path: '/trust/new',
+    field: 'peer_url',
+    typed: 'http://',
+    also: { description: 'kept' },
+    button: 'Review request',
+    status: 400,
+    message: /not the address of an actor/,
+  },
+]
+
+/** What belongs to a refused field, with or without scripts. */
+async function assertMarked(page: Page, field: string, message: RegExp): Promise<void> {
+  const input = page.locator(`#${field}`)
+  assert.equal(await input.getAttribute('aria-invalid'), 'true')
+  const described = ((await input.getAttribute('aria-describedby')) ?? '').split(' ')
+  assert.equal(described.includes(`${field}-error`), true)
+  assert.match((await page.locator(`#${field}-error`).textContent()) ?? '', message)
+  assert.equal(await page.locator(`#${field}-error`).isVisible(), true)
+  assert.equal(await input.getAttribute('autofocus'), '')
+  assert.equal(await page.evaluate('document.activeElement.id'), field)
+  assert.equal(await page.locator('[aria-invalid]').count(), 1)
+  assert.equal(await page.locator(`[id="${field}"]`).count(), 1)
+}
+
+describe('a form that was refused', () => {
+  for (const { what, path, fold, field, typed, also = {}, json, button, status, message } of wrongs) {
+    for (const [device, viewport] of Object.entries({ phone, desktop })) {
+      it(`marks the field, keeps what was typed and takes the focus there, on a ${device}: ${what}`, async () => {
+        const page = await visit(await furnished(), path, { viewport, bypassCSP: true })
+        await freeze(page)
+        if (fold !== undefined) await page.getByText(fold, { exact: true }).click()
+        await page.evaluate(unchecked)
+        await page.locator(`#${field}`).fill(typed)
+        for (const [id, text] of Object.entries(also)) await page.locator(`#${id}`).fill(text)
+        if (json === true)
+          await page
+            .locator('form', { has: page.locator(`#${field}`) })
+            .getByLabel('JSON')
+            .check()
+        assert.equal(await send(page, button), status)
+        await assertMarked(page, field, message)
+        assert.equal(await page.locator(`#${field}`).inputValue(), typed)
+        for (const [id, text] of Object.entries(also)) assert.equal(await page.locator(`#${id}`).inputValue(), text)
+        assert.equal(await page.getByRole('alert').getByRole('link').getAttribute('href'), `#${field}`)
+        assert.deepEqual(await accessibilityViolations(page), [])
+        assert.equal(await isTooWide(page), false)
+      })
+    }
+  }
+
+  it('marks the field without JavaScript too', async () => {
+    const page = await visit(await furnished(), '/trust/new', { javaScriptEnabled: false })
+    await page.locator('#peer_url').fill('http://')
+    await page.getByRole('button', { name: 'Review request' }).click()
+    await assertMarked(page, 'peer_url', /not the address of an actor/)
+  })
+
+  it('marks a field of the rights of a peer, in its unfolded part', async () => {
+    const actor = await furnished()
+    const peer = await service.createActor(`grace${Math.random()}@example.com`)
+    await relate(peer, [service, actor])
+    const page = await visit(actor, `/trust/${peer.id}`, { bypassCSP: true })
+    await page.getByText('Change these rights').click()
+    await page.locator('summary', { hasText: 'Methods' }).click()
+    await page.locator('#methods-denied').fill('x'.repeat(1025))
+    assert.equal(await send(page, 'Look at what that means'), 400)
+    await assertMarked(page, 'methods-denied', /methods\.denied must be a list of names/)
+    assert.deepEqual(await accessibilityViolations(page), [])
+  })
+
+  it('marks the field of the front page', async () => {
+    const page = await openPage({ bypassCSP: true })
+    await page.goto(`${service.url}/`)
+    await page.evaluate(unchecked)
+    assert.equal(await send(page, 'Create actor'), 400)
+    await assertMarked(page, 'creator', /Please enter your e-mail address\./)
+    assert.deepEqual(await accessibilityViolations(page), [])
+  })
+})
+
+describe('a form made from an older version', () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const how = javaScriptEnabled ? 'with JavaScript' : 'without JavaScript'
+    it(`shows what is stored beside what was typed, and saves the one that the owner chooses, ${how}`, async () => {
+      const actor = await furnished()
+      const page = await visit(actor, '/properties/color', { javaScriptEnabled })
+      await page.getByText('Change it').click()
+      await page.locator('#value').fill('green')
+      await actor.request('PUT', '/properties/color', 'yellow')
+      assert.equal(await send(page, 'Save'), 409)
+      const conflict = page.locator('#conflict')
+      assert.match((await conflict.textContent()) ?? '', /Stored now\s*yellow/)
+      assert.equal(await page.locator('#conflict-value').inputValue(), 'green')
+      await conflict.getByRole('button', { name: 'Save mine' }).click()
+      await page.getByRole('status').waitFor()
+      assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'green')
+      await page.getByText('Change it').click()
+      await page.locator('#value').fill('brown')
+      await actor.request('PUT', '/properties/color', 'red')
+      assert.equal(await send(page, 'Save'), 409)
+      await conflict.getByRole('link', { name: 'Use the stored version' }).click()
+      await page.locator('.value', { hasText: 'red' }).waitFor()
+      assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'red')
+      assert.equal(await conflict.count(), 0)
+    })
+
+    it(`adds what was typed for an item that was removed as a new item, ${how}`, async () => {
+      const actor = await furnished()
+      const page = await visit(actor, '/properties/notes', { javaScriptEnabled })
+      await page.locator('#item-1').getByText('Change').click()
+      await page.locator('#item-value-1').fill('Rolls')
+      await actor.request('DELETE', '/properties/notes?index=1')
+      await actor.request('POST', '/properties/notes', JSON.stringify('Salt'))
+      assert.equal(await send(page, 'Save', '#item-1'), 409)
+      assert.match((await page.locator('#conflict').textContent()) ?? '', /The item was removed\./)
+      await page.getByRole('button', { name: 'Add mine as a new item' }).click()
+      await page.getByRole('status').waitFor()
+      assert.deepEqual(await (await actor.request('GET', '/properties/notes')).json(), ['Milk', 'Salt', 'Rolls'])
+    })
+  }
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [device, viewport] of Object.entries({ phone, desktop })) {
+      it(`has no accessibility violation on a ${device} in ${colorScheme} colors`, async () => {
+        const actor = await furnished()
+        const options = { viewport, colorScheme, bypassCSP: true }
+        const page = await visit(actor, '/properties/color', options)
+        await freeze(page)
+        await page.getByText('Change it').click()
+        await page.locator('#value').fill('green')
+        await actor.request('PUT', '/properties/color', 'yellow')
+        assert.equal(await send(page, 'Save'), 409)
+        await assertSettled(page)
+        await page.goto(`${service.url}/${actor.id}/www/properties/color`)
+        await page.getByText('Delete…').click()
+        await actor.request('PUT', '/properties/color', 'red')
+        assert.equal(await send(page, 'Delete “color”'), 409)
+        await assertSettled(page)
+        await page.goto(`${service.url}/${actor.id}/www/properties/notes`)
+        await page.locator('#item-1').getByText('Change').click()
+        await page.locator('#item-value-1').fill('Rolls')
+        await actor.request('PUT', '/properties/notes?index=1', JSON.stringify('Baguette'))
+        assert.equal(await send(page, 'Save', '#item-1'), 409)
+        await assertSettled(page)
+        await page.goto(`${service.url}/${actor.id}/www/properties`)
+        await page.getByText('A value', { exact: true }).click()
+        await page.locator('#new-name').fill('color')
+        await page.locator('#new-value').fill('mine')
+        assert.equal(await send(page, 'Create the value'), 409)
+        await assertSettled(page)
+      })
+    }
+  }
+})
+
+async function assertSettled(page: WatchedPage): Promise<void> {
+  assert.deepEqual(await accessibilityViolations(page), [])
+  assert.equal(await isTooWide(page), false)
+}
