@@ -407,6 +407,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const permissions = new Permissions({
     store,
     declares: (category, name) => declared.has(category, name),
+    needsApproval: (category, name) => declared.needsApproval(category, name),
     live,
     relationships,
     now,

@@ -32,6 +32,23 @@ export class Declared {
     }
   }
 
+  /** Whether each call by a peer or a client waits for the owner's approval. */
+  needsApproval(category: Category, name: string): boolean {
+    switch (category) {
+      case 'methods':
+      case 'actions':
+        return this.#registry.needsApproval(category, name)
+      case 'tools':
+        return this.#catalogue?.tools.get(name)?.needsApproval === true
+      case 'prompts':
+        return this.#catalogue?.prompts.get(name)?.needsApproval === true
+      case 'resources':
+        return this.#catalogue?.resources.find(({ template }) => template.match(name) !== null)?.needsApproval === true
+      default:
+        return false
+    }
+  }
+
   #hasResource(name: string): boolean {
     if (name.startsWith(propertiesUri)) return this.#catalogue !== null
     if (this.#registry.resources(name).length > 0) return true

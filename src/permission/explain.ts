@@ -32,6 +32,8 @@ export interface Explanation {
   readonly to_change: string
   /** `<category>.<operation>:<target>`, where a route asks for another right than the question named. */
   readonly decided_as?: string
+  /** Only for what is allowed and waits, at each call, for the owner's approval. */
+  readonly needs_approval?: true
   /** Only for what the application does not declare: nothing can be called by that name. */
   readonly exists?: false
 }
@@ -61,6 +63,8 @@ export interface ExplainFacts {
   readonly kind: StoredProperty['kind'] | null
   /** False for an operation or a resource that the application does not declare. */
   readonly isDeclared: boolean
+  /** Each call waits for the owner. */
+  readonly needsApproval: boolean
 }
 
 /** Categories that the table of roles alone decides. */
@@ -117,7 +121,11 @@ function byTable({ relationship }: ExplainSubject, { category, operation }: Wide
   }
 }
 
-function byRules(subject: ExplainSubject, question: RuledQuestion, { kind, isDeclared }: ExplainFacts): Answer {
+function byRules(
+  subject: ExplainSubject,
+  question: RuledQuestion,
+  { kind, isDeclared, needsApproval }: ExplainFacts,
+): Answer {
   const required = requiredFor(question, kind)
   const rules = mergeRules(subject.base, subject.override ?? {})
   const decision = decide(rules, required)
@@ -127,7 +135,7 @@ function byRules(subject: ExplainSubject, question: RuledQuestion, { kind, isDec
     ...inWords(subject, rules, required.operation, decision),
     ...(decidedAs === textOf(question) ? {} : { decided_as: decidedAs }),
   }
-  if (isDeclared) return answer
+  if (isDeclared) return decision.allowed && needsApproval ? { ...answer, needs_approval: true } : answer
   const missing = `the application has no ${nouns[question.category]} ${JSON.stringify(question.target)}`
   return {
     ...answer,

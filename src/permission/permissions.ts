@@ -23,6 +23,7 @@ export interface PermissionsParts {
   readonly live: Pick<Live, 'record'>
   /** Whether the application has an operation, or a resource, that answers to the name. */
   readonly declares: (category: Category, name: string) => boolean
+  readonly needsApproval: (category: Category, name: string) => boolean
   /** Null when peers are not told of changed rights. */
   readonly enqueue: EnqueueNotice | null
 }
@@ -190,18 +191,22 @@ export class Permissions {
     }
     const { category, operation, target } = question
     if (category !== 'properties')
-      return explain(subject, question, { kind: null, isDeclared: this.#parts.declares(category, target) })
+      return explain(subject, question, {
+        kind: null,
+        isDeclared: this.#parts.declares(category, target),
+        needsApproval: this.#parts.needsApproval(category, target),
+      })
     if (target === '') return this.#answerForAll(trust.actorId, subject, operation)
     const name = target.split('/', 1)[0] ?? ''
     const kinds = await this.#parts.store.read((q) => findKinds(q, trust.actorId, [name]))
-    return explain(subject, question, { kind: kinds.get(name) ?? null, isDeclared: true })
+    return explain(subject, question, { kind: kinds.get(name) ?? null, isDeclared: true, needsApproval: false })
   }
 
   /** The whole collection: a listing shows what may be read of it, and its deletion takes the right to every property. */
   async #answerForAll(actorId: string, subject: ExplainSubject, operation: string): Promise<Explanation> {
     const question = { category: 'properties', operation, target: '' } as const
     const answer = (target: string): Explanation =>
-      explain(subject, { ...question, target }, { kind: null, isDeclared: true })
+      explain(subject, { ...question, target }, { kind: null, isDeclared: true, needsApproval: false })
     const whole = answer('')
     if (!subject.approved) return whole
     if (operation === 'read' || operation === 'subscribe') {

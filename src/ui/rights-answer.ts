@@ -31,7 +31,9 @@ export function answerInWords(explanation: Explanation, kind: string): MayAnswer
   return {
     question: `${verbOf(operation)} “${target}”`,
     allowed,
-    because: isOther ? `${because} (this is decided as: ${verbOf(decided.operation)} “${decided.target}”)` : because,
+    because: `${because}${isOther ? ` (this is decided as: ${verbOf(decided.operation)} “${decided.target}”)` : ''}${
+      explanation.needs_approval === true ? '; each call waits for your approval' : ''
+    }`,
     to_change: changeInWords(decided, kind),
   }
 }

@@ -389,7 +389,10 @@ forEachService((start) => {
 
     it('R-WEB-01 says that nothing has the name instead of opening it', async () => {
       const world = await open({
-        declare: (app) => app.action('get_note', { mcp: true }, () => ({ note: 'n' })),
+        declare: (app) => {
+          app.action('get_note', { mcp: true }, () => ({ note: 'n' }))
+          app.action('clear_notes', { mcp: true, confirm: 'owner' }, () => ({ cleared: true }))
+        },
       })
       const { service, actor, peer, browser, peers } = world
       const client = await letIn(service, actor)
@@ -400,6 +403,14 @@ forEachService((start) => {
         return [allowed, because]
       }
       assert.deepEqual(await asked(client.peerId, 'tools.use', 'get_note'), [true, 'Friend opens everything'])
+      for (const [peerId, ask] of [
+        [client.peerId, 'tools.use'],
+        [peer.id, 'actions.execute'],
+      ] as const)
+        assert.deepEqual(await asked(peerId, ask, 'clear_notes'), [
+          true,
+          'Friend opens everything; each call waits for your approval',
+        ])
       assert.deepEqual(await asked(client.peerId, 'tools.use', 'unknown_tool'), [
         false,
         'there is no tool “unknown_tool”',
