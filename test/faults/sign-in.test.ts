@@ -627,8 +627,10 @@ forEachService((start) => {
         tokens.accessToken,
         session,
         ...sent,
-        ...browser.cookies.values(),
-        ...typing.cookies.values(),
+        ...[browser, typing].flatMap(({ cookies }) =>
+          // The mark of a browser that was signed in is no secret.
+          [...cookies].flatMap(([name, value]) => (name === '__Host-signed-in' ? [] : [value])),
+        ),
         idp.clientSecret,
       ]
       const { store } = await service.app.start()
