@@ -101,6 +101,9 @@ runs or machines do not compare, the ratios do. The bare server is \`bench/serve
 check of the passphrase and the same store call by hand, nothing else. CPU is the server's processor time for one request.
 List operations run one after the other, each waiting for its commit; the other lines have 32 connections.
 
+A list of 5,256,000 items is measured by \`npm run bench -- --only large-list\`, beside the bounds of 50 ms for a pause of the
+event loop and 64 MiB of memory beyond idle ([decision 030](decisions/030-long-lists-are-read-in-pages.md)).
+
 ${about}
 
 ${table}
