@@ -52,7 +52,7 @@ async function serve(module: string): Promise<{ url: string; program: Program }>
 }
 
 async function bash(script: string, env: Record<string, string> = {}): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
+  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
     cwd: place.folder,
     env: { ...environmentWithoutSettings(), ...env },
   })
