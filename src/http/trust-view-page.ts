@@ -1,10 +1,11 @@
 /** What a peer sees of the actor, asked as the peer would ask. */
+import type { Declared } from '../mcp/declared.ts'
 import type { Related } from '../permission/permission.ts'
 import { decide } from '../permission/decision.ts'
 import type { Rules } from '../permission/rules.ts'
 import type { Trust } from '../trust/trust.ts'
 import { verbOf } from '../ui/rights.ts'
-import type { SeenProperty } from '../ui/trust-values.ts'
+import type { SeenOperation, SeenProperty } from '../ui/trust-values.ts'
 import type { Answer } from './answer.ts'
 import { pageValues, showPage } from './page.ts'
 import { pagingOf, partOf } from './paging.ts'
@@ -61,9 +62,13 @@ export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
     paging,
     methods,
     actions,
-    tools,
+    tools: tools?.map((tool) => withApproval(parts.declared, tool)) ?? null,
   })
   return showPage(exchange, page)
+}
+
+function withApproval(declared: Declared, { name, description }: SeenOperation): SeenOperation {
+  return declared.needsApproval('tools', name) ? { name, description, confirm: 'owner' } : { name, description }
 }
 
 function rememberedOf({ facts }: Trust) {

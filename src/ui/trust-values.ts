@@ -199,6 +199,8 @@ export interface SeenProperty {
 export interface SeenOperation {
   readonly name: string
   readonly description: string
+  /** Present when the owner approves each call before it runs. */
+  readonly confirm?: 'owner'
 }
 
 export interface TrustViewValues extends ActorPageValues {

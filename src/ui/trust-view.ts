@@ -57,8 +57,10 @@ ${
   all.length === 0
     ? html`<p class="empty">${none}</p>`
     : html`<ul class="rows">${all.map(
-        ({ name, description }) =>
-          html`<li><div class="row-head"><strong>${name}</strong></div>${description === '' ? '' : html`<p class="kind">${description}</p>`}</li>`,
+        ({ name, description, confirm }) =>
+          html`<li><div class="row-head"><strong>${name}</strong>${
+            confirm === 'owner' ? html`<span class="kind">asks you before each call</span>` : ''
+          }</div>${description === '' ? '' : html`<p class="kind">${description}</p>`}</li>`,
       )}</ul>`
 }`
 }

@@ -11,7 +11,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
-import { signIn } from '../support/sessions.ts'
+import { OwnersBrowser, signIn } from '../support/sessions.ts'
 import { leavesAll, refused } from '../support/stored.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
 
@@ -71,6 +71,14 @@ async function limit(actor: TestActor, friend: TestRelationship, rules: object):
 
 describe('an operation that declares confirm', () => {
   forEachService((start) => {
+    it('is shown in the view as the peer as approved call by call', async () => {
+      const service = await start({ declare: counting([]) })
+      const { actor, friend } = await meet(service)
+      const browser = await OwnersBrowser.open(service, actor)
+      const view = await (await browser.get(`/trust/${friend.peerId}/view`)).text()
+      assert.deepEqual(view.match(/<strong>[^<]*<\/strong><span class="kind">asks you before each call/g)?.length, 3)
+    })
+
     it('runs for the owner by passphrase and by session, without an approval', async () => {
       const runs: unknown[] = []
       const service = await start({ declare: counting(runs) })
