@@ -219,7 +219,7 @@ Stopped.
       ],
       [
         'event.ts',
-        `Cannot load ${at('event.ts')}: There is no event "born". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted. (${at('event.ts')}:4)`,
+        `Cannot load ${at('event.ts')}: There is no event "born". The events are actor_created, actor_deleted, actor_deleted_complete, oauth_success, creator_superseded, email_verification_required, email_verified, trust_initiated, trust_request_received, trust_fully_approved_local, trust_fully_approved_remote, trust_deleted, subscription_deleted. (${at('event.ts')}:4)`,
       ],
       ['option.ts', 'Option maxJsonDepth must be a whole number from 4 to 512, in levels.'],
       ['typo.ts', 'Option prot is not an option of this service.'],
