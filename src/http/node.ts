@@ -184,7 +184,7 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
 /** Waits for a slow receiver before the next piece; one that went away ends the stream. */
 async function sendStream(response: ServerResponse, stream: AsyncIterable<string>): Promise<void> {
   try {
-    await pipeline(Readable.from(stream), response)
+    await pipeline(Readable.from(stream, { highWaterMark: 1 }), response)
   } catch {
     // The receiver went away, or the stream failed. HTTP/1.0 takes the end of a connection for the end of the answer, so
     // the connection is reset.

@@ -14,8 +14,10 @@ import { findPresent, type StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
 import type { Span } from './order-branch.ts'
 
-/** Items of one page at most: 8 full leaves of the order. */
-export const pageItems = 1024
+/** Items of one page of a long list: 2 full leaves of the order, so that a page blocks the event loop for a few milliseconds. */
+export const pageItems = 256
+/** Items of a list that is short: it is read and changed as a whole. */
+const shortItems = 1024
 /** Bytes of one page, unless its first item alone is larger. */
 export const pageBytes = 1_048_576
 
@@ -81,9 +83,10 @@ export class ListScan {
     }
     const from = Math.min(await this.#start(list), list.length)
     const left = before === null ? leftOf(this.#span) : before.left
-    const to = Math.min(list.length, from + (left === null ? most : Math.min(most, left)))
+    const isAtOnce = before === null && left === null && from === 0 && most === pageItems && isShort(list)
+    const to = isAtOnce ? list.length : Math.min(list.length, from + (left === null ? most : Math.min(most, left)))
     // Rows that stand outside the order of a short list are noticed by reading all of its rows.
-    const isWhole = before === null && left === null && from === 0 && to === list.length && isShort(list)
+    const isWhole = isAtOnce || (before === null && left === null && from === 0 && to === list.length && isShort(list))
     const rows = isWhole ? await list.loadAll() : await rowsOf(list, { from, to })
     const repeated = new Set(before?.read)
     if (rows.some(({ item }) => repeated.has(item))) throw damagedList(this.#at.list, 'an item stands at two positions')
@@ -134,7 +137,7 @@ async function rowsOf(list: OpenList, span: Span): Promise<readonly StoredItem[]
   return list.itemsUpTo(span, pageBytes)
 }
 
-/** Whether the list fits into one page. False as well for a list whose bytes were never counted. */
+/** Whether the list is read and changed as a whole. False as well for a list whose bytes were never counted. */
 export function isShort({ length, bytes }: { readonly length: number; readonly bytes: number | null }): boolean {
-  return length <= pageItems && bytes !== null && bytes <= pageBytes
+  return length <= shortItems && bytes !== null && bytes <= pageBytes
 }
