@@ -62,7 +62,10 @@ function begin(address) {
     waiting = []
     try {
       const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' })
-      if (answer.type === 'opaqueredirect') return end('You are signed out. Load the page again to sign in.')
+      // A redirect leads to the sign-in page; where there is none, 401 asks for the passphrase.
+      if (answer.type === 'opaqueredirect' || answer.status === 401) {
+        return end('You are signed out. Load the page again to sign in.')
+      }
       if (answer.status === 404) return end('What this page shows is not there any more.')
       if (!answer.ok) return
       const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html')
