@@ -310,7 +310,8 @@ describe('an authorization request', () => {
     const owner = await service.app.actors.findByCreator('ada@example.com')
     browser.cookies.set('oauth_token', 'f'.repeat(40))
     const answer = await browser.post(`/${owner?.id ?? ''}/www/properties`, { property_name: 'x', property_value: 'y' })
-    assert.deepEqual([answer.status, answer.headers.get('location')], [302, `${service.url}/login`])
+    const to = new URLSearchParams({ actor: owner?.id ?? '', redirect: `/${owner?.id ?? ''}/www/properties` })
+    assert.deepEqual([answer.status, answer.headers.get('location')], [302, `${service.url}/login?${to.toString()}`])
   })
 
   it('is looked at by HEAD without anybody being asked', async () => {

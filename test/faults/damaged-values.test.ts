@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import { Workplace } from '../support/program.ts'
 import { seeded } from '../support/random.ts'
-import { forEachService, startService, type TestActor, type TestService } from '../support/service.ts'
+import { forEachService, startService, type TestActor, testKeys, type TestService } from '../support/service.ts'
 import { createTestDatabase } from '../support/stores.ts'
 
 const damaged = async (answer: Response, name: string): Promise<void> => {
@@ -128,7 +128,7 @@ describe('an SQLite file in which bits flipped', () => {
 
     const place = new Workplace()
     places.push(place)
-    const env = { DATABASE_URL: database.url, TROUPE_MODE: 'development' }
+    const env = { DATABASE_URL: database.url, TROUPE_MODE: 'development', TROUPE_SECRET_KEYS: testKeys }
     const deep = await place.run(['doctor', 'deep'], { env })
     assert.equal(deep.code, 1)
     assert.match(deep.stdout, new RegExp(`damaged {3}"mood" of actor ${actor.id}\n`))

@@ -102,7 +102,7 @@ describe('DUR-05: a sync of the disk that fails', () => {
     // Blocks of 512 bytes: room for the schema and a few rows.
     const { stdout } = await promisify(execFile)('sh', [
       '-c',
-      'ulimit -f 1200 && exec "$0" "$1" "$2"',
+      'ulimit -f 1400 && exec "$0" "$1" "$2"',
       process.execPath,
       program,
       path,

@@ -80,6 +80,7 @@ forEachService((start) => {
       assert.match(csrf_token, /^[\w-]{43}$/)
       assert.deepEqual(others, {
         base_path: '/under',
+        can_sign_out: true,
         name: 'test',
         id: actor.id,
         creator: 'creator@example.com',
@@ -727,6 +728,6 @@ forEachService((start) => {
     assert.match(words, /3 properties 1 list among them 1 relationship 1 for you to decide/)
     assert.ok(words.includes(`http://troupe.test/${actor.id} `))
     assert.ok(!page.includes(actor.passphrase))
-    assert.equal((await service.request(`/${actor.id}/www/`, { headers: asBrowser })).status, 302)
+    assert.equal((await service.request(`/${actor.id}/www/`, { headers: asBrowser })).status, 401)
   })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
+import { github, google } from '../../src/index.ts'
 import {
   type ActivityValues,
   type ApprovalsValues,
@@ -540,7 +541,10 @@ forEachService((start) => {
 
   describe('whoever is not the owner', () => {
     it('WEB-04 R-WEB-05 sends no form of these pages and sees none of them', async () => {
-      const world = await open()
+      // Without a provider the owner's passphrase opens them: test/stories/pages-by-passphrase.test.ts.
+      const world = await open({
+        signIn: [google({ clientId: 'web', clientSecret: 'hush' }), github({ clientId: 'hub', clientSecret: 'hush' })],
+      })
       const { service, actor, peer, browser } = world
       const related = await relate(peer, [service, actor])
       const id = await subscribe(world, 'high')

@@ -88,7 +88,7 @@ describe('the id of a request', () => {
       [415, '/', { method: 'POST', body: 'x', headers: { 'content-type': 'image/png' } }],
       [500, `/${actor.id}/actions/fail`, { method: 'POST', body: '{}' }],
       [501, '/', { method: 'PROPFIND' }],
-      [302, `/${actor.id}/properties`, { headers: { accept: 'text/html' } }],
+      [302, `/${actor.id}`, { headers: { accept: 'text/html' } }],
       [307, `/${actor.id}/`, {}],
     ]
     for (const [status, path, init] of refusals) {

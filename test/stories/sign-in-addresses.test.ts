@@ -192,7 +192,7 @@ forEachService((start) => {
         const session = await askedFor(browser)
         const answer = await signsNobodyIn(service, () => browser.post('/oauth/email', { session, email: typed }))
         assert.equal(answer.status, 400)
-        assert.match(await answer.text(), /role="alert"[^]*name="session"/)
+        assert.match(await answer.text(), /name="session"[^]*aria-invalid="true"[^]*role="alert"/)
         assert.equal((await browser.post('/oauth/email', { session, email: 'right@example.com' })).status, 302)
       })
     }

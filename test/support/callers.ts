@@ -92,7 +92,8 @@ export function granting(...rules: readonly string[]): Grants {
   return ({ category, right, target }) =>
     rules.some((rule) => {
       const [ruleCategory, ruleRight, ruleTarget = ''] = rule.split(' ')
-      if (category !== ruleCategory || right !== ruleRight) return false
+      const covers = right === ruleRight || (right === 'append' && ruleRight === 'write')
+      if (category !== ruleCategory || !covers) return false
       return ruleTarget.endsWith('*') ? target.startsWith(ruleTarget.slice(0, -1)) : target === ruleTarget
     })
 }
