@@ -13,6 +13,11 @@ export class ManualClock {
 
   readonly timers: Timers = {
     setTimer: (ms, run) => {
+      // No time has to pass: a service with `shutdownSeconds: 0` also stops after a failed test, which left calls open.
+      if (ms <= 0) {
+        const immediate = setImmediate(run)
+        return () => clearImmediate(immediate)
+      }
       const timer = { at: this.#time + ms, run }
       this.#timers.push(timer)
       return () => {
