@@ -217,11 +217,12 @@ forEachService((start, dialect) => {
       const address = `/subscriptions/${peer.peerId}/${id}/1`
       assert.equal((await peer.request('GET', address)).status, 200)
       const minute = clock.now() + 61_000
-      await until(clock, () => remote.received.length === 3, 1000)
-      assert.deepEqual(remote.sequences, [1, 1, 1])
-      // What was told is there to be read when it is told, however late that is.
-      await until(clock, () => clock.now() > minute, 1000)
+      // The peer has the callback before the service has stored the outcome.
+      await until(clock, async () => (await outcomes(made))[1] !== 'waiting')
       assert.deepEqual(await outcomes(made), { 1: 'delivered' })
+      assert.deepEqual(remote.sequences, [1, 1, 1])
+      // A diff that was read is deleted no earlier than a minute later.
+      await until(clock, () => clock.now() > minute, 1000)
       await put('rainy')
       assert.equal((await peer.request('GET', `/subscriptions/${peer.peerId}/${id}/2`)).status, 200)
       assert.equal((await peer.request('GET', address)).status, 404)
