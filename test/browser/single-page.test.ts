@@ -92,7 +92,10 @@ describe('the example of a single-page application', () => {
     await page.waitForURL(/\/login/)
     await page.locator('#message:not(:empty)').waitFor()
     assert.notEqual(await page.getByRole('status').textContent(), '')
-    assert.equal(await page.getByRole('button', { name: 'Continue with local sign-in' }).count(), 1)
+    // The page fetches the providers after it has shown the message.
+    const signIn = page.getByRole('button', { name: 'Continue with local sign-in' })
+    await signIn.waitFor()
+    assert.equal(await signIn.count(), 1)
   })
 
   it('R-WEB-04 is in order for everybody, and served under the content policy of the service', async () => {
