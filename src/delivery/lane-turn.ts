@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { JsonText } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
-import { runInContext } from '../observe/context.ts'
+import { runInBackground } from '../observe/context.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { readTraceContext } from '../observe/trace-context.ts'
 import { failed, type Span, type Tracing } from '../observe/tracing.ts'
@@ -237,7 +237,7 @@ export class LaneTurns {
     const { requestId } = waiting
     return requestId === null
       ? attempt()
-      : runInContext({ requestId, actorId: lane.actorId, peerId: lane.peerId }, attempt)
+      : runInBackground(attempt, { requestId, actorId: lane.actorId, peerId: lane.peerId })
   }
 
   async #attemptIn(

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
-import { runInContext } from '../observe/context.ts'
+import { runInBackground } from '../observe/context.ts'
 import { connectionsPerOrigin } from '../peer/guarded-client.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import { hostOf } from '../peer/url-rules.ts'
@@ -102,7 +102,7 @@ export class DeliveryWorker {
     this.#isDue = true
     if (this.#looking !== undefined) return
     this.#cancelTimer()
-    this.#looking = this.#look().finally(() => {
+    this.#looking = runInBackground(() => this.#look()).finally(() => {
       this.#looking = undefined
       if (this.#isDue) this.wake()
     })
@@ -246,12 +246,12 @@ export class DeliveryWorker {
     const context = { requestId, actorId: job.actorId, peerId: job.peerId }
     let hasMore = false
     try {
-      hasMore = await runInContext(context, () => (job.kind === 'lane' ? this.#turn(job) : this.#tell(job)))
+      hasMore = await runInBackground(() => (job.kind === 'lane' ? this.#turn(job) : this.#tell(job)), context)
     } catch (error) {
       // The actor may have gone meanwhile, with everything but its leave. What is left stays held for a while, and is tried
       // again after that.
       const isGone = error instanceof ServiceError && error.code === 'actor_not_found'
-      if (!isGone) runInContext(context, () => this.#parts.log.error({ error }, 'A callback could not be sent'))
+      if (!isGone) runInBackground(() => this.#parts.log.error({ error }, 'A callback could not be sent'), context)
       this.#answerAll(job)
     }
     if (hasMore && job.kind === 'lane') {

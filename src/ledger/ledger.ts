@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { isTemporary, ServiceError } from '../errors.ts'
 import { storableText } from '../json/json.ts'
 import type { Cancel, Timers } from '../delivery/timers.ts'
+import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Store } from '../store/store.ts'
@@ -163,7 +164,7 @@ export class Ledger {
       return false
     }
     this.#pending.set(entry.id, entry)
-    if (this.#pending.size >= batchSize && this.#flushing === undefined && !this.#isBroken) void this.flush()
+    if (this.#pending.size >= batchSize && this.#flushing === undefined && !this.#isBroken) this.#flushInBackground()
     else this.#flushIn(flushEveryMs)
     return true
   }
@@ -171,8 +172,12 @@ export class Ledger {
   #flushIn(ms: number): void {
     this.#cancelTimer ??= this.#parts.timers.setTimer(ms, () => {
       this.#cancelTimer = undefined
-      void this.flush()
+      this.#flushInBackground()
     })
+  }
+
+  #flushInBackground(): void {
+    void runInBackground(() => this.flush())
   }
 
   async #write(): Promise<void> {

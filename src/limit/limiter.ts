@@ -1,5 +1,6 @@
 /** Lets so much through and refuses the rest, counted in the store for all processes. */
 import { ServiceError } from '../errors.ts'
+import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { hashSecret } from '../secret/hash.ts'
@@ -147,7 +148,9 @@ export class Limiter {
         if (gone < mostPurged) return
       }
     }
-    this.#purging = purge().catch((error: unknown) => log.warn({ error }, 'Cannot remove the traces of old requests'))
+    this.#purging = runInBackground(() =>
+      purge().catch((error: unknown) => log.warn({ error }, 'Cannot remove the traces of old requests')),
+    )
   }
 }
 

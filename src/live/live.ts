@@ -3,6 +3,7 @@
  * kept for some minutes, only while somebody looks on; a process asks for all the actors it watches by one statement.
  */
 import type { Cancel, Timers } from '../delivery/timers.ts'
+import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'
 import {
@@ -137,17 +138,17 @@ export class Live {
       return
     }
     if (this.#watches.size === 0 || this.#isStopping) return
-    this.#looking = this.#collect()
-      .catch((error: unknown) => {
+    this.#looking = runInBackground(() =>
+      this.#collect().catch((error: unknown) => {
         this.#parts.log.warn({ error }, 'What changed lately cannot be read now; it is read again')
-      })
-      .finally(() => {
-        this.#looking = null
-        if (this.#again) {
-          this.#again = false
-          this.#look()
-        } else this.#schedule()
-      })
+      }),
+    ).finally(() => {
+      this.#looking = null
+      if (this.#again) {
+        this.#again = false
+        this.#look()
+      } else this.#schedule()
+    })
   }
 
   async #collect(): Promise<void> {

@@ -27,13 +27,33 @@ interface Scope {
   readonly request: RequestContext | undefined
   /** With the span that runs. */
   readonly trace: Context | undefined
+  /** No response waits for the work. */
+  readonly isBackground: boolean
 }
 
 const current = new AsyncLocalStorage<Scope>()
 
 /** Outside every trace: whose work happens to run now has nothing to do with it. */
 export function runInContext<T>(request: RequestContext, work: () => T): T {
-  return current.run({ request, trace: undefined }, work)
+  return current.run({ request, trace: undefined, isBackground: false }, work)
+}
+
+/**
+ * Runs work that no response waits for, outside every trace. Without `request` the work belongs to no request: the
+ * request that happens to wake a worker did not cause what the worker does from then on.
+ */
+export function runInBackground<T>(work: () => T, request?: RequestContext): T {
+  return current.run({ request, trace: undefined, isBackground: true }, work)
+}
+
+/** Runs work that the current request caused and its response does not wait for. Keeps the request and the trace. */
+export function runBehindResponse<T>(work: () => T): T {
+  return current.run({ request: currentContext(), trace: currentTrace(), isBackground: true }, work)
+}
+
+/** Whether the work that runs now was started by `runInBackground` or `runBehindResponse`. */
+export function isInBackground(): boolean {
+  return current.getStore()?.isBackground ?? false
 }
 
 export function currentContext(): RequestContext | undefined {
@@ -41,7 +61,7 @@ export function currentContext(): RequestContext | undefined {
 }
 
 export function runInTrace<T>(inside: Context, work: () => T): T {
-  return current.run({ request: currentContext(), trace: inside }, work)
+  return current.run({ request: currentContext(), trace: inside, isBackground: isInBackground() }, work)
 }
 
 export function currentTrace(): Context | undefined {

@@ -12,6 +12,7 @@ import {
   toPlain,
 } from '../json/json.ts'
 import { ServiceError } from '../errors.ts'
+import { runBehindResponse } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import { changesOfGrants, isRevoked, type PermissionChanges } from '../permission/granted.ts'
 import { readOverride, wireRules } from '../permission/permissions.ts'
@@ -88,7 +89,7 @@ export class PeerFacts {
 
   /** Fetches in the background. */
   refreshLater(key: PeerKey, when: Occasion): void {
-    const run = this.refresh(key, when)
+    const run = runBehindResponse(() => this.refresh(key, when))
     this.#running.add(run)
     void run.finally(() => this.#running.delete(run))
   }

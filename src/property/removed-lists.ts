@@ -5,6 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Cancel, Timers } from '../delivery/timers.ts'
+import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Store, Transaction } from '../store/store.ts'
 
@@ -45,7 +46,7 @@ export class RemovedLists {
     this.#isDue = true
     if (this.#running !== undefined) return
     this.#cancelTimer()
-    this.#running = this.#run().finally(() => {
+    this.#running = runInBackground(() => this.#run()).finally(() => {
       this.#running = undefined
       if (this.#isDue) this.wake()
     })

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Cancel, Timers } from '../delivery/timers.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
-import { runInContext } from '../observe/context.ts'
+import { runInBackground } from '../observe/context.ts'
 import type { Tracing } from '../observe/tracing.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
 import type { Store } from '../store/store.ts'
@@ -46,7 +46,7 @@ export class GapWorker {
     this.#isDue = true
     if (this.#looking !== undefined) return
     this.#cancelTimer()
-    this.#looking = this.#look().finally(() => {
+    this.#looking = runInBackground(() => this.#look()).finally(() => {
       this.#looking = undefined
       if (this.#isDue) this.wake()
     })
@@ -97,7 +97,8 @@ export class GapWorker {
 
   async #fill(key: OutboundKey): Promise<void> {
     const span = { kind: 'internal', isRoot: true, attributes: { 'troupe.actor': key.actorId } } as const
-    await runInContext({ requestId: randomUUID(), actorId: key.actorId, peerId: key.peerId }, async () => {
+    const context = { requestId: randomUUID(), actorId: key.actorId, peerId: key.peerId }
+    await runInBackground(async () => {
       try {
         await this.#parts.tracing.run('fill gap', span, () => this.#parts.fill(key))
       } catch (error) {
@@ -106,6 +107,6 @@ export class GapWorker {
         // It stays held for a while, and is tried again after that.
         this.#parts.log.error({ error }, 'What is missing in a subscription could not be fetched')
       }
-    })
+    }, context)
   }
 }

@@ -1,4 +1,5 @@
 /** Removes what expired: tokens, chains that are left without any, and one-time records. */
+import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Store } from '../store/store.ts'
 import { purgeOneTime } from './one-time-store.ts'
@@ -29,9 +30,11 @@ export class Purge {
     // A clock that was set back must not put it off for longer.
     if (this.#running !== undefined || Math.abs(now - this.#last) < everyMs) return
     this.#last = now
-    this.#running = this.#purge(now)
-      .catch((error: unknown) => this.#log.warn({ error }, 'Cannot remove expired tokens; the next hour tries again'))
-      .finally(() => (this.#running = undefined))
+    this.#running = runInBackground(() =>
+      this.#purge(now)
+        .catch((error: unknown) => this.#log.warn({ error }, 'Cannot remove expired tokens; the next hour tries again'))
+        .finally(() => (this.#running = undefined)),
+    )
   }
 
   async #purge(now: number): Promise<void> {

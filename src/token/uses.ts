@@ -1,4 +1,5 @@
 /** When a session was last used: noted behind the request, at most once a minute. */
+import { runBehindResponse } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Store } from '../store/store.ts'
 import type { Chain } from './chain.ts'
@@ -30,8 +31,9 @@ export class Uses {
     if (now - (this.#noted.get(chainId) ?? Number.NEGATIVE_INFINITY) < noteEveryMs) return
     if (this.#noted.size >= mostNoted) this.#noted.clear()
     this.#noted.set(chainId, now)
-    const written = this.#store
-      .write((tx) => touchChain(tx, actorId, chainId, now, now - noteEveryMs))
+    const written = runBehindResponse(() =>
+      this.#store.write((tx) => touchChain(tx, actorId, chainId, now, now - noteEveryMs)),
+    )
       .catch((error: unknown) => {
         this.#noted.delete(chainId)
         this.#log.warn({ error }, 'Cannot note when a session was last used')

@@ -1,5 +1,6 @@
 /** When a peer was last here, and on which way: noted after the answer, at most once a minute. */
 import type { Caller } from '../auth/caller.ts'
+import { runBehindResponse } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Store } from '../store/store.ts'
 import type { Trust } from './trust.ts'
@@ -44,8 +45,9 @@ export class Contacts {
     if (now - (this.#noted.get(key) ?? Number.NEGATIVE_INFINITY) < noteEveryMs) return
     if (this.#noted.size >= mostNoted) this.#noted.clear()
     this.#noted.set(key, now)
-    const written = this.#store
-      .write((tx) => touchTrust(tx, met.actorId, met.peerId, via, now, now - noteEveryMs), { isNote: true })
+    const written = runBehindResponse(() =>
+      this.#store.write((tx) => touchTrust(tx, met.actorId, met.peerId, via, now, now - noteEveryMs), { isNote: true }),
+    )
       .catch((error: unknown) => {
         this.#noted.delete(key)
         this.#log.warn({ error }, 'Cannot note when a peer was last here')

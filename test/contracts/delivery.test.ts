@@ -67,7 +67,7 @@ forEachService((start, dialect) => {
       await until(async () => (await waiting(store)) === 0)
       assert.equal(client.calls, peers * numbers)
       // Whoever writes has the worker look whether anything is due.
-      return service.deliveryStatements.filter(
+      return service.backgroundStatements.filter(
         (sql) => sql.startsWith('/* delivery */') && !sql.includes('MIN(due_at)'),
       )
     }

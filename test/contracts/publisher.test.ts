@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { faulty, type FaultyStore } from '../support/stores.ts'
-import { quiet } from '../support/quiet.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 
@@ -47,7 +46,7 @@ forEachService((start) => {
           const actor = await service.createActor()
           await subscribers(service, actor, Number(count), wanted)
           await actor.request('PUT', '/properties/mood', 0)
-          await quiet(service)
+          service.reset()
           assert.equal((await actor.request('PUT', '/properties/mood', 1)).status, 204)
           assert.equal(service.statements.length, statements)
         }
@@ -59,7 +58,7 @@ forEachService((start) => {
         const actor = await service.createActor()
         await subscribers(service, actor, count, { subtarget: 'trip' })
         await actor.request('PUT', '/properties/mood', 0)
-        await quiet(service)
+        service.reset()
         await actor.request('PUT', '/properties/mood', 1)
         assert.equal(service.statements.length, 4)
       }
@@ -74,7 +73,7 @@ forEachService((start) => {
           Object.fromEntries(Array.from({ length: size }, (_, n) => [`v${n}`, `${n} in round ${round}`]))
         await actor.request('PUT', '/properties', valuesOf(-1))
         for (let round = 0; round < 3; round++) {
-          await quiet(service)
+          service.reset()
           assert.equal((await actor.request('PUT', '/properties', valuesOf(round))).status, 204)
           counts.push(service.statements.length)
         }
@@ -96,7 +95,7 @@ forEachService((start) => {
           ['PUT', address, { sequence: 1 }],
           ['DELETE', address],
         ] as const) {
-          await quiet(service)
+          service.reset()
           assert.ok((await peer.request(method, path, body)).ok)
           counts.push(service.statements.length)
         }

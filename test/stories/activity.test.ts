@@ -291,7 +291,7 @@ forEachService((start) => {
       await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })
       assert.equal(service.statements.length, 2)
       await service.close()
-      assert.ok(service.deliveryStatements.some((sql) => sql.includes('INSERT INTO activity')))
+      assert.ok(service.statements.some((sql) => sql.includes('INSERT INTO activity')))
       const again = await start({ database: service.databaseUrl })
       const answer = await again.request(`/${actor.id}/activity`, { headers: { authorization: actor.authorization } })
       assert.equal(((await answer.json()) as { activity: Line[] }).activity.length, 1)

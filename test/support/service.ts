@@ -1,6 +1,7 @@
 /** A whole service for a story: in this process, on a database of its own, with its log, statements and changes at hand. */
 import { afterEach, after, beforeEach } from 'node:test'
 import { App, type TroupeOptions } from '../../src/troupe.ts'
+import { isInBackground } from '../../src/observe/context.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { Timers } from '../../src/delivery/timers.ts'
 import type { Change, ChangeSink } from '../../src/property/change.ts'
@@ -41,10 +42,10 @@ export interface TestService {
   /** The address is relative to the service; redirects are not followed. */
   request(path: string, init?: RequestInit): Promise<Response>
   createActor(creator?: string): Promise<TestActor>
-  /** Every statement since the last call of `reset`. */
+  /** Statements of requests and of direct calls since the last `reset`. */
   readonly statements: string[]
-  /** Those of the workers behind the requests: deliveries and the access ledger. */
-  readonly deliveryStatements: string[]
+  /** Statements of background work, such as deliveries, housekeeping and notes of the last use, since the last `reset`. */
+  readonly backgroundStatements: string[]
   readonly changes: RecordedChange[]
   /** Every line of the log: at the most verbose level, unless `logLevel` is given. */
   readonly log: string[]
@@ -125,7 +126,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     ...appOptions
   } = options
   const statements: string[] = []
-  const deliveryStatements: string[] = []
+  const backgroundStatements: string[] = []
   const changes: RecordedChange[] = []
   const log: string[] = []
   const app = new App(
@@ -149,11 +150,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     },
     {
       log: createLog(appOptions.logLevel ?? 'trace', { write: (line: string) => void log.push(line) }),
-      // What is delivered and fetched behind the requests is none of theirs.
-      onQuery: (sql) =>
-        void (/^\/\* (delivery|ledger|receiving|removed lists) \*\//.test(sql) ? deliveryStatements : statements).push(
-          sql,
-        ),
+      onQuery: (sql) => void (isInBackground() ? backgroundStatements : statements).push(sql),
       changeSink: async (tx, actor, made, by) => {
         await changeSink?.(tx, actor, made, by)
         changes.push(...made.map((change) => ({ ...change, actorId: actor.id, by })))
@@ -184,11 +181,11 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     request,
     createActor: async (creator = 'creator@example.com') => createTestActor(request, creator),
     statements,
-    deliveryStatements,
+    backgroundStatements,
     changes,
     log,
     reset() {
-      for (const list of [statements, deliveryStatements, changes, log]) list.length = 0
+      for (const list of [statements, backgroundStatements, changes, log]) list.length = 0
     },
     close: async () => (listening === null ? app.close() : listening.stop()),
   }

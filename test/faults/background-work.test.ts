@@ -1,0 +1,50 @@
+/** Work that no response waits for: its statements and log lines belong to no request. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ManualClock } from '../support/manual-clock.ts'
+import { forEachService } from '../support/service.ts'
+import { faulty, type FaultyStore } from '../support/stores.ts'
+
+async function until(isMet: () => boolean): Promise<void> {
+  while (!isMet()) await pause(5)
+}
+
+describe('background work', () => {
+  forEachService((start) => {
+    it('counts no statements of a worker that polls as statements of a request', async () => {
+      const clock = new ManualClock()
+      let store: FaultyStore | undefined
+      const service = await start({
+        timers: clock.timers,
+        now: clock.now,
+        wrapStore: (inner) => (store = faulty(inner)),
+      })
+      assert.ok(store !== undefined)
+      const actor = await service.createActor()
+      await until(() => service.backgroundStatements.length >= 3)
+      service.reset()
+      store.plan({ at: 1 })
+      await until(() => {
+        clock.pass(1000)
+        return service.backgroundStatements.some((sql) => sql.includes('MIN(due_at)'))
+      })
+      assert.deepEqual([store.seen, store.failed, service.statements], [0, 0, []])
+      assert.equal((await actor.request('GET', '/properties')).status, 503)
+      assert.equal(store.failed, 1)
+    })
+
+    it('writes log lines of a worker without the id of the request that woke the worker', async () => {
+      let store: FaultyStore | undefined
+      const service = await start({ wrapStore: (inner) => (store = faulty(inner)) })
+      const actor = await service.createActor()
+      assert.equal((await actor.request('POST', '/properties', { notes: { _type: 'list' } })).status, 201)
+      store?.plan({ matching: /removed_list LIMIT 1/ })
+      assert.equal((await actor.request('DELETE', '/properties/notes')).status, 204)
+      const message = 'Rows of a removed list could not be deleted; the service tries again'
+      await until(() => service.log.some((line) => line.includes(message)))
+      const line = service.log.find((each) => each.includes(message)) ?? '{}'
+      assert.equal((JSON.parse(line) as { context: unknown }).context, '[-:-:-]')
+    })
+  })
+})
