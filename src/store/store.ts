@@ -12,7 +12,7 @@
  *   the name of its field, `peer_id AS "peerId"`, so that a row is the record.
  * - A duplicate key or a missing parent is a ServiceError `conflict`. Like every failed statement it fails the whole
  *   transaction, so what may happen belongs into `ON CONFLICT`.
- * - Rows come back with integers and truth values as numbers. Those of SQLite have no prototype.
+ * - Rows come back with integers and truth values as numbers.
  */
 export type Param = string | number | null
 

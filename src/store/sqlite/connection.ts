@@ -1,5 +1,5 @@
 /** One connection to the file: statements prepared once, run synchronously, errors as SQLite raises them. */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { compile } from '../portable.ts'
 import type { Param, QueryObserver } from '../store.ts'
 
@@ -7,8 +7,10 @@ import type { Param, QueryObserver } from '../store.ts'
 const MAX_STATEMENTS = 1_000
 
 interface Prepared {
+  /** Returns each row as an array. */
   readonly statement: StatementSync
   readonly parameters: number
+  readonly columns: readonly string[]
 }
 
 export class Connection {
@@ -24,17 +26,19 @@ export class Connection {
   }
 
   all<R extends object>(sql: string, params: Param[]): R[] {
-    const statement = this.#ready(sql, params)
-    return statement.all(...bound(params)) as R[]
+    const { statement, columns } = this.#ready(sql, params)
+    const rows = statement.all(...bound(params)) as unknown as SQLOutputValue[][]
+    return rows.map((values) => rowOf<R>(columns, values))
   }
 
   get<R extends object>(sql: string, params: Param[]): R | undefined {
-    const statement = this.#ready(sql, params)
-    return statement.get(...bound(params)) as R | undefined
+    const { statement, columns } = this.#ready(sql, params)
+    const values = statement.get(...bound(params)) as unknown as SQLOutputValue[] | undefined
+    return values === undefined ? undefined : rowOf<R>(columns, values)
   }
 
   run(sql: string, params: Param[]): number {
-    const statement = this.#ready(sql, params)
+    const { statement } = this.#ready(sql, params)
     return Number(statement.run(...bound(params)).changes)
   }
 
@@ -54,20 +58,22 @@ export class Connection {
     this.#closed()
   }
 
-  #ready(sql: string, params: Param[]): StatementSync {
+  #ready(sql: string, params: Param[]): Prepared {
     const prepared = this.#prepared.get(sql) ?? this.#prepare(sql)
     // SQLite would take a missing parameter as NULL.
     if (params.length !== prepared.parameters)
       throw new Error(`The statement takes ${prepared.parameters} parameters, not ${params.length}: ${sql}`)
     this.#observe?.(sql)
-    return prepared.statement
+    return prepared
   }
 
   #prepare(sql: string): Prepared {
     const known = this.#prepared.get(sql)
     if (known !== undefined) return known
     const { text, parameters } = compile(sql, 'sqlite')
-    const prepared = { statement: this.database.prepare(text), parameters }
+    const statement = this.database.prepare(text)
+    statement.setReturnArrays(true)
+    const prepared = { statement, parameters, columns: statement.columns().map(({ name }) => name) }
     if (this.#prepared.size >= MAX_STATEMENTS) {
       for (const oldest of this.#prepared.keys()) {
         this.#prepared.delete(oldest)
@@ -90,4 +96,14 @@ function bound(params: Param[]): SQLInputValue[] {
     if (typeof value === 'number' && Number.isSafeInteger(value)) values[index] = BigInt(value)
   }
   return values
+}
+
+/**
+ * Builds a row from the array that `node:sqlite` returns. A row that `node:sqlite` returns as an object takes 60 bytes of
+ * V8's old generation. Only a full collection frees them: 60 MB for a list of a million items.
+ */
+function rowOf<R extends object>(columns: readonly string[], values: readonly SQLOutputValue[]): R {
+  const row: Record<string, SQLOutputValue | undefined> = {}
+  for (const [index, name] of columns.entries()) row[name] = values[index]
+  return row as R
 }
