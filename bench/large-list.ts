@@ -1,11 +1,15 @@
-/** One list of 5,256,000 items: the longest pause of the event loop and the memory beyond idle, for each way to it. */
+/**
+ * One list of 5,256,000 items: the longest pause of the event loop and the memory beyond idle, for each way to the list.
+ * The bound of the pause applies to the thread's own processor time, because on a busy machine other processes make
+ * the pause longer.
+ */
 import type { BenchActor } from './client.ts'
 import { type LargeListServer, startLargeListServer } from './process.ts'
 import type { Line } from './report.ts'
 import type { Order, Strain } from './server-large-list.ts'
 import type { Subject } from './subject.ts'
 
-const mostDelayMs = 50
+const mostCpuMs = 50
 const mostMegabytes = 64
 const usualRequests = 3000
 
@@ -63,15 +67,15 @@ export async function measureLargeList(store: string, subject: Subject, items: n
   return lines
 }
 
-function lineOf(store: string, what: string, seconds: number, { delayMs, megabytes }: Strain): Line {
+function lineOf(store: string, what: string, seconds: number, { delayMs, cpuMs, megabytes }: Strain): Line {
   return {
     store,
     what,
-    measured: `${delayMs.toFixed(0)} ms, ${megabytes.toFixed(0)} MiB, in ${seconds.toFixed(1)} s`,
-    bound: `${mostDelayMs} ms, ${mostMegabytes} MiB`,
+    measured: `${delayMs.toFixed(0)} ms (${cpuMs.toFixed(0)} ms CPU), ${megabytes.toFixed(0)} MiB, in ${seconds.toFixed(1)} s`,
+    bound: `${mostCpuMs} ms CPU, ${mostMegabytes} MiB`,
     ratio: null,
     aim: '≤',
-    met: delayMs <= mostDelayMs && megabytes <= mostMegabytes,
+    met: cpuMs <= mostCpuMs && megabytes <= mostMegabytes,
   }
 }
 

@@ -21,7 +21,10 @@ export type Order =
 
 /** The longest pause of the event loop, and the most memory beyond what was in use before. */
 export interface Strain {
+  /** Includes the time in which other processes had the processor. */
   readonly delayMs: number
+  /** Processor time that the thread itself spent within one pause. */
+  readonly cpuMs: number
   readonly megabytes: number
 }
 
@@ -58,7 +61,8 @@ const { store } = await app.start()
 const loop = monitorEventLoopDelay({ resolution: 1 })
 let idle = 0
 let most = 0
-let sampling: NodeJS.Timeout | undefined
+let samplings: NodeJS.Timeout[] = []
+let mostCpuMs = 0
 
 async function fill(items: number): Promise<{ id: string; authorization: string }> {
   const { actor, passphrase } = await app.actors.create({ creator: 'creator@example.com' })
@@ -80,16 +84,26 @@ async function begin(): Promise<void> {
   collect()
   await setTimeout(50)
   idle = most = process.memoryUsage.rss()
-  sampling = setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5)
+  mostCpuMs = 0
+  let cpu = process.threadCpuUsage()
+  samplings = [
+    setInterval(() => (most = Math.max(most, process.memoryUsage.rss())), 5),
+    // This timer runs after every turn of the loop that takes longer than 1 ms. A sample is one turn and at most 1 ms of others.
+    setInterval(() => {
+      const { user, system } = process.threadCpuUsage(cpu)
+      mostCpuMs = Math.max(mostCpuMs, (user + system) / 1000)
+      cpu = process.threadCpuUsage()
+    }, 1),
+  ]
   loop.reset()
   loop.enable()
 }
 
 function end(): Strain {
   loop.disable()
-  clearInterval(sampling)
+  for (const sampling of samplings) clearInterval(sampling)
   most = Math.max(most, process.memoryUsage.rss())
-  return { delayMs: loop.max / 1e6, megabytes: (most - idle) / 1_048_576 }
+  return { delayMs: loop.max / 1e6, cpuMs: mostCpuMs, megabytes: (most - idle) / 1_048_576 }
 }
 
 async function settle(): Promise<void> {
