@@ -46,6 +46,12 @@ function begin(address) {
   }
   document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()))
   window.addEventListener('pagehide', close)
+  // The answer to the form replaces this page, and what the page shows may be deleted before that.
+  document.addEventListener('submit', () => {
+    close()
+    clearTimeout(timer)
+    clearTimeout(again)
+  })
   // A page that comes back from where the browser keeps those that were left.
   window.addEventListener('pageshow', ({ persisted }) => (persisted ? open() : undefined))
   open()

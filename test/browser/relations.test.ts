@@ -310,6 +310,24 @@ describe('a page that is open while something changes', () => {
     assert.equal(await page.locator('.value').innerText(), 'green')
   })
 
+  it('stops listening when a form of the page is sent (R-WEB-01)', async () => {
+    const { actor } = await furnished()
+    const page = await visit(actor)
+    await listening(page, () => open(page, actor, '/properties/color'))
+    const held = Promise.withResolvers<void>()
+    await page.route('**/www/properties/color', async (route) => {
+      if (route.request().method() === 'POST') await held.promise
+      await route.continue()
+    })
+    await page.getByText('Change it').click()
+    await page.getByRole('textbox', { name: 'Value' }).fill('violet')
+    const ended = page.waitForEvent('requestfailed', (request) => request.resourceType() === 'eventsource')
+    await page.getByRole('button', { name: 'Save' }).click({ noWaitAfter: true })
+    await ended
+    held.resolve()
+    assert.equal(await page.getByRole('status').textContent(), 'Saved.')
+  })
+
   it('R-WEB-01 says so when what it shows is deleted', async () => {
     const { actor } = await furnished()
     const page = await visit(actor)
