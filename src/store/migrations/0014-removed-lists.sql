@@ -46,6 +46,7 @@ ALTER TABLE kept_list_item RENAME TO list_item;
 -- Every way to remove a list ends here: by itself, with all properties, with its actor. The rows of an actor with few
 -- items are deleted at once.
 /*sqlite:
+-- The bound on the number is a range of the key: NOT EXISTS would look at every row of the list.
 CREATE TRIGGER property_list_removed AFTER DELETE ON property WHEN OLD.kind = 'list'
 BEGIN
   INSERT INTO removed_list (actor_id, list, next_item, last_item, last_node)
@@ -56,10 +57,12 @@ BEGIN
       OR EXISTS (SELECT 1 FROM list_item WHERE actor_id = OLD.actor_id LIMIT 1 OFFSET 2048)
     ON CONFLICT (actor_id, list) DO UPDATE
       SET last_item = max(last_item, excluded.last_item), last_node = max(last_node, excluded.last_node);
-  DELETE FROM list_item WHERE actor_id = OLD.actor_id AND list = OLD.name
-    AND NOT EXISTS (SELECT 1 FROM removed_list AS kept WHERE kept.actor_id = OLD.actor_id AND kept.list = OLD.name);
-  DELETE FROM list_node WHERE actor_id = OLD.actor_id AND list = OLD.name
-    AND NOT EXISTS (SELECT 1 FROM removed_list AS kept WHERE kept.actor_id = OLD.actor_id AND kept.list = OLD.name);
+  DELETE FROM list_item WHERE actor_id = OLD.actor_id AND list = OLD.name AND item <= CASE
+    WHEN EXISTS (SELECT 1 FROM removed_list AS kept WHERE kept.actor_id = OLD.actor_id AND kept.list = OLD.name)
+    THEN -1 ELSE 9223372036854775807 END;
+  DELETE FROM list_node WHERE actor_id = OLD.actor_id AND list = OLD.name AND node <= CASE
+    WHEN EXISTS (SELECT 1 FROM removed_list AS kept WHERE kept.actor_id = OLD.actor_id AND kept.list = OLD.name)
+    THEN -1 ELSE 9223372036854775807 END;
 END;
 */
 /*postgres:
