@@ -988,10 +988,10 @@ forEachService((start) => {
         )?.[1]
       await inOne.request('GET', '')
       await inOne.request('GET', '')
-      assert.equal(await counted(one), '2')
-      assert.equal(await counted(two), undefined)
       assert.equal(one.statements.length, 2)
       assert.deepEqual(two.statements, [])
+      assert.equal(await counted(one), '2')
+      assert.equal(await counted(two), undefined)
       assert.ok(two.log.every((line) => !line.includes(inOne.id)))
 
       // The end of one is not the end of the other.

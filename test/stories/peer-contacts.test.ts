@@ -53,7 +53,7 @@ forEachService((start) => {
       service.reset()
       await Promise.all(Array.from({ length: 20 }, () => visit(service, actor, '/properties')))
       await (await service.app.start()).parts.contacts.settled()
-      const notes = service.statements.filter((sql) => sql.startsWith('UPDATE trust SET last_accessed'))
+      const notes = service.backgroundStatements.filter((sql) => sql.startsWith('UPDATE trust SET last_accessed'))
       assert.equal(notes.length, 1)
     })
 
