@@ -3,7 +3,7 @@ import type { Registry } from '../app/registry.ts'
 import type { Category } from '../permission/operation.ts'
 import { everything, propertiesUri } from '../permission/property-address.ts'
 import type { RuledCategory } from '../permission/rules.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { Catalogue, Resource } from './catalogue.ts'
 
 export class Declared {
   readonly #registry: Registry
@@ -43,7 +43,7 @@ export class Declared {
       case 'prompts':
         return this.#catalogue?.prompts.get(name)?.needsApproval === true
       case 'resources':
-        return this.#catalogue?.resources.find(({ template }) => template.match(name) !== null)?.needsApproval === true
+        return this.#resourceAt(name)?.needsApproval === true
       default:
         return false
     }
@@ -51,11 +51,12 @@ export class Declared {
 
   #hasResource(name: string): boolean {
     if (name.startsWith(propertiesUri)) return this.#catalogue !== null
-    if (this.#registry.resources(name).length > 0) return true
-    return (
-      this.#catalogue?.resources.some(({ template }) => template.text === name || template.match(name) !== null) ===
-      true
-    )
+    return this.#registry.resources(name).length > 0 || this.#resourceAt(name) !== undefined
+  }
+
+  /** By its address, or by the template that it is declared with. */
+  #resourceAt(name: string): Resource | undefined {
+    return this.#catalogue?.resources.find(({ template }) => template.text === name || template.match(name) !== null)
   }
 
   /** What a peer can ask for by name in each category, in the order of declaration. */

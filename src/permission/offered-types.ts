@@ -17,7 +17,7 @@ export function typesForPeople(types: TrustTypes, clientTypes: readonly string[]
 }
 
 /** Orders by how much the rules open: everything, then named parts, then fewer exclusions. Names break ties. */
-export function byAccess(a: TrustType, b: TrustType): number {
+function byAccess(a: TrustType, b: TrustType): number {
   const [one, other] = [accessOf(a), accessOf(b)]
   const at = one.findIndex((value, index) => value !== other[index])
   if (at !== -1) return (one[at] ?? 0) - (other[at] ?? 0)

@@ -19,7 +19,7 @@ export const pageItems = 256
 /** Items of a list that is short: it is read and changed as a whole. */
 const shortItems = 1024
 /** Bytes of one page, unless its first item alone is larger. */
-export const pageBytes = 1_048_576
+const pageBytes = 1_048_576
 
 /** What a scan needs of the store: `{ snapshot: (work) => work(tx) }` scans inside a transaction. */
 export type Snapshots = Pick<Store, 'snapshot'>

@@ -70,7 +70,7 @@ function isWrong(error: string | null | undefined): error is string {
 }
 
 /** Values are escaped; names are our own. */
-export function attributesView(attributes: FieldAttributes): Html {
+function attributesView(attributes: FieldAttributes): Html {
   return html`${Object.entries(attributes).map(([name, value]) =>
     value === false ? '' : value === true ? html` ${name}` : html` ${name}="${value}"`,
   )}`

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Registry } from '../../src/app/registry.ts'
+import { catalogueOf } from '../../src/mcp/catalogue.ts'
+import { Declared } from '../../src/mcp/declared.ts'
+
+describe('what an application declares', () => {
+  it('needs approval by the address and by the template of a resource', () => {
+    const registry = new Registry()
+    const metadata = { confirm: 'owner', mcp: { resource: { uri: 'notes://{id}' } } } as const
+    registry.addOperation('methods', 'read_note', metadata, () => null)
+    const declared = new Declared(registry, catalogueOf(registry))
+    for (const name of ['notes://{id}', 'notes://7']) {
+      assert.equal(declared.has('resources', name), true, name)
+      assert.equal(declared.needsApproval('resources', name), true, name)
+    }
+    assert.equal(declared.has('resources', 'other://7'), false)
+    assert.equal(declared.needsApproval('resources', 'other://7'), false)
+  })
+})
