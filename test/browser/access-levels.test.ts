@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
-import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import {
+  accessibilityViolations,
+  desktop,
+  hasFocus,
+  isTooWide,
+  openPage,
+  phone,
+  type WatchedPage,
+} from '../support/browser.ts'
 import { relate } from '../support/friends.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
@@ -93,7 +101,7 @@ describe('pages that give access', () => {
       await page.getByRole('alert').waitFor()
       assert.equal(await field.inputValue(), 'somebody')
       assert.equal(await field.getAttribute('aria-invalid'), 'true')
-      assert.equal(await page.evaluate('document.activeElement.id'), 'confirmation')
+      await hasFocus(page, '#confirmation')
       await field.fill(name)
       await page.getByRole('button', { name: 'Approve', exact: true }).click()
       assert.equal(await page.getByRole('status').textContent(), 'Approved.')

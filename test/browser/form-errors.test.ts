@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import {
+  accessibilityViolations,
+  desktop,
+  hasFocus,
+  isTooWide,
+  openPage,
+  phone,
+  type WatchedPage,
+} from '../support/browser.ts'
 import { relate } from '../support/friends.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
@@ -163,7 +171,7 @@ async function assertMarked(page: Page, field: string, message: RegExp): Promise
   assert.match((await page.locator(`#${field}-error`).textContent()) ?? '', message)
   assert.equal(await page.locator(`#${field}-error`).isVisible(), true)
   assert.equal(await input.getAttribute('autofocus'), '')
-  assert.equal(await page.evaluate('document.activeElement.id'), field)
+  await hasFocus(page, `#${field}`)
   assert.equal(await page.locator('[aria-invalid]').count(), 1)
   assert.equal(await page.locator(`[id="${field}"]`).count(), 1)
 }

@@ -3,7 +3,15 @@ import { execFile } from 'node:child_process'
 import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import type { BrowserContextOptions } from 'playwright-core'
-import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import {
+  accessibilityViolations,
+  desktop,
+  hasFocus,
+  isTooWide,
+  openPage,
+  phone,
+  type WatchedPage,
+} from '../support/browser.ts'
 import { sqliteService, startService, type TestService } from '../support/service.ts'
 import { createTestDatabase } from '../support/stores.ts'
 
@@ -127,7 +135,7 @@ describe('the front page', () => {
     assert.equal(await page.getByRole('alert').textContent(), 'Cannot create an actor: this creator has one already')
     assert.equal(await field.inputValue(), 'twice@example.com')
     assert.equal(await field.getAttribute('aria-describedby'), await page.getByRole('alert').getAttribute('id'))
-    assert.equal(await page.evaluate('document.activeElement.id'), 'creator')
+    await hasFocus(page, '#creator')
   })
 
   it('shows what was typed as text and never as a part of the page', async () => {

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import {
+  accessibilityViolations,
+  desktop,
+  hasFocus,
+  isTooWide,
+  openPage,
+  phone,
+  type WatchedPage,
+} from '../support/browser.ts'
 import { sqliteService, startService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
 import { createTestDatabase } from '../support/stores.ts'
@@ -118,7 +126,7 @@ describe('the pages of an actor', () => {
     await value(page).fill('red\nand "green"')
     await page.getByRole('button', { name: 'Save' }).click()
     assert.equal(await page.getByRole('status').textContent(), 'Saved.')
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Saved.')
+    await hasFocus(page, '[role=status]')
     assert.equal(await page.locator('.value').innerText(), 'red\nand "green"')
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'red\nand "green"')
     await page.reload()
@@ -134,7 +142,7 @@ describe('the pages of an actor', () => {
     await page.getByRole('button', { name: 'Save' }).click()
     assert.match((await page.getByRole('alert').textContent()) ?? '', /not valid JSON/)
     assert.match(await page.title(), /^Not done: age/)
-    assert.equal(await page.evaluate('document.activeElement.id'), 'value')
+    await hasFocus(page, '#value')
     assert.equal(await value(page).getAttribute('aria-invalid'), 'true')
     assert.match((await page.locator('#value-error').textContent()) ?? '', /not valid JSON/)
     assert.equal(await value(page).getAttribute('aria-describedby'), 'value-error')

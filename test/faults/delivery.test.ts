@@ -303,13 +303,13 @@ forEachService((start, dialect) => {
       await put(1)
       await remote.has(1)
       const { store } = await service.app.start()
-      await store.write((tx) => tx.run('UPDATE trust SET approved = 0 WHERE actor_id = $1', actor.id))
+      await store.writeActor(actor.id, (tx) => tx.run('UPDATE trust SET approved = 0 WHERE actor_id = $1', actor.id))
       for (let step = 0; step < 50; step++) {
         clock.pass(1000)
         await pause(1)
       }
       assert.equal(remote.received.length, 1)
-      await store.write((tx) => tx.run('UPDATE trust SET approved = 1 WHERE actor_id = $1', actor.id))
+      await store.writeActor(actor.id, (tx) => tx.run('UPDATE trust SET approved = 1 WHERE actor_id = $1', actor.id))
       await put(2)
       await until(clock, () => remote.received.length === 3)
       assert.deepEqual(remote.sequences, [1, 1, 2])

@@ -146,7 +146,10 @@ forEachService((start) => {
     it('R-TRUST-04 saying an approval again tells the peer again, one that lost the first notice', async () => {
       const { asker, asked } = await mutual()
       const { store } = await here.app.start()
-      await store.write((tx) => tx.run('UPDATE trust SET peer_approved = 0 WHERE actor_id = $1', asker.id))
+      // With the actor locked: what is read of the peer after an approval is written to the same row.
+      await store.writeActor(asker.id, (tx) =>
+        tx.run('UPDATE trust SET peer_approved = 0 WHERE actor_id = $1', asker.id),
+      )
       heardHere.all.length = 0
       assert.equal((await asked.request('PUT', `/trust/friend/${asker.id}`, { approved: true })).status, 204)
       await heardHere.first('trust_fully_approved_remote', asker.id)

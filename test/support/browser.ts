@@ -70,6 +70,11 @@ export async function isTooWide(page: Page): Promise<boolean> {
   return (await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')) === true
 }
 
+/** Resolves when this element has the focus: a browser moves it to a field with `autofocus` after it has shown the page. */
+export async function hasFocus(page: Page, selector: string): Promise<void> {
+  await page.locator(`${selector}:focus`).waitFor()
+}
+
 export interface Violation {
   readonly id: string
   readonly help: string

@@ -35,8 +35,9 @@ async function showTasks() {
     done.setAttribute('aria-label', `Done: ${item.text}`)
     done.addEventListener('click', async () => {
       const deleted = await request('DELETE', `/properties/tasks/${index}`)
-      tell(deleted.ok ? 'Well done.' : (await deleted.json()).message)
+      const said = deleted.ok ? 'Well done.' : (await deleted.json()).message
       await showTasks()
+      tell(said)
     })
     row.append(text, done)
     return row
@@ -48,9 +49,10 @@ element('new-task').addEventListener('submit', async (event) => {
   event.preventDefault()
   const field = element('text')
   const answer = await request('POST', '/properties/tasks', { text: field.value })
-  tell(answer.ok ? 'Added.' : (await answer.json()).message)
+  const said = answer.ok ? 'Added.' : (await answer.json()).message
   if (answer.ok) field.value = ''
   await showTasks()
+  tell(said)
 })
 
 element('sign-out').addEventListener('click', async () => {
