@@ -12,7 +12,7 @@ import { hashSecret, sameSecret } from '../src/secret/hash.ts'
 import { parseKeyRing } from '../src/secret/key-ring.ts'
 import { actorPassphrase, bindingOf } from '../src/secret/sealed-columns.ts'
 import { open } from '../src/secret/sealed.ts'
-import { openStore } from '../src/store/open.ts'
+import { openStore } from '../src/open-store.ts'
 import { tokenLifetimes } from '../src/token/chain.ts'
 import { makeToken } from '../src/token/token-text.ts'
 import {
@@ -22,7 +22,7 @@ import {
   lockRefreshToken,
   markUsed,
 } from '../src/token/token-store.ts'
-import { findOverride } from '../src/permission/override-store.ts'
+import { findOverride } from '../src/trust/override-store.ts'
 import { findTrust, findTrustBySecret } from '../src/trust/trust-store.ts'
 import { serveMeasurements, type Subject } from './subject.ts'
 

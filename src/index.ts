@@ -51,8 +51,8 @@ export type {
   SyncSummary,
   TrustHandle,
 } from './app/actor-handle.ts'
-export type { ServiceDeclaration } from './service-connection/configured.ts'
-export type { ServiceRequest } from './service-connection/connections.ts'
+export type { ServiceDeclaration } from './connection/configured.ts'
+export type { ServiceRequest } from './connection/connections.ts'
 export type { TrustRecord } from './trust/record.ts'
 export type {
   Annotations,
@@ -104,7 +104,7 @@ export type {
   ToolDeclaration,
 } from './app/mcp-declarations.ts'
 export type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
-export type { Caller } from './auth/caller.ts'
+export type { Caller } from './caller.ts'
 export type { Config, Mode } from './config/options.ts'
 export type { Json } from './json/json.ts'
 export type { Rule, RuledCategory, Rules } from './permission/rules.ts'

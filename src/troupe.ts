@@ -1,7 +1,7 @@
 /** `troupe(…)`: an application's declarations, and the service that they make. */
 import type { Created, NewActor } from './actor/actors.ts'
 import type { ActorHandle, ClientsHandle } from './app/actor-handle.ts'
-import { requireType } from './app/careless.ts'
+import { requireType } from './app/validate-declarations.ts'
 import type {
   AppCallbackHandler,
   BotHandler,
@@ -25,7 +25,7 @@ import type { Identity } from './app/identity.ts'
 import { type OperationKind, Registry } from './app/registry.ts'
 import type { DeclaredSchema } from './app/schema.ts'
 import { systemActorId } from './authorization-server/client.ts'
-import { clientsHandle } from './authorization-server/clients-handle.ts'
+import { clientsHandle } from './api/clients.ts'
 import { resolveConfig } from './config/config.ts'
 import { type Environment, processEnvironment } from './config/env.ts'
 import type { Config } from './config/options.ts'
@@ -33,7 +33,7 @@ import { type Connection, toFetch } from './http/fetch.ts'
 import { type Listening, listen } from './http/server.ts'
 import type { TrustType } from './permission/trust-types.ts'
 import { release } from './release.ts'
-import { configuredServices, type ServiceDeclaration } from './service-connection/configured.ts'
+import { configuredServices, type ServiceDeclaration } from './connection/configured.ts'
 import { configuredProviders } from './sign-in/configured.ts'
 import type { ProviderDeclaration } from './sign-in/providers/settings.ts'
 import { createService, type Service, type ServiceOptions } from './service.ts'

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Registry } from '../src/app/registry.ts'
-import type { Caller } from '../src/auth/caller.ts'
+import type { Caller } from '../src/caller.ts'
 import { defaultOf, resolveConfig } from '../src/config/config.ts'
 import { type Mode, type Option, options } from '../src/config/options.ts'
 import { providerList, type ProviderOption, providerOptions } from '../src/config/provider-options.ts'

@@ -10,7 +10,7 @@ export interface Actor {
   readonly trusteeRoot: string | null
   /** Unix milliseconds. */
   readonly createdAt: number
-  /** Unix milliseconds; until then attempts at its credentials are looked at closely (`limit/guesses.ts`). */
+  /** Unix milliseconds; until then attempts at its credentials are looked at closely (`rate-limit/failed-attempts.ts`). */
   readonly guardedUntil: number
 }
 

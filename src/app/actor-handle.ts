@@ -1,6 +1,6 @@
 /** The actor as an application's handlers hold it. */
 import type { Json } from '../json/json.ts'
-import type { ServiceRequest } from '../service-connection/connections.ts'
+import type { ServiceRequest } from '../connection/connections.ts'
 import type { TrustRecord } from '../trust/record.ts'
 
 export interface ActorHandle {

@@ -1,6 +1,6 @@
 /** What an application declares, as types: hooks, methods, actions, resources and events. */
 import type { ActorHandle, Subscription } from './actor-handle.ts'
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 import type { Json } from '../json/json.ts'
 import type { TrustRecord } from '../trust/record.ts'
 import type { Annotations, McpCall, MethodMcp, ToolDeclaration } from './mcp-declarations.ts'

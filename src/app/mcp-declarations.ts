@@ -1,6 +1,6 @@
 /** What an application declares for AI clients: tools, prompts and resources of the Model Context Protocol, as types. */
 import type { ActorHandle } from './actor-handle.ts'
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 import type { DeclaredSchema, JsonSchema } from './schema.ts'
 
 type Awaitable<T> = T | Promise<T>

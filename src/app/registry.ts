@@ -1,7 +1,13 @@
 /** Everything one application declared, by name; filled before the first request and read by every room. */
-import type { ServiceDeclaration } from '../service-connection/configured.ts'
+import type { ServiceDeclaration } from '../connection/configured.ts'
 import type { TrustType } from '../permission/trust-types.ts'
-import { declaredSchema, requireEvent, requireHooks, requireOperation, requireTrustType } from './careless.ts'
+import {
+  declaredSchema,
+  requireEvent,
+  requireHooks,
+  requireOperation,
+  requireTrustType,
+} from './validate-declarations.ts'
 import { inputSchema, type JsonSchema, outputSchema, type Schema } from './schema.ts'
 import type {
   ActionMetadata,

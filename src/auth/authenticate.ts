@@ -2,9 +2,9 @@
 import type { Actor } from '../actor/actor.ts'
 import { normaliseCreator } from '../actor/actor.ts'
 import { ServiceError } from '../errors.ts'
-import type { Guesses, Source } from '../limit/guesses.ts'
+import type { Guesses, Source } from '../rate-limit/failed-attempts.ts'
 import { sameSecret } from '../secret/hash.ts'
-import { anonymous, type Caller, type Via } from './caller.ts'
+import { anonymous, type Caller, type Via } from '../caller.ts'
 import type { Credential } from './credentials.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** Reads the credential of a request; whether it is a good one is decided elsewhere. */
-import type { Via } from './caller.ts'
+import type { Via } from '../caller.ts'
 
 export type Credential =
   | { readonly kind: 'none' }

@@ -1,6 +1,6 @@
 /** From a client's access token to who it acts for, and by which relationship. */
 import type { Actor } from '../actor/actor.ts'
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 import { findClientAccess } from './access-store.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'

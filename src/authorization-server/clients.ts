@@ -2,7 +2,7 @@
 import type { Actors } from '../actor/actors.ts'
 import type { ClientStats } from '../app/actor-handle.ts'
 import { ServiceError } from '../errors.ts'
-import { putOverride } from '../permission/override-store.ts'
+import { putOverride } from '../trust/override-store.ts'
 import type { OverrideRules } from '../permission/rules.ts'
 import { hashSecret, sameSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'

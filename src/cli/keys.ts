@@ -5,7 +5,7 @@ import { ringFits } from '../secret/key-check.ts'
 import { generateKey } from '../secret/key-ring.ts'
 import { resealAll } from '../secret/reseal.ts'
 import { keyRingOf, unfitKeys } from '../service.ts'
-import { openStore } from '../store/open.ts'
+import { openStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
 
 export async function keys(args: readonly string[]): Promise<number> {

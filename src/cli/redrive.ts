@@ -1,9 +1,9 @@
 /** `troupe redrive`: what could not be told to peers is tried again, while the service runs or before it starts. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
-import { redriveLanes } from '../delivery/lane-store.ts'
-import { redriveNotices } from '../delivery/notice-store.ts'
-import { openStore } from '../store/open.ts'
+import { redriveLanes } from '../publication/lane-store.ts'
+import { redriveNotices } from '../outbox/notice-store.ts'
+import { openStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
 
 export async function redrive(args: readonly string[]): Promise<number> {

@@ -1,6 +1,6 @@
 /** What a relationship lets a peer do in the owner's account, from the rules that the service enforces. */
 import { hash } from 'node:crypto'
-import type { Override } from '../permission/override-store.ts'
+import type { Override } from '../trust/override-store.ts'
 import { typesForPeople } from '../permission/offered-types.ts'
 import { decide } from '../permission/decision.ts'
 import { uriOf } from '../permission/property-address.ts'

@@ -1,6 +1,6 @@
 /** A request in the terms of the access ledger, once it is answered. */
 import { catalogue, type ErrorCode, type ServiceError } from '../errors.ts'
-import type { Act } from '../ledger/entry.ts'
+import type { Act } from '../audit-log/entry.ts'
 import type { Answer } from './answer.ts'
 import type { Method } from './route.ts'
 import type { Trace } from './trace.ts'

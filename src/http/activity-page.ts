@@ -1,5 +1,5 @@
 /** The page of the access ledger: its lines in words. */
-import type { Decision, Entry } from '../ledger/entry.ts'
+import type { Decision, Entry } from '../audit-log/entry.ts'
 import type { ActivityRow } from '../ui/activity-values.ts'
 import { momentOf } from '../ui/moment.ts'
 import { visible } from '../ui/visible.ts'

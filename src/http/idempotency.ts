@@ -1,9 +1,9 @@
 /** `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a POST that is repeated has its effect once. */
 import { hash } from 'node:crypto'
 import type { Actor } from '../actor/actor.ts'
-import { type Caller, nameOf } from '../auth/caller.ts'
+import { type Caller, nameOf } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
-import type { KeptAnswer } from '../operation/once.ts'
+import type { KeptAnswer } from '../operation/idempotency.ts'
 import type { Answer } from './answer.ts'
 import { errorAnswer, toServiceError } from './error-answer.ts'
 import type { Exchange } from './route.ts'

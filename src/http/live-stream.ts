@@ -1,8 +1,8 @@
 /** What a page hears while it is open, as server-sent events (WHATWG HTML, "Server-sent events"). */
-import type { Timers } from '../delivery/timers.ts'
-import { AtOnce } from '../limit/at-once.ts'
+import type { Timers } from '../timers.ts'
+import { AtOnce } from '../rate-limit/concurrency-limit.ts'
 import type { Live } from '../live/live.ts'
-import { paced } from '../live/paced.ts'
+import { paced } from '../live/with-heartbeat.ts'
 
 export interface LiveStreamParts {
   readonly live: Pick<Live, 'watch'>

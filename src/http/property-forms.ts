@@ -1,7 +1,7 @@
 /** The forms on the pages of properties (wire, 5.3). */
 import { ServiceError } from '../errors.ts'
 import { type JsonText, normalise, stringText } from '../json/json.ts'
-import { indexFromJson } from '../property/list.ts'
+import { indexFromJson } from '../list/list.ts'
 import { noVersion } from '../property/version.ts'
 import type { TypedItem, TypedProperty } from '../ui/property-values.ts'
 import type { Answer } from './answer.ts'

@@ -1,7 +1,7 @@
 /** The listing of all properties in its three forms, written as JSON text so that every value stays as it was stored. */
 import { ServiceError } from '../errors.ts'
 import { array, type JsonText, known, object, pythonLength, stringText } from '../json/json.ts'
-import { type ListMetadata, listMetadata } from '../property/list.ts'
+import { type ListMetadata, listMetadata } from '../list/list.ts'
 import type { ListReading, SeenList } from '../property/lists.ts'
 import type { StoredProperty } from '../property/property-store.ts'
 

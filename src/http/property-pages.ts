@@ -2,7 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import { isString, type Json, type JsonText, pretty, stringValue, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
-import { listMetadata } from '../property/list.ts'
+import { listMetadata } from '../list/list.ts'
 import type { StoredProperty } from '../property/property-store.ts'
 import type {
   EditConflict,

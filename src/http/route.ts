@@ -1,7 +1,7 @@
 /** The route table's rows: everything that is known about an address before a request for it arrives. */
 import type { Actor } from '../actor/actor.ts'
-import type { Caller } from '../auth/caller.ts'
-import type { ClientLimit, LimitKey, LimitName } from '../limit/rates.ts'
+import type { Caller } from '../caller.ts'
+import type { ClientLimit, LimitKey, LimitName } from '../rate-limit/rates.ts'
 import type { Category } from '../permission/operation.ts'
 import type { OwnerRule } from '../permission/owner.ts'
 import type { Answer } from './answer.ts'

@@ -1,5 +1,5 @@
 /** What becomes known of a request on its way, beside what the log says of it. */
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 import type { RequestContext } from '../observe/context.ts'
 import type { Route } from './route.ts'
 

@@ -1,7 +1,7 @@
 /** The forms on the page of a peer (wire, 5.3, and ours). */
 import { ServiceError } from '../errors.ts'
-import { findOverride } from '../permission/override-store.ts'
-import { readOverride, type RightsJudge } from '../permission/permissions.ts'
+import { findOverride } from '../trust/override-store.ts'
+import { readOverride, type RightsJudge } from '../trust/permissions.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
 import { isConnected, type Trust } from '../trust/trust.ts'
 import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } from '../trust/trust-version.ts'

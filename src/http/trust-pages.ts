@@ -1,7 +1,7 @@
 /** The pages of relationships: the list, asking for one, and everything about one peer. */
 import type { ServiceError } from '../errors.ts'
 import { parseQuestion } from '../permission/explain.ts'
-import { isClient, type PermissionsView } from '../permission/permissions.ts'
+import { isClient, type PermissionsView } from '../trust/permissions.ts'
 import { mergeRules, type OverrideRules, type Rules } from '../permission/rules.ts'
 import { reachInWords, rightsInWords } from '../ui/rights.ts'
 import { answerInWords } from '../ui/rights-answer.ts'
@@ -15,7 +15,7 @@ import type {
   TrustNewValues,
   TrustRow,
 } from '../ui/trust-values.ts'
-import type { Override } from '../permission/override-store.ts'
+import type { Override } from '../trust/override-store.ts'
 import { isConnected, type Trust } from '../trust/trust.ts'
 import { rightsVersion, trustVersion } from '../trust/trust-version.ts'
 import { accessReview, choicesOf, ownNames } from './access-review.ts'

@@ -2,7 +2,7 @@
  * Looking on while an actor changes, whichever process changes it. Changes are numbered in the order of their commits and
  * kept for some minutes, only while somebody looks on; a process asks for all the actors it watches by one statement.
  */
-import type { Cancel, Timers } from '../delivery/timers.ts'
+import type { Cancel, Timers } from '../timers.ts'
 import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'

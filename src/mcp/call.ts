@@ -1,7 +1,7 @@
 /** One call of a client, in the shape that every revision is brought to. */
 import type { Actor } from '../actor/actor.ts'
 import type { ClientInfo, ClientQuestion, ClientType, LogLevel } from '../app/mcp-declarations.ts'
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 import type { Params } from './message.ts'
 import type { Revision } from './revisions.ts'
 import type { McpClient, Session } from './session.ts'

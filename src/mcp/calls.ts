@@ -1,5 +1,5 @@
 /** Calls on their way from a message to a reply: bounded, cancelled, told to the owner, and put in a revision's words. */
-import { AtOnce } from '../limit/at-once.ts'
+import { AtOnce } from '../rate-limit/concurrency-limit.ts'
 import { currentContext } from '../observe/context.ts'
 import { type Asked, clientKeyOf, type McpCallIn } from './call.ts'
 import { channelOf } from './channel.ts'

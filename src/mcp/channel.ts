@@ -1,12 +1,12 @@
 /** How a call reaches its client while it runs: what it is told, and what it is asked. */
 import type { ClientQuestion, LogLevel } from '../app/mcp-declarations.ts'
 import type { Asked, Channel } from './call.ts'
-import { metaOf } from './era.ts'
+import { metaOf } from './protocol-version.ts'
 import { McpFailure } from './failure.ts'
 import { isId, isRecord } from './message.ts'
 import type { Outgoing } from './outgoing.ts'
 import { modernRevision, type Revision, since } from './revisions.ts'
-import { requestOf, requireCapabilities } from './round-trip.ts'
+import { requestOf, requireCapabilities } from './input-required.ts'
 import type { Session } from './session.ts'
 import { type McpSessions, newRequestId } from './sessions.ts'
 

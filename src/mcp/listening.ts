@@ -2,14 +2,14 @@
 import { requireTasks, takesTasks } from './background.ts'
 import type { Asked } from './call.ts'
 import type { Codec } from './codecs/codec.ts'
-import { metaKeys } from './era.ts'
+import { metaKeys } from './protocol-version.ts'
 import type { McpParts } from './mcp-parts.ts'
 import { type Id, isRecord, type Params } from './message.ts'
 import { rpcResult } from './reply.ts'
 import { complete } from './result.ts'
 import type { Session } from './session.ts'
 import { takeUp } from './tool-call.ts'
-import { type Again, followable, type Told, type Wanted, watchFor } from './watching.ts'
+import { type Again, followable, type Told, type Wanted, watchFor } from './change-notifications.ts'
 
 const mostUris = 500
 

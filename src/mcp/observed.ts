@@ -2,7 +2,7 @@
 import { failed, type Span } from '../observe/tracing.ts'
 import { readTraceContext } from '../observe/trace-context.ts'
 import type { McpCallIn } from './call.ts'
-import { metaOf } from './era.ts'
+import { metaOf } from './protocol-version.ts'
 import { McpFailure } from './failure.ts'
 import type { McpParts } from './mcp-parts.ts'
 import type { Result } from './result.ts'

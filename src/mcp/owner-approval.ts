@@ -6,7 +6,7 @@ import type { McpParts } from './mcp-parts.ts'
 import type { Params } from './message.ts'
 import type { Result } from './result.ts'
 import { modernRevision } from './revisions.ts'
-import { opensAddresses, Unanswered } from './round-trip.ts'
+import { opensAddresses, Unanswered } from './input-required.ts'
 
 export interface Guarded extends Called {
   readonly args: Params

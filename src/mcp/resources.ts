@@ -24,7 +24,7 @@ import { isRecord } from './message.ts'
 import { refusedCall, whenApproved } from './owner-approval.ts'
 import { complete, type Result } from './result.ts'
 import { withoutSecrets } from './tool-result.ts'
-import { handsOf } from './hands.ts'
+import { handsOf } from './tool-context.ts'
 
 const listTtlMs = 5_000
 const itemsAtOnce = 100

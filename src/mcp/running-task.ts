@@ -1,8 +1,8 @@
 /** A task as the process that works on it holds it: kept alive while it runs, asking its client through the store. */
 import type { ClientQuestion } from '../app/mcp-declarations.ts'
-import type { Cancel, Timers } from '../delivery/timers.ts'
+import type { Cancel, Timers } from '../timers.ts'
 import type { Params } from './message.ts'
-import { requestOf } from './round-trip.ts'
+import { requestOf } from './input-required.ts'
 import { type Outcome, pollIntervalMs, type TaskRecords, viewOf } from './task-records.ts'
 import type { TaskRow } from './task-store.ts'
 

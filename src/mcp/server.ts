@@ -2,7 +2,7 @@
 import { McpFailure } from './failure.ts'
 import type { Channel, McpCallIn } from './call.ts'
 import { complete, type Result } from './result.ts'
-import { RoundTrip, Unanswered } from './round-trip.ts'
+import { RoundTrip, Unanswered } from './input-required.ts'
 import { completion } from './completion.ts'
 import { getPrompt, listPrompts } from './prompts.ts'
 import { listResources, listTemplates, readResource } from './resources.ts'

@@ -4,7 +4,7 @@
  * and a session of another client is none.
  */
 import type { ClientInfo, LogLevel } from '../app/mcp-declarations.ts'
-import type { Cancel, Timers } from '../delivery/timers.ts'
+import type { Cancel, Timers } from '../timers.ts'
 import { ServiceError } from '../errors.ts'
 import { hashSecret, type SecretHash } from '../secret/hash.ts'
 import { randomToken } from '../secret/random.ts'

@@ -3,7 +3,7 @@
  * the client hears of it, and what became of it is there for every process. One whose process died is taken up again when
  * its tool may be repeated (`idempotentHint`), and else reported as failed.
  */
-import type { Timers } from '../delivery/timers.ts'
+import type { Timers } from '../timers.ts'
 import { ServiceError } from '../errors.ts'
 import { randomToken } from '../secret/random.ts'
 import type { McpAccess } from './call.ts'

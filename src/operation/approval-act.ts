@@ -1,5 +1,5 @@
 /** The owner's decision about a call, in the terms of the access ledger. */
-import type { Act } from '../ledger/entry.ts'
+import type { Act } from '../audit-log/entry.ts'
 import type { ApprovalRow } from './approval-store.ts'
 import type { Decided } from './approvals.ts'
 

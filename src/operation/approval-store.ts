@@ -1,5 +1,5 @@
 /** The SQL of calls that need the owner's approval. Times are Unix milliseconds. */
-import type { Place } from '../ledger/entry.ts'
+import type { Place } from '../audit-log/entry.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 

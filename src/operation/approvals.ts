@@ -3,11 +3,11 @@
  * `/<actor>/approvals`, never through the caller. An approval is for one call of one caller to one operation with exactly
  * these arguments. The first such call consumes it, in whichever process that call arrives.
  */
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import { digestOf } from '../json/canonical.ts'
 import { fromPlain } from '../json/json.ts'
-import { cursorOf, parseCursor } from '../ledger/entry.ts'
+import { cursorOf, parseCursor } from '../audit-log/entry.ts'
 import type { Live } from '../live/live.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomToken } from '../secret/random.ts'

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Agent } from 'undici'
 import { currentContext } from '../observe/context.ts'
-import { Exchange } from './exchange.ts'
+import { Exchange } from './http-call.ts'
 import { guardedConnector, type Resolve, resolveBySystem } from './guarded-connector.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from './peer-client.ts'
 import { judgeUrl, liesBelow, type PeerPolicy } from './url-rules.ts'

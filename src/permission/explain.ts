@@ -1,6 +1,6 @@
 /** Why a peer may or may not do something: which rule decides, where the rule stands, and what would change the answer. */
 import type { StoredProperty } from '../property/property-store.ts'
-import { requiredOn } from '../property/required-right.ts'
+import { requiredOn } from './required-right.ts'
 import { decide, type Decision } from './decision.ts'
 import type { Category } from './operation.ts'
 import { propertiesUri } from './property-address.ts'

@@ -1,5 +1,5 @@
 /** The owner rule: a peer may use the paths that name it, whatever its relationship carries besides. */
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 import type { Verdict } from './permission.ts'
 
 export interface OwnerRule {

@@ -1,5 +1,5 @@
 /** May this caller do that? The one evaluator: every answer comes with its reason, and what nothing grants is denied. */
-import { type Caller, nameOf } from '../auth/caller.ts'
+import { type Caller, nameOf } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import type { Queries } from '../store/store.ts'
 import type { Operation, Right } from './operation.ts'

@@ -1,5 +1,5 @@
 /** Who touches whose data: what every use case of this folder is told first. */
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 
 export interface Access {
   readonly actor: { readonly id: string; readonly creator: string }

@@ -2,9 +2,9 @@
  * Change records: what a write did, in the terms that subscriptions speak. They are handed over inside the write's own
  * transaction, so a change and what follows from it are one.
  */
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 import { type JsonText, members } from '../json/json.ts'
-import { originText, setOrigin } from './origin.ts'
+import { originText, setOrigin } from '../actor/origin.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 
 export interface Change {

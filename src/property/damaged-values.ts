@@ -1,6 +1,6 @@
 /** Reads every stored value and tells of those that are not what was written. */
 import type { Queries, Store } from '../store/store.ts'
-import { checksumOf, itemName } from './checksum.ts'
+import { checksumOf, itemName } from '../store/checksum.ts'
 
 export interface DamagedValue {
   readonly actorId: string

@@ -1,7 +1,7 @@
 /** List changes as change records: one object that both readings of the protocol understand. */
 import { array, type JsonText, known, object, stringText } from '../json/json.ts'
 import type { Change } from './change.ts'
-import type { ListChange, ListOperation } from './list-change.ts'
+import type { ListChange, ListOperation } from '../list/list-change.ts'
 
 /** What peers call the operations that reach them over HTTP from other implementations. */
 const actions: Readonly<Record<ListOperation, string>> = {

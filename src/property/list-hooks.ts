@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { PropertyOperation } from '../app/declarations.ts'
 import { array, elements, type JsonText, known } from '../json/json.ts'
 import type { Store } from '../store/store.ts'
-import { absent } from './absent.ts'
+import { absent } from '../json/absent.ts'
 import type { Access } from './access.ts'
-import type { PropertyGate } from './gate.ts'
-import * as list from './list.ts'
+import type { PropertyGate } from './property-hooks.ts'
+import * as list from '../list/list.ts'
 import { rejectedDelete, rejectedWrite } from './properties.ts'
 
 /** Items whose hooks run before other work of the process gets its turn. */

@@ -5,13 +5,13 @@ import { array, deleteAt, getAt, isNull, type JsonText, known, members, mergeAt,
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { LockedActor, Queries, Store, Transaction } from '../store/store.ts'
-import { absent } from './absent.ts'
+import { absent } from '../json/absent.ts'
 import type { Access } from './access.ts'
 import type { ActorWriter, Change, State } from './change.ts'
-import type { PropertyGate } from './gate.ts'
-import type { Indexes } from './indexes.ts'
-import { factsOf, listMetadata } from './list-head.ts'
-import { type ListContent, readManyLists, shortLists } from './list-read.ts'
+import type { PropertyGate } from './property-hooks.ts'
+import type { Indexes } from '../actor/indexes.ts'
+import { factsOf, listMetadata } from '../list/list-head.ts'
+import { type ListContent, readManyLists, shortLists } from '../list/list-read.ts'
 import { checkName } from './name.ts'
 import type { PropertyVersion, Versions } from './version.ts'
 import {
@@ -24,7 +24,7 @@ import {
   putValue,
   type StoredProperty,
 } from './property-store.ts'
-import { requiredOn, rightToPut } from './required-right.ts'
+import { requiredOn, rightToPut } from '../permission/required-right.ts'
 
 /** Parts of values that one look goes through. */
 const mostParts = 2000

@@ -2,12 +2,12 @@
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import { checksumOf, isIntact, requireIntact } from './checksum.ts'
-import { originOf } from './origin.ts'
+import { checksumOf, isIntact, requireIntact } from '../store/checksum.ts'
+import { originOf } from '../actor/origin.ts'
 
 export type StoredProperty =
   | { readonly name: string; readonly kind: 'value'; readonly value: JsonText }
-  /** `head` is for `property/list.ts` alone to read. */
+  /** `head` is for `list/list.ts` alone to read. */
   | { readonly name: string; readonly kind: 'list'; readonly head: string }
 
 interface PropertyRow {

@@ -6,7 +6,7 @@ import { createHmac, hkdfSync } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Queries } from '../store/store.ts'
-import { readHeadText } from './list-head.ts'
+import { readHeadText } from '../list/list-head.ts'
 import { findProperty, type StoredProperty } from './property-store.ts'
 
 export interface PropertyVersion {

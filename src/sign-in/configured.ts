@@ -14,7 +14,7 @@ import { githubPlan } from './providers/github.ts'
 import { googlePlan } from './providers/google.ts'
 import { OAuthProvider, type ProviderParts } from './providers/oauth-provider.ts'
 import { openidPlan } from './providers/openid.ts'
-import { isForPlatform, kindOf, type ProviderPlan } from './providers/plan.ts'
+import { isForPlatform, kindOf, type ProviderPlan } from './providers/provider-config.ts'
 import type { AnySettings, ProviderDeclaration, ProviderType, Settings, TextSetting } from './providers/settings.ts'
 
 const plans: Readonly<Record<ProviderType, (settings: Settings) => ProviderPlan>> = {

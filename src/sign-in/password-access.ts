@@ -3,7 +3,7 @@
  * never shares an actor with the program unasked, and the password works until the person decides (docs/decisions/024).
  */
 import { setPassphrase } from '../actor/actor-store.ts'
-import type { Caller } from '../auth/caller.ts'
+import type { Caller } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomPassphrase } from '../secret/random.ts'

@@ -3,7 +3,7 @@ import { type BearerKind, refused } from '../auth/authenticate.ts'
 import { ServiceError } from '../errors.ts'
 import { recogniseToken } from './token-text.ts'
 import type { Tokens } from './tokens.ts'
-import type { Uses } from './uses.ts'
+import type { Uses } from './last-used.ts'
 
 /** A session of the owner, in the header or in the cookie. Its form tells it from a peer's secret: one look-up suffices. */
 export function sessionBearer(tokens: Tokens, uses: Uses): BearerKind {

@@ -3,7 +3,7 @@ import type { BearerKind } from '../auth/authenticate.ts'
 import { ServiceError } from '../errors.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
-import type { Contacts } from './contacts.ts'
+import type { Contacts } from './last-seen.ts'
 import { findTrustBySecret } from './trust-store.ts'
 
 /** Found among this actor's relationships alone, by its hash: the clear secret is compared with nothing. */

@@ -1,6 +1,6 @@
 /** What one actor says to another while a relationship comes into being. */
-import { isRefusal } from '../delivery/policy.ts'
-import type { Timers } from '../delivery/timers.ts'
+import { isRefusal } from '../outbox/policy.ts'
+import type { Timers } from '../timers.ts'
 import { isObject, type JsonText, members, normalise, stringValue } from '../json/json.ts'
 import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
 import { sameSecret } from '../secret/hash.ts'

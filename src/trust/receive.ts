@@ -1,6 +1,6 @@
 /** A peer asks for a relationship. */
-import { findEndings } from '../delivery/notice-store.ts'
-import { openNoticeSecret } from '../delivery/notices.ts'
+import { findEndings } from '../outbox/notice-store.ts'
+import { openNoticeSecret } from '../outbox/notices.ts'
 import { ServiceError } from '../errors.ts'
 import { hashSecret, sameSecret } from '../secret/hash.ts'
 import { randomPassphrase } from '../secret/random.ts'

@@ -1,7 +1,7 @@
 /** A version of a relationship, as far as an owner decides about it: a form carries the version that it was made from. */
 import { hash } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
-import type { Override } from '../permission/override-store.ts'
+import type { Override } from './override-store.ts'
 import type { Trust } from './trust.ts'
 
 /** Members that change by themselves, such as the last contact, are left out. */

@@ -34,7 +34,7 @@ import {
   type ListAddress,
   type ListChange,
   type ScanPage,
-} from '../../src/property/list.ts'
+} from '../../src/list/list.ts'
 import type { Param, Queries, Store, Transaction } from '../../src/store/store.ts'
 import { counting, faulty, forEachStore } from '../support/stores.ts'
 

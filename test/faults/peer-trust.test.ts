@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, before, describe, it } from 'node:test'
-import type { Timers } from '../../src/delivery/timers.ts'
+import type { Timers } from '../../src/timers.ts'
 import { Heard } from '../support/heard.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { declareAll, furnish, requestOf, routes, samples } from '../support/routes.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Timers } from '../../src/delivery/timers.ts'
+import type { Timers } from '../../src/timers.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import { Heard } from '../support/heard.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
-import { Batches } from '../../src/delivery/batches.ts'
+import { Batches } from '../../src/publication/batches.ts'
 
 describe('a batch', () => {
   it('holds what was asked for in the same turn of the loop, and each gets its own answer', async () => {

@@ -9,7 +9,7 @@ import {
   judgeDelivery,
   judgeNotice,
   parseRetryAfter,
-} from '../../src/delivery/policy.ts'
+} from '../../src/outbox/policy.ts'
 import type { PeerOutcome } from '../../src/peer/peer-client.ts'
 
 const now = 1_900_000_000_000

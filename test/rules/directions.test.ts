@@ -27,12 +27,12 @@ describe('the rule of directions', () => {
     const files = [
       importing('http/routes/actor.ts', '../../actor/actor.ts', '../../errors.ts', '../../ui/pages.ts'),
       importing('actor/actor.ts', '../store/store.ts', '../json/json.ts', 'node:crypto', '../secret/sealed.ts'),
-      importing('store/open.ts', './sqlite/sqlite-store.ts', './store.ts'),
+      importing('open-store.ts', './store/sqlite/sqlite-store.ts', './store/store.ts'),
       importing('store/sqlite/sqlite-store.ts', '../store.ts', '../portable.ts', 'node:sqlite', './connection.ts'),
       importing('store/postgres/postgres-store.ts', '../store.ts', 'pg'),
-      importing('service.ts', './http/node.ts', './store/postgres/postgres-store.ts', './actor/actor.ts'),
+      importing('service.ts', './http/node.ts', './open-store.ts', './actor/actor.ts'),
       importing('index.ts', './service.ts', './app/app.ts', './errors.ts'),
-      importing('cli/serve.ts', '../service.ts', '../config/env.ts', '../store/open.ts'),
+      importing('cli/serve.ts', '../service.ts', '../config/env.ts', '../open-store.ts'),
       { path: 'config/env.ts', text: 'export const port = process.env.PORT' },
     ]
     assert.deepEqual(violationsIn(files), [])
@@ -101,8 +101,8 @@ describe('the rule of directions', () => {
     ],
     [
       'a database package outside its driver',
-      importing('store/open.ts', 'pg'),
-      'store/open.ts imports pg, which only store/postgres may',
+      importing('open-store.ts', 'pg'),
+      'open-store.ts imports pg, which only store/postgres may',
     ],
     [
       'a room without a line in the table',

@@ -5,8 +5,8 @@ import { deleteAt, fromPlain, getAt, type Json, known, mergeAt, object, toPlain 
 import type { JsonText } from '../../src/json/json.ts'
 import type { Change } from '../../src/property/change.ts'
 import { listDiff } from '../../src/property/list-diff.ts'
-import { fit } from '../../src/subscription/fitting.ts'
-import { visiblePart } from '../../src/subscription/visibility.ts'
+import { fit } from '../../src/publication/project-diff.ts'
+import { visiblePart } from '../../src/publication/visibility.ts'
 
 type Parts = readonly [subtarget: string | null, resource: string | null, blob: Json]
 

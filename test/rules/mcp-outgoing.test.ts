@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { AtOnce } from '../../src/limit/at-once.ts'
+import { AtOnce } from '../../src/rate-limit/concurrency-limit.ts'
 import { clientKeyOf, type McpAccess } from '../../src/mcp/call.ts'
 import { Outgoing, type Parting } from '../../src/mcp/outgoing.ts'
 

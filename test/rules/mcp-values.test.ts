@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { known } from '../../src/json/json.ts'
 import { contradicted, headerParameters } from '../../src/mcp/header-parameters.ts'
-import { fits } from '../../src/mcp/round-trip.ts'
+import { fits } from '../../src/mcp/input-required.ts'
 import { toolResult } from '../../src/mcp/tool-result.ts'
 import { UriTemplate } from '../../src/mcp/uri-template.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { ServiceError } from '../../src/errors.ts'
-import type { Branch, Span } from '../../src/property/order-branch.ts'
-import { nodeSizes, OrderTree, type NodeSizes, type StoredNode } from '../../src/property/order-tree.ts'
+import type { Branch, Span } from '../../src/list/order-branch.ts'
+import { nodeSizes, OrderTree, type NodeSizes, type StoredNode } from '../../src/list/order-tree.ts'
 
 const small: NodeSizes = { leafItems: 8, midLeaves: 6 }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { anonymous, application, type Caller } from '../../src/auth/caller.ts'
+import { anonymous, application, type Caller } from '../../src/caller.ts'
 import { ServiceError } from '../../src/errors.ts'
 import type { Category, Operation, Right } from '../../src/permission/operation.ts'
 import { Permission, type RelationshipRules } from '../../src/permission/permission.ts'
-import { Relationships } from '../../src/permission/relationships.ts'
+import { Relationships } from '../../src/trust/relationships.ts'
 import { TrustTypes } from '../../src/permission/trust-types.ts'
 
 const peer = { kind: 'peer', peerId: 'urn:peer', relationship: 'friend', approved: true, via: 'bearer' } as const

@@ -9,11 +9,11 @@ import {
   judgeCallback,
   parseCallback,
   type ReceiverState,
-} from '../../src/subscription/processor.ts'
-import { changesOf, type ListOperation } from '../../src/subscription/replica-change.ts'
-import { placesOf, placesWithout, type Run } from '../../src/subscription/replica-layout.ts'
-import { ReplicaList } from '../../src/subscription/replica-list.ts'
-import { coveredValue, mergeBelow, mergePart, uncoveredValue } from '../../src/subscription/replica-value.ts'
+} from '../../src/replica/processor.ts'
+import { changesOf, type ListOperation } from '../../src/replica/replica-change.ts'
+import { placesOf, placesWithout, type Run } from '../../src/replica/replica-layout.ts'
+import { ReplicaList } from '../../src/replica/replica-list.ts'
+import { coveredValue, mergeBelow, mergePart, uncoveredValue } from '../../src/replica/replica-value.ts'
 
 const policy = { gapTimeoutMs: 5000, maxPending: 3 }
 const now = 100_000

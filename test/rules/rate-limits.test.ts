@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { ConfigError, resolveConfig } from '../../src/config/config.ts'
 import { sourceOf } from '../../src/http/client-address.ts'
 import { routes } from '../support/routes.ts'
-import { Buckets } from '../../src/limit/buckets.ts'
-import { standingOf, take } from '../../src/limit/gcra.ts'
-import { defaultRates, ratesOf } from '../../src/limit/rates.ts'
+import { Buckets } from '../../src/rate-limit/buckets.ts'
+import { standingOf, take } from '../../src/rate-limit/gcra.ts'
+import { defaultRates, ratesOf } from '../../src/rate-limit/rates.ts'
 
 const ten = { count: 10, seconds: 60 }
 const now = 1_900_000_000_000

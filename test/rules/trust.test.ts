@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { judgeOwner } from '../../src/permission/owner.ts'
-import type { Caller } from '../../src/auth/caller.ts'
+import type { Caller } from '../../src/caller.ts'
 import { hashSecret } from '../../src/secret/hash.ts'
 import type { Sealed } from '../../src/secret/sealed.ts'
 import { idAt, parseBaseuri, trustUrl } from '../../src/trust/baseuri.ts'

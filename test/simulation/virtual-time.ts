@@ -1,5 +1,5 @@
 /** Virtual time: what is due happens one after another, and between two of them everything settles. */
-import type { Cancel } from '../../src/delivery/timers.ts'
+import type { Cancel } from '../../src/timers.ts'
 
 /** Unix milliseconds at which every simulation begins. */
 export const beginning = Date.UTC(2031, 0, 1)

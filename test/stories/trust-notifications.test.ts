@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'node:test'
-import { systemTimers } from '../../src/delivery/timers.ts'
+import { systemTimers } from '../../src/timers.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'

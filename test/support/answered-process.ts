@@ -1,5 +1,5 @@
 /** Stores one number after the other in the property "count" of actor "a", from argv[3] on, and says each once it is answered. */
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/open-store.ts'
 
 const store = await openStore({ url: process.argv[2] ?? '' })
 for (let count = Number(process.argv[3]) + 1; ; count++) {

@@ -1,7 +1,7 @@
 /** Peers, clients and trustees for a story: bearer tokens that the service knows, with the rights that the story grants. */
 import { randomUUID } from 'node:crypto'
 import type { BearerKind } from '../../src/auth/authenticate.ts'
-import type { Caller } from '../../src/auth/caller.ts'
+import type { Caller } from '../../src/caller.ts'
 import type { Operation } from '../../src/permission/operation.ts'
 import type { RelationshipRules } from '../../src/permission/permission.ts'
 

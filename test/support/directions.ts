@@ -9,21 +9,27 @@ export interface SourceFile {
 const foundation = ['errors', 'json', 'observe', 'config']
 const domain = [
   'actor',
+  'api',
   'app',
+  'audit-log',
   'auth',
   'authorization-server',
-  'delivery',
-  'ledger',
-  'limit',
+  'caller',
+  'connection',
+  'list',
   'live',
   'operation',
+  'outbox',
   'peer',
   'permission',
   'property',
+  'publication',
+  'rate-limit',
+  'replica',
   'secret',
-  'service-connection',
   'sign-in',
   'subscription',
+  'timers',
   'token',
   'trust',
 ]
@@ -40,22 +46,23 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'store/sqlite': ['errors', 'store port', 'store'],
   'store/postgres': ['errors', 'store port', 'store'],
   ...Object.fromEntries(domain.map((room) => [room, domainMay])),
+  'open-store': ['errors', 'store port', 'store', 'store/sqlite', 'store/postgres'],
   ui: [...foundation, ...domain],
   http: [...foundation, ...domain, 'ui', 'mcp'],
   // Sessions and tasks of the protocol are kept; nobody else has a use for them.
   mcp: [...foundation, ...domain, 'store port'],
   // The release's number, read from the package.
   release: [],
-  service: [...domainMay, 'release', 'store', 'store/sqlite', 'store/postgres', 'http', 'ui', 'mcp'],
+  service: [...domainMay, 'release', 'store', 'open-store', 'http', 'ui', 'mcp'],
   // What an application declares, and the service that it makes: above everything but the commands.
   troupe: [...domainMay, 'release', 'http', 'ui', 'service'],
   'node-handler': ['http', 'troupe'],
-  cli: [...domainMay, 'release', 'store', 'http', 'ui', 'mcp', 'service', 'troupe'],
+  cli: [...domainMay, 'release', 'store', 'open-store', 'http', 'ui', 'mcp', 'service', 'troupe'],
   index: [...domainMay, 'store', 'http', 'ui', 'mcp', 'service', 'troupe', 'node-handler'],
 }
 
-/** These open the driver that is configured. Nobody else names one. */
-const mayNameADriver = ['service.ts', 'store/open.ts']
+/** It opens the driver that is configured. No other file names one. */
+const mayNameADriver = ['open-store.ts']
 
 /** Packages that belong to one room. */
 const packageRooms: Readonly<Record<string, string>> = {
@@ -109,7 +116,7 @@ function wrongImport(path: string, target: string): string[] {
 
 /** The folder below src, or the name of a file directly in it; the store's port and its drivers are rooms of their own. */
 function roomOf(path: string): string {
-  if (path === 'store/store.ts') return 'store port'
+  if (path === 'store/store.ts' || path === 'store/checksum.ts') return 'store port'
   if (/^store\/[^/]+\//.test(path)) return path.split('/').slice(0, 2).join('/')
   return (path.split('/')[0] ?? '').replace(/\.ts$/, '')
 }

@@ -1,5 +1,5 @@
 /** Other actors, in a few lines: every address is one, and takes every request. */
-import type { Timers } from '../../src/delivery/timers.ts'
+import type { Timers } from '../../src/timers.ts'
 import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Stores actors in the file argv[2] until no more fit, and tells as JSON what came of it. */
 import { ServiceError } from '../../src/errors.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/open-store.ts'
 
 const store = await openStore({ url: `sqlite:${process.argv[2]}` })
 const tell = (error: unknown): string =>

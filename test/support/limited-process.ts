@@ -1,9 +1,9 @@
 /** Asks a bucket of the store at argv[2] a hundred times at once, and prints how often it let somebody through. */
 import { createLog } from '../../src/observe/log.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
-import { Limiter } from '../../src/limit/limiter.ts'
-import { ratesOf } from '../../src/limit/rates.ts'
-import { openStore } from '../../src/store/open.ts'
+import { Limiter } from '../../src/rate-limit/limiter.ts'
+import { ratesOf } from '../../src/rate-limit/rates.ts'
+import { openStore } from '../../src/open-store.ts'
 
 const store = await openStore({ url: process.argv[2] ?? '' })
 const rates = ratesOf({ mode: 'production', rateLimits: { 'sign_in/source': { count: 10, seconds: 3600 } } })

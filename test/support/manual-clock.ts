@@ -1,5 +1,5 @@
 /** A clock that a test sets, and the timers that wait by it. */
-import type { Timers } from '../../src/delivery/timers.ts'
+import type { Timers } from '../../src/timers.ts'
 
 export class ManualClock {
   #time: number

@@ -4,7 +4,7 @@
  */
 import { ServiceError } from '../../src/errors.ts'
 import type { Migration } from '../../src/store/migrate.ts'
-import { openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/open-store.ts'
 
 const [, , url = '', times = '0', migrations = ''] = process.argv
 const say = (line: string): void => void process.stdout.write(`${line}\n`)

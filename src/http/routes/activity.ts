@@ -1,5 +1,5 @@
 /** `/<actor>/activity`: who touched the actor. */
-import type { Entry } from '../../ledger/entry.ts'
+import type { Entry } from '../../audit-log/entry.ts'
 import { ServiceError } from '../../errors.ts'
 import { type Answer, json } from '../answer.ts'
 import type { ActorExchange, Route } from '../route.ts'

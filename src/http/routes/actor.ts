@@ -1,5 +1,5 @@
 /** `/<actor>`: the actor itself. */
-import type { Caller } from '../../auth/caller.ts'
+import type { Caller } from '../../caller.ts'
 import { acceptsPages } from '../accepts.ts'
 import { type Answer, json, noContent, redirect } from '../answer.ts'
 import type { ActorExchange, Route } from '../route.ts'

@@ -1,8 +1,8 @@
 /** `/<actor>/properties/<list>/items` and `/metadata`. */
 import { ServiceError } from '../../errors.ts'
 import { isNull, isObject, type JsonText, members, stringValue } from '../../json/json.ts'
-import { readTexts } from '../../property/list-texts.ts'
-import { indexFromJson } from '../../property/list.ts'
+import { readTexts } from '../../list/list-texts.ts'
+import { indexFromJson } from '../../list/list.ts'
 import type { ListSpan } from '../../property/lists.ts'
 import { type Answer, json, jsonStream, jsonText, noContent } from '../answer.ts'
 import { readJson } from '../body.ts'

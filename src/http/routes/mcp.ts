@@ -1,8 +1,8 @@
 /** `/mcp`: the address of AI clients, for both eras of the protocol. */
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
-import type { Timers } from '../../delivery/timers.ts'
+import type { Timers } from '../../timers.ts'
 import { ServiceError } from '../../errors.ts'
-import { paced } from '../../live/paced.ts'
+import { paced } from '../../live/with-heartbeat.ts'
 import { clientKeyOf, type McpAccess } from '../../mcp/call.ts'
 import { type Asking, type McpHeaders, notJson } from '../../mcp/endpoint.ts'
 import type { Reply } from '../../mcp/reply.ts'

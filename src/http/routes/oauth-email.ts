@@ -2,7 +2,7 @@
 import { parseAddress } from '../../actor/address.ts'
 import { ServiceError } from '../../errors.ts'
 import { SignInRefusal } from '../../sign-in/refusal.ts'
-import type { Asking } from '../../sign-in/free-text.ts'
+import type { Asking } from '../../sign-in/email-entry.ts'
 import type { Verified } from '../../sign-in/verification.ts'
 import { deviceOf } from '../../token/device.ts'
 import { acceptsJsonByName, acceptsPages } from '../accepts.ts'

@@ -1,7 +1,7 @@
 /** What peers may do: the owner's endpoints below a relationship, and the peer's own view. */
 import { ServiceError } from '../../errors.ts'
 import { ruledCategories } from '../../permission/rules.ts'
-import { type PermissionsView, wireRules } from '../../permission/permissions.ts'
+import { type PermissionsView, wireRules } from '../../trust/permissions.ts'
 import { type Answer, json, noContent } from '../answer.ts'
 import { readJson } from '../body.ts'
 import type { ActorExchange, Route } from '../route.ts'

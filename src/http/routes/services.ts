@@ -1,6 +1,6 @@
 /** `/<actor>/services`: what the actor has at third-party services. */
 import { ServiceError } from '../../errors.ts'
-import type { Connection } from '../../service-connection/connections.ts'
+import type { Connection } from '../../connection/connections.ts'
 import { type Answer, json, redirect } from '../answer.ts'
 import { browserCookie, browserOf } from '../cookies.ts'
 import type { ActorExchange, Exchange, Route } from '../route.ts'

@@ -1,7 +1,7 @@
 /** `/<actor>/trust`: relationships with other actors. */
-import type { Caller } from '../../auth/caller.ts'
+import type { Caller } from '../../caller.ts'
 import { ServiceError } from '../../errors.ts'
-import { readOverride } from '../../permission/permissions.ts'
+import { readOverride } from '../../trust/permissions.ts'
 import { fieldsOf, plainText, textField } from '../../trust/fields.ts'
 import { keptOwn } from '../../trust/incoming-request.ts'
 import { parseTrustChange } from '../../trust/trust-change.ts'

@@ -1,6 +1,6 @@
 /** 2026-07-28. */
 import type { McpFailureKind, McpFailure } from '../failure.ts'
-import { metaKeys } from '../era.ts'
+import { metaKeys } from '../protocol-version.ts'
 import { isRecord, type Params } from '../message.ts'
 import type { Result } from '../result.ts'
 import { modernRevision } from '../revisions.ts'

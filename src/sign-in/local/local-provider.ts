@@ -4,7 +4,7 @@ import { ProviderError, type Providers } from '../provider.ts'
 import { staticSecret } from '../providers/client-secret.ts'
 import { OAuthProvider, type ProviderParts } from '../providers/oauth-provider.ts'
 import { identifyByOpenId } from '../providers/openid-identity.ts'
-import type { ProviderPlan } from '../providers/plan.ts'
+import type { ProviderPlan } from '../providers/provider-config.ts'
 import type { LocalServer, LocalServerOptions } from './local-server.ts'
 
 const name = 'local'

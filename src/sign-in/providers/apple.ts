@@ -3,7 +3,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { SignJWT } from 'jose'
 import { aboutThePerson, textOf, vouchedAddress } from './person.ts'
-import { type ClientSecret, commonPlan, type Evidence, type Identity, type ProviderPlan } from './plan.ts'
+import { type ClientSecret, commonPlan, type Evidence, type Identity, type ProviderPlan } from './provider-config.ts'
 import type { AppleSettings, ProviderDeclaration, Settings } from './settings.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** How a client of ours proves to a provider that it is the one. */
-import type { ClientSecret } from './plan.ts'
+import type { ClientSecret } from './provider-config.ts'
 import type { Settings } from './settings.ts'
 
 export function staticSecret(secret: string): ClientSecret {

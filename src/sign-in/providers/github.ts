@@ -3,7 +3,7 @@ import type { Address } from '../../actor/address.ts'
 import { ProviderError } from '../provider.ts'
 import { staticSecret } from './client-secret.ts'
 import { addressOf, factsOf, textOf } from './person.ts'
-import { commonPlan, type Evidence, type Identity, type ProviderPlan } from './plan.ts'
+import { commonPlan, type Evidence, type Identity, type ProviderPlan } from './provider-config.ts'
 import type { ProviderDeclaration, ProviderSettings, Settings } from './settings.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Google: OpenID, with native applications that bring id_tokens of their own. */
 import { secretOrAudiences } from './client-secret.ts'
 import { identifyByOpenId } from './openid-identity.ts'
-import { commonPlan, type ProviderPlan } from './plan.ts'
+import { commonPlan, type ProviderPlan } from './provider-config.ts'
 import type { ProviderDeclaration, ProviderSettings, Settings } from './settings.ts'
 
 /**

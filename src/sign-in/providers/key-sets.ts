@@ -2,7 +2,7 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTHeaderParameters } from 'jose'
 import { ProviderError } from '../provider.ts'
 import type { Outbound } from './outbound.ts'
-import { Remembered } from './remembered.ts'
+import { Remembered } from './cached.ts'
 
 const keepMs = 3_600_000
 const failureMs = 60_000

@@ -21,8 +21,8 @@ import {
   kindOf,
   type Metadata,
   type ProviderPlan,
-} from './plan.ts'
-import { Remembered } from './remembered.ts'
+} from './provider-config.ts'
+import { Remembered } from './cached.ts'
 
 export interface ProviderParts {
   readonly log: Log

@@ -1,7 +1,7 @@
 /** Who somebody is, by id_token and userinfo (OpenID Connect Core section 5.3). */
 import { ProviderError } from '../provider.ts'
 import { type Facts, aboutThePerson, factsOf, merged, textOf, vouchedAddress } from './person.ts'
-import type { Evidence, Identity } from './plan.ts'
+import type { Evidence, Identity } from './provider-config.ts'
 
 /**
  * The id_token proves the person; userinfo adds to it. When userinfo fails, the proven claims are used, but then nobody

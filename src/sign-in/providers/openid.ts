@@ -1,7 +1,7 @@
 /** Any other provider: of OpenID, found at its issuer; or of plain OAuth, by its addresses. */
 import { secretOrAudiences } from './client-secret.ts'
 import { identifyByOpenId } from './openid-identity.ts'
-import { commonPlan, type ProviderPlan } from './plan.ts'
+import { commonPlan, type ProviderPlan } from './provider-config.ts'
 import type { OpenIdSettings, ProviderDeclaration, Settings } from './settings.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Calls to providers: bounded in time and size, without redirects, and only over TLS where the operator asks for it. */
 import type { CustomFetch } from 'openid-client'
 import type { Agent } from 'undici'
-import { Exchange } from '../../peer/exchange.ts'
+import { Exchange } from '../../peer/http-call.ts'
 import { ProviderError } from '../provider.ts'
 
 /** In seconds: until there is a connection, and from then to the last byte. */

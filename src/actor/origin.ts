@@ -1,0 +1,70 @@
+/**
+ * Who made a change, and through what. It is told when a change begins and kept with every row that the change writes, so
+ * it costs no statement of its own; the request's id leads to its line in the access ledger and the log.
+ */
+import { application, type Caller } from '../caller.ts'
+import { type ContextCaller, currentContext, currentTraceParent } from '../observe/context.ts'
+import type { Transaction } from '../store/store.ts'
+
+export interface Origin {
+  /** `creator`, `peer`, `client`, `trustee`, `anonymous`, or `application` where nobody called. */
+  readonly by: Caller['kind']
+  /** The peer's id, the client's id, or the session of the owner. */
+  readonly name?: string
+  /** What a client called, and its id for the call: `tools/call add_note 7`. */
+  readonly call?: string
+  readonly request?: string
+  /** `traceparent` of what made it, so that telling peers of it belongs to the same trace. */
+  readonly trace?: string
+}
+
+const origins = new WeakMap<Transaction, string>()
+
+/** Known before the transaction waits for its turn: whoever lets it run may be somebody else's request. */
+export function originText(by: Caller): string {
+  const context = currentContext()
+  const caller = context?.caller ?? by
+  const traceparent = currentTraceParent()
+  const name = nameIn(caller)
+  const origin: Origin = {
+    by: caller.kind,
+    ...(name === undefined ? {} : { name }),
+    ...(context?.call === undefined ? {} : { call: context.call }),
+    ...(context === undefined ? {} : { request: context.requestId }),
+    ...(traceparent === undefined ? {} : { trace: traceparent }),
+  }
+  return JSON.stringify(origin)
+}
+
+/** The request that runs, for what no change announced, such as a resync after an approval. Empty outside of requests. */
+export function requestOrigin(): string {
+  const caller = currentContext()?.caller
+  return caller === undefined || caller === null ? '' : originText(application)
+}
+
+function nameIn(caller: ContextCaller): string | undefined {
+  switch (caller.kind) {
+    case 'peer':
+      return caller.peerId
+    case 'client':
+      return caller.clientId
+    case 'creator':
+      return caller.session
+    default:
+      return undefined
+  }
+}
+
+export function setOrigin(tx: Transaction, origin: string): void {
+  origins.set(tx, origin)
+}
+
+/** Empty for a change that nobody announced: imports and repairs. */
+export function originOf(tx: Transaction): string {
+  return origins.get(tx) ?? ''
+}
+
+/** Null for what was changed before origins were kept. */
+export function parseOrigin(text: string): Origin | null {
+  return text === '' ? null : (JSON.parse(text) as Origin)
+}

@@ -1,0 +1,73 @@
+/** The subscriber's side as an application's handlers hold it. */
+import type { ActorHandle, RemoteHandle } from '../app/actor-handle.ts'
+import { array, type Json, toPlain } from '../json/json.ts'
+import type { PeerFacts } from '../replica/peer-metadata.ts'
+import type { Access } from '../property/access.ts'
+import type { Store } from '../store/store.ts'
+import { outboundView } from '../subscription/view.ts'
+import { readRemote, readRemoteName, type RemoteValue } from '../replica/remote-data.ts'
+import type { Subscribing, SyncResult } from '../replica/subscribing.ts'
+
+export interface SubscribingHandleParts {
+  readonly store: Store
+  readonly subscribing: Subscribing
+  readonly facts: PeerFacts
+}
+
+export function subscribingHandle(
+  parts: SubscribingHandleParts,
+  actor: Access['actor'],
+): Pick<ActorHandle, 'subscribe' | 'unsubscribe' | 'sync' | 'remote'> {
+  const { subscribing } = parts
+  return {
+    async subscribe(peerId, { target = 'properties', subtarget = '', resource = '', granularity = 'high' } = {}) {
+      const wish = { target, subtarget, resource, granularity }
+      const { subscription } = await subscribing.subscribe(actor, peerId, wish)
+      return outboundView(subscription)
+    },
+    unsubscribe: (peerId, subscriptionId) => subscribing.unsubscribe({ actorId: actor.id, peerId, subscriptionId }),
+    async sync(peerId, subscriptionId) {
+      if (subscriptionId === undefined) {
+        const { results, trustEnded } = await subscribing.syncPeer(actor, peerId)
+        return { subscriptions: results.map(summaryOf), trustEnded }
+      }
+      const result = await subscribing.sync({ actorId: actor.id, peerId, subscriptionId })
+      return { subscriptions: [summaryOf(result)], trustEnded: false }
+    },
+    remote: (peerId) => remoteHandle(parts, { actorId: actor.id, peerId }),
+  }
+}
+
+function summaryOf(result: SyncResult) {
+  const { subscriptionId: subscriptionid, kind: outcome } = result
+  return {
+    subscriptionid,
+    outcome,
+    ...(result.kind === 'refused' ? { status: result.status } : {}),
+    ...(result.kind === 'synced' ? { sequence: result.sequence } : {}),
+  }
+}
+
+function remoteHandle(
+  { store, subscribing, facts }: SubscribingHandleParts,
+  key: { readonly actorId: string; readonly peerId: string },
+): RemoteHandle {
+  return {
+    async get(name) {
+      const found = await store.snapshot((q) => readRemoteName(q, key, name))
+      return found === null ? undefined : plain(found)
+    },
+    async all() {
+      const found = await store.read((q) => readRemote(q, key))
+      return Object.fromEntries([...found].map(([name, value]) => [name, plain(value)]))
+    },
+    subscriptions: async () => (await subscribing.list(key.actorId, key.peerId)).map(outboundView),
+    profile: () => facts.find(key, 'profile'),
+    capabilities: () => facts.find(key, 'capabilities'),
+    permissions: () => facts.find(key, 'permissions'),
+  }
+}
+
+function plain(value: RemoteValue): Json {
+  return toPlain(value.kind === 'value' ? value.value : array(value.items))
+}

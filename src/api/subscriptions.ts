@@ -1,0 +1,36 @@
+/** Subscriptions as an application's handlers hold them. */
+import type { Delivery, SubscriptionsHandle } from '../app/actor-handle.ts'
+import type { Access } from '../property/access.ts'
+import type { TimelineEntry } from '../publication/diff-store.ts'
+import type { Publications } from '../publication/publications.ts'
+import { inboundView } from '../subscription/view.ts'
+
+export function subscriptionsHandle(publications: Publications, actor: Access['actor']): SubscriptionsHandle {
+  return {
+    listeners: async (peerId) => (await publications.list(actor.id, peerId ?? null)).map(inboundView),
+    suspend: (target, subtarget = '') => publications.suspend(actor.id, { target, subtarget }),
+    resume: (target, subtarget = '') => publications.resume(actor.id, { target, subtarget }),
+    suspended: () => publications.suspensions(actor.id),
+    revoke: (peerId, subscriptionId) => publications.end(actor, { peerId, subscriptionId }, 'owner'),
+    async timeline(peerId, subscriptionId) {
+      const timeline = await publications.timeline({ actorId: actor.id, peerId, subscriptionId })
+      return timeline === null ? undefined : timeline.entries.map(deliveryOf)
+    },
+    redrive: async (peerId, subscriptionId) =>
+      (await publications.redrive({ actorId: actor.id, peerId, subscriptionId })) ?? undefined,
+  }
+}
+
+function deliveryOf(entry: TimelineEntry): Delivery {
+  const date = (ms: number | null): Date | null => (ms === null ? null : new Date(ms))
+  return {
+    sequence: entry.sequence,
+    outcome: entry.outcome,
+    reason: entry.reason,
+    attempts: entry.attempts,
+    writtenAt: new Date(entry.writtenAt),
+    sentAt: date(entry.sentAt),
+    answeredAt: date(entry.answeredAt),
+    acknowledgedAt: date(entry.acknowledgedAt),
+  }
+}

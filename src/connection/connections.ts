@@ -1,0 +1,347 @@
+/** What actors have at third-party services: connecting, using and ending it. Tokens are sealed, and shown to nobody. */
+import { createHash } from 'node:crypto'
+import type { Timers } from '../timers.ts'
+import { ServiceError } from '../errors.ts'
+import type { PeerClient } from '../peer/peer-client.ts'
+import { liesBelow } from '../peer/url-rules.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { randomToken } from '../secret/random.ts'
+import { bindingOf, serviceTokens } from '../secret/sealed-columns.ts'
+import { open, seal, type Sealed } from '../secret/sealed.ts'
+import type { Store } from '../store/store.ts'
+import type { OneTime } from '../token/one-time.ts'
+import type { ThirdPartyService } from './configured.ts'
+import {
+  claimRefresh,
+  deleteConnection,
+  findConnection,
+  findConnections,
+  putConnection,
+  releaseRefresh,
+  replaceTokens,
+  type StoredConnection,
+} from './connection-store.ts'
+import { failed, type Redeemed, type ServiceTokens, TokenEndpoint } from './token-endpoint.ts'
+
+export interface ConnectionsParts {
+  readonly services: ReadonlyMap<string, ThirdPartyService>
+  readonly store: Store
+  readonly keyRing: KeyRing
+  readonly oneTime: OneTime
+  readonly client: PeerClient
+  readonly now: () => number
+  readonly timers: Timers
+  readonly baseUrl: string
+}
+
+export interface Connection {
+  readonly service: string
+  /** Null while the actor is not connected. */
+  readonly connected: { readonly at: number; readonly expiresAt: number | null; readonly scope: string } | null
+}
+
+/** What the browser brings back. */
+export interface ConnectionResponse {
+  readonly code: string | undefined
+  readonly state: string | undefined
+  readonly error: string | undefined
+}
+
+/** As `fetch` takes it; the answer is read as a whole, as text. */
+export interface ServiceRequest {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+interface Pending {
+  readonly verifier: string
+  /** Where the browser goes on to. */
+  readonly redirect: string | null
+}
+
+/** A token that ends so soon is not worth using. */
+const earlyMs = 30_000
+const timeouts = { connectSeconds: 5, readSeconds: 30 }
+const maxAnswerBytes = 16_777_216
+/** Longer than the call takes. */
+const holdMs = 40_000
+const lookAgainMs = 100
+
+export class Connections {
+  readonly #parts: ConnectionsParts
+  readonly #tokens: TokenEndpoint
+  /** A refresh token is good once at many services: who needs it while it is being used waits for what comes of it. */
+  readonly #refreshing = new Map<string, Promise<string>>()
+
+  constructor(parts: ConnectionsParts) {
+    this.#parts = parts
+    this.#tokens = new TokenEndpoint(parts.client, parts.now)
+  }
+
+  /** @throws ServiceError `not_found` for a service that the application does not know. */
+  require(name: string): ThirdPartyService {
+    const service = this.#parts.services.get(name)
+    if (service === undefined)
+      throw new ServiceError('not_found', `There is no service ${JSON.stringify(name.slice(0, 40))}`)
+    return service
+  }
+
+  /** Of every service that the application knows. */
+  async list(actorId: string): Promise<readonly Connection[]> {
+    const { services, store } = this.#parts
+    const stored = services.size === 0 ? [] : await store.read((q) => findConnections(q, actorId))
+    return [...services.keys()].map((service) => {
+      const found = stored.find((connection) => connection.service === service)
+      return { service, connected: found === undefined ? null : this.#shown(actorId, found) }
+    })
+  }
+
+  async find(actorId: string, name: string): Promise<Connection> {
+    const { name: service } = this.require(name)
+    const found = await this.#parts.store.read((q) => findConnection(q, actorId, service))
+    return { service, connected: found === null ? null : this.#shown(actorId, found) }
+  }
+
+  #shown(actorId: string, stored: StoredConnection): Connection['connected'] {
+    const { expiresAt, scope } = this.#opened(actorId, stored)
+    return { at: stored.connectedAt, expiresAt, scope }
+  }
+
+  /** Where the browser is sent to allow the connection. What it brings back is good in this browser, for this actor, once. */
+  async begin(actorId: string, name: string, by: { browser: string; redirect: string | null }): Promise<string> {
+    const { store, oneTime } = this.#parts
+    const service = this.require(name)
+    const pending: Pending = { verifier: randomToken(32), redirect: by.redirect }
+    const state = await store.write((tx) =>
+      oneTime.create(tx, { purpose: 'service', provider: service.name, actorId, browser: by.browser, data: pending }),
+    )
+    const url = new URL(service.authorizationUrl)
+    const parameters = {
+      ...service.authorizationParameters,
+      response_type: 'code',
+      client_id: service.clientId,
+      redirect_uri: this.#redirectUri(service, actorId),
+      ...(service.scopes.length === 0 ? {} : { scope: service.scopes.join(' ') }),
+      state,
+      code_challenge: createHash('sha256').update(pending.verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    }
+    for (const [key, value] of Object.entries(parameters)) url.searchParams.set(key, value)
+    return url.href
+  }
+
+  #redirectUri({ name, callback }: ThirdPartyService, actorId: string): string {
+    const { baseUrl } = this.#parts
+    return `${baseUrl}${callback === 'shared' ? '' : `/${actorId}`}/services/${name}/callback`
+  }
+
+  /** Whose connection a state is about; null for one that is unknown, used, too old or another browser's. */
+  async actorOf(name: string, state: string, browser: string | null): Promise<string | null> {
+    const { store, oneTime } = this.#parts
+    const { name: provider } = this.require(name)
+    const presented = { purpose: 'service', value: state, provider, browser } as const
+    return (await store.read((q) => oneTime.peek(q, presented)))?.actorId ?? null
+  }
+
+  /**
+   * Redeems what the browser brought back.
+   *
+   * @returns where the browser goes on to; null when nothing was asked.
+   * @throws ServiceError `bad_request` for an answer without a code, `forbidden` for one that was not asked for by this
+   *   browser for this actor, `service_failed`.
+   */
+  async finish(
+    actorId: string,
+    name: string,
+    brought: ConnectionResponse,
+    browser: string | null,
+  ): Promise<string | null> {
+    const { store, oneTime, now } = this.#parts
+    const service = this.require(name)
+    if (brought.state === undefined) {
+      throw new ServiceError('bad_request', `Cannot connect ${service.name}: the answer holds no state`)
+    }
+    const presented = { purpose: 'service', value: brought.state, provider: service.name, browser } as const
+    // The state first: without it, what else was brought says nothing. One of another actor is not spent.
+    const pending = await store.write(async (tx) => {
+      const record = await oneTime.peek<Pending>(tx, presented)
+      return record?.actorId === actorId ? oneTime.consume<Pending>(tx, presented) : null
+    })
+    if (pending === null) {
+      throw new ServiceError(
+        'forbidden',
+        `Cannot connect ${service.name}: nobody asked for it in this browser lately`,
+        {
+          reason: 'the state is unknown, used, too old, or of another browser or actor',
+        },
+      )
+    }
+    if (brought.error !== undefined) {
+      throw new ServiceError('bad_request', `Cannot connect ${service.name}: it was not allowed there`, {
+        reason: `${service.name}: ${brought.error.slice(0, 100)}`,
+      })
+    }
+    if (brought.code === undefined) {
+      throw new ServiceError('bad_request', `Cannot connect ${service.name}: the answer holds no code`)
+    }
+    const redeemed = await this.#tokens.redeem(service, {
+      grant_type: 'authorization_code',
+      code: brought.code,
+      redirect_uri: this.#redirectUri(service, actorId),
+      code_verifier: pending.data.verifier,
+    })
+    if (redeemed.kind === 'dead') throw failed(service, redeemed.reason)
+    const tokens = this.#sealed(actorId, service, redeemed.tokens)
+    await store.writeActor(actorId, (tx) =>
+      putConnection(tx, actorId, { service: service.name, tokens, connectedAt: now() }),
+    )
+    return pending.data.redirect
+  }
+
+  /**
+   * Ends the connection here, then gives the token back where the service takes it.
+   *
+   * @returns false when there was none.
+   * @throws ServiceError `service_failed` when the service could not be told; here it is ended all the same.
+   */
+  async end(actorId: string, name: string): Promise<boolean> {
+    const service = this.require(name)
+    const stored = await this.#parts.store.writeActor(actorId, (tx) => deleteConnection(tx, actorId, service.name))
+    if (stored === null) return false
+    await this.#tokens.revoke(service, this.#open(actorId, service.name, stored))
+    return true
+  }
+
+  /**
+   * A token that is good now, refreshed when it has to be.
+   *
+   * @throws ServiceError `not_connected`, also when the service takes the refresh token no more; `service_failed`.
+   */
+  async accessToken(actorId: string, name: string): Promise<string> {
+    const service = this.require(name)
+    const stored = await this.#parts.store.read((q) => findConnection(q, actorId, service.name))
+    if (stored === null) throw notConnected(service)
+    const { accessToken, expiresAt, refreshToken } = this.#opened(actorId, stored)
+    const isGood = expiresAt === null || expiresAt - this.#parts.now() > earlyMs
+    return isGood || refreshToken === null ? accessToken : this.#refreshOnce(actorId, service, stored.tokens)
+  }
+
+  /**
+   * Asks the service as the actor; a token that it does not take is refreshed, once.
+   *
+   * @throws ServiceError `bad_request` for an address that is not the service's, `not_connected`, `service_failed`.
+   */
+  async fetch(actorId: string, name: string, url: string, request: ServiceRequest = {}): Promise<Response> {
+    const service = this.require(name)
+    const parsed = URL.parse(url)
+    const baseuri = parsed === null ? undefined : service.apiUrls.find((base) => liesBelow(parsed, base))
+    if (baseuri === undefined) {
+      throw new ServiceError('bad_request', `Cannot ask ${service.name}: the address is none of those in apiUrls`)
+    }
+    const token = await this.accessToken(actorId, name)
+    const answer = await this.#ask(service, { url, baseuri, token }, request)
+    if (answer.status !== 401) return answer
+    const stored = await this.#parts.store.read((q) => findConnection(q, actorId, service.name))
+    if (stored === null) throw notConnected(service)
+    const { accessToken, refreshToken } = this.#opened(actorId, stored)
+    if (accessToken !== token) return this.#ask(service, { url, baseuri, token: accessToken }, request)
+    if (refreshToken === null) return answer
+    const fresh = await this.#refreshOnce(actorId, service, stored.tokens)
+    return this.#ask(service, { url, baseuri, token: fresh }, request)
+  }
+
+  async #ask(
+    service: ThirdPartyService,
+    { url, baseuri, token }: { url: string; baseuri: string; token: string },
+    { method = 'GET', headers, body }: ServiceRequest,
+  ): Promise<Response> {
+    const outcome = await this.#parts.client.call({
+      method,
+      url,
+      bearer: { secret: token, baseuri },
+      ...(headers === undefined ? {} : { headers }),
+      ...(body === undefined ? {} : { body }),
+      timeouts,
+      maxAnswerBytes,
+    })
+    if (outcome.kind !== 'answered') throw failed(service, outcome.reason)
+    const hasBody = ![204, 205, 304].includes(outcome.status)
+    return new Response(hasBody ? outcome.body : null, { status: outcome.status, headers: outcome.headers })
+  }
+
+  #refreshOnce(actorId: string, service: ThirdPartyService, stored: Sealed): Promise<string> {
+    const key = `${actorId} ${service.name}`
+    const running = this.#refreshing.get(key)
+    if (running !== undefined) return running
+    const refreshed = this.#refresh(actorId, service, stored).finally(() => this.#refreshing.delete(key))
+    this.#refreshing.set(key, refreshed)
+    return refreshed
+  }
+
+  /** Many services end the whole consent when a refresh token is shown twice, so of all processes one asks. */
+  async #refresh(actorId: string, service: ThirdPartyService, stored: Sealed): Promise<string> {
+    const { store, now } = this.#parts
+    for (;;) {
+      const claim = { tokens: stored, now: now(), until: now() + holdMs }
+      if (await store.write((tx) => claimRefresh(tx, actorId, service.name, claim))) {
+        return this.#refreshHeld(actorId, service, stored)
+      }
+      // Another process asks, or the owner disconnected or connected anew meanwhile: what is stored then counts.
+      const current = await store.read((q) => findConnection(q, actorId, service.name))
+      if (current === null) throw notConnected(service)
+      if (current.tokens !== stored) return this.#opened(actorId, current).accessToken
+      await new Promise<void>((resolve) => this.#parts.timers.setTimer(lookAgainMs, resolve))
+    }
+  }
+
+  async #refreshHeld(actorId: string, service: ThirdPartyService, stored: Sealed): Promise<string> {
+    const { store } = this.#parts
+    const before = this.#open(actorId, service.name, stored)
+    let redeemed: Redeemed
+    try {
+      redeemed = await this.#tokens.redeem(service, {
+        grant_type: 'refresh_token',
+        refresh_token: before.refreshToken ?? '',
+      })
+    } catch (error) {
+      await store.write((tx) => releaseRefresh(tx, actorId, service.name, stored))
+      throw error
+    }
+    if (redeemed.kind === 'dead') {
+      await store.write((tx) => releaseRefresh(tx, actorId, service.name, stored))
+      throw notConnected(service, `${service.name}: ${redeemed.reason}`)
+    }
+    const { tokens } = redeemed
+    const kept: ServiceTokens = {
+      ...tokens,
+      refreshToken: tokens.refreshToken ?? before.refreshToken,
+      scope: tokens.scope === '' ? before.scope : tokens.scope,
+    }
+    const to = this.#sealed(actorId, service, kept)
+    if (await store.write((tx) => replaceTokens(tx, actorId, service.name, { from: stored, to }))) {
+      return tokens.accessToken
+    }
+    const current = await store.read((q) => findConnection(q, actorId, service.name))
+    if (current === null) throw notConnected(service)
+    return this.#opened(actorId, current).accessToken
+  }
+
+  #sealed(actorId: string, { name }: ThirdPartyService, tokens: ServiceTokens): Sealed {
+    return seal(this.#parts.keyRing, JSON.stringify(tokens), bindingOf(serviceTokens, actorId, name))
+  }
+
+  #opened(actorId: string, { service, tokens }: StoredConnection): ServiceTokens {
+    return this.#open(actorId, service, tokens)
+  }
+
+  #open(actorId: string, service: string, tokens: Sealed): ServiceTokens {
+    // Sealed by `#sealed` for this very row.
+    return JSON.parse(open(this.#parts.keyRing, tokens, bindingOf(serviceTokens, actorId, service))) as ServiceTokens
+  }
+}
+
+function notConnected({ name }: ThirdPartyService, reason?: string): ServiceError {
+  const message = `Cannot use ${name}: the actor is not connected with it`
+  return new ServiceError('not_connected', message, reason === undefined ? {} : { reason })
+}

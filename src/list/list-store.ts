@@ -1,0 +1,434 @@
+/** The SQL of lists. A statement that touches another number of rows than it must fails the change. */
+import { ServiceError } from '../errors.ts'
+import type { JsonText } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import { checksumOf, itemName, requireIntact } from '../store/checksum.ts'
+import { originOf } from '../actor/origin.ts'
+import type { ListAddress } from './list-address.ts'
+import type { StoredNode } from './order-tree.ts'
+
+export interface StoredItem {
+  readonly item: number
+  readonly revision: number
+  readonly value: JsonText
+}
+
+/** An item whose value was left out when it is a large one. */
+export interface SizedItem {
+  readonly item: number
+  readonly revision: number
+  /** Of the value, as UTF-8. */
+  readonly bytes: number
+  readonly value: JsonText | null
+}
+
+/** Values up to this size are read at once with their sizes. */
+const smallBytes = 1024
+
+type ItemRow = StoredItem & { readonly checksum: number | null }
+
+export type NewItem = readonly [item: number, value: JsonText]
+
+/**
+ * One of the numbers in parameter 3. As a join PostgreSQL might choose to read the whole list; an array it can only look
+ * up in the key.
+ */
+const isOneOf = (column: 'node' | 'item'): string =>
+  `/*sqlite: IN */ /*postgres: = ANY (ARRAY */ (SELECT ${column} FROM rows($3, ${column} BIGINT) AS wanted) /*postgres: ) */`
+
+/** What stands under the list's name: its head, a simple property, or nothing. */
+export async function findNamed(
+  q: Queries,
+  { actorId, list }: ListAddress,
+): Promise<{ kind: 'list' | 'value'; value: string } | undefined> {
+  return q.get('SELECT kind, value FROM property WHERE actor_id = $1 AND name = $2', actorId, list)
+}
+
+/** As `findNamed`, with the numbers that rows of a removed list of this name still have. */
+export async function findForCreation(
+  q: Queries,
+  { actorId, list }: ListAddress,
+): Promise<{
+  readonly kind: 'list' | 'value' | null
+  readonly lastItem: number
+  readonly lastNode: number
+}> {
+  const row = await q.get<{ kind: 'list' | 'value' | null; lastItem: number; lastNode: number }>(
+    `SELECT property.kind, COALESCE(removed_list.last_item, 0) AS "lastItem",
+       COALESCE(removed_list.last_node, 0) AS "lastNode"
+     FROM (SELECT 1 AS one) AS always
+     LEFT JOIN property ON property.actor_id = $1 AND property.name = $2
+     LEFT JOIN removed_list ON removed_list.actor_id = $1 AND removed_list.list = $2`,
+    actorId,
+    list,
+  )
+  return row ?? { kind: null, lastItem: 0, lastNode: 0 }
+}
+
+export async function insertHead(tx: Transaction, { actorId, list }: ListAddress, head: string): Promise<void> {
+  expect(
+    1,
+    await tx.run(
+      `INSERT INTO property (actor_id, name, kind, value, origin) VALUES ($1, $2, 'list', $3, $4)`,
+      actorId,
+      list,
+      head,
+      originOf(tx),
+    ),
+  )
+}
+
+export async function updateHead(tx: Transaction, { actorId, list }: ListAddress, head: string): Promise<void> {
+  expect(
+    1,
+    await tx.run(
+      `UPDATE property SET value = $3, origin = $4 WHERE actor_id = $1 AND name = $2 AND kind = 'list'`,
+      actorId,
+      list,
+      head,
+      originOf(tx),
+    ),
+  )
+}
+
+/**
+ * False when there is no such list. A trigger deletes the order and the items, or leaves the rows of a long list to
+ * `RemovedLists`.
+ */
+export async function deleteHead(tx: Transaction, { actorId, list }: ListAddress): Promise<boolean> {
+  return (await tx.run(`DELETE FROM property WHERE actor_id = $1 AND name = $2 AND kind = 'list'`, actorId, list)) > 0
+}
+
+/** Those of the nodes that exist. */
+export async function findNodes(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  nodes: readonly number[],
+): Promise<StoredNode[]> {
+  const [first] = nodes
+  if (first === undefined) return []
+  if (nodes.length === 1)
+    return q.all(
+      'SELECT node, entries FROM list_node WHERE actor_id = $1 AND list = $2 AND node = $3',
+      actorId,
+      list,
+      first,
+    )
+  return q.all(
+    `SELECT node, entries FROM list_node
+     WHERE actor_id = $1 AND list = $2 AND node ${isOneOf('node')}`,
+    actorId,
+    list,
+    column(nodes),
+  )
+}
+
+export async function saveNodes(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  nodes: readonly StoredNode[],
+): Promise<void> {
+  if (nodes.length === 0) return
+  const saved = await tx.run(
+    `INSERT INTO list_node (actor_id, list, node, entries)
+     SELECT $1, $2, changed.node, changed.entries FROM rows($3, node BIGINT, entries TEXT) AS changed WHERE true
+     ON CONFLICT (actor_id, list, node) DO UPDATE SET entries = excluded.entries`,
+    actorId,
+    list,
+    JSON.stringify(nodes.map(({ node, entries }) => [node, entries])),
+  )
+  expect(nodes.length, saved)
+}
+
+export async function deleteNodes(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  nodes: readonly number[],
+): Promise<void> {
+  if (nodes.length === 0) return
+  const deleted = await tx.run(
+    `DELETE FROM list_node
+     WHERE actor_id = $1 AND list = $2 AND node ${isOneOf('node')}`,
+    actorId,
+    list,
+    column(nodes),
+  )
+  expect(nodes.length, deleted)
+}
+
+/** Those of the items that exist. @throws ServiceError `value_corrupted` */
+export async function findItems(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  items: readonly number[],
+): Promise<StoredItem[]> {
+  const [first] = items
+  if (first === undefined) return []
+  const rows =
+    items.length === 1
+      ? await q.all<ItemRow>(
+          'SELECT item, revision, value, checksum FROM list_item WHERE actor_id = $1 AND list = $2 AND item = $3',
+          actorId,
+          list,
+          first,
+        )
+      : await q.all<ItemRow>(
+          `SELECT item, revision, value, checksum FROM list_item
+           WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
+          actorId,
+          list,
+          column(items),
+        )
+  for (const row of rows) requireIntact(actorId, itemName(list, row.item), row)
+  return rows
+}
+
+/** Those of the items that exist, the large ones without their values. @throws ServiceError `value_corrupted` */
+export async function findSmallItems(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  items: readonly number[],
+): Promise<SizedItem[]> {
+  if (items.length === 0) return []
+  const rows = await q.all<SizedItem & { readonly checksum: number | null }>(
+    `SELECT item, revision, checksum, octet_length(value) AS bytes,
+       CASE WHEN octet_length(value) <= ${smallBytes} THEN value END AS value
+     FROM list_item WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
+    actorId,
+    list,
+    column(items),
+  )
+  for (const { item, value, checksum } of rows) {
+    if (value !== null) requireIntact(actorId, itemName(list, item), { value, checksum })
+  }
+  return rows
+}
+
+/** Those of the items that exist, by their numbers alone. */
+export async function findPresent(
+  q: Queries,
+  { actorId, list }: ListAddress,
+  items: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const rows = await q.all<{ item: number }>(
+    `SELECT item FROM list_item WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
+    actorId,
+    list,
+    column(items),
+  )
+  return new Set(rows.map(({ item }) => item))
+}
+
+/** Those of the nodes that exist, by list. */
+export async function findNodesOf(
+  q: Queries,
+  actorId: string,
+  nodes: readonly (readonly [list: string, node: number])[],
+): Promise<Map<string, StoredNode[]>> {
+  if (nodes.length === 0) return new Map()
+  const rows = await q.all<StoredNode & { readonly list: string }>(
+    `SELECT stored.list, stored.node, stored.entries FROM rows($2, list TEXT, node BIGINT) AS wanted
+     JOIN list_node AS stored ON stored.actor_id = $1 AND stored.list = wanted.list AND stored.node = wanted.node`,
+    actorId,
+    JSON.stringify(nodes),
+  )
+  return Map.groupBy(rows, ({ list }) => list)
+}
+
+/** Those of the items that exist, by list. @throws ServiceError `value_corrupted` */
+export async function findItemsOf(
+  q: Queries,
+  actorId: string,
+  items: readonly (readonly [list: string, item: number])[],
+): Promise<Map<string, StoredItem[]>> {
+  if (items.length === 0) return new Map()
+  const rows = await q.all<ItemRow & { readonly list: string }>(
+    `SELECT stored.list, stored.item, stored.revision, stored.value, stored.checksum
+     FROM rows($2, list TEXT, item BIGINT) AS wanted
+     JOIN list_item AS stored ON stored.actor_id = $1 AND stored.list = wanted.list AND stored.item = wanted.item`,
+    actorId,
+    JSON.stringify(items),
+  )
+  for (const row of rows) requireIntact(actorId, itemName(row.list, row.item), row)
+  return Map.groupBy(rows, ({ list }) => list)
+}
+
+/** The order of several lists: every node of theirs, from a number on. */
+export async function findAllNodes(
+  q: Queries,
+  actorId: string,
+  lists: readonly string[],
+  from = 1,
+): Promise<(StoredNode & { readonly list: string })[]> {
+  const [only] = lists
+  if (only === undefined) return []
+  if (lists.length === 1)
+    return q.all(
+      'SELECT list, node, entries FROM list_node WHERE actor_id = $1 AND list = $2 AND node >= $3',
+      actorId,
+      only,
+      from,
+    )
+  return q.all(
+    `SELECT list, node, entries FROM list_node
+     WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted) AND node >= $3`,
+    actorId,
+    column(lists),
+    from,
+  )
+}
+
+/** Every item of several lists from a number on, in no order. @throws ServiceError `value_corrupted` */
+export async function findAllItems(
+  q: Queries,
+  actorId: string,
+  lists: readonly string[],
+  from = 1,
+): Promise<(StoredItem & { readonly list: string })[]> {
+  const [only] = lists
+  if (only === undefined) return []
+  const rows =
+    lists.length === 1
+      ? await q.all<ItemRow & { readonly list: string }>(
+          'SELECT list, item, revision, value, checksum FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3',
+          actorId,
+          only,
+          from,
+        )
+      : await q.all<ItemRow & { readonly list: string }>(
+          `SELECT list, item, revision, value, checksum FROM list_item
+           WHERE actor_id = $1 AND list IN (SELECT list FROM rows($2, list TEXT) AS wanted) AND item >= $3`,
+          actorId,
+          column(lists),
+          from,
+        )
+  for (const row of rows) requireIntact(actorId, itemName(row.list, row.item), row)
+  return rows
+}
+
+export async function insertItems(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  items: readonly NewItem[],
+): Promise<void> {
+  const [first] = items
+  if (first === undefined) return
+  const inserted =
+    items.length === 1
+      ? await tx.run(
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
+           VALUES ($1, $2, $3, 1, $4, $5, $6)`,
+          actorId,
+          list,
+          ...first,
+          originOf(tx),
+          checksumOf(actorId, itemName(list, first[0]), first[1]),
+        )
+      : await tx.run(
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
+           SELECT $1, $2, added.item, 1, added.value, $4, added.crc
+           FROM rows($3, item BIGINT, value TEXT, crc BIGINT) AS added`,
+          actorId,
+          list,
+          withChecksums(actorId, list, items),
+          originOf(tx),
+        )
+  expect(items.length, inserted)
+}
+
+export async function updateItems(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  items: readonly NewItem[],
+): Promise<void> {
+  const [first] = items
+  if (first === undefined) return
+  const updated =
+    items.length === 1
+      ? await tx.run(
+          `UPDATE list_item SET value = $4, revision = revision + 1, origin = $5, checksum = $6
+           WHERE actor_id = $1 AND list = $2 AND item = $3`,
+          actorId,
+          list,
+          ...first,
+          originOf(tx),
+          checksumOf(actorId, itemName(list, first[0]), first[1]),
+        )
+      : // As an upsert, though every item exists: both databases answer UPDATE … FROM by going through the whole list.
+        await tx.run(
+          `INSERT INTO list_item (actor_id, list, item, revision, value, origin, checksum)
+           SELECT $1, $2, changed.item, 1, changed.value, $4, changed.crc
+           FROM rows($3, item BIGINT, value TEXT, crc BIGINT) AS changed WHERE true
+           ON CONFLICT (actor_id, list, item) DO UPDATE
+             SET value = excluded.value, revision = list_item.revision + 1, origin = excluded.origin,
+               checksum = excluded.checksum`,
+          actorId,
+          list,
+          withChecksums(actorId, list, items),
+          originOf(tx),
+        )
+  expect(items.length, updated)
+}
+
+export async function deleteItems(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  items: readonly number[],
+): Promise<void> {
+  const [first] = items
+  if (first === undefined) return
+  const deleted =
+    items.length === 1
+      ? await tx.run('DELETE FROM list_item WHERE actor_id = $1 AND list = $2 AND item = $3', actorId, list, first)
+      : await tx.run(
+          `DELETE FROM list_item
+           WHERE actor_id = $1 AND list = $2 AND item ${isOneOf('item')}`,
+          actorId,
+          list,
+          column(items),
+        )
+  expect(items.length, deleted)
+}
+
+/** From a number on. The number deleted. */
+export function deleteAllItems(tx: Transaction, { actorId, list }: ListAddress, from: number): Promise<number> {
+  return tx.run('DELETE FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3', actorId, list, from)
+}
+
+/** From a number on. The number deleted. */
+export function deleteAllNodes(tx: Transaction, { actorId, list }: ListAddress, from: number): Promise<number> {
+  return tx.run('DELETE FROM list_node WHERE actor_id = $1 AND list = $2 AND node >= $3', actorId, list, from)
+}
+
+/** Leaves the rows up to these numbers to `RemovedLists`. */
+export async function markRemoved(
+  tx: Transaction,
+  { actorId, list }: ListAddress,
+  { lastItem, lastNode }: { readonly lastItem: number; readonly lastNode: number },
+): Promise<void> {
+  const marked = await tx.run(
+    `INSERT INTO removed_list (actor_id, list, next_item, last_item, last_node) VALUES ($1, $2, 1, $3, $4)
+     ON CONFLICT (actor_id, list) DO UPDATE SET last_item = excluded.last_item, last_node = excluded.last_node`,
+    actorId,
+    list,
+    lastItem,
+    lastNode,
+  )
+  expect(1, marked)
+}
+
+function withChecksums(actorId: string, list: string, items: readonly NewItem[]): string {
+  return JSON.stringify(items.map(([item, value]) => [item, value, checksumOf(actorId, itemName(list, item), value)]))
+}
+
+function column(values: readonly (string | number)[]): string {
+  return JSON.stringify(values.map((value) => [value]))
+}
+
+/** What was read in this transaction cannot have gone: the change fails as a whole. */
+function expect(rows: number, touched: number): void {
+  if (rows === touched) return
+  throw new ServiceError('store_unavailable', 'The change to the list could not be stored', {
+    reason: `A statement touched ${touched} rows where ${rows} were due`,
+  })
+}

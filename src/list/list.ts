@@ -1,0 +1,250 @@
+/**
+ * Lists: ordered items with metadata. Changes run inside the actor's turn (`store.writeActor`) and tell what they did as
+ * a `ListChange`; what reads more than the head wants one moment (`store.snapshot`, or the same transaction).
+ *
+ * Every operation runs a number of statements that does not depend on the list. A list whose stored parts do not fit
+ * together is refused with `list_corrupted`, by every function that meets the damage.
+ */
+import { randomBytes } from 'node:crypto'
+import { ServiceError } from '../errors.ts'
+import type { JsonText } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { ListAddress } from './list-address.ts'
+import type { ListChange } from './list-change.ts'
+import { listFacts, type ListFacts, listMetadata, type ListMetadata, writeHeadText } from './list-head.ts'
+import { resolveIndex } from './list-index.ts'
+import { deleteHead, findForCreation, findNamed, insertHead } from './list-store.ts'
+import { checkListName } from '../property/name.ts'
+import { OpenList, type ListTexts } from './open-list.ts'
+
+export type { ListAddress } from './list-address.ts'
+export { bulk, readBulk, type BulkEntry, type BulkResult } from './list-bulk.ts'
+export type { ListChange, ListOperation } from './list-change.ts'
+export { holds, removeWhere, updateWhere } from './list-find.ts'
+export { deleteByHandles, findByHandle, handleOf, locate, updateByHandles, type ItemWithHandle } from './item-handle.ts'
+export { factsOf, listFacts, listMetadata, type ListFacts, type ListMetadata } from './list-head.ts'
+export { indexFromJson, parseIndex } from './list-index.ts'
+export {
+  readItem,
+  readItems,
+  readItemsAt,
+  readManyLists,
+  readStarts,
+  shortLists,
+  type IndexedItem,
+  type ListContent,
+  type ListPage,
+} from './list-read.ts'
+export { isShort, ListScan, pageItems, type ScanPage } from './list-scan.ts'
+export type { ListTexts } from './open-list.ts'
+
+/**
+ * Makes an empty list. One that exists keeps its items, and only the texts that are given replace its own.
+ *
+ * @returns whether the list is new.
+ * @throws ServiceError `invalid_name`; `conflict` when a simple property has the name; `list_corrupted`
+ */
+export async function createList(tx: Transaction, at: ListAddress, texts: ListTexts, nowMs: number): Promise<boolean> {
+  return (await makeList(tx, at, texts, nowMs)).isNew
+}
+
+/** As `createList`, with the change that subscribers receive: that of the texts. */
+export async function makeList(
+  tx: Transaction,
+  at: ListAddress,
+  texts: ListTexts,
+  nowMs: number,
+): Promise<{ readonly isNew: boolean; readonly change: ListChange }> {
+  checkListName(at.list)
+  const { kind, lastItem, lastNode } = await findForCreation(tx, at)
+  if (kind === 'value') {
+    throw new ServiceError('conflict', `Cannot create the list ${JSON.stringify(at.list)}: a property has this name`)
+  }
+  if (kind === 'list') {
+    const list = await OpenList.require(tx, at)
+    if (texts.description !== undefined || texts.explanation !== undefined) await list.save(tx, nowMs, {}, texts)
+    return { isNew: false, change: textsChange(list, texts) }
+  }
+  const now = new Date(nowMs).toISOString()
+  const head = {
+    id: randomBytes(8).toString('hex'),
+    description: texts.description ?? '',
+    explanation: texts.explanation ?? '',
+    createdAt: now,
+    updatedAt: now,
+    nextItem: lastItem + 1,
+    nextNode: lastNode + 1,
+    firstItem: lastItem + 1,
+    firstNode: lastNode + 1,
+    bytes: 0,
+    root: [],
+    revision: 1,
+  }
+  await insertHead(tx, at, writeHeadText(head))
+  return { isNew: true, change: { operation: 'metadata', length: 0, ...texts } }
+}
+
+function textsChange(list: OpenList, texts: ListTexts): ListChange {
+  const { description, explanation } = list.metadata
+  const isSame = (given: string | undefined, stored: string): boolean => given === undefined || given === stored
+  const changesNothing = isSame(texts.description, description) && isSame(texts.explanation, explanation)
+  return { operation: 'metadata', length: list.length, ...texts, ...(changesNothing ? { changesNothing } : {}) }
+}
+
+/** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
+export async function readMetadata(q: Queries, at: ListAddress): Promise<ListMetadata | null> {
+  const row = await findNamed(q, at)
+  return row?.kind === 'list' ? listMetadata(at.list, row.value) : null
+}
+
+/** Null when there is no list of that name. @throws ServiceError `list_corrupted` */
+export async function readFacts(q: Queries, at: ListAddress): Promise<ListFacts | null> {
+  const row = await findNamed(q, at)
+  return row?.kind === 'list' ? listFacts(at.list, row.value) : null
+}
+
+/** Replaces the texts that are given. @throws ServiceError `not_found`, `list_corrupted` */
+export async function setMetadata(
+  tx: Transaction,
+  at: ListAddress,
+  texts: ListTexts,
+  nowMs: number,
+): Promise<ListChange> {
+  const list = await OpenList.require(tx, at)
+  await list.save(tx, nowMs, {}, texts)
+  return textsChange(list, texts)
+}
+
+/** @throws ServiceError `not_found`, `list_corrupted` */
+export async function append(tx: Transaction, at: ListAddress, item: JsonText, nowMs: number): Promise<ListChange> {
+  const list = await OpenList.require(tx, at)
+  return addAt(tx, list, list.length, 'append', item, nowMs)
+}
+
+/** Null when nothing was given, and nothing changed. @throws ServiceError `not_found`, `list_corrupted` */
+export async function extend(
+  tx: Transaction,
+  at: ListAddress,
+  items: readonly JsonText[],
+  nowMs: number,
+): Promise<ListChange | null> {
+  const list = await OpenList.require(tx, at)
+  const index = list.length
+  if (items.length === 0) return null
+  await list.load([list.order.spanForInsert(index)])
+  const added = items.map((value) => [list.newItem(), value] as const)
+  for (const [item] of added) list.order.append(item)
+  await list.save(tx, nowMs, { insert: added })
+  return { operation: 'extend', length: list.length, index, items }
+}
+
+/**
+ * Puts an item before the one at `index`, or behind the last one when `index` is the length. Null when it is greater.
+ *
+ * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
+ */
+export async function insert(
+  tx: Transaction,
+  at: ListAddress,
+  index: number,
+  item: JsonText,
+  nowMs: number,
+): Promise<ListChange | null> {
+  const list = await OpenList.require(tx, at)
+  const position = resolveIndex(index, list.length + 1, false)
+  return position === null ? null : addAt(tx, list, position, 'insert', item, nowMs)
+}
+
+/**
+ * Replaces the item at `index`. With `orAppend` an index equal to the length appends; there is no padding. Null when
+ * there is no such position.
+ *
+ * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
+ */
+export async function update(
+  tx: Transaction,
+  at: ListAddress,
+  index: number,
+  item: JsonText,
+  nowMs: number,
+  options: { readonly orAppend?: boolean; readonly fromEnd?: boolean } = {},
+): Promise<ListChange | null> {
+  const list = await OpenList.require(tx, at)
+  if (options.orAppend === true && index === list.length) return addAt(tx, list, index, 'append', item, nowMs)
+  const position = resolveIndex(index, list.length, options.fromEnd ?? false)
+  if (position === null) return null
+  await list.load([{ from: position, to: position + 1 }])
+  const old = await list.item(position)
+  await list.save(tx, nowMs, { update: [[old, item]] })
+  return { operation: 'update', length: list.length, index: position, item, old_item: old.value }
+}
+
+/** Null when there is no such position. @throws ServiceError `not_found`, `invalid_index`, `list_corrupted` */
+export async function deleteAt(
+  tx: Transaction,
+  at: ListAddress,
+  index: number,
+  nowMs: number,
+  options: { readonly fromEnd?: boolean } = {},
+): Promise<ListChange | null> {
+  const list = await OpenList.require(tx, at)
+  const position = resolveIndex(index, list.length, options.fromEnd ?? false)
+  if (position === null) return null
+  const old_item = await takeOut(tx, list, position, nowMs)
+  return { operation: 'delete', length: list.length, index: position, old_item }
+}
+
+/**
+ * Removes one item, the last one unless told otherwise (-1 is the last), and says which it was. Null when there is no
+ * such position.
+ *
+ * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
+ */
+export async function pop(
+  tx: Transaction,
+  at: ListAddress,
+  nowMs: number,
+  index = -1,
+): Promise<(ListChange & { readonly item: JsonText; readonly index: number }) | null> {
+  const list = await OpenList.require(tx, at)
+  const position = resolveIndex(index, list.length, true)
+  if (position === null) return null
+  const item = await takeOut(tx, list, position, nowMs)
+  return { operation: 'pop', length: list.length, index: position, item }
+}
+
+/** Removes every item. @throws ServiceError `not_found`, `list_corrupted` */
+export async function clear(tx: Transaction, at: ListAddress, nowMs: number): Promise<ListChange> {
+  const list = await OpenList.require(tx, at)
+  const wasEmpty = list.length === 0
+  await list.clear(tx, nowMs)
+  return { operation: 'clear', length: 0, ...(wasEmpty ? { changesNothing: true } : {}) }
+}
+
+/** Removes the list itself, damaged or not. Null when there is no list of that name. */
+export async function deleteList(tx: Transaction, at: ListAddress): Promise<ListChange | null> {
+  return (await deleteHead(tx, at)) ? { operation: 'delete_all', length: 0 } : null
+}
+
+async function addAt(
+  tx: Transaction,
+  list: OpenList,
+  index: number,
+  operation: 'append' | 'insert',
+  value: JsonText,
+  nowMs: number,
+): Promise<ListChange> {
+  await list.load([list.order.spanForInsert(index)])
+  const item = list.newItem()
+  list.order.insert(index, item)
+  await list.save(tx, nowMs, { insert: [[item, value]] })
+  return { operation, length: list.length, index, item: value }
+}
+
+async function takeOut(tx: Transaction, list: OpenList, index: number, nowMs: number): Promise<JsonText> {
+  await list.load([{ from: index, to: index + 1 }], true)
+  const item = await list.item(index)
+  list.order.removeAt(index)
+  await list.save(tx, nowMs, { delete: [item] })
+  return item.value
+}

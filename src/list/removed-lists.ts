@@ -1,0 +1,124 @@
+/**
+ * Deletes the rows of removed lists, in batches behind the requests: one statement for all of them would block the event
+ * loop on SQLite and hold the actor's row. What a process leaves unfinished is found at the next start, or by another
+ * process.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Cancel, Timers } from '../timers.ts'
+import { runInBackground } from '../observe/context.ts'
+import type { Log } from '../observe/log.ts'
+import type { Store, Transaction } from '../store/store.ts'
+
+/** Rows that one transaction deletes. */
+const batchRows = 500
+/** When to look for what another process left (milliseconds). */
+const lookAgainMs = 600_000
+const afterFailureMs = 5000
+
+export interface RemovedListsParts {
+  readonly store: Store
+  readonly timers: Timers
+  readonly log: Log
+}
+
+interface RemovedList {
+  readonly actorId: string
+  readonly list: string
+  readonly nextItem: number
+  readonly lastItem: number
+  readonly lastNode: number
+}
+
+export class RemovedLists {
+  readonly #parts: RemovedListsParts
+  #running: Promise<void> | undefined
+  #isDue = false
+  #isStopping = false
+  #cancelTimer: Cancel = () => {}
+
+  constructor(parts: RemovedListsParts) {
+    this.#parts = parts
+  }
+
+  /** Deletes what there is, after whatever runs now. Nothing waits for it. */
+  readonly wake = (): void => {
+    if (this.#isStopping) return
+    this.#isDue = true
+    if (this.#running !== undefined) return
+    this.#cancelTimer()
+    this.#running = runInBackground(() => this.#run()).finally(() => {
+      this.#running = undefined
+      if (this.#isDue) this.wake()
+    })
+  }
+
+  /** Ends after the batch that runs. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#cancelTimer()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { store, timers, log } = this.#parts
+    let wait = lookAgainMs
+    this.#isDue = false
+    try {
+      let isMore = await store.read((q) => q.get('/* removed lists */ SELECT list FROM removed_list LIMIT 1'))
+      while (isMore !== undefined && !this.#isStopping) {
+        await setImmediate()
+        isMore = (await store.write(deleteBatch, { isNote: true })) ? isMore : undefined
+      }
+    } catch (error) {
+      wait = afterFailureMs
+      log.warn({ error }, 'Rows of a removed list could not be deleted; the service tries again')
+    }
+    if (!this.#isStopping) this.#cancelTimer = timers.setTimer(wait, this.wake)
+  }
+}
+
+/** False when there is nothing left to delete. Processes that run it side by side take different lists. */
+async function deleteBatch(tx: Transaction): Promise<boolean> {
+  const removed = await tx.get<RemovedList>(
+    `/* removed lists */ SELECT actor_id AS "actorId", list, next_item AS "nextItem", last_item AS "lastItem",
+       last_node AS "lastNode" FROM removed_list LIMIT 1 /*postgres: FOR UPDATE SKIP LOCKED */`,
+  )
+  if (removed === undefined) return false
+  const { actorId, list, nextItem, lastItem, lastNode } = removed
+  const batch = await tx.get<{ last: number | null }>(
+    `/* removed lists */ SELECT max(item) AS last FROM (SELECT item FROM list_item
+       WHERE actor_id = $1 AND list = $2 AND item >= $3 AND item <= $4 ORDER BY item LIMIT ${batchRows}) AS batch`,
+    actorId,
+    list,
+    nextItem,
+    lastItem,
+  )
+  if (typeof batch?.last === 'number') {
+    await tx.run(
+      '/* removed lists */ DELETE FROM list_item WHERE actor_id = $1 AND list = $2 AND item >= $3 AND item <= $4',
+      actorId,
+      list,
+      nextItem,
+      batch.last,
+    )
+    await tx.run(
+      '/* removed lists */ UPDATE removed_list SET next_item = $3 WHERE actor_id = $1 AND list = $2',
+      actorId,
+      list,
+      batch.last + 1,
+    )
+    return true
+  }
+  const nodes = await tx.run(
+    `/* removed lists */ DELETE FROM list_node WHERE actor_id = $1 AND list = $2 AND node
+       /*sqlite: IN */ /*postgres: = ANY (ARRAY */ (SELECT node FROM list_node
+         WHERE actor_id = $1 AND list = $2 AND node <= $3 ORDER BY node LIMIT ${batchRows}) /*postgres: ) */`,
+    actorId,
+    list,
+    lastNode,
+  )
+  if (nodes < batchRows) {
+    await tx.run('/* removed lists */ DELETE FROM removed_list WHERE actor_id = $1 AND list = $2', actorId, list)
+  }
+  return true
+}

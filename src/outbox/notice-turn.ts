@@ -1,0 +1,133 @@
+/** One attempt to tell a notice. */
+import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import { failed, type Tracing } from '../observe/tracing.ts'
+import type { PeerClient, PeerOutcome, PeerRequest } from '../peer/peer-client.ts'
+import type { PeerTimes } from '../peer/timeouts.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { open } from '../secret/sealed.ts'
+import { bindingOf, trustSecret } from '../secret/sealed-columns.ts'
+import type { Store } from '../store/store.ts'
+import { type ClaimedNotice, deleteNotice, findRecipient, postponeNotice } from './notice-store.ts'
+import type { NoticeKind } from './notice.ts'
+import { openNoticeSecret } from './notices.ts'
+import { outcomeWith } from './secret-rotation.ts'
+import { type DeliveryPolicy, isRefusal, judgeNotice, type Verdict } from './policy.ts'
+
+/** Null: it is known now which secret a peer has. Otherwise what came of asking. */
+export type SettleRenewal = (offer: {
+  readonly actorId: string
+  readonly peerId: string
+  readonly url: string
+  readonly baseuri: string
+  readonly secret: string
+}) => Promise<PeerOutcome | null>
+
+export interface NoticeTurnParts {
+  readonly store: Store
+  readonly peerClient: PeerClient
+  readonly keyRing: KeyRing
+  readonly policy: DeliveryPolicy
+  readonly times: PeerTimes
+  readonly now: () => number
+  readonly random: () => number
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly tracing: Tracing
+  readonly isCut: () => boolean
+  readonly settleRenewal: SettleRenewal
+}
+
+/** Endings: a peer that does not know what was ended has nothing left to do. */
+const partings: ReadonlySet<NoticeKind> = new Set(['trust_deleted', 'unsubscribe', 'revoke'])
+
+export class NoticeTurns {
+  readonly #parts: NoticeTurnParts
+
+  constructor(parts: NoticeTurnParts) {
+    this.#parts = parts
+  }
+
+  /** True when it arrived, so that the next one of its lane may go. */
+  async take(notice: ClaimedNotice, held: number): Promise<boolean> {
+    const { store, now, log, metrics, tracing, isCut } = this.#parts
+    const attributes = { 'troupe.actor': notice.actorId, 'troupe.notice': notice.kind }
+    const verdict = await tracing.run(
+      'deliver notice',
+      { kind: 'producer', attributes, isRoot: true },
+      async (span) => {
+        const came = await this.#attempt(notice)
+        if (came !== null && came.kind !== 'delivered') failed(span, came.kind)
+        return came
+      },
+    )
+    if (verdict === null || (isCut() && verdict.kind === 'retry')) {
+      await store.write((tx) => postponeNotice(tx, { id: notice.id, held, dueAt: now(), counts: false, reason: '' }))
+      return false
+    }
+    metrics.delivered(`notice_${verdict.kind}`)
+    if (verdict.kind === 'delivered') {
+      await store.write((tx) => deleteNotice(tx, notice.id))
+      return true
+    }
+    const { reason } = verdict
+    log.warn({ kind: notice.kind, outcome: verdict.kind, reason }, 'A notice did not arrive')
+    const dueAt = verdict.kind === 'retry' ? verdict.at : null
+    await store.write((tx) => postponeNotice(tx, { id: notice.id, held, dueAt, counts: true, reason }))
+    return dueAt === null
+  }
+
+  async #attempt(notice: ClaimedNotice): Promise<Verdict | null> {
+    const { policy, now, random } = this.#parts
+    const outcome = notice.kind === 'renewal' ? await this.#settle(notice) : await this.#tell(notice)
+    if (outcome === null) return { kind: 'delivered' }
+    if (this.#parts.isCut() && outcome.kind !== 'answered') return null
+    const isOver = outcome.kind === 'answered' && (outcome.status === 404 || outcome.status === 410)
+    if (isOver && partings.has(notice.kind)) return { kind: 'delivered' }
+    if (notice.kind === 'withdrawal' && isRefusal(outcome)) return this.#judgeWithdrawal(notice)
+    const { attempts, createdAt } = notice
+    const attempted = { outcome, now: now(), attempts, uncertain: 0, failingSince: createdAt, random: random() }
+    return judgeNotice(attempted, policy)
+  }
+
+  /** The peer does not know the secret: it will not, or the request has yet to arrive. */
+  #judgeWithdrawal({ createdAt }: ClaimedNotice): Verdict {
+    const at = createdAt + this.#parts.times.handshakeMs
+    if (this.#parts.now() >= at) return { kind: 'delivered' }
+    return { kind: 'retry', at, reason: 'The request may still be on its way' }
+  }
+
+  /**
+   * What a relationship was ended with is all that its end can be said with. Everything else is said with the secret that
+   * the two share by now, to where the peer is by now. Null: it is not so any more.
+   */
+  async #tell(notice: ClaimedNotice): Promise<PeerOutcome | null> {
+    const { store, keyRing } = this.#parts
+    const { kind, actorId, peerId, url, baseuri } = notice
+    if (kind === 'trust_deleted' || kind === 'withdrawal') {
+      return this.#call(notice, { url, bearer: { secret: this.#ownSecret(notice), baseuri } })
+    }
+    const recipient = await store.read((q) => findRecipient(q, notice))
+    if (recipient === null || (kind === 'approval' && !recipient.approved)) return null
+    const secret = open(keyRing, recipient.secret, bindingOf(trustSecret, actorId, peerId))
+    const outcome = await this.#call(notice, {
+      url: `${recipient.baseuri}${url.slice(baseuri.length)}`,
+      bearer: { secret, baseuri: recipient.baseuri },
+    })
+    return outcomeWith(store, notice, recipient.secret, outcome)
+  }
+
+  #call({ method, body }: ClaimedNotice, address: Pick<PeerRequest, 'url' | 'bearer'>): Promise<PeerOutcome> {
+    const { peerClient } = this.#parts
+    return peerClient.call({ method, ...address, ...(body === '' ? {} : { body }) })
+  }
+
+  #settle(notice: ClaimedNotice): Promise<PeerOutcome | null> {
+    const { actorId, peerId, url, baseuri } = notice
+    return this.#parts.settleRenewal({ actorId, peerId, url, baseuri, secret: this.#ownSecret(notice) })
+  }
+
+  #ownSecret({ id, secret }: ClaimedNotice): string {
+    return openNoticeSecret(this.#parts.keyRing, id, secret)
+  }
+}

@@ -1,4 +1,0 @@
-import { known } from '../json/json.ts'
-
-/** The empty text stands for "no such property", in storage and in diffs. */
-export const absent = known('""')

@@ -1,0 +1,377 @@
+/** The SQL of what changes lead to: numbers, diffs, and the time line of each number. */
+import type { JsonText } from '../json/json.ts'
+import type { Queries, Row, Transaction } from '../store/store.ts'
+import { originOf, requestOrigin } from '../actor/origin.ts'
+
+/** A peer's subscription as a change meets it. */
+export interface Listener {
+  readonly peerId: string
+  readonly subscriptionId: string
+  readonly target: string
+  readonly subtarget: string
+  readonly resource: string
+  readonly granularity: string
+  readonly sequence: number
+  readonly isStopped: boolean
+  readonly relationship: string
+  readonly approved: boolean
+  /** Nothing is sent to the peer before; Unix milliseconds. */
+  readonly openUntil: number | null
+}
+
+/** Which subscriptions to a target are found. */
+export interface ListenerFilter {
+  /** Those to the whole target, and to these parts of it. Default: every part. */
+  readonly subtargets?: readonly string[]
+  /** Default: every peer. */
+  readonly peerId?: string
+}
+
+/** The subscriptions to a target, with the relationship of each. */
+export async function findListeners(
+  q: Queries,
+  actorId: string,
+  target: string,
+  { subtargets, peerId }: ListenerFilter,
+): Promise<Listener[]> {
+  const values: (string | number)[] = [actorId, target]
+  const placeholder = (value: string): string => `$${values.push(value)}`
+  const ofPeer = peerId === undefined ? '' : ` AND s.peer_id = ${placeholder(peerId)}`
+  const ofParts =
+    subtargets === undefined
+      ? ''
+      : ` AND (s.subtarget = '' OR s.subtarget IN (SELECT name FROM rows(${placeholder(
+          JSON.stringify(subtargets.map((name) => [name])),
+        )}, name TEXT) AS wanted))`
+  const rows = await q.all<Row<Omit<Listener, 'isStopped'>> & { readonly state: string }>(
+    `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", s.target, s.subtarget, s.resource, s.granularity,
+       s.sequence, s.state, t.relationship, t.approved, t.open_until AS "openUntil"
+     FROM inbound_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
+     WHERE s.actor_id = $1 AND s.target = $2${ofPeer}${ofParts}
+     ORDER BY s.peer_id, s.subscription_id`,
+    ...values,
+  )
+  return rows.map(({ state, ...row }) => ({ ...row, isStopped: state === 'stopped', approved: row.approved !== 0 }))
+}
+
+/** One number of one subscription. */
+export interface Entry {
+  readonly peerId: string
+  readonly subscriptionId: string
+  readonly sequence: number
+  readonly kind: 'diff' | 'resync'
+  readonly data: JsonText
+  readonly replaces: boolean
+  /** Whether it is to be sent, and not only kept for polling. */
+  readonly isTold: boolean
+  /** When its first attempt is due; null when none is. */
+  readonly dueAt: number | null
+}
+
+/**
+ * Three statements on their way together, however many entries there are. Those of one subscription come in the order of
+ * their numbers.
+ */
+export async function insertEntries(
+  tx: Transaction,
+  actorId: string,
+  entries: readonly Entry[],
+  now: number,
+  hops: number,
+): Promise<void> {
+  const last = new Map(entries.map((entry) => [JSON.stringify([entry.peerId, entry.subscriptionId]), entry]))
+  const moved = tx.run(
+    `UPDATE inbound_subscription SET sequence = made.sequence,
+       due_at = CASE WHEN state = 'live' THEN COALESCE(due_at, made.due) ELSE due_at END
+     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
+     WHERE actor_id = made.actor AND peer_id = made.peer AND subscription_id = made.subscription`,
+    JSON.stringify(
+      // The actor is in each row so that the rows come first: SQLite would look through all of them for each
+      // subscription of an actor that is given once.
+      [...last.values()].map(({ peerId, subscriptionId, sequence, dueAt }) => [
+        actorId,
+        peerId,
+        subscriptionId,
+        sequence,
+        dueAt,
+      ]),
+    ),
+  )
+  // Many subscribers are told the same: each text goes to the store once.
+  const texts = new Map<JsonText, number>()
+  const textOf = (data: JsonText): number => {
+    const known_ = texts.get(data) ?? texts.size
+    texts.set(data, known_)
+    return known_
+  }
+  const rows = entries.map((entry) => [
+    entry.peerId,
+    entry.subscriptionId,
+    entry.sequence,
+    entry.kind,
+    textOf(entry.data),
+    Number(entry.replaces),
+  ])
+  const kept = tx.run(
+    `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at, hops)
+     SELECT $1, made.peer, made.subscription, made.sequence, made.kind, content.data, made.replaces, CAST($4 AS BIGINT),
+       CAST($5 AS BIGINT)
+     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, kind TEXT, text BIGINT, replaces BIGINT) AS made
+     JOIN rows($3, text BIGINT, data TEXT) AS content ON content.text = made.text`,
+    actorId,
+    JSON.stringify(rows),
+    JSON.stringify([...texts].map(([data, text]) => [text, data])),
+    now,
+    hops,
+  )
+  const noted = tx.run(
+    `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome, origin)
+     SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome, $4
+     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT) AS made`,
+    actorId,
+    JSON.stringify(
+      entries.map((entry) => [entry.peerId, entry.subscriptionId, entry.sequence, entry.isTold ? 'waiting' : 'unsent']),
+    ),
+    now,
+    originOf(tx) || requestOrigin(),
+  )
+  await Promise.all([moved, kept, noted])
+}
+
+/** Everything up to a number of one subscription. */
+export interface Prefix {
+  readonly actorId: string
+  readonly peerId: string
+  readonly subscriptionId: string
+  readonly upTo: number
+}
+
+/**
+ * Drops the oldest diffs. Where some of them were still to be sent, one resync takes their place; who polls sees that
+ * numbers are missing. A fixed number of statements, however many subscriptions there are.
+ */
+export async function dropOldest(tx: Transaction, prefixes: readonly Prefix[], now: number): Promise<void> {
+  if (prefixes.length === 0) return
+  const rows = JSON.stringify(
+    prefixes.map((prefix) => [prefix.actorId, prefix.peerId, prefix.subscriptionId, prefix.upTo]),
+  )
+  const dropped = 'rows($1, actor TEXT, peer TEXT, subscription TEXT, upto BIGINT) AS dropped'
+  for (const [table, comparison] of [
+    ['diff', '<='],
+    ['delivery', '<'],
+    ['delivery_run', '<'],
+  ] as const) {
+    await tx.run(
+      `DELETE FROM ${table} WHERE (actor_id, peer_id, subscription_id, sequence) IN (
+         SELECT old.actor_id, old.peer_id, old.subscription_id, old.sequence FROM ${dropped}
+         JOIN ${table} old ON old.actor_id = dropped.actor AND old.peer_id = dropped.peer
+           AND old.subscription_id = dropped.subscription AND old.sequence ${comparison} dropped.upto)`,
+      rows,
+    )
+  }
+  await tx.run(
+    `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at)
+     SELECT lane.actor_id, lane.peer_id, lane.subscription_id, dropped.upto, 'resync', '""', 0, CAST($2 AS BIGINT)
+     FROM ${dropped} JOIN inbound_subscription lane ON lane.actor_id = dropped.actor AND lane.peer_id = dropped.peer
+       AND lane.subscription_id = dropped.subscription
+     WHERE lane.settled < dropped.upto AND lane.granularity IN ('high', 'low')`,
+    rows,
+    now,
+  )
+}
+
+/** A diff as a peer reads it. */
+export interface StoredDiff {
+  readonly sequence: number
+  readonly data: JsonText
+  readonly replaces: boolean
+  /** Unix milliseconds. */
+  readonly createdAt: number
+}
+
+const columns = 'sequence, data, replaces, created_at AS "createdAt"'
+
+function toDiff(row: Row<StoredDiff>): StoredDiff {
+  return { ...row, replaces: row.replaces !== 0 }
+}
+
+/** What waits for the peer, ascending; as many as fit into `maxCharacters`, and always the first. */
+export async function findDiffs(
+  q: Queries,
+  actorId: string,
+  peerId: string,
+  subscriptionId: string,
+  maxCharacters: number,
+): Promise<StoredDiff[]> {
+  const rows = await q.all<Row<StoredDiff>>(
+    `SELECT ${columns} FROM (
+       SELECT sequence, data, replaces, created_at,
+         SUM(LENGTH(data)) OVER (ORDER BY sequence) - LENGTH(data) AS before
+       FROM diff
+       WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND kind <> 'resync' AND cleared_at IS NULL
+     ) AS waiting WHERE before < $4 ORDER BY sequence`,
+    actorId,
+    peerId,
+    subscriptionId,
+    maxCharacters,
+  )
+  return rows.map(toDiff)
+}
+
+/** The diff has a number that the peer is still to receive by a callback. */
+const waitsForDelivery = `EXISTS (SELECT 1 FROM delivery w JOIN inbound_subscription s ON s.actor_id = w.actor_id
+           AND s.peer_id = w.peer_id AND s.subscription_id = w.subscription_id
+         WHERE w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id AND w.subscription_id = diff.subscription_id
+           AND w.sequence = diff.sequence AND w.sequence > s.settled AND w.outcome = 'waiting')`
+
+interface Readable {
+  readonly readableSince: number
+  readonly mayRepeat: boolean
+}
+
+/** Reads the diff that `clearDiff` would return, and leaves it in place. */
+export async function findDiff(
+  q: Queries,
+  { actorId, peerId, subscriptionId, sequence }: Omit<Prefix, 'upTo'> & { readonly sequence: number },
+  { readableSince, mayRepeat }: Readable,
+): Promise<StoredDiff | null> {
+  const row = await q.get<Row<StoredDiff>>(
+    `SELECT ${columns} FROM diff
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4 AND kind <> 'resync'
+       AND (cleared_at IS NULL OR ($5 = 1 AND (cleared_at >= $6 OR ${waitsForDelivery})))`,
+    actorId,
+    peerId,
+    subscriptionId,
+    sequence,
+    Number(mayRepeat),
+    readableSince,
+  )
+  return row === undefined ? null : toDiff(row)
+}
+
+/**
+ * Reads one diff and clears it; null when there is none. One that was cleared since `readableSince`, or that the peer is
+ * still to be told of, is read again by whom `mayRepeat` says so. What was cleared before that goes.
+ *
+ * That it was read does not say that it arrived: who read it may have died over it, and only its callback, which is sent
+ * on, finds the peer again.
+ */
+export async function clearDiff(
+  tx: Transaction,
+  { actorId, peerId, subscriptionId, sequence }: Omit<Prefix, 'upTo'> & { readonly sequence: number },
+  { now, readableSince, mayRepeat }: Readable & { readonly now: number },
+): Promise<StoredDiff | null> {
+  const key = [actorId, peerId, subscriptionId] as const
+  await tx.run(
+    `DELETE FROM diff WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND cleared_at < $4
+       AND NOT ${waitsForDelivery}`,
+    ...key,
+    readableSince,
+  )
+  const [row] = await tx.all<Row<StoredDiff>>(
+    `UPDATE diff SET cleared_at = COALESCE(cleared_at, $5)
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4 AND kind <> 'resync'
+       ${mayRepeat ? '' : 'AND cleared_at IS NULL'}
+     RETURNING ${columns}`,
+    ...key,
+    sequence,
+    now,
+  )
+  if (row === undefined) return null
+  await tx.run(
+    `UPDATE delivery SET acknowledged_at = COALESCE(acknowledged_at, $5)
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4`,
+    ...key,
+    sequence,
+    now,
+  )
+  return toDiff(row)
+}
+
+/** Drops what the peer has; nothing of it is sent any more. */
+export async function acknowledgeDiffs(
+  tx: Transaction,
+  { actorId, peerId, subscriptionId, upTo }: Prefix,
+  now: number,
+): Promise<void> {
+  const key = [actorId, peerId, subscriptionId, upTo] as const
+  const upToThat = 'WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence <= $4'
+  await tx.run(`DELETE FROM diff ${upToThat}`, ...key)
+  await tx.run(
+    `UPDATE delivery SET acknowledged_at = COALESCE(acknowledged_at, $5),
+       outcome = CASE WHEN outcome = 'waiting' THEN 'superseded' ELSE outcome END ${upToThat}`,
+    ...key,
+    now,
+  )
+  await tx.run(
+    `UPDATE inbound_subscription SET settled = CASE WHEN settled < $4 THEN $4 ELSE settled END,
+       attempts = CASE WHEN settled < $4 THEN 0 ELSE attempts END,
+       uncertain = CASE WHEN settled < $4 THEN 0 ELSE uncertain END,
+       due_at = CASE WHEN sequence <= $4 AND claimed_until = 0 THEN NULL ELSE due_at END
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3`,
+    ...key,
+  )
+}
+
+/** What became of one number. Every time is in Unix milliseconds. */
+export interface TimelineEntry {
+  readonly sequence: number
+  readonly outcome: 'waiting' | 'delivered' | 'failed' | 'superseded' | 'unsent'
+  readonly reason: string
+  readonly attempts: number
+  readonly writtenAt: number
+  readonly sentAt: number | null
+  readonly answeredAt: number | null
+  readonly acknowledgedAt: number | null
+}
+
+/** The latest `limit` numbers, the last one first. */
+export async function findTimeline(
+  q: Queries,
+  actorId: string,
+  peerId: string,
+  subscriptionId: string,
+  limit: number,
+): Promise<readonly TimelineEntry[]> {
+  const key = [actorId, peerId, subscriptionId] as const
+  const [entries, runs] = await Promise.all([
+    q.all<TimelineEntry>(
+      `SELECT sequence, outcome, reason, attempts, written_at AS "writtenAt", sent_at AS "sentAt",
+         answered_at AS "answeredAt", acknowledged_at AS "acknowledgedAt"
+       FROM delivery
+       WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 ORDER BY sequence DESC LIMIT $4`,
+      ...key,
+      limit,
+    ),
+    q.all<Run>(
+      `SELECT first, times, ended_at AS "endedAt" FROM delivery_run
+       WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 ORDER BY sequence DESC LIMIT $4`,
+      ...key,
+      limit,
+    ),
+  ])
+  const arrivals = new Map(runs.flatMap(arrivalsOf))
+  return entries.map((entry) => {
+    const arrival = arrivals.get(entry.sequence)
+    return arrival === undefined
+      ? entry
+      : { ...entry, ...arrival, outcome: 'delivered', reason: '', attempts: entry.attempts + 1 }
+  })
+}
+
+/** Numbers in a row that arrived. */
+interface Run {
+  readonly first: number
+  readonly times: string
+  readonly endedAt: number
+}
+
+/** By number: when each of a run was sent and answered. */
+function arrivalsOf({ first, times, endedAt }: Run): (readonly [number, { sentAt: number; answeredAt: number }])[] {
+  const before = JSON.parse(times) as number[]
+  const at = (place: number): number => endedAt - (before[place] ?? 0)
+  return Array.from({ length: before.length / 2 }, (_, index) => [
+    first + index,
+    { sentAt: at(index * 2), answeredAt: at(index * 2 + 1) },
+  ])
+}

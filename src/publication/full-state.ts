@@ -1,0 +1,39 @@
+/** Everything in the scope of a subscription, as its peer may see it: for peers that do not know how to fetch it when told to. */
+import { array, getAt, type JsonText, known, object } from '../json/json.ts'
+import type { Access } from '../property/access.ts'
+import type { Lists, SeenList } from '../property/lists.ts'
+import type { Properties } from '../property/properties.ts'
+import type { Scope } from '../subscription/inbound.ts'
+
+export interface FullStateParts {
+  readonly properties: Properties
+  readonly lists: Lists
+}
+
+/**
+ * At the depth at which the subscription's changes are told; null when there is nothing. Lists that are too long for a
+ * callback come without their items, with `_list` and `count` alone: a peer that reads them gets the items page by page.
+ */
+export async function fullState(parts: FullStateParts, access: Access, scope: Scope): Promise<JsonText | null> {
+  if (scope.target !== 'properties') return null
+  const { stored, lists } = await parts.lists.everything(access)
+  const properties = await parts.properties.show(access, stored)
+  const states = properties.flatMap((property): (readonly [name: string, state: JsonText])[] => {
+    if (property.kind === 'value') return [[property.name, property.value]]
+    const seen = lists.get(property.name)
+    return seen === undefined ? [] : [[property.name, listState(seen)]]
+  })
+  if (scope.subtarget === '') return object(states)
+  const state = states.find(([name]) => name === scope.subtarget)?.[1]
+  if (state === undefined) return null
+  if (lists.has(scope.subtarget)) return scope.resource === '' ? object([[scope.subtarget, state]]) : null
+  return scope.resource === '' ? state : (getAt(state, [scope.resource]) ?? null)
+}
+
+function listState({ metadata, items }: SeenList): JsonText {
+  return object([
+    ['_list', known('true')],
+    ['count', known(String(metadata.length))],
+    ...(items === null ? [] : [['items', array(items)] as const]),
+  ])
+}

@@ -1,0 +1,288 @@
+/** The publisher's side of subscriptions: what peers and the owner do with those that listen to this actor. */
+import type { ActorHandle } from '../app/actor-handle.ts'
+import { fire } from '../app/events.ts'
+import type { Registry } from '../app/registry.ts'
+import type { Caller } from '../caller.ts'
+import { type EnqueueNotice, noticeTo } from '../outbox/notice.ts'
+import { redriveLanes } from './lane-store.ts'
+import { ServiceError } from '../errors.ts'
+import type { Live } from '../live/live.ts'
+import type { Log } from '../observe/log.ts'
+import type { Permission } from '../permission/permission.ts'
+import type { Access } from '../property/access.ts'
+import { randomId } from '../secret/random.ts'
+import type { AfterCommit, Queries, Store, Transaction } from '../store/store.ts'
+import { findTrust } from '../trust/trust-store.ts'
+import { type Backlog, findBacklogs, type SubscriptionOf } from './backlog-store.ts'
+import {
+  acknowledgeDiffs,
+  clearDiff,
+  findDiff,
+  findDiffs,
+  findTimeline,
+  type StoredDiff,
+  type TimelineEntry,
+} from './diff-store.ts'
+import type { InboundSubscription, Scope } from '../subscription/inbound.ts'
+import { deleteInbound, findInbound, findInboundOf, insertInbound } from './inbound-store.ts'
+import type { Publisher } from './publisher.ts'
+import { findRecords, type RecordFilter, type SubscriptionRecord } from '../subscription/record-store.ts'
+import { deleteSuspension, findSuspensions, insertSuspension, type Suspension } from './suspension-store.ts'
+import { inboundView } from '../subscription/view.ts'
+import { type MayRead, visiblePart, withheld } from './visibility.ts'
+
+export interface PublicationsParts {
+  readonly store: Store
+  readonly registry: Registry
+  readonly permission: Permission
+  readonly publisher: Publisher
+  readonly live: Live
+  readonly log: Log
+  readonly now: () => number
+  /** Of one peer to one actor. */
+  readonly maxPeerSubscriptions: number
+  readonly enqueue: EnqueueNotice
+  readonly afterCommit: AfterCommit
+  /** Starts the delivery of what is due. */
+  readonly wake: () => void
+  readonly handleOf: (actor: Access['actor']) => ActorHandle
+}
+
+export interface Wanted extends Scope {
+  readonly granularity: string
+}
+
+/** What a subscription has for its peer. */
+export interface Polled {
+  readonly subscription: InboundSubscription
+  readonly diffs: readonly StoredDiff[]
+}
+
+export interface Timeline {
+  readonly subscription: InboundSubscription
+  /** The latest number first. */
+  readonly entries: readonly TimelineEntry[]
+  readonly backlog: Backlog | undefined
+}
+
+type Address = { readonly actorId: string; readonly peerId: string; readonly subscriptionId: string }
+
+/** A peer whose answer got lost reads a cleared diff again for so long. */
+const repeatMs = 60_000
+/** A poll carries as much of the backlog; the rest follows the acknowledgement. */
+const maxPollCharacters = 8_388_608
+const maxTimelineEntries = 1000
+const longestName = 1024
+
+export class Publications {
+  readonly #parts: PublicationsParts
+
+  constructor(parts: PublicationsParts) {
+    this.#parts = parts
+  }
+
+  /** Of one peer, or of all. */
+  list(actorId: string, peerId: string | null = null): Promise<InboundSubscription[]> {
+    return this.#parts.store.read((q) => findInboundOf(q, actorId, peerId))
+  }
+
+  /** As `list`, of all, each with how far it is behind: in one moment. */
+  listWithBacklogs(
+    actorId: string,
+  ): Promise<{ readonly subscription: InboundSubscription; readonly backlog: Backlog | undefined }[]> {
+    return this.#parts.store.snapshot(async (q) => {
+      const subscriptions = await findInboundOf(q, actorId, null)
+      const backlogs = await findBacklogs(q, actorId)
+      const keyOf = ({ peerId, subscriptionId }: SubscriptionOf): string => JSON.stringify([peerId, subscriptionId])
+      const behind = new Map(backlogs.map((backlog) => [keyOf(backlog), backlog]))
+      return subscriptions.map((subscription) => ({ subscription, backlog: behind.get(keyOf(subscription)) }))
+    })
+  }
+
+  /** As the wire lists them: those of this actor to peers besides. */
+  records(actorId: string, filter: RecordFilter): Promise<SubscriptionRecord[]> {
+    return this.#parts.store.read((q) => findRecords(q, actorId, filter))
+  }
+
+  /**
+   * @throws ServiceError `invalid_value`; `forbidden` when the peer has as many as it may have; `not_found` when the
+   *   relationship ended meanwhile.
+   */
+  async subscribe(actorId: string, peerId: string, wanted: Wanted): Promise<InboundSubscription> {
+    for (const value of [wanted.target, wanted.subtarget, wanted.resource, wanted.granularity]) {
+      if (value.length > longestName)
+        throw new ServiceError('invalid_value', `Cannot subscribe: a name is longer than ${longestName} characters`)
+    }
+    const { store, now, live, maxPeerSubscriptions } = this.#parts
+    const subscription: InboundSubscription = {
+      actorId,
+      peerId,
+      subscriptionId: randomId(),
+      target: wanted.target,
+      subtarget: wanted.subtarget,
+      resource: wanted.resource,
+      granularity: wanted.granularity,
+      sequence: 0,
+      settled: 0,
+      state: 'live',
+      failingSince: null,
+      createdAt: now(),
+    }
+    await store.writeActor(actorId, async (tx, locked) => {
+      if ((await findTrust(tx, actorId, peerId)) === null) {
+        throw new ServiceError('not_found', 'Cannot subscribe: there is no relationship with this peer')
+      }
+      if (!(await insertInbound(tx, subscription, maxPeerSubscriptions))) {
+        throw new ServiceError(
+          'forbidden',
+          `Cannot subscribe: a peer has ${maxPeerSubscriptions} subscriptions at most`,
+        )
+      }
+      await live.record(tx, locked, 'subscriptions', [subscription.subscriptionId])
+    })
+    return subscription
+  }
+
+  /** Reading leaves everything as it is. Null when the peer has no such subscription. */
+  async poll(address: Address, caller: Caller): Promise<Polled | null> {
+    const { actorId, peerId, subscriptionId } = address
+    return this.#parts.store.snapshot(async (q) => {
+      const subscription = await findInbound(q, actorId, peerId, subscriptionId)
+      if (subscription === null) return null
+      const diffs = await findDiffs(q, actorId, peerId, subscriptionId, maxPollCharacters)
+      const mayRead = diffs.length === 0 ? () => false : await this.#reader(q, actorId, caller)
+      return { subscription, diffs: diffs.map((diff) => shown(diff, subscription, mayRead)) }
+    })
+  }
+
+  /**
+   * Reads one diff. Null when there is none.
+   *
+   * @param clears Marks the diff as read, as the protocol has it for GET.
+   */
+  async readOne(
+    address: Address,
+    sequence: number,
+    caller: Caller,
+    clears: boolean,
+  ): Promise<{ subscription: InboundSubscription; diff: StoredDiff } | null> {
+    const { store, now } = this.#parts
+    const { actorId, peerId, subscriptionId } = address
+    const at = now()
+    const place = { ...address, sequence }
+    const readable = { readableSince: at - repeatMs, mayRepeat: caller.kind === 'peer' }
+    const readWith = async (q: Queries, find: () => Promise<StoredDiff | null>) => {
+      const subscription = await findInbound(q, actorId, peerId, subscriptionId)
+      const diff = subscription === null ? null : await find()
+      if (subscription === null || diff === null) return null
+      return { subscription, diff, mayRead: await this.#reader(q, actorId, caller) }
+    }
+    const read = clears
+      ? await store.write((tx) => readWith(tx, () => clearDiff(tx, place, { ...readable, now: at })))
+      : await store.snapshot((q) => readWith(q, () => findDiff(q, place, readable)))
+    return read === null
+      ? null
+      : { subscription: read.subscription, diff: shown(read.diff, read.subscription, read.mayRead) }
+  }
+
+  /** Everything up to `sequence`, all of it with 0, has arrived. False when there is no such subscription. */
+  async acknowledge(address: Address, sequence: number): Promise<boolean> {
+    const { actorId, peerId, subscriptionId } = address
+    return this.#parts.store.write(async (tx) => {
+      const subscription = await findInbound(tx, actorId, peerId, subscriptionId)
+      if (subscription === null) return false
+      const upTo = sequence === 0 ? subscription.sequence : Math.min(sequence, subscription.sequence)
+      await acknowledgeDiffs(tx, { ...address, upTo }, this.#parts.now())
+      return true
+    })
+  }
+
+  /**
+   * Ends a subscription: at the peer's wish, or by the owner, who tells the peer so. False when there was none.
+   */
+  async end(actor: Access['actor'], address: Omit<Address, 'actorId'>, by: 'peer' | 'owner'): Promise<boolean> {
+    const { peerId, subscriptionId } = address
+    const ended = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
+      const subscription = await findInbound(tx, actor.id, peerId, subscriptionId)
+      if (subscription === null) return null
+      await deleteInbound(tx, actor.id, peerId, subscriptionId)
+      await this.#parts.live.record(tx, locked, 'subscriptions', [subscriptionId])
+      if (by === 'owner') await this.#tellRevoked(tx, subscription)
+      return subscription
+    })
+    if (ended === null) return false
+    const { registry, log, handleOf } = this.#parts
+    await fire(registry, log, 'subscription_deleted', {
+      actor: handleOf(actor),
+      peer_id: peerId,
+      subscription_id: subscriptionId,
+      subscription_data: inboundView(ended),
+      initiated_by_peer: by === 'peer',
+    })
+    return true
+  }
+
+  async #tellRevoked(tx: Transaction, { actorId, peerId, subscriptionId }: InboundSubscription): Promise<void> {
+    const trust = await findTrust(tx, actorId, peerId)
+    if (trust === null || trust.baseuri === '') return
+    await this.#parts.enqueue(tx, noticeTo(trust, 'revoke', 'DELETE', ['subscriptions', actorId, subscriptionId]))
+  }
+
+  /** What became of the latest numbers. Null when there is no such subscription. */
+  async timeline({ actorId, peerId, subscriptionId }: Address): Promise<Timeline | null> {
+    return this.#parts.store.snapshot(async (q) => {
+      const subscription = await findInbound(q, actorId, peerId, subscriptionId)
+      if (subscription === null) return null
+      const entries = await findTimeline(q, actorId, peerId, subscriptionId, maxTimelineEntries)
+      const [backlog] = await findBacklogs(q, actorId, { peerId, subscriptionId })
+      return { subscription, entries, backlog }
+    })
+  }
+
+  /** Sends again what failed for good and is still kept. The number of changes; null without such a subscription. */
+  async redrive(address: Address): Promise<number | null> {
+    const { store, now, afterCommit, wake } = this.#parts
+    const { actorId, peerId, subscriptionId } = address
+    return store.write(async (tx) => {
+      if ((await findInbound(tx, actorId, peerId, subscriptionId)) === null) return null
+      const redriven = await redriveLanes(tx, address, now())
+      afterCommit(tx, wake)
+      return redriven
+    })
+  }
+
+  suspensions(actorId: string): Promise<Suspension[]> {
+    return this.#parts.store.read((q) => findSuspensions(q, actorId))
+  }
+
+  /** From now on changes below it get no number and are told to nobody. False when it was so already. */
+  suspend(actorId: string, suspension: Suspension): Promise<boolean> {
+    return this.#parts.store.writeActor(actorId, (tx) => insertSuspension(tx, actorId, suspension))
+  }
+
+  /** Everybody concerned fetches the whole, once. False when it was not suspended. */
+  resume(actorId: string, suspension: Suspension): Promise<boolean> {
+    return this.#parts.store.writeActor(actorId, async (tx) => {
+      if (!(await deleteSuspension(tx, actorId, suspension))) return false
+      await this.#parts.publisher.resync(tx, actorId, suspension)
+      return true
+    })
+  }
+
+  async #reader(q: Queries, actorId: string, caller: Caller): Promise<MayRead> {
+    const { permission } = this.#parts
+    const operation = { category: 'properties', right: 'read' } as const
+    if (!permission.isRuled(caller)) {
+      const { allowed } = permission.mayTouch(caller, { category: 'subscriptions', right: 'read' })
+      return () => allowed
+    }
+    const relation = { actorId, caller }
+    const judge = (await permission.judgeMany(q, [relation], operation))(relation)
+    return (path) => judge(path).allowed
+  }
+}
+
+function shown(diff: StoredDiff, scope: Scope, mayRead: MayRead): StoredDiff {
+  const data = visiblePart(diff.data, scope, mayRead)
+  return data === null ? { ...diff, data: withheld, replaces: false } : { ...diff, data }
+}

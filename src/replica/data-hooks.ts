@@ -1,0 +1,102 @@
+/**
+ * The application's handlers for what came from peers: after it is stored, in the order of its numbers, and at most once.
+ * One that throws is logged; what is stored stays.
+ */
+import type { ActorHandle } from '../app/actor-handle.ts'
+import type { Registry } from '../app/registry.ts'
+import type { Timers } from '../timers.ts'
+import { type Json, type JsonText, toPlain } from '../json/json.ts'
+import { currentContext } from '../observe/context.ts'
+import type { Log } from '../observe/log.ts'
+import { isLoop } from '../subscription/hop-limit.ts'
+import type { OutboundSubscription } from './outbound.ts'
+import { outboundView } from '../subscription/view.ts'
+
+export interface HandedOn {
+  readonly type: 'diff' | 'resync' | 'permission'
+  readonly sequence: number
+  readonly data: JsonText
+}
+
+export type HandOn = (subscription: OutboundSubscription, items: readonly HandedOn[]) => Promise<void>
+
+export interface DataHooksParts {
+  readonly registry: Registry
+  readonly log: Log
+  readonly timers: Timers
+  readonly handleOf: (actorId: string) => Promise<ActorHandle | null>
+  /** Calls the application's callbacks of this very name; nothing fails with it. */
+  readonly tell: (actor: ActorHandle, name: string, data: { readonly [member: string]: Json }) => Promise<void>
+}
+
+/** The callback of this name hears of the same. */
+const namedHook = 'subscription'
+/** A peer is not kept waiting longer for handlers; they go on without it. */
+const patienceMs = 2000
+
+export class DataHooks {
+  readonly #parts: DataHooksParts
+  /** Of each subscription the last run, so that handlers see numbers in their order. */
+  readonly #last = new Map<string, Promise<void>>()
+
+  constructor(parts: DataHooksParts) {
+    this.#parts = parts
+  }
+
+  readonly handOn: HandOn = async (subscription, items) => {
+    const { registry, timers, log } = this.#parts
+    const { actorId, peerId, subscriptionId, target } = subscription
+    const isHeard = registry.dataHandlers(target).length > 0 || registry.exactCallbacks(namedHook).length > 0
+    if (items.length === 0 || !isHeard) return
+    if (isLoop(currentContext()?.hops)) {
+      log.warn(
+        { target },
+        'A change is stored, and no handler is told: it goes round between actors that listen to each other',
+      )
+      return
+    }
+    const key = JSON.stringify([actorId, peerId, subscriptionId])
+    const run = (this.#last.get(key) ?? Promise.resolve()).then(() => this.#run(subscription, items))
+    this.#last.set(key, run)
+    void run.finally(() => {
+      if (this.#last.get(key) === run) this.#last.delete(key)
+    })
+    const { promise: timeUp, resolve } = Promise.withResolvers<void>()
+    const cancel = timers.setTimer(patienceMs, resolve)
+    await Promise.race([run, timeUp])
+    cancel()
+  }
+
+  async #run(subscription: OutboundSubscription, items: readonly HandedOn[]): Promise<void> {
+    const { registry, log, handleOf, tell } = this.#parts
+    const { actorId, peerId, target } = subscription
+    try {
+      const actor = await handleOf(actorId)
+      if (actor === null) return
+      for (const { type, sequence, data } of items) {
+        for (const handler of registry.dataHandlers(target)) {
+          try {
+            await handler({ actor, peer_id: peerId, target, data: toPlain(data), sequence, callback_type: type })
+          } catch (error) {
+            log.error({ error, target, sequence }, 'A handler of subscription data failed')
+          }
+        }
+        await tell(actor, namedHook, {
+          peerid: peerId,
+          subscription: { ...outboundView(subscription), sequence },
+          data: toPlain(data),
+          sequence,
+          type,
+          method: 'POST',
+        })
+      }
+    } catch (error) {
+      log.error({ error, target }, 'Handlers of subscription data could not run')
+    }
+  }
+
+  /** Once every handler that runs has ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#last.values())
+  }
+}

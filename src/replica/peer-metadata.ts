@@ -1,0 +1,322 @@
+/** What is remembered about peers besides their data: who they are, what they can do, what they grant. */
+import {
+  elements,
+  isObject,
+  type Json,
+  type JsonText,
+  known,
+  members,
+  object,
+  stringText,
+  stringValue,
+  toPlain,
+} from '../json/json.ts'
+import { ServiceError } from '../errors.ts'
+import { runBehindResponse } from '../observe/context.ts'
+import type { Log } from '../observe/log.ts'
+import { changesOfGrants, isRevoked, type PermissionChanges } from '../permission/grant-diff.ts'
+import { readOverride, wireRules } from '../trust/permissions.ts'
+import type { Rules } from '../permission/rules.ts'
+import type { AfterCommit, Store, Transaction } from '../store/store.ts'
+import { emptyPending, markForFetch } from './outbound-store.ts'
+import { removeNames } from './remote-data.ts'
+import type { Trust } from '../trust/trust.ts'
+import { findTrust, updateTrust } from '../trust/trust-store.ts'
+import { type FactKind, findFact, findFactsOf, ownersOf, type PeerKey, putFact } from './facts-store.ts'
+import type { PeerLinks, Reading } from './peer-link.ts'
+
+export interface PeerFactsParts {
+  readonly store: Store
+  readonly links: PeerLinks
+  readonly log: Log
+  readonly now: () => number
+  readonly afterCommit: AfterCommit
+  /** Looks for subscriptions that have to fetch. */
+  readonly wake: () => void
+  /** The properties that make a profile; none turns profiles off. */
+  readonly profileAttributes: readonly string[]
+  /** How old methods and actions may be; 0 asks every time. */
+  readonly capabilitiesMaxAgeMs: number
+  /** Copies of what is not granted any more go. */
+  readonly autoDeleteRevoked: boolean
+  /** Copies of what is granted are fetched. */
+  readonly fetchesGranted: boolean
+}
+
+export type Occasion = 'mutual' | 'subscribed' | 'synchronised'
+
+const protocolMaxAgeMs = 86_400_000
+const longestTags = 4096
+
+/** What came of a push; null for one that is older than what is known. */
+export type Granted = { readonly changes: PermissionChanges } | null
+
+/** How it came to be known what a peer grants. */
+type Word =
+  | { readonly kind: 'push'; readonly timestamp: string | null }
+  /** `known`: what was known when the peer was asked. */
+  | { readonly kind: 'pull'; readonly known: JsonText | null; readonly when: Occasion }
+
+type Noted =
+  | { readonly kind: 'kept'; readonly changes: PermissionChanges }
+  /** The relationship is. */
+  | { readonly kind: 'gone' }
+  /** Something else is known meanwhile, which may be newer. */
+  | { readonly kind: 'overtaken' }
+
+/** A peer that changes what it grants while it is being asked gets so many rounds; it tells of each change itself. */
+const mostRounds = 3
+
+export class PeerFacts {
+  readonly #parts: PeerFactsParts
+  readonly #running = new Set<Promise<void>>()
+
+  constructor(parts: PeerFactsParts) {
+    this.#parts = parts
+  }
+
+  /** As it was fetched last; undefined when it never was. */
+  async find(key: PeerKey, kind: FactKind): Promise<Json | undefined> {
+    const found = await this.#parts.store.read((q) => findFact(q, key, kind))
+    return found === null ? undefined : toPlain(found)
+  }
+
+  /** What the peers of an actor say of themselves, by peer: their profiles as they were fetched last. */
+  async profiles(actorId: string): Promise<ReadonlyMap<string, Json>> {
+    const found = await this.#parts.store.read((q) => findFactsOf(q, actorId, 'profile'))
+    return new Map([...found].map(([peerId, profile]) => [peerId, toPlain(profile)]))
+  }
+
+  /** Fetches in the background. */
+  refreshLater(key: PeerKey, when: Occasion): void {
+    const run = runBehindResponse(() => this.refresh(key, when))
+    this.#running.add(run)
+    void run.finally(() => this.#running.delete(run))
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#running)
+  }
+
+  /** Fetches what the occasion asks for and is not fresh. Nothing fails with it. */
+  async refresh(key: PeerKey, when: Occasion): Promise<void> {
+    try {
+      const { store, profileAttributes } = this.#parts
+      // Until both had approved the peer's word was refused, so what is known may not be true any more.
+      const asksRights = when !== 'mutual' || (await store.read((q) => findFact(q, key, 'permissions'))) !== null
+      if (!asksRights && profileAttributes.length === 0) return
+      const trust = await store.read((q) => findTrust(q, key.actorId, key.peerId))
+      if (trust === null || trust.baseuri === '' || !isActor(trust)) return
+      await Promise.all([
+        this.#refreshProfile(trust),
+        this.#refreshProtocol(trust),
+        ...(when === 'mutual' ? [] : [this.#refreshCapabilities(trust, when)]),
+        ...(asksRights ? [this.#refreshPermissions(trust, when)] : []),
+      ])
+    } catch (error) {
+      this.#parts.log.warn({ error }, 'What is known about a peer could not be refreshed')
+    }
+  }
+
+  async #refreshProfile(trust: Trust): Promise<void> {
+    const { links, profileAttributes } = this.#parts
+    if (profileAttributes.length === 0) return
+    const reading = await links.read(trust, ['properties'])
+    const shown = reading.kind === 'read' ? members(reading.value) : null
+    const fresh =
+      shown === null
+        ? null
+        : profileAttributes.flatMap((name): (readonly [string, JsonText])[] => {
+            const value = shown.get(name)
+            return value === undefined ? [] : [[name, value]]
+          })
+    await this.#keep(trust, 'profile', fresh, failureOf(reading))
+  }
+
+  async #refreshCapabilities(trust: Trust, when: Occasion): Promise<void> {
+    const { store, links, now, capabilitiesMaxAgeMs } = this.#parts
+    const known_ = await store.read((q) => findFact(q, trust, 'capabilities'))
+    if (when !== 'subscribed' && ageOf(known_, now()) < capabilitiesMaxAgeMs) return
+    const [methods, actions] = await Promise.all([links.read(trust, ['methods']), links.read(trust, ['actions'])])
+    const lists = [listIn(methods, 'methods'), listIn(actions, 'actions')] as const
+    const fresh =
+      lists[0] === null || lists[1] === null ? null : [['methods', lists[0]] as const, ['actions', lists[1]] as const]
+    await this.#keep(trust, 'capabilities', fresh, failureOf(methods) ?? failureOf(actions))
+  }
+
+  /** The option tags that decide how the peer is spoken to. */
+  async #refreshProtocol(trust: Trust): Promise<void> {
+    const { store, links, now } = this.#parts
+    const fetchedAt = Date.parse(trust.facts.capabilities_fetched_at ?? '')
+    if (now() - fetchedAt < protocolMaxAgeMs) return
+    const [tags, version] = await Promise.all([
+      links.read(trust, ['meta', 'actingweb', 'supported']),
+      links.read(trust, ['meta', 'actingweb', 'version']),
+    ])
+    const supported = tags.kind === 'read' ? toPlain(tags.value) : null
+    if (typeof supported !== 'string' || supported.length > longestTags) return
+    // As it is written: 1.0 is no number.
+    const spoken = version.kind === 'read' ? (stringValue(version.value) ?? version.value) : ''
+    await store.writeActor(trust.actorId, async (tx) => {
+      const current = await findTrust(tx, trust.actorId, trust.peerId)
+      if (current === null) return
+      const facts = {
+        ...current.facts,
+        aw_supported: supported,
+        ...(spoken === '' || spoken.length > 64 ? {} : { aw_version: spoken }),
+        capabilities_fetched_at: new Date(now()).toISOString(),
+      }
+      await updateTrust(tx, { ...current, facts })
+    })
+  }
+
+  async #refreshPermissions(trust: Trust, when: Occasion): Promise<void> {
+    for (let round = 1; round <= mostRounds; round++) {
+      const known_ = await this.#parts.store.read((q) => findFact(q, trust, 'permissions'))
+      const reading = await this.#parts.links.read(trust, ['permissions', trust.actorId])
+      const granted = reading.kind === 'read' ? members(reading.value)?.get('permissions') : undefined
+      if (granted === undefined || !isObject(granted)) return
+      const { rules } = readOverride(granted)
+      const { kind } = await this.#keepGranted(trust, rules, { kind: 'pull', known: known_, when })
+      if (kind !== 'overtaken') return
+    }
+  }
+
+  /**
+   * What the peer says that it grants from now on. What it withdrew goes from the copy, what it added is fetched.
+   *
+   * @throws ServiceError `bad_request`
+   */
+  async granted(key: PeerKey, body: JsonText): Promise<Granted> {
+    const fields = isObject(body) ? members(body) : null
+    if (fields === null) {
+      throw new ServiceError('bad_request', 'Cannot take these permissions: the body must be a JSON object')
+    }
+    const data = fields.get('data')
+    const { rules } = readOverride(data === undefined || data === 'null' ? known('{}') : data)
+    const timestamp = fields.get('timestamp')
+    const time = timestamp === undefined ? null : toPlain(timestamp)
+    const noted = await this.#keepGranted(key, rules, {
+      kind: 'push',
+      timestamp: typeof time === 'string' ? time : null,
+    })
+    return noted.kind === 'kept' ? noted : null
+  }
+
+  async #keepGranted(key: PeerKey, rules: Rules, word: Word): Promise<Noted> {
+    const { store, now, afterCommit, wake, autoDeleteRevoked, fetchesGranted } = this.#parts
+    const timestamp = word.kind === 'push' ? word.timestamp : null
+    return store.writeActor(key.actorId, async (tx): Promise<Noted> => {
+      if ((await findTrust(tx, key.actorId, key.peerId)) === null) return { kind: 'gone' }
+      const fact = await findFact(tx, key, 'permissions')
+      const before = readGranted(fact)
+      if (word.kind === 'pull' ? fact !== word.known : isOlder(timestamp, before?.timestamp ?? null)) {
+        return { kind: 'overtaken' }
+      }
+      const changes = changesOfGrants(before?.rules ?? null, rules)
+      await putFact(
+        tx,
+        key,
+        'permissions',
+        grantedText(key, rules, timestamp ?? before?.timestamp ?? null, now()),
+        now(),
+      )
+      let isEmptied = false
+      if (before !== null && changes.has_revocations && autoDeleteRevoked) {
+        await removeNames(tx, key, (name) => isRevoked(before.rules, rules, name))
+        isEmptied = await emptyPending(tx, key)
+      }
+      // What was fetched before anything was known of it may have been fetched with other rights.
+      const isGranted = changes.is_initial || changes.granted_patterns.length > 0
+      if (isEmptied || (isGranted && fetchesGranted)) {
+        // With the whole, so that what is fetched and the number it belongs to agree.
+        const isMarked = await markForFetch(tx, key, now())
+        // Whoever subscribes fetches next; the others are found when somebody looks.
+        const isNext = word.kind === 'pull' && word.when === 'subscribed'
+        if (isMarked && !isNext) afterCommit(tx, wake)
+      }
+      return { kind: 'kept', changes }
+    })
+  }
+
+  async #keep(
+    key: PeerKey,
+    kind: FactKind,
+    fresh: readonly (readonly [string, JsonText])[] | null,
+    failure: string | null,
+  ): Promise<void> {
+    const { store, now } = this.#parts
+    await store.writeActor(key.actorId, async (tx: Transaction) => {
+      // Whatever ended meanwhile stays ended.
+      if ((await findTrust(tx, key.actorId, key.peerId)) === null) return
+      const before = fresh === null ? await findFact(tx, key, kind) : null
+      const text =
+        fresh === null
+          ? object([
+              ...(before === null ? ownersOf(key) : (members(before) ?? [])),
+              ...(before === null ? [['fetched_at', known('null')] as const] : []),
+              ['fetch_error', stringText(failure ?? 'The answer was not understood')],
+            ])
+          : object([
+              ...fresh,
+              ...ownersOf(key),
+              ['fetched_at', stringText(new Date(now()).toISOString())],
+              ['fetch_error', known('null')],
+            ])
+      await putFact(tx, key, kind, text, now())
+    })
+  }
+}
+
+/** Clients of the OAuth server have relationships too, and nothing to be asked. */
+function isActor({ establishedVia }: Trust): boolean {
+  return establishedVia === 'trust' || establishedVia === 'trustee'
+}
+
+function failureOf(reading: Reading): string | null {
+  switch (reading.kind) {
+    case 'read':
+      return null
+    case 'refused':
+      return `The peer answered ${reading.status}`
+    case 'failed':
+      return 'The peer could not be reached'
+    default:
+      return reading satisfies never
+  }
+}
+
+/** What a peer does not serve it has none of. */
+function listIn(reading: Reading, name: string): JsonText | null {
+  if (reading.kind === 'refused') return reading.status === 404 ? known('[]') : null
+  const list = reading.kind === 'read' ? members(reading.value)?.get(name) : undefined
+  return list !== undefined && elements(list) !== null ? list : null
+}
+
+function ageOf(fact: JsonText | null, now: number): number {
+  const fetchedAt = fact === null ? undefined : members(fact)?.get('fetched_at')
+  const time = fetchedAt === undefined ? null : toPlain(fetchedAt)
+  return typeof time === 'string' ? now - Date.parse(time) : Number.POSITIVE_INFINITY
+}
+
+function grantedText(key: PeerKey, rules: Rules, timestamp: string | null, now: number): string {
+  return JSON.stringify({
+    actor_id: key.actorId,
+    peer_id: key.peerId,
+    ...wireRules(rules, null),
+    timestamp,
+    fetched_at: new Date(now).toISOString(),
+    fetch_error: null,
+  })
+}
+
+function readGranted(fact: JsonText | null): { rules: Rules; timestamp: string | null } | null {
+  if (fact === null) return null
+  const { timestamp } = toPlain(fact) as { timestamp?: Json }
+  return { rules: readOverride(fact).rules, timestamp: typeof timestamp === 'string' ? timestamp : null }
+}
+
+/** A time that cannot be read orders nothing. */
+function isOlder(timestamp: string | null, known_: string | null): boolean {
+  return timestamp !== null && known_ !== null && Date.parse(timestamp) < Date.parse(known_)
+}

@@ -1,0 +1,433 @@
+/**
+ * The copy of what a peer published, as diffs and whole fetches change it. A batch costs a fixed number of statements;
+ * of a list only the items that a change brings are written.
+ */
+import type { AttributeForm } from '../actor/attributes.ts'
+import { isObject, type JsonText, known, members } from '../json/json.ts'
+import type { Queries, Transaction } from '../store/store.ts'
+import type { Scope } from '../subscription/inbound.ts'
+import { isStorableName, listAction, type ListOperation, type ReplicaChange } from './replica-change.ts'
+import { placesOf, placesWithout, type Run } from './replica-layout.ts'
+import { ReplicaList } from './replica-list.ts'
+import { coveredValue, mergeBelow, uncoveredValue } from './replica-value.ts'
+import { listItemKey, listMetaKey, nameOfKey, remoteBucket } from './remote-keys.ts'
+import { deleteBucket, deleteKeys, findAllKeys, findKeys, type KeyWrite, writeKeys } from './remote-store.ts'
+
+export interface RemoteAddress {
+  readonly actorId: string
+  readonly peerId: string
+}
+
+/** What was fetched of one name. */
+export type Content =
+  | { readonly kind: 'value'; readonly value: JsonText }
+  | {
+      readonly kind: 'list'
+      readonly items: readonly JsonText[]
+      readonly description?: string
+      readonly explanation?: string
+    }
+  /** There is something, which could not be fetched: the copy of it stays as it is. */
+  | { readonly kind: 'kept' }
+
+interface ListHead {
+  readonly length: number
+  /** The order, where the places of the items are not their positions. */
+  readonly runs?: readonly Run[]
+  readonly created_at: string
+  readonly description: string
+  readonly explanation: string
+}
+
+/** Without runs, the places are the positions. */
+function runsOf({ length, runs }: Pick<ListHead, 'length' | 'runs'>): readonly Run[] {
+  return runs ?? (length === 0 ? [] : [[0, length]])
+}
+
+interface OpenReplicaList {
+  readonly head: ListHead
+  readonly list: ReplicaList
+}
+
+type Entry =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'value'; readonly value: JsonText }
+  | ({ readonly kind: 'list' } & OpenReplicaList)
+
+/**
+ * Applies changes in their order.
+ *
+ * @returns false when the copy turned out to differ from what the peer has, so that it has to be fetched anew.
+ */
+export async function applyChanges(
+  tx: Transaction,
+  { actorId, peerId }: RemoteAddress,
+  changes: readonly ReplicaChange[],
+  now: number,
+): Promise<boolean> {
+  if (changes.length === 0) return true
+  const bucket = remoteBucket(peerId)
+  const names = [...new Set(changes.map(({ name }) => name))]
+  const before = await findKeys(
+    tx,
+    actorId,
+    bucket,
+    names.flatMap((name) => [name, listMetaKey(name)]),
+  )
+  const items = new Map<string, JsonText | null>()
+  for (let round = 1; ; round++) {
+    const outcome = replay(changes, before, items, now)
+    if (outcome.needs.size === 0) {
+      await save(tx, actorId, bucket, before, outcome.entries, now)
+      return !outcome.diverged
+    }
+    // An item that is not where it was said to be is looked for in the whole list, so there is no fourth round.
+    const keys = [...outcome.needs].flatMap(([name, { places, stored }]) =>
+      (round === 1 ? places : stored.flatMap(placesOf)).map((place) => listItemKey(name, place)),
+    )
+    const found = await findKeys(tx, actorId, bucket, keys)
+    for (const key of keys) items.set(key, found.get(key) ?? null)
+  }
+}
+
+interface Replayed {
+  readonly entries: ReadonlyMap<string, Entry>
+  /** By list: the items that have to be read first. */
+  readonly needs: ReadonlyMap<string, { readonly places: readonly number[]; readonly stored: readonly Run[] }>
+  readonly diverged: boolean
+}
+
+/** @param items those that were read: null for one that is missing. */
+function replay(
+  changes: readonly ReplicaChange[],
+  before: ReadonlyMap<string, JsonText>,
+  items: ReadonlyMap<string, JsonText | null>,
+  now: number,
+): Replayed {
+  const entries = new Map<string, Entry>()
+  const needs = new Map<string, { places: number[]; stored: readonly Run[] }>()
+  let diverged = false
+  for (const change of changes) {
+    const { name } = change
+    const entry = entries.get(name) ?? storedEntry(before, name)
+    const outcome = applyOne(change, entry, (place) => items.get(listItemKey(name, place)) ?? undefined, now)
+    if ('needs' in outcome) {
+      const unread = outcome.needs.filter((place) => !items.has(listItemKey(name, place)))
+      // Read and not there: the copy is damaged, and only fetching it mends that.
+      if (unread.length === 0) diverged = true
+      // What comes after is looked through for what it needs as well.
+      else needs.set(name, { places: [...(needs.get(name)?.places ?? []), ...unread], stored: outcome.stored })
+      continue
+    }
+    entries.set(name, outcome.entry)
+    diverged ||= outcome.diverged
+  }
+  return { entries, needs, diverged }
+}
+
+type Outcome =
+  | { readonly entry: Entry; readonly diverged: boolean }
+  /** The places of stored items that have to be read, and those of the whole list. */
+  | { readonly needs: readonly number[]; readonly stored: readonly Run[] }
+
+function applyOne(
+  change: ReplicaChange,
+  entry: Entry,
+  stored: (index: number) => JsonText | undefined,
+  now: number,
+): Outcome {
+  const fine = (after: Entry): Outcome => ({ entry: after, diverged: false })
+  switch (change.kind) {
+    case 'remove':
+      return fine({ kind: 'absent' })
+    case 'refetch':
+      return { entry, diverged: true }
+    case 'items': {
+      const opened = openList(entry, now)
+      opened.list.replaceAll(change.items)
+      return fine({ kind: 'list', ...opened })
+    }
+    case 'list':
+      return applyToList(change.operation, entry, stored, now)
+    case 'set':
+      // A text about a list is what some implementations send when a list was made or changed as a whole.
+      if (entry.kind === 'list' && !isObject(change.value)) return { entry, diverged: true }
+      return fine({ kind: 'value', value: change.value })
+    case 'merge':
+    case 'put': {
+      const { below, value: part } = change
+      const action = entry.kind === 'list' && below.length === 0 && part !== null ? listAction(part) : null
+      if (action !== null) return applyToList(action, entry, stored, now)
+      if (entry.kind === 'list') return { entry, diverged: true }
+      const value = entry.kind === 'value' ? entry.value : undefined
+      const merged = mergeBelow(value, below, part, change.kind === 'put')
+      return fine(merged === undefined ? { kind: 'absent' } : { kind: 'value', value: merged })
+    }
+    default:
+      return change satisfies never
+  }
+}
+
+function applyToList(
+  operation: ListOperation,
+  entry: Entry,
+  stored: (index: number) => JsonText | undefined,
+  now: number,
+): Outcome {
+  if (operation.operation === 'delete_all') return { entry: { kind: 'absent' }, diverged: false }
+  const opened = openList(entry, now)
+  const applied = opened.list.apply(operation, stored)
+  if (applied.kind === 'needs') {
+    const { stored: runs } = opened.list
+    const { needs } = applied
+    return { needs: needs === 'all' ? runs.flatMap(placesOf) : needs.places, stored: runs }
+  }
+  const { description = opened.head.description, explanation = opened.head.explanation } = operation
+  const isRight = operation.length === undefined || operation.length === opened.list.length
+  return {
+    entry: { kind: 'list', list: opened.list, head: { ...opened.head, description, explanation } },
+    diverged: applied.kind === 'diverged' || !isRight,
+  }
+}
+
+function storedEntry(before: ReadonlyMap<string, JsonText>, name: string): Entry {
+  const head = before.get(listMetaKey(name))
+  if (head !== undefined) return { kind: 'list', ...openStored(head) }
+  const value = before.get(name)
+  return value === undefined ? { kind: 'absent' } : { kind: 'value', value: uncoveredValue(value) }
+}
+
+function openList(entry: Entry, now: number): OpenReplicaList {
+  if (entry.kind === 'list') return entry
+  const head = { length: 0, created_at: new Date(now).toISOString(), description: '', explanation: '' }
+  return { head, list: new ReplicaList([]) }
+}
+
+function openStored(head: JsonText): OpenReplicaList {
+  const given = JSON.parse(head) as ListHead
+  return { head: given, list: new ReplicaList(runsOf(given)) }
+}
+
+async function save(
+  tx: Transaction,
+  actorId: string,
+  bucket: string,
+  before: ReadonlyMap<string, JsonText>,
+  entries: ReadonlyMap<string, Entry>,
+  now: number,
+): Promise<void> {
+  const writes: KeyWrite[] = []
+  const deletes: string[] = []
+  for (const [name, entry] of entries) {
+    const oldHead = before.get(listMetaKey(name))
+    const oldRuns = oldHead === undefined ? [] : openStored(oldHead).list.stored
+    if (entry.kind === 'list') {
+      const { list } = entry
+      const layout = list.layout()
+      for (const { place, source } of layout.writes) {
+        const key = listItemKey(name, place)
+        writes.push(typeof source === 'number' ? [key, null, listItemKey(name, source)] : [key, source.item, null])
+      }
+      writes.push([listMetaKey(name), headText(entry.head, list.length, layout.runs, now), null])
+      for (const place of placesWithout(oldRuns, layout.runs)) deletes.push(listItemKey(name, place))
+      if (before.has(name)) deletes.push(name)
+      continue
+    }
+    if (oldHead !== undefined) deletes.push(listMetaKey(name))
+    for (const place of oldRuns.flatMap(placesOf)) deletes.push(listItemKey(name, place))
+    if (entry.kind === 'value') writes.push([name, coveredValue(entry.value), null])
+    else if (before.has(name)) deletes.push(name)
+  }
+  await writeKeys(tx, actorId, bucket, writes, now)
+  await deleteKeys(tx, actorId, bucket, deletes)
+}
+
+function headText(head: ListHead, length: number, runs: readonly Run[], now: number): JsonText {
+  const [first, ...more] = runs
+  const isInPlace = first === undefined || (first[0] === 0 && more.length === 0)
+  return known(
+    JSON.stringify({
+      length,
+      ...(isInPlace ? {} : { runs }),
+      version: '1.0',
+      item_type: 'json',
+      chunk_size: 1,
+      created_at: head.created_at,
+      updated_at: new Date(now).toISOString(),
+      description: head.description,
+      explanation: head.explanation,
+    }),
+  )
+}
+
+/** What a whole fetch brought: every name of the scope, so that a name that is not in it is gone at the peer. */
+export type Fetched = ReadonlyMap<string, Content>
+
+/** Puts what was fetched into the place of everything that the scope covers. */
+export async function replaceAll(
+  tx: Transaction,
+  { actorId, peerId }: RemoteAddress,
+  scope: Scope,
+  fetched: Fetched,
+  now: number,
+): Promise<void> {
+  const bucket = remoteBucket(peerId)
+  const storable = [...fetched].filter(([name]) => isStorableName(name))
+  if (scope.subtarget !== '') {
+    const changes = storable.flatMap(([name, content]) => replacement(scope, name, content))
+    const isGone = !fetched.has(scope.subtarget)
+    await applyChanges(tx, { actorId, peerId }, isGone ? [goneChange(scope)] : changes, now)
+    return
+  }
+  const before = await findAllKeys(tx, actorId, bucket)
+  const kept = new Set(storable.flatMap(([name, { kind }]) => (kind === 'kept' ? [name] : [])))
+  const writes = new Map<string, JsonText>()
+  for (const [name, content] of storable) {
+    if (content.kind === 'value') writes.set(name, coveredValue(content.value))
+    if (content.kind !== 'list') continue
+    for (const [index, item] of content.items.entries()) writes.set(listItemKey(name, index), item)
+    const old = before.get(listMetaKey(name))
+    const { head } = old === undefined ? openList({ kind: 'absent' }, now) : openStored(old)
+    const { description = head.description, explanation = head.explanation, items } = content
+    writes.set(
+      listMetaKey(name),
+      headText({ ...head, description, explanation }, items.length, [[0, items.length]], now),
+    )
+  }
+  const changed = [...writes].filter(([key, data]) => before.get(key) !== data)
+  await writeKeys(
+    tx,
+    actorId,
+    bucket,
+    changed.map(([key, data]) => [key, data, null]),
+    now,
+  )
+  const gone = [...before.keys()].filter((key) => !writes.has(key) && !kept.has(nameOfKey(key).name))
+  await deleteKeys(tx, actorId, bucket, gone)
+}
+
+function replacement({ resource }: Scope, name: string, content: Content): ReplicaChange[] {
+  switch (content.kind) {
+    case 'kept':
+      return []
+    case 'list':
+      return [{ name, kind: 'items', items: content.items }]
+    case 'value':
+      // First out of the way: what was a list may be a value now.
+      return resource === ''
+        ? [
+            { name, kind: 'remove' },
+            { name, kind: 'set', value: content.value },
+          ]
+        : [{ name, kind: 'put', below: [resource], value: content.value }]
+    default:
+      return content satisfies never
+  }
+}
+
+function goneChange({ subtarget, resource }: Scope): ReplicaChange {
+  return resource === ''
+    ? { name: subtarget, kind: 'remove' }
+    : { name: subtarget, kind: 'put', below: [resource], value: null }
+}
+
+/** Removes the copies of the names for which it says so. */
+export async function removeNames(
+  tx: Transaction,
+  { actorId, peerId }: RemoteAddress,
+  isRemoved: (name: string, kind: 'value' | 'list') => boolean,
+): Promise<void> {
+  const bucket = remoteBucket(peerId)
+  const keys = [...(await findAllKeys(tx, actorId, bucket)).keys()]
+  const removed = keys.filter((key) => {
+    const { name, kind } = nameOfKey(key)
+    return isRemoved(name, kind === 'value' ? 'value' : 'list')
+  })
+  await deleteKeys(tx, actorId, bucket, removed)
+}
+
+export async function removeAll(tx: Transaction, { actorId, peerId }: RemoteAddress): Promise<void> {
+  await deleteBucket(tx, actorId, remoteBucket(peerId))
+}
+
+/** A name of the copy: a value, or a list with its items. */
+export type RemoteValue =
+  | { readonly kind: 'value'; readonly value: JsonText }
+  | { readonly kind: 'list'; readonly items: readonly JsonText[] }
+
+/** Everything that is known of the peer's data, by name. */
+export async function readRemote(
+  q: Queries,
+  { actorId, peerId }: RemoteAddress,
+): Promise<ReadonlyMap<string, RemoteValue>> {
+  const keys = await findAllKeys(q, actorId, remoteBucket(peerId))
+  const found = new Map<string, RemoteValue>()
+  for (const [key, data] of keys) {
+    const { name, kind } = nameOfKey(key)
+    if (kind === 'value') found.set(name, { kind: 'value', value: uncoveredValue(data) })
+    if (kind === 'meta') found.set(name, { kind: 'list', items: itemsOf(keys, name, openStored(data).list.stored) })
+  }
+  return found
+}
+
+/** As test clients look at it: the items of a list by their positions. */
+/** The values of these names, as the peer has them; null for a list and for what is not there. */
+export async function readRemoteValues(
+  q: Queries,
+  { actorId, peerId }: RemoteAddress,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, JsonText | null>> {
+  const stored = await findKeys(q, actorId, remoteBucket(peerId), names)
+  return new Map(
+    names.map((name) => {
+      const value = stored.get(name)
+      return [name, value === undefined ? null : uncoveredValue(value)]
+    }),
+  )
+}
+
+export const remoteForm: AttributeForm = {
+  prefix: remoteBucket(''),
+  shown(stored) {
+    const shown = new Map([...stored].filter(([key]) => nameOfKey(key).kind !== 'item'))
+    for (const [key, { data, timestamp }] of stored) {
+      const { name, kind } = nameOfKey(key)
+      if (kind !== 'meta') continue
+      const { head, list } = openStored(data)
+      const { runs: _runs, ...wire } = head
+      shown.set(key, { data: known(JSON.stringify(wire)), timestamp })
+      for (const [position, place] of list.stored.flatMap(placesOf).entries()) {
+        const item = stored.get(listItemKey(name, place))
+        if (item !== undefined) shown.set(listItemKey(name, position), item)
+      }
+    }
+    return shown
+  },
+}
+
+/** One name; null when nothing is known of it. */
+export async function readRemoteName(
+  q: Queries,
+  { actorId, peerId }: RemoteAddress,
+  name: string,
+): Promise<RemoteValue | null> {
+  const bucket = remoteBucket(peerId)
+  const found = await findKeys(q, actorId, bucket, [name, listMetaKey(name)])
+  const head = found.get(listMetaKey(name))
+  if (head === undefined) {
+    const value = found.get(name)
+    return value === undefined ? null : { kind: 'value', value: uncoveredValue(value) }
+  }
+  const { stored } = openStored(head).list
+  const keys = stored.flatMap(placesOf).map((place) => listItemKey(name, place))
+  return { kind: 'list', items: itemsOf(await findKeys(q, actorId, bucket, keys), name, stored) }
+}
+
+function itemsOf(keys: ReadonlyMap<string, JsonText>, name: string, stored: readonly Run[]): JsonText[] {
+  return stored.flatMap(placesOf).map((place) => keys.get(listItemKey(name, place)) ?? known('null'))
+}
+
+/** Whether a text is what a listing shows in place of a list's items. */
+export function isListMarker(value: JsonText): boolean {
+  return members(value)?.get('_list') === 'true'
+}

@@ -1,0 +1,235 @@
+/** Reads from a peer what a subscription covers: what waits in it, and the whole. */
+import { elements, isArray, isObject, type JsonText, known, members, object, stringValue } from '../json/json.ts'
+import type { Linked, PeerLinks, Reading } from './peer-link.ts'
+import type { Scope } from '../subscription/inbound.ts'
+import { parseSequence } from './processor.ts'
+import { type Content, type Fetched, isListMarker } from './remote-data.ts'
+
+export interface PolledDiff {
+  readonly sequence: number
+  readonly data: JsonText
+  readonly replaces: boolean
+}
+
+export type Poll =
+  | {
+      readonly kind: 'polled'
+      /** The last number that the peer produced. */
+      readonly sequence: number
+      /** Ascending. */
+      readonly diffs: readonly PolledDiff[]
+    }
+  | Exclude<Reading, { kind: 'read' }>
+
+/** The whole as it was at one number, or the reason why there is none. */
+export type Whole =
+  | {
+      readonly kind: 'whole'
+      readonly fetched: Fetched
+      readonly sequence: number
+      /** The peer went on changing: what comes after `sequence` may be in it already. */
+      readonly isMoving: boolean
+    }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/** A peer that never stops changing is read so often. */
+const mostRounds = 4
+
+/** Answers that say that there is nothing for this actor, now and later. */
+const nothing: ReadonlySet<number> = new Set([401, 403, 404, 410])
+
+/** How much of a peer is held at once while its whole is fetched, and how long that may take. */
+export interface WholeLimits {
+  /** Of all answers together. */
+  readonly mostCharacters: number
+  /** Less than a subscription is held for by whoever fetches for it. */
+  readonly longestMs: number
+}
+
+/** As much as a callback itself brings. What is larger is polled, one at a time; a hundred of these may wait for their turn. */
+const mostDiffBytes = 2_097_152
+
+const wholeLimits: WholeLimits = { mostCharacters: 67_108_864, longestMs: 240_000 }
+
+export class PeerData {
+  readonly #links: PeerLinks
+  readonly #now: () => number
+  readonly #limits: WholeLimits
+
+  /** @param now Unix milliseconds. */
+  constructor(links: PeerLinks, now: () => number, limits = wholeLimits) {
+    this.#links = links
+    this.#now = now
+    this.#limits = limits
+  }
+
+  async poll(trust: Linked, subscriptionId: string): Promise<Poll> {
+    const reading = await this.#links.read(trust, ['subscriptions', trust.actorId, subscriptionId])
+    if (reading.kind !== 'read') return reading
+    const fields = members(reading.value)
+    const sequence = parseSequence(fields?.get('sequence') ?? '')
+    const data = elements(fields?.get('data') ?? known('[]'))
+    if (sequence === null || data === null) return { kind: 'failed', reason: 'The answer is no list of diffs' }
+    const diffs = data.flatMap((entry) => diffIn(entry))
+    if (diffs.length < data.length) return { kind: 'failed', reason: 'The answer holds something that is no diff' }
+    // Some implementations give 1, 10, 2.
+    return { kind: 'polled', sequence, diffs: diffs.toSorted((a, b) => a.sequence - b.sequence) }
+  }
+
+  /** Everything up to the number has arrived. False when the peer could not be told. */
+  async acknowledge(trust: Linked, subscriptionId: string, sequence: number): Promise<boolean> {
+    const path = ['subscriptions', trust.actorId, subscriptionId]
+    const outcome = await this.#links.call(trust, 'PUT', path, JSON.stringify({ sequence }))
+    return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300
+  }
+
+  /** One diff, at the address that a callback gave; the peer clears it. */
+  async diff(trust: Linked, url: string): Promise<Pick<PolledDiff, 'data' | 'replaces'> | null> {
+    const reading = await this.#links.read(trust, url, mostDiffBytes)
+    const fields = reading.kind === 'read' ? members(reading.value) : null
+    const data = fields?.get('data')
+    return data === undefined ? null : { data, replaces: fields?.get('replaces') === 'true' }
+  }
+
+  /**
+   * The whole at one number: read again when the number moved meanwhile, because a change that is in what was read must
+   * not be applied to it once more.
+   *
+   * @param from the number as it was known before; asked for when null.
+   */
+  async whole(trust: Linked, scope: Scope, subscriptionId: string, from: number | null): Promise<Whole> {
+    const first = from === null ? await this.poll(trust, subscriptionId) : null
+    if (first?.kind === 'failed') return first
+    let sequence = from ?? (first?.kind === 'polled' ? first.sequence : 0)
+    const until = this.#now() + this.#limits.longestMs
+    for (let round = 1; ; round++) {
+      const fetched = await this.#fetch(trust, scope, until)
+      if ('failed' in fetched) return { kind: 'failed', reason: fetched.failed }
+      const poll = await this.poll(trust, subscriptionId)
+      // By now it may be an old one.
+      if (poll.kind === 'failed') return poll
+      // A peer that cannot say where it stands is believed to stand where it said.
+      const after: number = poll.kind === 'polled' ? poll.sequence : sequence
+      if (after === sequence || round === mostRounds) {
+        return { kind: 'whole', fetched: fetched.fetched, sequence, isMoving: after !== sequence }
+      }
+      sequence = after
+    }
+  }
+
+  /** By name: everything that the scope covers and the peer shows. */
+  async #fetch(trust: Linked, scope: Scope, until: number): Promise<{ fetched: Fetched } | { failed: string }> {
+    if (scope.target !== 'properties') return { fetched: new Map() }
+    return scope.subtarget === '' ? this.#fetchAll(trust, until) : this.#fetchOne(trust, scope)
+  }
+
+  /** The peer says how many lists there are and how long each is, so all of them together are limited. */
+  async #fetchAll(trust: Linked, until: number): Promise<{ fetched: Fetched } | { failed: string }> {
+    const listing = await this.#links.read(trust, ['properties'])
+    const given = allOrNothing(listing)
+    if ('failed' in given) return given
+    const names = given.value === null ? new Map<string, JsonText>() : members(given.value)
+    if (names === null) return { failed: 'The listing is no JSON object' }
+    const fetched = new Map<string, Content>()
+    let left = this.#limits.mostCharacters - (given.value?.length ?? 0)
+    for (const [name, value] of names) {
+      if (!isListMarker(value)) {
+        fetched.set(name, { kind: 'value', value })
+        continue
+      }
+      const inListing = listContent(value)
+      if (inListing === null && this.#now() > until) return { failed: 'Its lists take too long' }
+      const content = inListing ?? (await this.#fetchList(trust, name))
+      if (content !== null && 'failed' in content) return content
+      if (inListing === null && content?.kind === 'list')
+        left -= content.items.reduce((sum, { length }) => sum + length, 0)
+      if (left < 0) return { failed: 'Its lists are too large together' }
+      if (content !== null) fetched.set(name, content)
+    }
+    return { fetched }
+  }
+
+  /** Null when the peer does not show it (any more). */
+  async #fetchList(trust: Linked, name: string): Promise<Content | { failed: string } | null> {
+    const given = allOrNothing(await this.#links.read(trust, ['properties', name]))
+    if ('failed' in given || given.value === null) return 'failed' in given ? given : null
+    const items = elements(given.value)
+    return items === null ? { kind: 'kept' } : { kind: 'list', items }
+  }
+
+  async #fetchOne(trust: Linked, { subtarget, resource }: Scope): Promise<{ fetched: Fetched } | { failed: string }> {
+    const path = ['properties', subtarget, ...(resource === '' ? [] : [resource])]
+    const given = allOrNothing(await this.#links.read(trust, path))
+    if ('failed' in given) return given
+    const { value } = given
+    if (value === null) return { fetched: new Map() }
+    if (resource === '' && isArray(value)) {
+      // A list and a value that is an array look alike; only a list has metadata.
+      const metadata = await this.#links.read(trust, ['properties', subtarget, 'metadata'])
+      if (metadata.kind === 'failed') return { failed: metadata.reason }
+      if (metadata.kind === 'refused' && metadata.status !== 404) {
+        return { failed: `The peer answered ${metadata.status}` }
+      }
+      if (metadata.kind === 'read' && isObject(metadata.value)) {
+        return { fetched: new Map([[subtarget, { kind: 'list', items: elements(value) ?? [] }]]) }
+      }
+    }
+    return { fetched: new Map([[subtarget, { kind: 'value', value }]]) }
+  }
+
+  /** What a peer granted; null when it does not say. */
+  async permissions(trust: Linked): Promise<JsonText | null> {
+    const reading = await this.#links.read(trust, ['permissions', trust.actorId])
+    const granted = reading.kind === 'read' ? members(reading.value)?.get('permissions') : undefined
+    return granted !== undefined && isObject(granted) ? granted : null
+  }
+
+  /** Whether the peer still knows of the relationship; null when it cannot be asked now. */
+  async knowsUs(trust: Linked): Promise<boolean | null> {
+    const reading = await this.#links.read(trust, ['trust', trust.actorId])
+    if (reading.kind === 'failed') return null
+    return reading.kind === 'read' && isObject(reading.value) && members(reading.value)?.has('error') === false
+  }
+}
+
+function allOrNothing(reading: Reading): { value: JsonText | null } | { failed: string } {
+  if (reading.kind === 'read') return { value: reading.value }
+  if (reading.kind === 'failed') return { failed: reading.reason }
+  return nothing.has(reading.status) ? { value: null } : { failed: `The peer answered ${reading.status}` }
+}
+
+function diffIn(entry: JsonText): PolledDiff[] {
+  const fields = members(entry)
+  const sequence = parseSequence(fields?.get('sequence') ?? '')
+  const data = fields?.get('data')
+  if (sequence === null || data === undefined) return []
+  return [{ sequence, data, replaces: fields?.get('replaces') === 'true' }]
+}
+
+/** Of a listing that gives the items at once. */
+function listContent(marker: JsonText): Content | null {
+  const fields = members(marker)
+  const items = elements(fields?.get('items') ?? known('""'))
+  if (items === null) return null
+  const description = stringValue(fields?.get('description') ?? known('null'))
+  const explanation = stringValue(fields?.get('explanation') ?? known('null'))
+  return {
+    kind: 'list',
+    items,
+    ...(description === null ? {} : { description }),
+    ...(explanation === null ? {} : { explanation }),
+  }
+}
+
+/** What was fetched as one value: for handlers. */
+export function fetchedValue(fetched: Fetched, { subtarget }: Scope): JsonText {
+  const shown = [...fetched].flatMap(([name, content]): (readonly [string, JsonText])[] =>
+    content.kind === 'kept' ? [] : [[name, contentValue(content)]],
+  )
+  if (subtarget === '') return object(shown)
+  return shown.find(([name]) => name === subtarget)?.[1] ?? known('""')
+}
+
+function contentValue(content: Exclude<Content, { kind: 'kept' }>): JsonText {
+  return content.kind === 'value' ? content.value : known(`{"_list":true,"items":[${content.items.join(',')}]}`)
+}

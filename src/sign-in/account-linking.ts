@@ -1,0 +1,138 @@
+/** A person who proved an identity that somebody has without proof decides: join that actor, or begin anew. */
+import { ServiceError } from '../errors.ts'
+import type { Actors } from '../actor/actors.ts'
+import type { Guesses, Source } from '../rate-limit/failed-attempts.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import { sameSecret } from '../secret/hash.ts'
+import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
+import { open } from '../secret/sealed.ts'
+import type { Store } from '../store/store.ts'
+import type { IssuedTokens } from '../token/chain.ts'
+import type { OneTime, Presented } from '../token/one-time.ts'
+import { findUnclaimed } from './account-store.ts'
+import type { Accounts } from './accounts.ts'
+import type { Door, Entry } from './establish-session.ts'
+import { insertJoinedAccess } from './password-access-store.ts'
+import type { Person } from './provider.ts'
+import { signInOver } from './refusal.ts'
+
+interface Waiting {
+  readonly person: Person
+  /** Kind of the provider. */
+  readonly provider: string
+  readonly identifier: string
+  readonly redirect: string | null
+}
+
+export interface ClaimsParts {
+  readonly store: Store
+  readonly oneTime: OneTime
+  readonly keyRing: KeyRing
+  readonly actors: Actors
+  readonly accounts: Accounts
+  readonly entry: Entry
+  readonly guesses: Guesses
+  readonly now: () => number
+}
+
+/** Who answers the page. */
+export interface Claimant {
+  readonly claim: string
+  readonly browser: string | null
+  readonly device: string
+  readonly source: Source
+}
+
+export interface Claimed {
+  readonly tokens: IssuedTokens
+  readonly redirect: string | null
+}
+
+export class Claims {
+  readonly #parts: ClaimsParts
+
+  constructor(parts: ClaimsParts) {
+    this.#parts = parts
+  }
+
+  begin(waiting: Waiting, browser: string | null): Promise<string> {
+    const { store, oneTime } = this.#parts
+    return store.write((tx) => oneTime.create(tx, { purpose: 'claim', data: waiting, browser }))
+  }
+
+  /** For the page. @throws ServiceError `bad_request` for a claim that is not this browser's (any more). */
+  async look(
+    claimant: Pick<Claimant, 'claim' | 'browser'>,
+  ): Promise<{ identifier: string; canJoin: boolean; redirect: string | null }> {
+    const { identifier, redirect } = await this.#peek(claimant)
+    const unclaimed = await this.#parts.store.read((q) => findUnclaimed(q, identifier))
+    return { identifier, canJoin: unclaimed.length > 0, redirect }
+  }
+
+  /**
+   * By the passphrase of the actor, which keeps everything that it has.
+   *
+   * @throws ServiceError `forbidden` for a wrong one, which leaves the claim as it is, `too_many_requests`; SignInRefusal
+   *   `rejected`.
+   */
+  async join(claimant: Claimant, passphrase: string): Promise<Claimed> {
+    const { entry, accounts, store, guesses, now } = this.#parts
+    const waiting = await this.#peek(claimant)
+    const { identifier, person, provider, redirect } = waiting
+    const unclaimed = await store.read((q) => findUnclaimed(q, identifier))
+    const matching = (): typeof unclaimed =>
+      unclaimed.filter((actor) => sameSecret(passphrase, this.#passphraseOf(actor)))
+    // Of all actors of the identity together, however many there are.
+    const target = { id: `claim ${identifier}`, guardedUntil: 0 }
+    const isRight = (): boolean => matching().length > 0
+    const [chosen] = (await guesses.judge('passphrase', target, claimant.source, isRight)) ? matching() : []
+    if (chosen === undefined) throw new ServiceError('forbidden', 'Cannot join the actor: the passphrase is wrong')
+    const door: Door = {
+      actor: { id: chosen.id, creator: identifier },
+      isNew: false,
+      identifier,
+      address: identifier.includes('@') ? identifier : null,
+      isProven: true,
+      prepare: async (tx) => {
+        await this.#consume(tx, claimant)
+        await accounts.supersede(tx, { id: chosen.id, creator: identifier })
+        await insertJoinedAccess(tx, { actorId: chosen.id, creator: identifier, now: now() })
+        const account = { actorId: chosen.id, identifier, verified: true, subject: null }
+        if (!(await accounts.insert(tx, account))) throw signInOver()
+      },
+    }
+    const settled = await entry.settle({ person, provider, beganWith: 'web', device: claimant.device }, door)
+    if (settled === null) throw signInOver()
+    return { tokens: settled.issued, redirect }
+  }
+
+  /** Whoever has the identifier without proof makes room. */
+  async beginAnew(claimant: Claimant): Promise<Claimed> {
+    const { entry, store } = this.#parts
+    const { person, provider, redirect } = await store.write((tx) => this.#consume(tx, claimant))
+    const entering = await entry.enter({ person, provider, beganWith: 'web', device: claimant.device })
+    if (entering.kind !== 'entered') throw new Error('A proven identity was asked about again')
+    return { tokens: entering.tokens, redirect }
+  }
+
+  #passphraseOf({ id, passphrase }: { readonly id: string; readonly passphrase: Parameters<typeof open>[1] }): string {
+    return open(this.#parts.keyRing, passphrase, bindingOf(actorPassphrase, id))
+  }
+
+  async #peek(claimant: Pick<Claimant, 'claim' | 'browser'>): Promise<Waiting> {
+    const { store, oneTime } = this.#parts
+    const found = await store.read((q) => oneTime.peek<Waiting>(q, presented(claimant)))
+    if (found === null) throw signInOver()
+    return found.data
+  }
+
+  async #consume(tx: Parameters<OneTime['consume']>[0], claimant: Claimant): Promise<Waiting> {
+    const found = await this.#parts.oneTime.consume<Waiting>(tx, presented(claimant))
+    if (found === null) throw signInOver()
+    return found.data
+  }
+}
+
+function presented({ claim, browser }: Pick<Claimant, 'claim' | 'browser'>): Presented {
+  return { purpose: 'claim', value: claim, browser }
+}

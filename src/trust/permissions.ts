@@ -1,0 +1,317 @@
+/** The owner's view of what a peer may do, and the peer's. */
+import type { Caller } from '../caller.ts'
+import { type EnqueueNotice, type Notice, noticeTo } from '../outbox/notice.ts'
+import { ServiceError } from '../errors.ts'
+import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
+import { findKinds, findProperties } from '../property/property-store.ts'
+import { listMetadata } from '../list/list.ts'
+import type { Live } from '../live/live.ts'
+import type { Store, Transaction } from '../store/store.ts'
+import type { Trust } from './trust.ts'
+import { findTrust } from './trust-store.ts'
+import {
+  explain,
+  type Explanation,
+  type ExplainSubject,
+  parseQuestion,
+  type WideQuestion,
+} from '../permission/explain.ts'
+import { decide } from '../permission/decision.ts'
+import { deleteOverride, findOverride, findOverrides, type Override, putOverride } from './override-store.ts'
+import type { Category } from '../permission/operation.ts'
+import type { Relationships } from './relationships.ts'
+import {
+  operationsOf,
+  type OverrideRule,
+  type OverrideRules,
+  ruledCategories,
+  type Rules,
+} from '../permission/rules.ts'
+
+export interface PermissionsParts {
+  readonly store: Store
+  readonly relationships: Relationships
+  readonly now: () => number
+  readonly live: Pick<Live, 'record'>
+  /** Whether the application has an operation, or a resource, that answers to the name. */
+  readonly declares: (category: Category, name: string) => boolean
+  readonly needsApproval: (category: Category, name: string) => boolean
+  /** Null when peers are not told of changed rights. */
+  readonly enqueue: EnqueueNotice | null
+}
+
+/** The effective permissions, as the wire shows them. */
+export interface PermissionsView {
+  readonly trust: Trust
+  readonly override: Override | null
+  readonly effective: Rules
+}
+
+export interface SharedProperty {
+  readonly name: string
+  readonly display_name: string
+  readonly item_count: number
+  readonly operations: readonly string[]
+}
+
+/** Throws where rights must not be changed, given those that are stored at that moment; in the transaction. */
+export type RightsJudge = (trust: Trust, override: Override | null) => void
+
+export class Permissions {
+  readonly #parts: PermissionsParts
+
+  constructor(parts: PermissionsParts) {
+    this.#parts = parts
+  }
+
+  /** Null when there is no relationship with the peer (and, where one is named, of that type). */
+  async find(actorId: string, peerId: string, relationship?: string): Promise<PermissionsView | null> {
+    const { store, relationships } = this.#parts
+    const [trust, override] = await store.read((q) =>
+      Promise.all([findTrust(q, actorId, peerId), findOverride(q, actorId, peerId)]),
+    )
+    if (trust === null || (relationship !== undefined && trust.relationship !== relationship)) return null
+    return { trust, override, effective: relationships.effective(trust.relationship, override) }
+  }
+
+  /** Of the peers that have one. */
+  async overrides(actorId: string, peerIds: readonly string[]): Promise<ReadonlyMap<string, Override>> {
+    const wanted = peerIds.map((peerId) => ({ actorId, peerId }))
+    const found = await this.#parts.store.read((q) => findOverrides(q, wanted))
+    return new Map(found.map(({ peerId, override }) => [peerId, override]))
+  }
+
+  /** @throws ServiceError `not_found` */
+  async require(actorId: string, peerId: string, relationship?: string): Promise<PermissionsView> {
+    const view = await this.find(actorId, peerId, relationship)
+    if (view === null) throw noRelationship(peerId)
+    return view
+  }
+
+  /**
+   * Replaces the categories that are given; the others of the override stay.
+   *
+   * @returns whether it is the first override.
+   * @throws ServiceError `not_found`, `bad_request`
+   */
+  async override(
+    actorId: string,
+    peerId: string,
+    relationship: string,
+    body: JsonText,
+    by: Caller,
+    judge?: RightsJudge,
+  ): Promise<boolean> {
+    const given = readOverride(body)
+    const isFirst = await this.#change(actorId, peerId, relationship, judge, async (tx, before) => {
+      const override: Override = {
+        rules: { ...before?.rules, ...given.rules },
+        createdBy: given.createdBy ?? before?.createdBy ?? by.kind,
+        notes: given.notes ?? before?.notes ?? '',
+        updatedAt: this.#parts.now(),
+      }
+      await putOverride(tx, actorId, peerId, override)
+      return { override, result: before === null }
+    })
+    return isFirst
+  }
+
+  /** What the peer may do is what its trust type grants again. @throws ServiceError `not_found` */
+  async reset(actorId: string, peerId: string, relationship: string, judge?: RightsJudge): Promise<void> {
+    await this.#change(actorId, peerId, relationship, judge, async (tx) => {
+      await deleteOverride(tx, actorId, peerId)
+      return { override: null, result: undefined }
+    })
+  }
+
+  /** In force with the commit; the peer is told in the background. */
+  async #change<T>(
+    actorId: string,
+    peerId: string,
+    relationship: string,
+    judge: RightsJudge | undefined,
+    work: (tx: Transaction, before: Override | null) => Promise<{ override: Override | null; result: T }>,
+  ): Promise<T> {
+    const { store, live } = this.#parts
+    return store.writeActor(actorId, async (tx, locked) => {
+      const trust = await findTrust(tx, actorId, peerId)
+      if (trust === null || trust.relationship !== relationship) throw noRelationship(peerId)
+      const before = await findOverride(tx, actorId, peerId)
+      judge?.(trust, before)
+      const done = await work(tx, before)
+      await live.record(tx, locked, 'trust', [peerId])
+      await this.#tell(tx, trust, done.override)
+      return done.result
+    })
+  }
+
+  /** The peer may do something else than before, because its relationship is another one. */
+  async tell(tx: Transaction, trust: Trust): Promise<void> {
+    await this.#tell(tx, trust, await findOverride(tx, trust.actorId, trust.peerId))
+  }
+
+  async #tell(tx: Transaction, trust: Trust, override: Override | null): Promise<void> {
+    const { enqueue } = this.#parts
+    if (enqueue !== null && trust.baseuri !== '') await enqueue(tx, this.#notice(trust, override))
+  }
+
+  #notice(trust: Trust, override: Override | null): Notice {
+    const data = wireRules(this.#parts.relationships.effective(trust.relationship, override), null)
+    const timestamp = new Date(this.#parts.now()).toISOString()
+    const body = { id: trust.actorId, target: 'permissions', type: 'permission', timestamp, data }
+    return noticeTo(trust, 'permission', 'POST', ['callbacks', 'permissions', trust.actorId], body)
+  }
+
+  /** What the peer may subscribe to. Names of what it may not are not told. */
+  async shared(actorId: string, peerId: string): Promise<SharedProperty[]> {
+    const { effective } = await this.require(actorId, peerId)
+    const stored = await this.#parts.store.read((q) => findProperties(q, actorId))
+    const may = (operation: string, name: string): boolean =>
+      decide(effective, { category: 'properties', operation, target: name }).allowed
+    return stored
+      .filter(({ name }) => may('subscribe', name))
+      .map((property) => ({
+        name: property.name,
+        display_name: displayName(property.name),
+        item_count: property.kind === 'list' ? listMetadata(property.name, property.head).length : 0,
+        operations: operationsOf.properties
+          .filter((operation) => operation !== 'append' || property.kind === 'list')
+          .filter((operation) => may(operation, property.name)),
+      }))
+  }
+
+  /** @throws ServiceError `bad_request` for a question that names no operation. */
+  async explain(actorId: string, peerId: string, text: string): Promise<Explanation> {
+    const question = parseQuestion(text)
+    if (question === null) {
+      throw new ServiceError(
+        'bad_request',
+        'Cannot explain: ask with <operation>:<target>, such as read:notes/1 or call:get_weather',
+      )
+    }
+    return this.answer(await this.require(actorId, peerId), question)
+  }
+
+  /** As `explain`, for a relationship that was read already. */
+  async answer({ trust, override }: PermissionsView, question: WideQuestion): Promise<Explanation> {
+    const subject = {
+      approved: trust.approved,
+      relationship: trust.relationship,
+      isClient: isClient(trust),
+      base: this.#parts.relationships.effective(trust.relationship, null),
+      override: override?.rules ?? null,
+    }
+    const { category, operation, target } = question
+    if (category !== 'properties')
+      return explain(subject, question, {
+        kind: null,
+        isDeclared: this.#parts.declares(category, target),
+        needsApproval: this.#parts.needsApproval(category, target),
+      })
+    if (target === '') return this.#answerForAll(trust.actorId, subject, operation)
+    const name = target.split('/', 1)[0] ?? ''
+    const kinds = await this.#parts.store.read((q) => findKinds(q, trust.actorId, [name]))
+    return explain(subject, question, { kind: kinds.get(name) ?? null, isDeclared: true, needsApproval: false })
+  }
+
+  /** The whole collection: a listing shows what may be read of it, and its deletion takes the right to every property. */
+  async #answerForAll(actorId: string, subject: ExplainSubject, operation: string): Promise<Explanation> {
+    const question = { category: 'properties', operation, target: '' } as const
+    const answer = (target: string): Explanation =>
+      explain(subject, { ...question, target }, { kind: null, isDeclared: true, needsApproval: false })
+    const whole = answer('')
+    if (!subject.approved) return whole
+    if (operation === 'read' || operation === 'subscribe') {
+      return {
+        ...whole,
+        allowed: true,
+        because: 'every approved peer may, and gets the properties that it may read',
+        rule: { part: 'approved', pattern: null, source: 'approval' },
+        to_change: 'withdraw the approval to deny it',
+      }
+    }
+    if (operation !== 'delete' || !whole.allowed) return whole
+    const stored = await this.#parts.store.read((q) => findProperties(q, actorId))
+    const refused = stored.map(({ name }) => answer(name)).find(({ allowed }) => !allowed)
+    return refused === undefined ? whole : { ...refused, target: '', decided_as: `properties.delete:${refused.target}` }
+  }
+}
+
+/** Every category, with `unset` where neither type nor override says anything. */
+export function wireRules(rules: Rules, unset: null | object): Record<string, unknown> {
+  return Object.fromEntries(ruledCategories.map((category) => [category, rules[category] ?? unset]))
+}
+
+interface GivenOverride {
+  readonly rules: OverrideRules
+  readonly createdBy: string | null
+  readonly notes: string | null
+}
+
+/** Only the documented keys; a plain list of properties means reading them. @throws ServiceError `bad_request` */
+export function readOverride(body: JsonText): GivenOverride {
+  const fields = isObject(body) ? members(body) : null
+  if (fields === null) throw new ServiceError('bad_request', 'Cannot set permissions: the body must be a JSON object')
+  const rules: Record<string, OverrideRule> = {}
+  for (const category of ruledCategories) {
+    const given = fields.get(category)
+    if (given !== undefined && given !== 'null') rules[category] = readRule(category, given)
+  }
+  const text = (name: string): string | null => {
+    const value = fields.get(name)
+    const plain = value === undefined ? null : toPlain(value)
+    return typeof plain === 'string' ? plain : null
+  }
+  return { rules, createdBy: text('created_by'), notes: text('notes') }
+}
+
+const ruleParts = ['patterns', 'operations', 'excluded_patterns', 'allowed', 'denied'] as const
+
+function readRule(category: string, given: JsonText): OverrideRule {
+  const plain = toPlain(given)
+  if (Array.isArray(plain)) {
+    const names = readNames(category, 'patterns', plain)
+    return category === 'properties' || category === 'resources'
+      ? { patterns: names, operations: ['read'] }
+      : { allowed: names }
+  }
+  if (typeof plain !== 'object' || plain === null) throw malformed(category)
+  const values = plain as { readonly [name: string]: unknown }
+  const parts = ruleParts.flatMap((part) =>
+    values[part] === undefined || values[part] === null
+      ? []
+      : [[part, readNames(category, part, values[part])] as const],
+  )
+  if (values['merge'] !== undefined && typeof values['merge'] !== 'boolean') throw malformed(`${category}.merge`)
+  return { ...Object.fromEntries(parts), ...(values['merge'] === false ? { merge: false } : {}) }
+}
+
+function readNames(category: string, part: string, value: unknown): string[] {
+  if (!Array.isArray(value) || value.length > 1000) throw malformed(`${category}.${part}`)
+  return value.map((name: unknown) => {
+    if (typeof name !== 'string' || name === '' || name.length > 1024) throw malformed(`${category}.${part}`)
+    return name
+  })
+}
+
+function malformed(where: string): ServiceError {
+  return new ServiceError(
+    'bad_request',
+    `Cannot set permissions: ${where} must be a list of names, or an object of such lists`,
+    { field: where },
+  )
+}
+
+function noRelationship(peerId: string): ServiceError {
+  return new ServiceError('not_found', `There is no such relationship with ${JSON.stringify(peerId.slice(0, 128))}`)
+}
+
+/** AI clients and other programs that act for the owner; everything else is another actor. */
+export function isClient({ facts }: Trust): boolean {
+  return facts.oauth_client_id !== undefined
+}
+
+/** `trip_plan` → `Trip Plan`. */
+function displayName(name: string): string {
+  return name.replace(/[_-]+/g, ' ').replace(/(^|\s)\p{L}/gu, (letter) => letter.toUpperCase())
+}

@@ -1,0 +1,106 @@
+/** What a relationship may do: the trust type's rules with the owner's override, asked about one operation. */
+import type { Store } from '../store/store.ts'
+import { decide, type Decision, mayReach } from '../permission/decision.ts'
+import type { Operation } from '../permission/operation.ts'
+import { findOverride, findOverrides, type Override } from './override-store.ts'
+import type { RelationshipRules, RulesOfMany, Verdict } from '../permission/permission.ts'
+import { mergeRules, type RuledCategory, type Rules } from '../permission/rules.ts'
+import type { TrustTypes } from '../permission/trust-types.ts'
+
+/** The operation in the words of rules; null for a category that the coarse table alone decides. */
+function inRuleWords({ category, right }: Pick<Operation, 'category' | 'right'>): [RuledCategory, string] | null {
+  switch (category) {
+    case 'properties':
+    case 'resources':
+      return [category, right]
+    case 'methods':
+      return [category, 'call']
+    case 'actions':
+      return [category, 'execute']
+    case 'tools':
+      return [category, 'use']
+    case 'prompts':
+      return [category, 'invoke']
+    default:
+      return null
+  }
+}
+
+export class Relationships {
+  readonly types: TrustTypes
+
+  constructor(types: TrustTypes) {
+    this.types = types
+  }
+
+  /** A name that nobody registered grants nothing until the owner does. */
+  effective(relationship: string, override: Override | null): Rules {
+    const base = this.types.find(relationship)?.permissions ?? {}
+    return override === null ? base : mergeRules(base, override.rules)
+  }
+
+  judge(relationship: string, override: Override | null): (operation: Operation) => Verdict {
+    const rules = this.effective(relationship, override)
+    return (operation) => {
+      const words = inRuleWords(operation)
+      if (words === null) return { allowed: true, reason: `relationship ${relationship}` }
+      const [category, word] = words
+      const question = { category, operation: word, target: operation.target }
+      if (operation.isPrefix === true) {
+        const allowed = mayReach(rules, question)
+        return { allowed, reason: `${category} of ${relationship} ${allowed ? 'reach' : 'do not reach'} there` }
+      }
+      return new Ruled(decide(rules, question), relationship)
+    }
+  }
+
+  /** For `Permission`: one statement for a request, however many targets it has. */
+  rules(store: Store): RelationshipRules {
+    return async (actorId, caller) => {
+      const override = await store.read((q) => findOverride(q, actorId, caller.peerId))
+      return this.judge(caller.relationship, override)
+    }
+  }
+
+  /** As `rules`: one statement, however many are asked about. */
+  readonly rulesOfMany: RulesOfMany = async (q, relations) => {
+    const overridden = await findOverrides(
+      q,
+      relations.map(({ actorId, caller }) => ({ actorId, peerId: caller.peerId })),
+    )
+    const overrides = new Map(overridden.map(({ actorId, peerId, override }) => [keyOf(actorId, peerId), override]))
+    const judges = new Map<string, (operation: Operation) => Verdict>()
+    return ({ actorId, caller }) => {
+      const override = overrides.get(keyOf(actorId, caller.peerId)) ?? null
+      if (override !== null) return this.judge(caller.relationship, override)
+      const judge = judges.get(caller.relationship) ?? this.judge(caller.relationship, null)
+      judges.set(caller.relationship, judge)
+      return judge
+    }
+  }
+}
+
+function keyOf(actorId: string, name: string): string {
+  return JSON.stringify([actorId, name])
+}
+
+/** Puts its reason into words when somebody asks for them: a listing judges hundreds of targets and asks once. */
+class Ruled implements Verdict {
+  readonly allowed: boolean
+  readonly #decision: Decision
+  readonly #relationship: string
+
+  constructor(decision: Decision, relationship: string) {
+    this.allowed = decision.allowed
+    this.#decision = decision
+    this.#relationship = relationship
+  }
+
+  get reason(): string {
+    const { by, pattern, category } = this.#decision
+    if (by === 'nothing') return `no rule of ${this.#relationship} grants it`
+    const shown = pattern === null ? '' : ` (${JSON.stringify(pattern)})`
+    const does = this.allowed ? 'allows' : 'refuses'
+    return `${category}.${by}${shown} of ${this.#relationship} ${does} it`
+  }
+}
