@@ -51,9 +51,8 @@ export type {
   SyncSummary,
   TrustHandle,
 } from './app/actor-handle.ts'
-export type { ServiceDeclaration } from './connection/configured.ts'
-export type { ServiceRequest } from './connection/connections.ts'
-export type { TrustRecord } from './trust/record.ts'
+export type { ServiceDeclaration, ServiceRequest } from './app/service-declaration.ts'
+export type { TrustRecord } from './app/trust-record.ts'
 export type {
   Annotations,
   AppCallbackCall,

@@ -1,7 +1,7 @@
 /** The actor as an application's handlers hold it. */
 import type { Json } from '../json/json.ts'
-import type { ServiceRequest } from '../connection/connections.ts'
-import type { TrustRecord } from '../trust/record.ts'
+import type { ServiceRequest } from './service-declaration.ts'
+import type { TrustRecord } from './trust-record.ts'
 
 export interface ActorHandle {
   readonly id: string

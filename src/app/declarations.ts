@@ -2,7 +2,7 @@
 import type { ActorHandle, Subscription } from './actor-handle.ts'
 import type { Caller } from '../caller.ts'
 import type { Json } from '../json/json.ts'
-import type { TrustRecord } from '../trust/record.ts'
+import type { TrustRecord } from './trust-record.ts'
 import type { Annotations, McpCall, MethodMcp, ToolDeclaration } from './mcp-declarations.ts'
 import type { DeclaredSchema, InferOutput, JsonSchema } from './schema.ts'
 

@@ -1,5 +1,5 @@
 /** Everything one application declared, by name; filled before the first request and read by every room. */
-import type { ServiceDeclaration } from '../connection/configured.ts'
+import type { ServiceDeclaration } from './service-declaration.ts'
 import type { TrustType } from '../permission/trust-types.ts'
 import {
   declaredSchema,

@@ -2,7 +2,7 @@
 import type { Actor } from '../actor/actor.ts'
 import type { SecretHash } from '../secret/hash.ts'
 import type { Queries, Row } from '../store/store.ts'
-import type { TrustFacts } from '../trust/trust.ts'
+import type { TrustFacts } from '../app/trust-record.ts'
 
 export interface FoundAccess {
   readonly actor: Actor

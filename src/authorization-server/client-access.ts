@@ -6,7 +6,7 @@ import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import { judgeAccess } from '../token/judge-refresh.ts'
 import { recogniseToken } from '../token/token-text.ts'
-import type { TrustFacts } from '../trust/trust.ts'
+import type { TrustFacts } from '../app/trust-record.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 
 export interface ClientAccess {

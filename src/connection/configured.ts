@@ -1,4 +1,5 @@
 /** The third-party services of an application: those that it declares and those that the environment names, checked. */
+import type { ServiceDeclaration } from '../app/service-declaration.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
 import { isName } from '../config/named-variables.ts'
@@ -8,30 +9,6 @@ import {
   serviceVariables,
   type ServiceVariables,
 } from '../config/service-options.ts'
-
-/** A service at which actors may have an account, as an application declares it. The environment wins over it. */
-export interface ServiceDeclaration {
-  /** Where the browser goes to allow the connection. */
-  readonly authorizationUrl?: string
-  /** Where codes and refresh tokens are redeemed. */
-  readonly tokenUrl?: string
-  readonly clientId?: string
-  readonly clientSecret?: string
-  readonly scopes?: readonly string[]
-  /** Where a token is given back when the actor disconnects (RFC 7009). */
-  readonly revocationUrl?: string
-  /** The addresses below which its tokens are sent; the host of `tokenUrl` unless given. */
-  readonly apiUrls?: readonly string[]
-  /** How the client proves itself at the token endpoint: in the body unless `basic` is given. */
-  readonly clientAuthentication?: 'body' | 'basic'
-  /** Further members of the authorization address, such as `{ token_access_type: 'offline' }`. */
-  readonly authorizationParameters?: Readonly<Record<string, string>>
-  /**
-   * `shared`: the browser comes back to `/services/<service>/callback`, one address for all actors, for services where
-   * every address has to be registered. `actor` unless given: `/<actor>/services/<service>/callback`.
-   */
-  readonly callback?: 'actor' | 'shared'
-}
 
 /** Everything that is needed to connect. */
 export interface ThirdPartyService {

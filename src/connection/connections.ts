@@ -1,4 +1,5 @@
 /** What actors have at third-party services: connecting, using and ending it. Tokens are sealed, and shown to nobody. */
+import type { ServiceRequest } from '../app/service-declaration.ts'
 import { createHash } from 'node:crypto'
 import type { Timers } from '../timers.ts'
 import { ServiceError } from '../errors.ts'
@@ -45,13 +46,6 @@ export interface ConnectionResponse {
   readonly code: string | undefined
   readonly state: string | undefined
   readonly error: string | undefined
-}
-
-/** As `fetch` takes it; the answer is read as a whole, as text. */
-export interface ServiceRequest {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
 }
 
 interface Pending {

@@ -14,7 +14,7 @@ import type { ListChange } from './list-change.ts'
 import { listFacts, type ListFacts, listMetadata, type ListMetadata, writeHeadText } from './list-head.ts'
 import { resolveIndex } from './list-index.ts'
 import { deleteHead, findForCreation, findNamed, insertHead } from './list-store.ts'
-import { checkListName } from '../property/name.ts'
+import { checkListName } from '../actor/property-name.ts'
 import { OpenList, type ListTexts } from './open-list.ts'
 
 export type { ListAddress } from './list-address.ts'

@@ -1,6 +1,5 @@
 /** Why a peer may or may not do something: which rule decides, where the rule stands, and what would change the answer. */
-import type { StoredProperty } from '../property/property-store.ts'
-import { requiredOn } from './required-right.ts'
+import { type PropertyKind, requiredOn } from './required-right.ts'
 import { decide, type Decision } from './decision.ts'
 import type { Category } from './operation.ts'
 import { propertiesUri } from './property-address.ts'
@@ -60,7 +59,7 @@ export interface ExplainSubject {
 /** What the answer depends on beside the rules. */
 export interface ExplainFacts {
   /** What is stored under the name of the property; null for nothing. */
-  readonly kind: StoredProperty['kind'] | null
+  readonly kind: PropertyKind | null
   /** False for an operation or a resource that the application does not declare. */
   readonly isDeclared: boolean
   /** Each call waits for the owner. */

@@ -2,7 +2,9 @@
 import type { JsonText } from '../json/json.ts'
 import type { Right } from './operation.ts'
 import { absent } from '../json/absent.ts'
-import type { StoredProperty } from '../property/property-store.ts'
+
+/** What is stored under a name. */
+export type PropertyKind = 'value' | 'list'
 
 /**
  * Rights are granted on a list as a whole and on a value along its path. Removing an item writes the list.
@@ -10,7 +12,7 @@ import type { StoredProperty } from '../property/property-store.ts'
  * @param kind What is stored under the first segment; null for nothing.
  */
 export function requiredOn<R extends string>(
-  kind: StoredProperty['kind'] | null,
+  kind: PropertyKind | null,
   right: R,
   path: readonly string[],
 ): { readonly right: R | 'write'; readonly path: readonly string[] } {

@@ -12,7 +12,7 @@ import type { PropertyGate } from './property-hooks.ts'
 import type { Indexes } from '../actor/indexes.ts'
 import { factsOf, listMetadata } from '../list/list-head.ts'
 import { type ListContent, readManyLists, shortLists } from '../list/list-read.ts'
-import { checkName } from './name.ts'
+import { checkName } from '../actor/property-name.ts'
 import type { PropertyVersion, Versions } from './version.ts'
 import {
   deleteAllProperties,

@@ -1,4 +1,5 @@
 /** The SQL of property values. Values and lists share the table; `kind` tells them apart. */
+import type { PropertyKind } from '../permission/required-right.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -54,8 +55,8 @@ export async function findKinds(
   q: Queries,
   actorId: string,
   names: readonly string[],
-): Promise<ReadonlyMap<string, 'value' | 'list'>> {
-  const rows = await q.all<{ name: string; kind: 'value' | 'list' }>(
+): Promise<ReadonlyMap<string, PropertyKind>> {
+  const rows = await q.all<{ name: string; kind: PropertyKind }>(
     'SELECT name, kind FROM property WHERE actor_id = $1 AND name IN (SELECT name FROM rows($2, name TEXT) AS wanted)',
     actorId,
     JSON.stringify(names.map((name) => [name])),

@@ -1,7 +1,7 @@
 /** A callback as it goes out (wire, section 15). */
 import { type JsonText, known } from '../json/json.ts'
 import { hopsHeader } from '../subscription/hop-limit.ts'
-import type { TrustFacts } from '../trust/trust.ts'
+import type { TrustFacts } from '../app/trust-record.ts'
 import type { Head, Waiting } from './head-store.ts'
 import type { LaneKey } from './lane-store.ts'
 

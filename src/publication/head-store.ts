@@ -3,7 +3,7 @@ import type { JsonText } from '../json/json.ts'
 import { parseOrigin } from '../actor/origin.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row } from '../store/store.ts'
-import type { TrustFacts } from '../trust/trust.ts'
+import type { TrustFacts } from '../app/trust-record.ts'
 import type { LaneKey } from './lane-store.ts'
 import type { Circuit } from '../outbox/policy.ts'
 

@@ -1,6 +1,6 @@
 /** What a diff does to the copy of a peer's data: one change for each name that it speaks of. Pure. */
 import { elements, isObject, type JsonText, members, stringValue } from '../json/json.ts'
-import { maxNameBytes } from '../property/name.ts'
+import { maxNameBytes } from '../actor/property-name.ts'
 import type { Scope } from '../subscription/inbound.ts'
 import { nameOfKey } from './remote-keys.ts'
 

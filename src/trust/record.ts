@@ -1,27 +1,9 @@
 /** The record of a relationship as it is shown. */
+import type { TrustRecord } from '../app/trust-record.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
 import { bindingOf, trustSecret, trustToken } from '../secret/sealed-columns.ts'
-import type { Trust, TrustFacts } from './trust.ts'
-
-export interface TrustRecord extends TrustFacts {
-  /** The actor whose relationship it is. */
-  readonly id: string
-  readonly peerid: string
-  readonly baseuri: string
-  readonly type: string
-  readonly relationship: string
-  readonly desc: string
-  readonly approved: boolean
-  readonly peer_approved: boolean
-  readonly verified: boolean
-  readonly established_via: string
-  /** ISO 8601, UTC. */
-  readonly created_at: string
-  readonly last_accessed: string
-  readonly last_connected_at: string
-  readonly last_connected_via: string
-}
+import type { Trust } from './trust.ts'
 
 export interface TrustSecrets {
   readonly secret: string

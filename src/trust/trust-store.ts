@@ -1,7 +1,8 @@
 /** The SQL of relationships. */
 import type { SecretHash } from '../secret/hash.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
-import type { OwnRequest, Trust, TrustFacts } from './trust.ts'
+import type { TrustFacts } from '../app/trust-record.ts'
+import type { OwnRequest, Trust } from './trust.ts'
 
 type TrustRow = Row<Omit<Trust, 'facts' | 'ownRequest'>> & {
   readonly facts: string

@@ -1,4 +1,5 @@
 /** A relationship with another actor, seen from one side. */
+import type { TrustFacts } from '../app/trust-record.ts'
 import type { SecretHash } from '../secret/hash.ts'
 import type { Sealed } from '../secret/sealed.ts'
 
@@ -56,19 +57,6 @@ export interface OwnRequest {
   readonly description?: string
   /** Unix milliseconds: nobody confirms it any more since then. */
   readonly closedAt?: number
-}
-
-/** What is known besides, all of it optional and all of it text. */
-export interface TrustFacts {
-  readonly peer_identifier?: string
-  readonly client_name?: string
-  readonly client_version?: string
-  readonly client_platform?: string
-  readonly oauth_client_id?: string
-  readonly aw_supported?: string
-  readonly aw_version?: string
-  /** ISO 8601. */
-  readonly capabilities_fetched_at?: string
 }
 
 export function stateOf(trust: Pick<Trust, 'approved' | 'peerApproved'>): TrustState {

@@ -1,6 +1,6 @@
 /** What the pages of relationships are made from. */
 import type { RuledCategory } from '../permission/rules.ts'
-import type { TrustRecord } from '../trust/record.ts'
+import type { TrustRecord } from '../app/trust-record.ts'
 import type { Moment } from './moment.ts'
 import type { Paging } from './property-values.ts'
 import type { RightsLine } from './rights.ts'

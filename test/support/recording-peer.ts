@@ -7,7 +7,7 @@ import { hashSecret } from '../../src/secret/hash.ts'
 import { seal } from '../../src/secret/sealed.ts'
 import { bindingOf, trustSecret, trustToken } from '../../src/secret/sealed-columns.ts'
 import { insertTrust } from '../../src/trust/trust-store.ts'
-import type { TrustFacts } from '../../src/trust/trust.ts'
+import type { TrustFacts } from '../../src/app/trust-record.ts'
 import type { TestActor, TestService } from './service.ts'
 
 export interface Received {

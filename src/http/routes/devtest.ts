@@ -2,7 +2,7 @@
 import type { Attribute } from '../../actor/attributes.ts'
 import { ServiceError } from '../../errors.ts'
 import { isArray, isNull, isObject, type JsonText, known, members, object, stringText } from '../../json/json.ts'
-import { checkName } from '../../property/name.ts'
+import { checkName } from '../../actor/property-name.ts'
 import { type Answer, jsonText, noContent } from '../answer.ts'
 import { readValue } from '../body.ts'
 import type { ActorExchange, Method, Route } from '../route.ts'

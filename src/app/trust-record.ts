@@ -1,0 +1,33 @@
+/** The record of a relationship as applications, owners and peers see it. */
+
+export interface TrustRecord extends TrustFacts {
+  /** The actor whose relationship it is. */
+  readonly id: string
+  readonly peerid: string
+  readonly baseuri: string
+  readonly type: string
+  readonly relationship: string
+  readonly desc: string
+  readonly approved: boolean
+  readonly peer_approved: boolean
+  readonly verified: boolean
+  readonly established_via: string
+  /** ISO 8601, UTC. */
+  readonly created_at: string
+  readonly last_accessed: string
+  readonly last_connected_at: string
+  readonly last_connected_via: string
+}
+
+/** What is known besides, all of it optional and all of it text. */
+export interface TrustFacts {
+  readonly peer_identifier?: string
+  readonly client_name?: string
+  readonly client_version?: string
+  readonly client_platform?: string
+  readonly oauth_client_id?: string
+  readonly aw_supported?: string
+  readonly aw_version?: string
+  /** ISO 8601. */
+  readonly capabilities_fetched_at?: string
+}
