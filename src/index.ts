@@ -25,7 +25,7 @@ export type {
 } from './sign-in/providers/settings.ts'
 export { ConfigError } from './config/config.ts'
 export { StoreStartError } from './store/start-error.ts'
-export { ListenError, type Listening } from './http/server.ts'
+export { ListenError, type Listening } from './http/edge/server.ts'
 export type { NewActor } from './actor/actors.ts'
 export type {
   Activity,
@@ -120,7 +120,7 @@ export type {
   SignInProvider,
   SignOutValues,
   SiteValues,
-} from './ui/values.ts'
+} from './pages/shared/values.ts'
 export type {
   Editable,
   ListItemValues,
@@ -130,13 +130,18 @@ export type {
   PropertyValues,
   TypedItem,
   TypedProperty,
-} from './ui/property-values.ts'
-export type { ActivityRow, ActivityValues } from './ui/activity-values.ts'
-export type { ApprovalRow, ApprovalsValues, ApprovalValues } from './ui/approval-values.ts'
-export type { AppGroup, AppsValues, ConnectedApp, SessionRow } from './ui/apps-values.ts'
-export type { Moment } from './ui/moment.ts'
-export type { RightsLine } from './ui/rights.ts'
-export type { SubscriptionRow, SubscriptionsValues, SubscriptionValues, TimelineRow } from './ui/subscription-values.ts'
+} from './pages/properties/values.ts'
+export type { ActivityRow, ActivityValues } from './pages/activity/values.ts'
+export type { ApprovalRow, ApprovalsValues, ApprovalValues } from './pages/approvals/values.ts'
+export type { AppGroup, AppsValues, ConnectedApp, SessionRow } from './pages/apps/values.ts'
+export type { Moment } from './pages/shared/time.ts'
+export type { RightsLine } from './pages/shared/rights.ts'
+export type {
+  SubscriptionRow,
+  SubscriptionsValues,
+  SubscriptionValues,
+  TimelineRow,
+} from './pages/subscriptions/values.ts'
 export type {
   MayAnswer,
   OauthClient,
@@ -154,6 +159,6 @@ export type {
   TrustRow,
   TrustTypeChoice,
   TrustViewValues,
-} from './ui/trust-values.ts'
-export type { Member, ValueTree } from './ui/value-tree.ts'
-export type { OwnPages, Pages } from './ui/pages.ts'
+} from './pages/relationships/values.ts'
+export type { Member, ValueTree } from './pages/shared/value-tree.ts'
+export type { OwnPages, Pages } from './pages/shared/page-set.ts'

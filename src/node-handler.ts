@@ -1,6 +1,6 @@
 /** The service as a node:http request listener. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { toNodeListener } from './http/node.ts'
+import { toNodeListener } from './http/edge/node.ts'
 import type { App } from './troupe.ts'
 
 /** A listener of node:http that Express may use as well; it calls `next` only when the application cannot start. */

@@ -1,7 +1,7 @@
 /** The commands. Each gives the exit code; what an operator did wrong is one sentence on standard error. */
 import { ConfigError } from '../config/config.ts'
 import { ServiceError } from '../errors.ts'
-import { ListenError } from '../http/server.ts'
+import { ListenError } from '../http/edge/server.ts'
 import { release } from '../release.ts'
 import { StoreStartError } from '../store/start-error.ts'
 import { UsageError } from './usage-error.ts'

@@ -1,5 +1,5 @@
 /** Faults of the application that no request waits for any more. */
-import type { Parts } from '../http/parts.ts'
+import type { Parts } from '../http/dispatch/parts.ts'
 
 /**
  * A promise that is rejected when nobody waits for it is the loss of one piece of work: it is logged, and the service

@@ -1,5 +1,5 @@
 /** What a person reads when the service has started. */
-import type { Parts } from '../http/parts.ts'
+import type { Parts } from '../http/dispatch/parts.ts'
 
 export function welcome(
   parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'providers'>,

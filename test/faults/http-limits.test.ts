@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { before, describe, it } from 'node:test'
-import { toNodeListener } from '../../src/http/node.ts'
+import { toNodeListener } from '../../src/http/edge/node.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { requestText, Wire } from '../support/wire.ts'
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { before, describe, it } from 'node:test'
 import { ServiceError } from '../../src/errors.ts'
-import { toNodeListener } from '../../src/http/node.ts'
+import { toNodeListener } from '../../src/http/edge/node.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { requestText, Wire } from '../support/wire.ts'
 

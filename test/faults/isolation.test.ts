@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { before, describe, it } from 'node:test'
-import type { Route } from '../../src/http/route.ts'
+import type { Route } from '../../src/http/dispatch/route.ts'
 import type { Operation } from '../../src/permission/operation.ts'
 import { everything, granting, TestCallers } from '../support/callers.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'

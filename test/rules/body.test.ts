@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Body, isUrlencoded, readFormText, readJson, readJsonOrForm, readValue } from '../../src/http/body.ts'
-import type { Incoming } from '../../src/http/incoming.ts'
+import { type Body, isUrlencoded, readFormText, readJson, readJsonOrForm, readValue } from '../../src/http/edge/body.ts'
+import type { Incoming } from '../../src/http/edge/request.ts'
 
 const limits = { maxBodyBytes: 1000, maxJsonDepth: 4 }
 

@@ -25,12 +25,12 @@ describe('the rule of directions', () => {
 
   it('accepts what the design draws', () => {
     const files = [
-      importing('http/routes/actor.ts', '../../actor/actor.ts', '../../errors.ts', '../../ui/pages.ts'),
+      importing('http/routes/actor.ts', '../../actor/actor.ts', '../../errors.ts', '../../pages/shared/page-set.ts'),
       importing('actor/actor.ts', '../store/store.ts', '../json/json.ts', 'node:crypto', '../secret/sealed.ts'),
       importing('open-store.ts', './store/sqlite/sqlite-store.ts', './store/store.ts'),
       importing('store/sqlite/sqlite-store.ts', '../store.ts', '../portable.ts', 'node:sqlite', './connection.ts'),
       importing('store/postgres/postgres-store.ts', '../store.ts', 'pg'),
-      importing('service.ts', './http/node.ts', './open-store.ts', './actor/actor.ts'),
+      importing('service.ts', './http/edge/node.ts', './open-store.ts', './actor/actor.ts'),
       importing('index.ts', './service.ts', './app/app.ts', './errors.ts'),
       importing('cli/serve.ts', '../service.ts', '../config/env.ts', '../open-store.ts'),
       { path: 'config/env.ts', text: 'export const port = process.env.PORT' },
@@ -41,8 +41,8 @@ describe('the rule of directions', () => {
   const refused: [what: string, file: SourceFile, violation: string][] = [
     [
       'a domain room that imports the edge',
-      importing('property/lists.ts', '../http/answer.ts'),
-      'property/lists.ts imports http/answer.ts: property may not know http',
+      importing('property/lists.ts', '../http/edge/response.ts'),
+      'property/lists.ts imports http/edge/response.ts: property may not know http',
     ],
     [
       'a domain room that imports more of the store than its port',
@@ -75,9 +75,9 @@ describe('the rule of directions', () => {
       'store/store.ts imports actor/actor.ts: store port may not know actor',
     ],
     [
-      'pages that know the edge',
-      importing('ui/pages.ts', '../http/answer.ts'),
-      'ui/pages.ts imports http/answer.ts: ui may not know http',
+      'pages that go past the domain to the store',
+      importing('pages/home/routes.ts', '../../store/store.ts'),
+      'pages/home/routes.ts imports store/store.ts: pages may not know store port',
     ],
     [
       'the catalogue of errors when it imports anything',
@@ -111,23 +111,23 @@ describe('the rule of directions', () => {
     ],
     [
       'a second reader of the environment',
-      { path: 'http/node.ts', text: 'const port = process.env.PORT' },
-      'http/node.ts reads the environment, which only config/env.ts may',
+      { path: 'http/edge/node.ts', text: 'const port = process.env.PORT' },
+      'http/edge/node.ts reads the environment, which only config/env.ts may',
     ],
     [
       'the environment read by another spelling',
-      { path: 'http/node.ts', text: `const port = process['env'].PORT` },
-      'http/node.ts reads the environment, which only config/env.ts may',
+      { path: 'http/edge/node.ts', text: `const port = process['env'].PORT` },
+      'http/edge/node.ts reads the environment, which only config/env.ts may',
     ],
     [
       'the environment read by an import',
-      { path: 'http/node.ts', text: `import { env } from 'node:process'` },
-      'http/node.ts reads the environment, which only config/env.ts may',
+      { path: 'http/edge/node.ts', text: `import { env } from 'node:process'` },
+      'http/edge/node.ts reads the environment, which only config/env.ts may',
     ],
     [
       'an import that is written as a call',
-      { path: 'property/lists.ts', text: `const { answer } = await import('../http/answer.ts')` },
-      'property/lists.ts imports http/answer.ts: property may not know http',
+      { path: 'property/lists.ts', text: `const { answer } = await import('../http/edge/response.ts')` },
+      'property/lists.ts imports http/edge/response.ts: property may not know http',
     ],
   ]
   for (const [what, file, violation] of refused) {

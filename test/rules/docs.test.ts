@@ -12,7 +12,7 @@ import { judgeDelivery } from '../../src/outbox/policy.ts'
 import { options } from '../../src/config/options.ts'
 import { isProviderVariable } from '../../src/config/provider-options.ts'
 import { isServiceVariable } from '../../src/config/service-options.ts'
-import { templateNames } from '../../src/ui/pages.ts'
+import { templateNames } from '../../src/pages/shared/page-set.ts'
 import { pages } from '../../tools/docs.ts'
 import { environmentWithoutSettings, type Program, Workplace } from '../support/program.ts'
 

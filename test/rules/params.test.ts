@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Params } from '../../src/http/params.ts'
+import { Params } from '../../src/http/edge/params.ts'
 
 const parse = (text: string): Params => Params.parse(text, 10, 'query')
 

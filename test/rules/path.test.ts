@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { decodePath } from '../../src/http/path.ts'
+import { decodePath } from '../../src/http/edge/path.ts'
 
 describe('a path', () => {
   const read: [path: string, segments: string[]][] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Method, ServiceRoute } from '../../src/http/route.ts'
-import { RouteTable } from '../../src/http/route-table.ts'
+import type { Method, ServiceRoute } from '../../src/http/dispatch/route.ts'
+import { RouteTable } from '../../src/http/dispatch/route-table.ts'
 
 function row(method: Method, path: string): ServiceRoute {
   return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { securityHeaders } from '../../src/http/security-headers.ts'
+import { securityHeaders } from '../../src/http/edge/security-headers.ts'
 
 describe('the headers that every answer carries', () => {
   it('WEB-02 keep data from being run, framed, sniffed, cached or told of', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { visible } from '../../src/ui/visible.ts'
+import { visible } from '../../src/pages/shared/visible.ts'
 
 describe('text that a person decides by', () => {
   for (const [what, text, shown] of [

@@ -1,6 +1,6 @@
 /** One process of a service: it can die between any two of its steps, and nothing of it goes on after that. */
-import type { Answer } from '../../src/http/answer.ts'
-import type { Incoming } from '../../src/http/incoming.ts'
+import type { Answer } from '../../src/http/edge/response.ts'
+import type { Incoming } from '../../src/http/edge/request.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import type { Service } from '../../src/service.ts'

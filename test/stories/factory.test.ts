@@ -4,7 +4,7 @@ import { before, describe, it } from 'node:test'
 import { raw } from 'hono/html'
 import { ConfigError } from '../../src/config/config.ts'
 import { ServiceError } from '../../src/errors.ts'
-import type { FactoryValues } from '../../src/ui/values.ts'
+import type { FactoryValues } from '../../src/pages/shared/values.ts'
 import { basic, forEachService, type TestService } from '../support/service.ts'
 import { answered, changesNothing, done, everythingStored, refused } from '../support/stored.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { ConfigError, html, type PageCall } from '../../src/index.ts'
-import { templateNames } from '../../src/ui/pages.ts'
+import { templateNames } from '../../src/pages/shared/page-set.ts'
 import { sqliteService, type StartOptions } from '../support/service.ts'
 import { asBrowser, OwnersBrowser } from '../support/sessions.ts'
 

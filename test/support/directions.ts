@@ -47,18 +47,19 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'store/postgres': ['errors', 'store port', 'store'],
   ...Object.fromEntries(domain.map((room) => [room, domainMay])),
   'open-store': ['errors', 'store port', 'store', 'store/sqlite', 'store/postgres'],
-  ui: [...foundation, ...domain],
-  http: [...foundation, ...domain, 'ui', 'mcp'],
+  pages: [...foundation, ...domain, 'http', 'mcp'],
+  spa: [...foundation, ...domain, 'http'],
+  http: [...foundation, ...domain, 'pages', 'spa', 'mcp'],
   // Sessions and tasks of the protocol are kept; nobody else has a use for them.
   mcp: [...foundation, ...domain, 'store port'],
   // The release's number, read from the package.
   release: [],
-  service: [...domainMay, 'release', 'store', 'open-store', 'http', 'ui', 'mcp'],
+  service: [...domainMay, 'release', 'store', 'open-store', 'http', 'pages', 'spa', 'mcp'],
   // What an application declares, and the service that it makes: above everything but the commands.
-  troupe: [...domainMay, 'release', 'http', 'ui', 'service'],
+  troupe: [...domainMay, 'release', 'http', 'pages', 'spa', 'service'],
   'node-handler': ['http', 'troupe'],
-  cli: [...domainMay, 'release', 'store', 'open-store', 'http', 'ui', 'mcp', 'service', 'troupe'],
-  index: [...domainMay, 'store', 'http', 'ui', 'mcp', 'service', 'troupe', 'node-handler'],
+  cli: [...domainMay, 'release', 'store', 'open-store', 'http', 'pages', 'spa', 'mcp', 'service', 'troupe'],
+  index: [...domainMay, 'store', 'http', 'pages', 'spa', 'mcp', 'service', 'troupe', 'node-handler'],
 }
 
 /** It opens the driver that is configured. No other file names one. */
@@ -67,7 +68,7 @@ const mayNameADriver = ['open-store.ts']
 /** Packages that belong to one room. */
 const packageRooms: Readonly<Record<string, string>> = {
   '@opentelemetry/api': 'observe',
-  liquidjs: 'ui',
+  liquidjs: 'pages',
   pg: 'store/postgres',
   'node:sqlite': 'store/sqlite',
 }

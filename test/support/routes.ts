@@ -1,8 +1,8 @@
 /** The route table of a service in development, and one good request for each of its rows. */
 import { Registry } from '../../src/app/registry.ts'
 import { resolveConfig } from '../../src/config/config.ts'
-import type { Route } from '../../src/http/route.ts'
-import { routesFor } from '../../src/http/routes.ts'
+import type { Route } from '../../src/http/dispatch/route.ts'
+import { routesFor } from '../../src/http/routes/all-routes.ts'
 import type { App } from '../../src/troupe.ts'
 import type { TestActor } from './service.ts'
 

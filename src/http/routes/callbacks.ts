@@ -8,10 +8,17 @@ import { parseCallback } from '../../replica/processor.ts'
 import { hopsAfter, hopsHeader, isLoop } from '../../subscription/hop-limit.ts'
 import { endSubscription } from '../../replica/unsubscribe.ts'
 import { outboundView } from '../../subscription/view.ts'
-import { type Answer, jsonText, noContent } from '../answer.ts'
-import { readJson, readJsonOrForm } from '../body.ts'
-import { type ActorExchange, type Exchange, type Method, type OpenExchange, type Route, rightOf } from '../route.ts'
-import { actorErrors, anyValue, errorResponses, writeErrors } from '../schemas.ts'
+import { type Answer, jsonText, noContent } from '../edge/response.ts'
+import { readJson, readJsonOrForm } from '../edge/body.ts'
+import {
+  type ActorExchange,
+  type Exchange,
+  type Method,
+  type OpenExchange,
+  type Route,
+  rightOf,
+} from '../dispatch/route.ts'
+import { actorErrors, anyValue, errorResponses, writeErrors } from '../dispatch/schemas.ts'
 
 const path = '/:actor/callbacks'
 const ofSubscription = `${path}/subscriptions/:peerid/:subscription`

@@ -4,12 +4,12 @@ import { isNull, isObject, type JsonText, members, stringValue } from '../../jso
 import { readTexts } from '../../list/list-texts.ts'
 import { indexFromJson } from '../../list/list.ts'
 import type { ListSpan } from '../../property/lists.ts'
-import { type Answer, json, jsonStream, jsonText, noContent } from '../answer.ts'
-import { readJson } from '../body.ts'
-import type { Params } from '../params.ts'
-import { itemPieces, itemView } from '../property-listing.ts'
-import type { ActorExchange, Route } from '../route.ts'
-import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
+import { type Answer, json, jsonStream, jsonText, noContent } from '../edge/response.ts'
+import { readJson } from '../edge/body.ts'
+import type { Params } from '../edge/params.ts'
+import { itemPieces, itemView } from './property-listing.ts'
+import type { ActorExchange, Route } from '../dispatch/route.ts'
+import { actorErrors, anyValue, writeErrors } from '../dispatch/schemas.ts'
 import { nothingAt } from './properties.ts'
 
 const items = {

@@ -8,10 +8,10 @@ import { type Asking, type McpHeaders, notJson } from '../../mcp/endpoint.ts'
 import type { Reply } from '../../mcp/reply.ts'
 import { supportedRevisions } from '../../mcp/revisions.ts'
 import { currentContext } from '../../observe/context.ts'
-import { type Answer, json, noContent } from '../answer.ts'
-import { readJson } from '../body.ts'
-import type { Exchange, Route } from '../route.ts'
-import { anyValue, errorResponses } from '../schemas.ts'
+import { type Answer, json, noContent } from '../edge/response.ts'
+import { readJson } from '../edge/body.ts'
+import type { Exchange, Route } from '../dispatch/route.ts'
+import { anyValue, errorResponses } from '../dispatch/schemas.ts'
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i
 /** How long a stream may be silent. */

@@ -3,11 +3,11 @@ import type { OperationKind } from '../../app/registry.ts'
 import { ServiceError } from '../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../json/json.ts'
 import { requireData } from '../../operation/operations.ts'
-import { type Answer, json, jsonText, noContent } from '../answer.ts'
-import { readJson } from '../body.ts'
-import { answerJsonRpc, isJsonRpc } from '../json-rpc.ts'
-import type { ActorExchange, Route } from '../route.ts'
-import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
+import { type Answer, json, jsonText, noContent } from '../edge/response.ts'
+import { readJson } from '../edge/body.ts'
+import { answerJsonRpc, isJsonRpc } from './json-rpc.ts'
+import type { ActorExchange, Route } from '../dispatch/route.ts'
+import { actorErrors, anyValue, writeErrors } from '../dispatch/schemas.ts'
 
 const descriptor = {
   type: 'object',

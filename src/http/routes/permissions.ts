@@ -2,10 +2,10 @@
 import { ServiceError } from '../../errors.ts'
 import { ruledCategories } from '../../permission/rules.ts'
 import { type PermissionsView, wireRules } from '../../trust/permissions.ts'
-import { type Answer, json, noContent } from '../answer.ts'
-import { readJson } from '../body.ts'
-import type { ActorExchange, Route } from '../route.ts'
-import { actorErrors, writeErrors } from '../schemas.ts'
+import { type Answer, json, noContent } from '../edge/response.ts'
+import { readJson } from '../edge/body.ts'
+import type { ActorExchange, Route } from '../dispatch/route.ts'
+import { actorErrors, writeErrors } from '../dispatch/schemas.ts'
 
 const rule = {
   type: ['object', 'null'],

@@ -6,10 +6,10 @@ import { listRemoval } from '../../property/list-diff.ts'
 import { factsOf, listMetadata, parseIndex } from '../../list/list.ts'
 import { absent } from '../../json/absent.ts'
 import { rightToPut } from '../../permission/required-right.ts'
-import { acceptsJsonByName } from '../accepts.ts'
-import { type Answer, jsonStream, jsonText, noContent, text } from '../answer.ts'
-import { type Body, isUrlencoded, readJsonOrForm, readValue } from '../body.ts'
-import type { Params } from '../params.ts'
+import { acceptsJsonByName } from '../edge/accepts.ts'
+import { type Answer, jsonStream, jsonText, noContent, text } from '../edge/response.ts'
+import { type Body, isUrlencoded, readJsonOrForm, readValue } from '../edge/body.ts'
+import type { Params } from '../edge/params.ts'
 import {
   arrayPieces,
   fullPieces,
@@ -18,10 +18,10 @@ import {
   type ListSize,
   listValue,
   metadataView,
-} from '../property-listing.ts'
-import type { ActorExchange, Route } from '../route.ts'
-import { actorErrors, anyValue, writeErrors } from '../schemas.ts'
-import { urlOf } from '../urls.ts'
+} from './property-listing.ts'
+import type { ActorExchange, Route } from '../dispatch/route.ts'
+import { actorErrors, anyValue, writeErrors } from '../dispatch/schemas.ts'
+import { urlOf } from '../dispatch/urls.ts'
 
 const object_ = { type: 'object' } as const
 const formAndJson = {

@@ -3,11 +3,11 @@ import { hash } from 'node:crypto'
 import { ServiceError } from '../../errors.ts'
 import { known } from '../../json/json.ts'
 import { sameSecret } from '../../secret/hash.ts'
-import { assets } from '../../ui/assets.ts'
-import { type Answer, json, jsonText } from '../answer.ts'
-import type { Exchange, Route } from '../route.ts'
-import { errorResponses } from '../schemas.ts'
-import { fileAnswer } from '../static-files.ts'
+import { assets } from '../../pages/shared/assets.ts'
+import { type Answer, json, jsonText } from '../edge/response.ts'
+import type { Exchange, Route } from '../dispatch/route.ts'
+import { errorResponses } from '../dispatch/schemas.ts'
+import { fileAnswer } from '../edge/static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
 

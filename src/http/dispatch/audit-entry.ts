@@ -1,0 +1,52 @@
+/** A request in the terms of the access ledger, once it is answered. */
+import { catalogue, type ErrorCode, type ServiceError } from '../../errors.ts'
+import type { Act } from '../../audit-log/entry.ts'
+import type { Answer } from '../edge/response.ts'
+import type { Method } from './route.ts'
+import type { Trace } from './request-state.ts'
+
+export interface Answered {
+  readonly trace: Trace
+  readonly method: Method | 'other'
+  /** Below the prefix of the service, still encoded. */
+  readonly path: string
+  readonly answer: Pick<Answer, 'status'>
+  /** What made it fail, where something did. */
+  readonly failure: ServiceError | null
+  /** The verdict that let the caller in. */
+  readonly grant: string | null
+}
+
+const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'approval_denied', 'too_many_requests'])
+
+/** Null for what is not noted: what the owner did, and who came without credentials and was shown the way to sign in. */
+export function actOf({ trace, method, path, answer, failure, grant }: Answered): Act | null {
+  const { actorId, caller, route, requestId, isSentToSignIn } = trace
+  // What addresses of the service itself do to an actor, they tell themselves (an AI client's calls, one by one).
+  if (route?.access === 'service') return null
+  if (actorId === null || route === null || caller?.kind === 'creator' || caller?.kind === 'application') return null
+  if (isSentToSignIn && !trace.hasCredential) return null
+  const isRefused = isSentToSignIn || (failure !== null && refusing.has(failure.code))
+  const isHeld = failure?.code === 'approval_required'
+  const known = caller !== null && caller.kind !== 'anonymous'
+  return {
+    actorId,
+    callerKind: known ? caller.kind : 'anonymous',
+    caller: !known ? (trace.source() ?? '') : caller.kind === 'peer' || caller.kind === 'client' ? caller.peerId : '',
+    through: route.path.startsWith('/:actor/callbacks') ? 'callback' : 'http',
+    method,
+    // Of what a stranger was refused only the kind of address is kept: it could think of any number of them.
+    path: (!known && isRefused ? route.path : path).replace(/^\/[^/]*/, '') || '/',
+    decision: isRefused ? 'refused' : isHeld ? 'asked' : 'allowed',
+    reason: isRefused || isHeld ? reasonOf(failure) : (grant ?? 'open to everybody'),
+    status: answer.status,
+    requestId,
+    isRead: method === 'GET',
+  }
+}
+
+/** The words of an application's own refusal may hold anything, so they are not kept. */
+function reasonOf(failure: ServiceError | null): string {
+  if (failure === null) return 'sent to sign in'
+  return failure.detail.reason ?? catalogue[failure.code].text
+}

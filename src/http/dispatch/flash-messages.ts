@@ -1,0 +1,52 @@
+/**
+ * What a page says after a form was taken: the answer to the form is a redirect, so the sentence travels in a cookie of the
+ * browser, as the name of one of these. An address could be made up by anybody, such a cookie only by this service.
+ */
+import { cookieValue } from '../../auth/credentials.ts'
+import type { Incoming } from '../edge/request.ts'
+
+export const notices = {
+  saved: 'Saved.',
+  created: 'Created.',
+  added: 'Added.',
+  deleted: 'Deleted.',
+  asked: 'Asked. The other side decides now.',
+  approved: 'Approved.',
+  withdrawn: 'The approval is taken back. Nothing is open to it any more.',
+  ended: 'Ended.',
+  reset: 'It has the usual rights of its kind of relationship again, and no others.',
+  allowed: 'Allowed, once.',
+  refused: 'Refused.',
+  followed: 'You are told of each change from now on.',
+  redriven: 'What failed is sent again.',
+  signedOut: 'Signed out there.',
+  disconnected: 'Disconnected.',
+  youAreSignedOut: 'You have been signed out.',
+  accountDeleted: 'Your account was deleted.',
+  sessionExpired: 'Your session expired.',
+  signedInAgain: 'Your session had expired. You are signed in again.',
+  accessKept: 'The password keeps working.',
+  accessRevoked: 'The password no longer works.',
+} as const
+
+export type Notice = keyof typeof notices
+
+const name = '__Host-notice'
+const attributes = 'Path=/; Secure; HttpOnly; SameSite=Lax'
+
+/** @param maxAgeSeconds Longer where a sign-in at a provider comes between. */
+export function noticeCookie(notice: Notice, maxAgeSeconds = 60): string {
+  return `${name}=${notice}; Max-Age=${maxAgeSeconds}; ${attributes}`
+}
+
+export const noticeShown = `${name}=; Max-Age=0; ${attributes}`
+
+export function noticeOf(request: Incoming): string | null {
+  const notice = noticeNameOf(request)
+  return notice === null ? null : notices[notice]
+}
+
+export function noticeNameOf(request: Incoming): Notice | null {
+  const given = cookieValue(request.header('cookie'), name)
+  return given !== undefined && Object.hasOwn(notices, given) ? (given as Notice) : null
+}

@@ -1,0 +1,146 @@
+/** The OpenAPI 3.1 document, made from the route table and the application's declarations. */
+import type { Identity } from '../../app/identity.ts'
+import type { Descriptor, OperationKind, Registry } from '../../app/registry.ts'
+import type { Documentation, Route } from './route.ts'
+import { approvalRequiredSchema } from './schemas.ts'
+
+interface About {
+  readonly identity: Identity
+  readonly baseUrl: string
+  readonly registry: Registry
+}
+
+type Operation = Readonly<Record<string, unknown>>
+
+export function openApiDocument(routes: readonly Route[], about: About): object {
+  const paths: Record<string, Record<string, Operation>> = {}
+  const add = (path: string, method: string, operation: Operation): void => {
+    paths[path] = { ...paths[path], [method]: operation }
+  }
+  for (const route of routes) add(...described(route))
+  for (const route of endsAtItself(routes)) add(...described(route))
+  for (const kind of ['methods', 'actions'] as const) {
+    for (const descriptor of about.registry.descriptors(kind)) {
+      const name = descriptor.name.toWellFormed().split('/').map(encodeURIComponent).join('/')
+      add(
+        `/{actor}/${kind}/${name}`,
+        'post',
+        describedCall(kind, descriptor, about.registry.needsApproval(kind, descriptor.name)),
+      )
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: about.identity.name,
+      version: about.identity.version,
+      ...(about.identity.description === '' ? {} : { description: about.identity.description }),
+    },
+    servers: [{ url: about.baseUrl }],
+    paths,
+    components: {
+      securitySchemes: {
+        basic: { type: 'http', scheme: 'basic', description: 'The actor’s creator and passphrase' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A session token, or the secret of a trust relationship',
+        },
+      },
+    },
+  }
+}
+
+/** A final `*` stands for no segment as well; a path parameter of OpenAPI does not, so that address is a path of its own. */
+function endsAtItself(routes: readonly Route[]): Route[] {
+  const taken = new Set(routes.map(({ method, path }) => `${method} ${path}`))
+  return routes
+    .filter(({ path }) => path.endsWith('/*'))
+    .map((route) => ({ ...route, id: `${route.id}Itself`, path: route.path.slice(0, -2) }))
+    .filter(({ method, path }) => !taken.has(`${method} ${path}`))
+}
+
+function described(route: Route): [path: string, method: string, operation: Operation] {
+  const isOpen = route.path.endsWith('/*')
+  const template = route.path.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}')
+  const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  return [
+    template,
+    route.method.toLowerCase(),
+    {
+      operationId: route.id,
+      summary: route.summary,
+      tags: [route.access],
+      parameters: [
+        ...names.map((name) => ({
+          name,
+          in: 'path',
+          required: true,
+          schema: { type: 'string' },
+          ...(isOpen && name === 'path' ? { description: 'One or more segments, separated by slashes' } : {}),
+        })),
+        ...Object.entries(route.query ?? {}).map(([name, description]) => ({
+          name,
+          in: 'query',
+          description,
+          schema: { type: 'string' },
+        })),
+      ],
+      ...security(route),
+      ...requestBody(route),
+      responses: responses(route.responses),
+    },
+  ]
+}
+
+function security(route: Pick<Route, 'access'>): Operation {
+  if (route.access === 'service' || route.access === 'public') return { security: [] }
+  const known = route.access === 'www' ? [{ bearer: [] }] : [{ basic: [] }, { bearer: [] }]
+  return { security: route.access === 'open' ? [{}, ...known] : known }
+}
+
+function requestBody({ request }: Documentation): Operation {
+  if (request === undefined) return {}
+  return {
+    requestBody: { content: Object.fromEntries(Object.entries(request).map(([type, schema]) => [type, { schema }])) },
+  }
+}
+
+function responses(documented: Documentation['responses']): Operation {
+  return Object.fromEntries(
+    Object.entries(documented).map(([status, response]) => {
+      if (typeof response === 'string') return [status, { description: response }]
+      const { text, schema, type } = response
+      if (schema === undefined && type === undefined) return [status, { description: text }]
+      return [
+        status,
+        { description: text, content: { [type ?? 'application/json']: schema === undefined ? {} : { schema } } },
+      ]
+    }),
+  )
+}
+
+const approvalResponses = {
+  403: {
+    description: '`approval_required`, for every caller but the owner: repeat the call after the owner approved it',
+    content: { 'application/json': { schema: approvalRequiredSchema } },
+  },
+} as const
+
+function describedCall(kind: OperationKind, descriptor: Descriptor, needsApproval: boolean): Operation {
+  return {
+    operationId: `${kind === 'methods' ? 'method' : 'action'}:${descriptor.name}`,
+    summary: descriptor.description === '' ? descriptor.name : descriptor.description,
+    tags: [kind],
+    parameters: [{ name: 'actor', in: 'path', required: true, schema: { type: 'string' } }],
+    security: [{ basic: [] }, { bearer: [] }],
+    requestBody: { required: true, content: { 'application/json': { schema: descriptor.input_schema ?? {} } } },
+    responses: {
+      200: {
+        description: 'What the handler answered',
+        content: { 'application/json': descriptor.output_schema === null ? {} : { schema: descriptor.output_schema } },
+      },
+      ...(needsApproval ? approvalResponses : {}),
+    },
+  }
+}

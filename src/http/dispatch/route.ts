@@ -1,0 +1,140 @@
+/** The route table's rows: everything that is known about an address before a request for it arrives. */
+import type { Actor } from '../../actor/actor.ts'
+import type { Caller } from '../../caller.ts'
+import type { ClientLimit, LimitKey, LimitName } from '../../rate-limit/rates.ts'
+import type { Category } from '../../permission/operation.ts'
+import type { OwnerRule } from '../../permission/owner.ts'
+import type { Answer } from '../edge/response.ts'
+import type { CorsFamily } from '../edge/cors.ts'
+import type { ErrorFamily } from '../edge/error-response.ts'
+import type { Incoming } from '../edge/request.ts'
+import type { Params } from '../edge/params.ts'
+import type { Parts } from './parts.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** What every handler gets. */
+export interface Exchange {
+  readonly request: Incoming
+  readonly method: Method
+  readonly parts: Parts
+  readonly query: Params
+  /** The values of the `:name` segments, decoded. */
+  readonly params: Readonly<Record<string, string>>
+  /** The segments that `*` stands for, decoded. */
+  readonly rest: readonly string[]
+  /** Whose buckets the request takes from: its address, as far as it is known. */
+  readonly source: () => string | null
+  /**
+   * Counts the request against the limiters of this name, where the route table cannot know that it has to be: the
+   * target, where there is one, is what the request turned out to be about.
+   *
+   * @throws ServiceError `too_many_requests`
+   */
+  readonly charge: (name: LimitName, target?: string) => Promise<void>
+  /**
+   * Counts so much against what this client may ask of this process, without a query.
+   *
+   * @throws ServiceError `too_many_requests`
+   */
+  readonly chargeClient: (limit: ClientLimit, client: string, count: number) => void
+}
+
+export interface ActorExchange extends Exchange {
+  readonly actor: Actor
+  readonly caller: Caller
+}
+
+export interface Documentation {
+  readonly summary: string
+  /** Media type to JSON Schema of the request body. */
+  readonly request?: Readonly<Record<string, object>>
+  /** Status to what it means, with the JSON Schema of the body where there is one. */
+  readonly responses: Readonly<
+    Record<number, string | { readonly text: string; readonly schema?: object; readonly type?: string }>
+  >
+  readonly query?: Readonly<Record<string, string>>
+}
+
+interface RouteBase extends Documentation {
+  /** Unique; the operation id of the OpenAPI document. */
+  readonly id: string
+  readonly method: Method
+  /** `:name` takes one segment, a final `*` any number of them (also none). */
+  readonly path: string
+  /** People open the address in a browser: what is refused there is shown as a page. */
+  readonly page?: true
+  /** Something begins here, or the application's code runs, also on GET: the rule against forged requests holds as for a change. */
+  readonly acts?: true
+  /** A GET uses something up, ends something or sends the browser to a third party: HEAD is 405. */
+  readonly takesNoHead?: true
+  /** Pages of other sites post here, and no cookie is a credential for what they ask: the rule does not hold. */
+  readonly takesForeignPosts?: true
+  /** What scripts of other sites may do here. */
+  readonly cors?: CorsFamily
+  /** How refusals are written, where not as everywhere. */
+  readonly errors?: ErrorFamily
+  /** The limiters that every request here counts against; their target is the actor. */
+  readonly limit?: readonly LimitKey[]
+}
+
+/** Answers without looking at an actor or a caller. */
+export interface ServiceRoute extends RouteBase {
+  readonly access: 'service'
+  readonly handler: (exchange: Exchange) => Promise<Answer> | Answer
+}
+
+/** Below an actor, for everybody: credentials are not read. */
+export interface PublicActorRoute extends RouteBase {
+  readonly access: 'public'
+  readonly handler: (exchange: Exchange & { readonly actor: Actor }) => Promise<Answer> | Answer
+}
+
+export interface OpenExchange extends Exchange {
+  readonly actor: Actor
+  /**
+   * Judges the credentials, now and not before.
+   *
+   * @throws ServiceError `unauthorized` without credentials, `forbidden` with wrong ones.
+   */
+  readonly authenticated: () => Promise<Caller>
+  /** As `authenticated`, and then the rights that the route asks for. */
+  readonly authorised: () => Promise<Caller>
+}
+
+/** Below an actor, where something else is looked at before the caller is: credentials are read when the handler asks. */
+export interface OpenActorRoute extends RouteBase {
+  readonly access: 'open'
+  /** What `authorised` asks for; a route that takes anybody has neither. */
+  readonly category?: Category
+  readonly owner?: OwnerRule
+  readonly handler: (exchange: OpenExchange) => Promise<Answer> | Answer
+}
+
+export interface PageExchange extends ActorExchange {
+  /** For the field `csrf_token` of the forms. */
+  readonly csrfToken: string
+}
+
+/** A page of the owner, for a session alone: the passphrase opens none. Browsers without a session are sent to sign-in. */
+export interface PageRoute extends RouteBase {
+  readonly access: 'www'
+  readonly handler: (exchange: PageExchange) => Promise<Answer> | Answer
+}
+
+/** Below an actor, for callers whose rights reach into the category. */
+export interface ActorRoute extends RouteBase {
+  readonly access: Exclude<Category, 'www'>
+  /** The peer that the path names may come here too, or it alone. */
+  readonly owner?: OwnerRule
+  /** A browser whose credentials do not suffice is sent to the page for signing in, as one without any. */
+  readonly signsIn?: true
+  readonly handler: (exchange: ActorExchange) => Promise<Answer> | Answer
+}
+
+export type Route = ServiceRoute | PublicActorRoute | OpenActorRoute | PageRoute | ActorRoute
+
+/** The right that a method asks for, by the coarse rule; handlers ask for the exact one. */
+export function rightOf(method: Method): 'read' | 'write' | 'delete' {
+  return method === 'GET' ? 'read' : method === 'DELETE' ? 'delete' : 'write'
+}

@@ -1,0 +1,135 @@
+/** JSON Schemas that several routes publish. */
+import { catalogue } from '../../errors.ts'
+import type { Documentation } from './route.ts'
+
+export const actorSchema = {
+  type: 'object',
+  required: ['id', 'creator', 'passphrase'],
+  properties: {
+    id: { type: 'string' },
+    creator: { type: 'string' },
+    passphrase: { type: 'string' },
+    trustee_root: { type: 'string' },
+  },
+} as const
+
+export const trustSchema = {
+  type: 'object',
+  required: ['id', 'peerid', 'baseuri', 'type', 'relationship', 'desc', 'approved', 'peer_approved', 'verified'],
+  properties: {
+    id: { type: 'string' },
+    peerid: { type: 'string' },
+    baseuri: { type: 'string' },
+    type: { type: 'string' },
+    relationship: { type: 'string' },
+    secret: { type: 'string', description: 'Shown to the creator only' },
+    desc: { type: 'string' },
+    approved: { type: 'boolean', description: 'By the owner of this actor' },
+    peer_approved: { type: 'boolean', description: 'By the owner of the other one, as far as is known here' },
+    verified: { type: 'boolean' },
+    verification_token: { type: 'string', description: 'Shown to the creator and to the peer' },
+    established_via: { type: 'string' },
+    created_at: { type: 'string', format: 'date-time' },
+    last_accessed: { type: 'string', format: 'date-time' },
+    last_connected_at: { type: 'string', format: 'date-time' },
+    last_connected_via: { type: 'string' },
+  },
+} as const
+
+const errorSchema = {
+  type: 'object',
+  required: ['error', 'message'],
+  properties: {
+    error: { type: 'string', enum: Object.keys(catalogue) },
+    message: { type: 'string', description: 'What could not be done, with what' },
+  },
+} as const
+
+/** The refusal of a call that needs the owner's approval. */
+export const approvalRequiredSchema = {
+  ...errorSchema,
+  properties: {
+    ...errorSchema.properties,
+    approval_id: { type: 'string' },
+    approval_url: { type: 'string', description: 'Where the owner decides' },
+    expires_at: { type: 'string', format: 'date-time' },
+  },
+} as const
+
+export const anyValue = {} as const
+
+const texts: Readonly<Record<number, string>> = {
+  400: 'The request cannot be understood, or the application rejected it; nothing was changed',
+  401: 'Credentials are missing or cannot be read',
+  403: 'These credentials do not allow it',
+  404: 'There is no such actor, or nothing at this address',
+  408: 'The other actor did not answer as it has to',
+  409: 'The change collides with what is stored',
+  413: 'The body is too large',
+  415: 'The content type is not supported',
+  503: 'Storage cannot be used right now',
+}
+
+export function errorResponses(...statuses: readonly number[]): Documentation['responses'] {
+  return Object.fromEntries(
+    statuses.map((status) => [status, { text: texts[status] ?? 'Refused', schema: errorSchema }]),
+  )
+}
+
+/** Of the endpoints for single-page applications. */
+const spaErrorSchema = {
+  type: 'object',
+  required: ['error', 'status_code', 'message'],
+  properties: { error: { const: true }, status_code: { type: 'integer' }, message: { type: 'string' } },
+} as const
+
+export function spaErrors(...statuses: readonly number[]): Documentation['responses'] {
+  return Object.fromEntries(
+    statuses.map((status) => [status, { text: texts[status] ?? 'Refused', schema: spaErrorSchema }]),
+  )
+}
+
+export const tokenSchema = {
+  type: 'object',
+  required: ['success', 'actor_id', 'expires_in', 'expires_at'],
+  properties: {
+    success: { const: true },
+    actor_id: { type: 'string' },
+    email: { type: 'string', description: 'Who signed in' },
+    access_token: { type: 'string', description: 'Not with the delivery `cookie`' },
+    token_type: { const: 'Bearer' },
+    expires_in: { type: 'integer', description: 'Of the access token, in seconds' },
+    expires_at: { type: 'integer', description: 'Of the access token, in Unix seconds' },
+    refresh_token: { type: 'string', description: 'With the delivery `json`; good once' },
+    refresh_token_expires_in: { type: 'integer', description: 'In seconds' },
+    token_delivery: { type: 'string', enum: ['cookie', 'hybrid'] },
+  },
+} as const
+
+/** Of a page of the owner. */
+export const pageResponses = {
+  200: { text: 'The page', type: 'text/html' },
+  302: 'Where a browser without a session goes',
+  ...errorResponses(401, 403, 404),
+} as const satisfies Documentation['responses']
+
+/** What a form on such a page sends. */
+export function formSchema(...fields: readonly string[]): Readonly<Record<string, object>> {
+  const names = [...fields, 'csrf_token', 'redirect_to']
+  return {
+    'application/x-www-form-urlencoded': {
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+    },
+  }
+}
+
+/** Of a form on such a page. */
+export const formResponses = {
+  302: 'Done: where to go on, or where a browser without a session goes',
+  ...errorResponses(400, 401, 403, 404, 409, 413, 415, 503),
+} as const satisfies Documentation['responses']
+
+/** What every route below an actor may answer. */
+export const actorErrors = errorResponses(401, 403, 404)
+export const writeErrors = errorResponses(400, 401, 403, 404, 409, 413, 415, 503)

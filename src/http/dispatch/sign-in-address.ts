@@ -1,0 +1,58 @@
+/** Addresses where a browser begins to sign in. */
+import type { Parts } from './parts.ts'
+import type { Provider } from '../../sign-in/provider.ts'
+
+/** Those that a person may choose on a page; the variants for devices are for applications. */
+export function webProviders({ providers }: Pick<Parts, 'providers'>): readonly Provider[] {
+  return providers.all.filter(({ platform }) => platform === 'web')
+}
+
+/** Whether the operator configured any: the one of development is there by itself. */
+export function hasConfiguredProvider(parts: Pick<Parts, 'providers'>): boolean {
+  return webProviders(parts).some(({ kind }) => kind !== 'local')
+}
+
+/** Where no sign-in method exists, the creator's Basic credentials open the pages, as they open the API (decision 78). */
+export function opensPagesByPassphrase({ providers }: Pick<Parts, 'providers'>): boolean {
+  return providers.all.length === 0
+}
+
+/**
+ * Where a form leads to that ends at a provider. Before the page where one signs in providers send browsers on to others
+ * that they trust, by https; those by plain http, which only development has, are named.
+ */
+export function providerTargets(parts: Pick<Parts, 'providers' | 'config'>): readonly string[] {
+  const providers = webProviders(parts)
+  if (providers.length === 0) return []
+  const plain = providers.flatMap(({ authorizationEndpoint }) => {
+    const origin = URL.parse(authorizationEndpoint)?.origin
+    if (origin !== undefined) return origin.startsWith('http:') ? [origin] : []
+    // It is found, or gets its port, when somebody goes there first.
+    return parts.config.mode === 'development' ? ['http://127.0.0.1:*', 'http://localhost:*'] : []
+  })
+  return ['https:', ...new Set(plain)]
+}
+
+export interface Wish {
+  /** Path of this host to go on to. */
+  readonly redirect?: string
+  /** The actor whose page was asked for: another one's owner is refused. */
+  readonly actorId?: string
+  /** What was typed as an address. */
+  readonly hint?: string
+}
+
+/** Of the one provider that is named. */
+export function beginAddress({ baseUrl }: Pick<Parts, 'baseUrl'>, provider: string, wish: Wish = {}): string {
+  return `${baseUrl}/oauth/login/${encodeURIComponent(provider)}${wishQuery(wish)}`
+}
+
+/** For `/login` and the addresses of providers alike: empty, or beginning with a question mark. */
+export function wishQuery({ redirect, actorId, hint }: Wish): string {
+  const query = new URLSearchParams({
+    ...(actorId === undefined ? {} : { actor: actorId }),
+    ...(redirect === undefined ? {} : { redirect }),
+    ...(hint === undefined ? {} : { login_hint: hint }),
+  }).toString()
+  return query === '' ? '' : `?${query}`
+}

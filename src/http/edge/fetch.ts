@@ -1,0 +1,109 @@
+/** The web-standard edge: Request in, Response out. Runs wherever `fetch` handlers run. */
+import { ServiceError } from '../../errors.ts'
+import type { Handle } from '../dispatch/dispatch.ts'
+import type { Incoming } from './request.ts'
+
+/** What a request does not tell of itself. */
+export interface Connection {
+  /** The address of the other end, as the embedding server knows it. Without it no rate limit counts by sender. */
+  readonly remoteAddress?: string | null
+}
+
+export function toFetch(handle: Handle): (request: Request, connection?: Connection) => Promise<Response> {
+  return async (request, connection) => {
+    const answer = await handle(new FetchIncoming(request, connection?.remoteAddress))
+    const headers = new Headers(answer.headers)
+    for (const cookie of answer.cookies ?? []) headers.append('Set-Cookie', cookie)
+    const body = answer.stream === undefined ? answer.body : readable(answer.stream, answer.onClose)
+    return new Response(body, { status: answer.status, headers })
+  }
+}
+
+/** Asks for the next piece when the receiver took the one before. */
+function readable(stream: AsyncIterable<string>, onClose?: () => void): ReadableStream<Uint8Array> {
+  const pieces = stream[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async pull(controller) {
+      const next = await pieces.next()
+      if (next.done === true) controller.close()
+      else controller.enqueue(encoder.encode(next.value))
+    },
+    cancel() {
+      onClose?.()
+      void pieces.return?.()
+    },
+  })
+}
+
+class FetchIncoming implements Incoming {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly remoteAddress: string | null
+  readonly fault = null
+  readonly #request: Request
+  #body: Promise<Uint8Array> | undefined
+
+  /** @param remoteAddress Servers hand all sorts of things to a fetch handler; what is no text is no address. */
+  constructor(request: Request, remoteAddress: unknown) {
+    const { pathname, search } = new URL(request.url)
+    this.#request = request
+    this.remoteAddress = typeof remoteAddress === 'string' ? remoteAddress : null
+    this.method = request.method
+    this.path = pathname
+    this.query = search.slice(1)
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined
+  }
+
+  /** `Headers` joins repeated fields, and none of those that may stand once only holds a comma. */
+  readonly hasRepeated = (name: string): boolean => this.header(name)?.includes(',') === true
+
+  onGone(then: () => void): () => void {
+    const { signal } = this.#request
+    if (signal.aborted) then()
+    else signal.addEventListener('abort', then, { once: true })
+    return () => signal.removeEventListener('abort', then)
+  }
+
+  body(maxBytes: number): Promise<Uint8Array> {
+    this.#body ??= readStream(this.#request, maxBytes)
+    return this.#body
+  }
+}
+
+async function readStream(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const declared = request.headers.get('content-length')
+  if (declared !== null && Number(declared) > maxBytes) throw tooLarge(maxBytes)
+  if (request.body === null) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read().catch((cause: unknown): never => {
+      throw brokenOff(cause)
+    })
+    if (done) return Buffer.concat(chunks, length)
+    length += value.length
+    if (length > maxBytes) {
+      // Not waited for: a sender that does not hear of it must not hold the answer.
+      reader.cancel().catch(() => {})
+      throw tooLarge(maxBytes)
+    }
+    chunks.push(value)
+  }
+}
+
+/** The sender went away, or its framing broke, before the body was whole. */
+export function brokenOff(cause?: unknown): ServiceError {
+  return new ServiceError('bad_request', 'Cannot read the body: the connection broke', { cause })
+}
+
+export function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `Cannot take this body: it is larger than ${maxBytes} bytes`, {
+    headers: { Connection: 'close' },
+  })
+}

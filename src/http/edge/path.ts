@@ -1,0 +1,32 @@
+/** Path segments, decoded exactly once. */
+import { ServiceError } from '../../errors.ts'
+
+/**
+ * The decoded segments of a path that begins with a slash. An encoded slash, NUL, a dot segment and bytes that are not
+ * UTF-8 are refused: each is a second spelling of another path to some proxy or file system on the way.
+ */
+export function decodePath(path: string): string[] {
+  if (!/^\/[!-~]*$/.test(path))
+    throw new ServiceError('bad_request', 'Cannot use this path: it must be percent-encoded ASCII')
+  if (path === '/') return []
+  const segments = path.slice(1).split('/')
+  return path.includes('%') || path.includes('.') ? segments.map(decodeSegment) : segments
+}
+
+function decodeSegment(segment: string): string {
+  const decoded = decode(segment)
+  if (decoded.includes('/'))
+    throw new ServiceError('invalid_name', 'Cannot use this path: a segment holds an encoded slash')
+  if (decoded.includes('\0')) throw new ServiceError('invalid_name', 'Cannot use this path: a segment holds NUL')
+  if (decoded === '.' || decoded === '..')
+    throw new ServiceError('invalid_name', 'Cannot use this path: it holds a dot segment')
+  return decoded
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch (cause) {
+    throw new ServiceError('bad_request', 'Cannot use this path: its percent-encoding is not valid UTF-8', { cause })
+  }
+}

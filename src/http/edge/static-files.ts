@@ -1,0 +1,76 @@
+/** Files of the application's own: read when they are asked for, so that an edit shows at once. */
+import { createHash } from 'node:crypto'
+import { readFile, realpath, stat } from 'node:fs/promises'
+import { extname, join, sep } from 'node:path'
+import { ConfigError } from '../../config/config-error.ts'
+import type { Answer } from './response.ts'
+import type { Incoming } from './request.ts'
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.webmanifest': 'application/manifest+json',
+  '.txt': 'text/plain; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.wasm': 'application/wasm',
+}
+
+/** @throws ConfigError when the setting names a folder that does not exist. */
+export async function requireFolder(setting: string, folder: string): Promise<void> {
+  const found = await stat(folder).catch((error: unknown) => {
+    if (isMissing(error)) return null
+    throw error
+  })
+  if (found?.isDirectory() !== true) throw new ConfigError(`${setting} names ${folder}, which is not a folder.`)
+}
+
+/** @returns null when the folder has no such file, or none of a type that is served. */
+export async function fileAnswer(request: Incoming, folder: string, path: readonly string[]): Promise<Answer | null> {
+  const type = types[extname(path.at(-1) ?? '').toLowerCase()]
+  if (type === undefined || !path.every(isPlain)) return null
+  const bytes = await bytesOf(folder, path)
+  if (bytes === null) return null
+  const tag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  // A page names its files, so it is always fetched; a file that did not change is not sent again.
+  const headers = {
+    'Content-Type': type,
+    ETag: tag,
+    'Cache-Control': type.startsWith('text/html') ? 'no-store' : 'public, max-age=0, must-revalidate',
+  }
+  if (request.header('if-none-match') === tag) return { status: 304, headers, body: null }
+  return { status: 200, headers, body: bytes }
+}
+
+/** Nothing hidden, nothing that leads elsewhere on any system. */
+function isPlain(segment: string): boolean {
+  return segment !== '' && !segment.startsWith('.') && !/[\\/:\0]/.test(segment)
+}
+
+/** Null also for a symbolic link that leads out of the folder: the file it names was not put there to be served. */
+async function bytesOf(folder: string, path: readonly string[]): Promise<Uint8Array<ArrayBuffer> | null> {
+  try {
+    const root = await realpath(folder)
+    const file = await realpath(join(root, ...path))
+    return file.startsWith(root.endsWith(sep) ? root : `${root}${sep}`) ? new Uint8Array(await readFile(file)) : null
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+const missing: ReadonlySet<unknown> = new Set(['ENOENT', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'])
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && missing.has(error.code)
+}

@@ -1,0 +1,51 @@
+/** JSON-RPC 2.0 on `/<actor>/methods`: always 200, with the result or the error in the body. */
+import { type ErrorCode, ServiceError } from '../../errors.ts'
+import { isNull, isObject, type Json, type JsonText, known, members, stringValue, toPlain } from '../../json/json.ts'
+import { type Answer, jsonText } from '../edge/response.ts'
+import { logError, toServiceError } from '../edge/error-response.ts'
+import type { ActorExchange } from '../dispatch/route.ts'
+
+/** Refusals before the method runs answer the whole request with their status, as in every other form of a call. */
+const refusesRequest: ReadonlySet<ErrorCode> = new Set([
+  'forbidden',
+  'unauthorized',
+  'approval_required',
+  'approval_denied',
+  'too_many_requests',
+])
+
+export function isJsonRpc(body: JsonText): boolean {
+  return isObject(body) && members(body)?.get('jsonrpc') === '"2.0"'
+}
+
+export async function answerJsonRpc(exchange: ActorExchange, nameInPath: string, body: JsonText): Promise<Answer> {
+  const request = members(body) ?? new Map<string, JsonText>()
+  const id = request.get('id')
+  const named = request.get('method')
+  const method = named === undefined ? null : stringValue(named)
+  if (method === null || method === '') return failure(id, -32600, 'Invalid Request', 'Missing method')
+  if (nameInPath !== '' && nameInPath !== method) return failure(id, -32600, 'Invalid Request', 'Method name mismatch')
+  const params = request.get('params')
+  const data: Json = params === undefined || isNull(params) ? {} : toPlain(params)
+  try {
+    const { parts, actor, caller } = exchange
+    const result = await parts.operations.call({ actor, caller }, 'methods', method, data)
+    return result === null ? failure(id, -32601, 'Method not found') : success(id, result ?? known('null'))
+  } catch (error) {
+    const refused = toServiceError(error)
+    if (refusesRequest.has(refused.code)) throw refused
+    if (refused.code === 'invalid_input') return failure(id, -32602, 'Invalid params', refused.message)
+    logError(exchange.parts.log, refused)
+    return failure(id, -32603, 'Internal error', refused instanceof ServiceError ? refused.message : undefined)
+  }
+}
+
+/** Without an id in the request the answer has none either; it is still sent. */
+function success(id: JsonText | undefined, result: JsonText): Answer {
+  return jsonText(200, known(`{"jsonrpc":"2.0","result":${result}${id === undefined ? '' : `,"id":${id}`}}`))
+}
+
+function failure(id: JsonText | undefined, code: number, message: string, data?: string): Answer {
+  const error = JSON.stringify({ code, message, ...(data === undefined ? {} : { data }) })
+  return jsonText(200, known(`{"jsonrpc":"2.0","error":${error},"id":${id ?? 'null'}}`))
+}

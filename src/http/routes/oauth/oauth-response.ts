@@ -1,0 +1,77 @@
+/** Answers of the authorization server, and its way to read requests (RFC 6749 sections 3.1, 3.2, 5.2). */
+import { OAuthError } from '../../../authorization-server/oauth-error.ts'
+import { ServiceError } from '../../../errors.ts'
+import { type Answer, json } from '../../edge/response.ts'
+import { isUrlencoded, readFormText } from '../../edge/body.ts'
+import type { Exchange } from '../../dispatch/route.ts'
+
+const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' }
+
+export function oauthJson(status: number, body: object, headers: Record<string, string> = {}): Answer {
+  return json(status, body, { ...noStore, ...headers })
+}
+
+export function oauthFailure({ status, code, message, challenge }: OAuthError): Answer {
+  return oauthJson(
+    status,
+    { error: code, error_description: message },
+    challenge === undefined ? {} : { 'WWW-Authenticate': challenge },
+  )
+}
+
+/** Refusals in the words of OAuth; a fault of the store is `server_error`, so that nothing counts as spent (spec, Errors). */
+export async function inOAuthWords(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof OAuthError) return oauthFailure(error)
+    if (error instanceof ServiceError && error.code === 'store_unavailable') {
+      const { retryAfterSeconds = 1 } = error.detail
+      const failure = oauthFailure(new OAuthError('server_error', 'The service cannot do this now'))
+      return { ...failure, headers: { ...failure.headers, 'Retry-After': String(retryAfterSeconds) } }
+    }
+    if (error instanceof ServiceError && error.status >= 400 && error.status < 500 && error.status !== 429) {
+      return oauthJson(error.status === 413 ? 413 : 400, { error: 'invalid_request', error_description: error.message })
+    }
+    throw error
+  }
+}
+
+export interface OAuthFields {
+  /** An empty value reads as not given (RFC 6749 section 3.1). */
+  readonly get: (name: string) => string | undefined
+  /** Whether it was sent at all. */
+  readonly has: (name: string) => boolean
+  /** Names a parameter that was given twice: neither value is used. */
+  readonly repeated: string | null
+}
+
+/** Parameters that may come several times (RFC 8707 section 2): the first one counts. */
+const repeatable: ReadonlySet<string> = new Set(['resource'])
+const mostFields = 100
+
+export function readFields(text: string): OAuthFields {
+  const values = new Map<string, string>()
+  let repeated: string | null = null
+  let count = 0
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (++count > mostFields) throw new OAuthError('invalid_request', 'There are too many parameters')
+    if (values.has(name) && !repeatable.has(name)) repeated ??= name.slice(0, 64)
+    else if (!values.has(name)) values.set(name, value)
+  }
+  return { get: (name) => values.get(name) || undefined, has: (name) => values.has(name), repeated }
+}
+
+/**
+ * The body alone counts. A parameter that stands in the address as well came twice (RFC 6749 section 3.2).
+ *
+ * @throws OAuthError `invalid_request` for a body of another kind.
+ */
+export async function readForm({ request, parts }: Exchange): Promise<OAuthFields> {
+  if (!isUrlencoded(request)) {
+    throw new OAuthError('invalid_request', 'The body has to be application/x-www-form-urlencoded')
+  }
+  const fields = readFields((await readFormText(request, parts.config)) ?? '')
+  const inBoth = [...new URLSearchParams(request.query).keys()].find(fields.has)
+  return inBoth === undefined ? fields : { ...fields, repeated: fields.repeated ?? inBoth.slice(0, 64) }
+}

@@ -1,0 +1,169 @@
+/** The page of the access ledger: its lines in words. */
+import type { Decision, Entry } from '../../audit-log/entry.ts'
+import type { ActivityRow } from './values.ts'
+import { momentOf } from '../shared/time.ts'
+import { visible } from '../shared/visible.ts'
+import type { Answer } from '../../http/edge/response.ts'
+import { pageValues, showPage } from '../shared/page.ts'
+import { type Peers, peersOf } from '../shared/peer-names.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+
+const entriesOnAPage = 50
+
+export async function showActivity(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, query } = exchange
+  const caller = query.get('caller') ?? ''
+  const cursor = query.get('cursor') ?? null
+  const [peers, { entries, next }] = await Promise.all([
+    peersOf(exchange),
+    parts.ledger.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),
+  ])
+  const values = pageValues(exchange, '/activity')
+  const link = (given: Record<string, string>): string =>
+    `${values.actor_www}/activity?${new URLSearchParams(given).toString()}`
+  const rows = entries.map((entry) => rowOf(entry, peers, parts.now(), caller === '' ? link : null))
+  const page = parts.pages.activity({
+    ...values,
+    entries: rows,
+    days: [...Map.groupBy(rows, ({ at }) => dayOf(at.at))].map(([day, ofDay]) => ({ day, entries: ofDay })),
+    callers: peers.trusts.map(({ peerId }) => peers.nameOf(peerId)).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    caller,
+    caller_name: peers.nameOf(caller).name,
+    older_href: next === null ? null : link({ ...(caller === '' ? {} : { caller }), cursor: next }),
+    is_first: cursor === null,
+    is_off: parts.config.activityPerActor === 0,
+  })
+  return showPage(exchange, page)
+}
+
+function dayOf(at: string): string {
+  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 'UTC' }).format(new Date(at))
+}
+
+function rowOf(
+  entry: Entry,
+  peers: Peers,
+  now: number,
+  link: ((given: Record<string, string>) => string) | null,
+): ActivityRow {
+  const isKnown = entry.callerKind === 'peer' || entry.callerKind === 'client'
+  const peer = isKnown ? peers.nameOf(entry.caller) : null
+  return {
+    at: momentOf(entry.at, now),
+    peer,
+    who: peer?.name ?? strangers[entry.callerKind === 'trustee' ? 'trustee' : 'anonymous'](entry.caller),
+    what: visible(said[entry.decision](whatOf(entry))),
+    is_refused: entry.decision === 'refused',
+    // Who and what stand before it already.
+    reason: visible(entry.reason.replace(/^(?:peer|client) \S+ may not [^:]*: /, '')),
+    times: entry.times,
+    only_href: link === null || entry.caller === '' ? '' : link({ caller: entry.caller }),
+    request: visible(`${entry.method} ${entry.path} ${entry.status}`),
+  }
+}
+
+const said: Readonly<Record<Decision, (what: string) => string>> = {
+  allowed: done,
+  asked: (what) => `asked for your approval to ${what}`,
+  approved: (what) => `got your approval to ${what}`,
+  denied: (what) => `did not get your approval to ${what}`,
+  refused: (what) => what,
+}
+
+const strangers = {
+  trustee: () => 'The trustee',
+  anonymous: (address: string) => (address === '' ? 'Somebody unknown' : `Somebody unknown at ${address}`),
+} as const
+
+/** In words, for what others do with an actor; the request itself for the rest. */
+function whatOf({ method, path, through }: Pick<Entry, 'method' | 'path' | 'through'>): string {
+  if (through === 'mcp') return mcpWords(method, path)
+  const [, first = '', ...rest] = path.split('/').map(decoded)
+  const name = rest.join('/')
+  const verb = verbs[method]
+  switch (first) {
+    case 'properties':
+      return name === '' ? `${verb ?? method} the list of properties` : `${verb ?? method} the property “${name}”`
+    case 'methods':
+      if (name !== '') return `call the method “${name}”`
+      return method === 'GET' ? 'look at the methods' : 'call a method'
+    case 'actions':
+      return name === '' ? 'look at the actions' : `run the action “${name}”`
+    case 'resources':
+      return `${verb ?? method} the resource “${name}”`
+    case 'subscriptions':
+      return subscriptionWords(method, rest.length)
+    case 'callbacks':
+      return callbackWords(method, rest)
+    case 'trust':
+      return trustWords(method, rest)
+    case 'permissions':
+      return 'look at what it may do'
+    case 'meta':
+      return 'look at what this actor tells everybody'
+    case '':
+      return 'look at the front door of this actor'
+    default:
+      return `ask for “${first}”`
+  }
+}
+
+/** Of what was done. */
+function done(what: string): string {
+  const [verb = '', ...rest] = what.split(' ')
+  return [past[verb] ?? verb, ...rest].join(' ')
+}
+
+const past: Readonly<Record<string, string>> = {
+  ask: 'asked',
+  begin: 'began',
+  call: 'called',
+  change: 'changed',
+  confirm: 'confirmed',
+  delete: 'deleted',
+  end: 'ended',
+  look: 'looked',
+  ring: 'rang',
+  run: 'ran',
+  say: 'said',
+  stop: 'stopped',
+  tell: 'told',
+}
+
+const verbs: Readonly<Record<string, string>> = { GET: 'read', POST: 'change', PUT: 'change', DELETE: 'delete' }
+
+function subscriptionWords(method: string, depth: number): string {
+  if (method === 'POST') return depth > 1 ? 'ask for changes again' : 'begin to listen'
+  if (method === 'DELETE') return 'stop listening'
+  if (method === 'PUT') return 'confirm that changes arrived'
+  return depth > 1 ? 'look for changes' : 'look at its subscriptions'
+}
+
+function callbackWords(method: string, [kind]: readonly string[]): string {
+  if (kind === 'subscriptions') return method === 'DELETE' ? 'end what you listened to' : 'tell of a change at its side'
+  if (kind === 'permissions') return 'tell what you may do at its side'
+  return `ring “${kind ?? ''}”`
+}
+
+function trustWords(method: string, rest: readonly string[]): string {
+  if (method === 'POST') return rest.length > 1 ? 'say that its owner approved' : 'ask for a relationship'
+  if (method === 'DELETE') return 'end the relationship'
+  if (rest.includes('permissions') || rest.includes('shared_properties')) return 'look at what it may do'
+  return method === 'PUT' ? 'change the relationship' : 'look at the relationship'
+}
+
+function mcpWords(method: string, path: string): string {
+  const name = path.replace(/^\//, '')
+  if (method === 'tools/call') return `call the tool “${name}”`
+  if (method === 'resources/read') return `read “${name}”`
+  if (method === 'prompts/get') return `ask for the prompt “${name}”`
+  return `ask for ${method}`
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

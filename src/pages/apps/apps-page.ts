@@ -1,0 +1,146 @@
+/** The page of connected apps and sessions, and its forms. */
+import { ServiceError } from '../../errors.ts'
+import type { Client } from '../../authorization-server/client.ts'
+import type { Chain } from '../../token/chain.ts'
+import type { Trust } from '../../trust/trust.ts'
+import type { AppGroup, ConnectedApp, SessionRow } from './values.ts'
+import { momentOf } from '../shared/time.ts'
+import { rightsInWords } from '../shared/rights.ts'
+import { visible } from '../shared/visible.ts'
+import type { Answer } from '../../http/edge/response.ts'
+import { goOn, pageValues, readForm, showPage } from '../shared/page.ts'
+import { peerName } from '../shared/peer-names.ts'
+import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+import { nameOf } from '../shared/trust-rows.ts'
+
+/** Where somebody has more of them than anybody can look through. */
+const mostShown = 200
+
+export async function showApps(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
+  const { parts, actor, caller } = exchange
+  const [sessions, trusts, chains] = await Promise.all([
+    parts.sessions.list(actor.id),
+    parts.trusts.list(actor.id),
+    parts.tokens.clientsOf(actor.id),
+  ])
+  const current = caller.kind === 'creator' ? caller.session : undefined
+  const values = pageValues(exchange, '/apps', error)
+  const page = parts.pages.apps({
+    ...values,
+    sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, parts.now())),
+    groups: await groupsOf(exchange, trusts.filter(isApp).slice(0, mostShown), chains, values.actor_www),
+    mcp_url: parts.config.mcp ? `${parts.baseUrl}/mcp` : '',
+    form_action: `${values.actor_www}/apps`,
+  })
+  return showPage(exchange, page, error?.status)
+}
+
+function isApp({ establishedVia }: Trust): boolean {
+  return establishedVia.startsWith('oauth2')
+}
+
+function sessionRow(chain: Chain, current: string | undefined, now: number): SessionRow {
+  return {
+    id: chain.chainId,
+    device: capital(chain.device === '' ? 'an unknown device' : visible(chain.device)),
+    began_with: beginnings[chain.beganWith] ?? chain.beganWith,
+    began: momentOf(chain.createdAt, now),
+    last_used: momentOf(chain.lastUsedAt, now),
+    ends: momentOf(chain.endsAt, now),
+    is_current: chain.chainId === current,
+  }
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
+const beginnings: Readonly<Record<string, string>> = {
+  web: 'In a browser',
+  spa: 'In an application in a browser',
+  mobile: 'In an application on a phone',
+  native: 'In an application on a device',
+  passphrase: 'With the passphrase',
+  email: 'By e-mail',
+  import: 'Taken over from another service',
+}
+
+async function groupsOf(
+  { parts, actor }: PageExchange,
+  trusts: readonly Trust[],
+  chains: readonly Chain[],
+  www: string,
+): Promise<readonly AppGroup[]> {
+  const [overrides, clients] = await Promise.all([
+    parts.permissions.overrides(
+      actor.id,
+      trusts.map(({ peerId }) => peerId),
+    ),
+    parts.clients.registered(trusts.flatMap(({ facts }) => facts.oauth_client_id ?? [])),
+  ])
+  const now = parts.now()
+  const app = (trust: Trust): ConnectedApp => {
+    const own = chains.filter(({ client }) => client?.peerId === trust.peerId)
+    const effective = parts.relationships.effective(trust.relationship, overrides.get(trust.peerId) ?? null)
+    return {
+      peer: peerName(trust, undefined, www),
+      relationship_name: nameOf(parts.relationships.types, trust.relationship),
+      is_approved: trust.approved,
+      rights: rightsInWords(effective).filter(({ category }) => category === 'properties' || category === 'tools'),
+      first_used: momentOf(trust.createdAt, now),
+      last_used: momentOf(Math.max(trust.lastAccessed, ...own.map(({ lastUsedAt }) => lastUsedAt)), now),
+      has_access: own.length > 0,
+    }
+  }
+  const groups = new Map<string, { name: string; redirect_host: string; apps: ConnectedApp[] }>()
+  for (const trust of trusts) {
+    const connected = app(trust)
+    const clientId = trust.facts.oauth_client_id ?? ''
+    const host = redirectHost(clientId, clients.get(clientId))
+    const { name } = connected.peer
+    const key = JSON.stringify([name, host])
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, { name, redirect_host: visible(host), apps: [connected] })
+    else group.apps.push(connected)
+  }
+  return [...groups.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** A client may call itself what it likes; where it sends people back to is its own. */
+function redirectHost(clientId: string, client: Client | undefined): string {
+  const url = URL.parse(client?.redirectUris[0] ?? (clientId.startsWith('https://') ? clientId : ''))
+  if (url === null) return ''
+  // Behind the scheme of an application a host means nothing.
+  if (!/^https?:$/.test(url.protocol)) return url.protocol
+  return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) ? 'a program on the same computer' : url.host
+}
+
+export async function changeApps(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller } = exchange
+  const sent = await readForm(exchange)
+  return refusedOnPage(
+    exchange,
+    async () => {
+      switch (sent.get('action')) {
+        case 'end_session':
+          if (!(await parts.sessions.end(actor.id, sent.get('session') ?? '')))
+            throw new ServiceError('conflict', 'Cannot sign out there: this sign-in has ended already')
+          return goOn(exchange, sent, '/apps', 'signedOut')
+        case 'end_other_sessions':
+          await parts.sessions.endOthers(actor.id, caller.kind === 'creator' ? (caller.session ?? '') : '')
+          return goOn(exchange, sent, '/apps', 'signedOut')
+        case 'revoke': {
+          const trust = await parts.trusts.find(actor.id, sent.get('peerid') ?? '')
+          if (trust === null || !isApp(trust))
+            throw new ServiceError('conflict', 'Cannot disconnect it: there is no such app (any more)')
+          await parts.trusts.delete(actor, trust.peerId, null, { byPeer: false, tell: true })
+          return goOn(exchange, sent, '/apps', 'disconnected')
+        }
+        default:
+          throw formRefusal('the action is none of this page')
+      }
+    },
+    (error) => showApps(exchange, error),
+  )
+}

@@ -1,0 +1,66 @@
+/** What a page hears while it is open, as server-sent events (WHATWG HTML, "Server-sent events"). */
+import type { Timers } from '../../timers.ts'
+import { AtOnce } from '../../rate-limit/concurrency-limit.ts'
+import type { Live } from '../../live/live.ts'
+import { paced } from '../../live/with-heartbeat.ts'
+
+export interface LiveStreamParts {
+  readonly live: Pick<Live, 'watch'>
+  readonly timers: Timers
+  /** How many there are of each actor. */
+  readonly pageStreams: AtOnce
+  /** False ends the stream: the session ended, wherever that was. */
+  readonly isGood: () => Promise<boolean>
+}
+
+export interface LiveStream {
+  readonly stream: AsyncIterable<string>
+  readonly close: () => void
+}
+
+/** Each tick lasts so long: with every second one a sign of life, with every third one a look at the session. */
+const tickMs = 10_000
+const retryMs = 3000
+/** Open pages that somebody looks at, on all devices of an owner: whoever has a session could open any number. */
+const mostOfAnActor = 32
+
+export function pageStreams(): AtOnce {
+  return new AtOnce(mostOfAnActor, 'This actor', 'streams for its pages')
+}
+
+/**
+ * Nothing is told without a look at the session just before.
+ *
+ * @throws ServiceError `too_many_requests`
+ */
+export function liveStream(actorId: string, { live, timers, pageStreams, isGood }: LiveStreamParts): LiveStream {
+  const release = pageStreams.begin(actorId)
+  const controller = new AbortController()
+  const { signal } = controller
+  const close = (): void => {
+    controller.abort()
+    release()
+  }
+  return { stream: events(), close }
+
+  async function* events(): AsyncGenerator<string> {
+    let ticks = 0
+    try {
+      yield `retry: ${retryMs}\n\n`
+      for await (const batch of paced(live.watch(actorId, signal), timers, tickMs)) {
+        if (batch === 'tick') {
+          ticks += 1
+          if (ticks % 3 === 0 && !(await isGood())) return
+          if (ticks % 2 === 0) yield ':\n\n'
+          continue
+        }
+        if (!(await isGood())) return
+        for (const { category, name, number } of batch) {
+          yield `id: ${number}\nevent: change\ndata: ${JSON.stringify({ category, name, number })}\n\n`
+        }
+      }
+    } finally {
+      close()
+    }
+  }
+}

@@ -1,0 +1,91 @@
+/** What was stored meanwhile beside what was typed: the owner saves one of them over the other, and loses neither. */
+import { html } from 'hono/html'
+import { formField } from '../shared/form-field.ts'
+import { hiddenFields, valueField } from '../shared/forms.ts'
+import { forgeryField } from '../shared/layout.ts'
+import type { EditConflict, Editable, PropertyValues, TypedItem } from './values.ts'
+import { valueView } from '../shared/value-view.ts'
+import type { Html } from '../shared/values.ts'
+
+export function editableOf(typed: { readonly value: string; readonly value_type: string }): Editable {
+  return { text: typed.value, type: typed.value_type === 'json' ? 'json' : 'text' }
+}
+
+/** Id of the field that holds what was typed; null where nothing was. */
+export function conflictField({ about, can_save }: EditConflict, { form }: TypedItem): string | null {
+  if (about === 'deletion' || form === 'delete') return null
+  if (about === 'texts' && can_save) return 'conflict-description'
+  return 'conflict-value'
+}
+
+export function conflictView(values: PropertyValues): Html | string {
+  const { conflict, typed, form_action, paging } = values
+  if (conflict === null || typed === null) return ''
+  const isDeletion = conflict.about === 'deletion' || typed.form === 'delete'
+  return html`<section class="card urgent" id="conflict" aria-labelledby="conflict-title">
+<h2 id="conflict-title">${isDeletion ? 'Check it before you delete it' : 'Choose which version to keep'}</h2>
+<div class="pair"><div><h3>Stored now</h3>${storedNow(values, conflict)}</div>
+${isDeletion ? deletionForm(values, conflict, typed) : html`<div><h3>Yours</h3>${yours(values, conflict, typed)}</div>`}</div>
+<p class="actions"><a class="button quiet" href="${conflict.is_gone && conflict.about === 'value' ? `${values.actor_www}/properties` : `${form_action}?page=${paging.page}`}">${
+    isDeletion ? 'Keep it' : 'Use the stored version'
+  }</a></p>
+</section>`
+}
+
+function storedNow(values: PropertyValues, { about, is_gone: isGone, tree, index }: EditConflict): Html {
+  const { list_description: description, list_explanation: explanation, kind } = values
+  if (about === 'texts' && values.is_list_property)
+    return description === '' && explanation === ''
+      ? html`<p>No description.</p>`
+      : html`<p>${description}</p><p class="fine">${explanation}</p>`
+  if (isGone) return html`<p>${about === 'item' ? 'The item was removed.' : 'It was deleted.'}</p>`
+  const position = about === 'item' ? html`<p class="kind">Item ${index + 1}</p>` : ''
+  return html`${position}${tree === null ? html`<p>${kind}</p>` : valueView(tree)}`
+}
+
+function yours(values: PropertyValues, conflict: EditConflict, typed: TypedItem): Html {
+  const { form_action, version, texts_version } = values
+  const { about, is_gone: isGone, index, handle, can_save: canSave } = conflict
+  if (!canSave) return kept(typed)
+  switch (about) {
+    case 'texts':
+      return html`<form method="post" action="${form_action}/metadata">${forgeryField(values)}${hiddenFields({ action: 'update', redirect_to: form_action, version: texts_version })}
+${formField({ id: 'conflict-description', name: 'description', label: 'What it is', value: typed.description, attributes: { autofocus: true } })}
+${formField({ id: 'conflict-explanation', name: 'explanation', label: 'How its items are to be understood', value: typed.explanation })}
+<button type="submit">Save mine</button></form>`
+    case 'item': {
+      const fields: Record<string, string> = isGone
+        ? { action: 'add', version }
+        : { action: 'update', item_index: String(index), item_handle: handle, redirect_to: form_action }
+      return html`<form method="post" action="${form_action}/items">${forgeryField(values)}${hiddenFields(fields)}
+${valueField('conflict-value', 'item_value', isGone ? 'New item' : `Item ${index + 1}`, editableOf(typed), values.error)}
+<button type="submit">${isGone ? 'Add mine as a new item' : 'Save mine'}</button></form>`
+    }
+    default:
+      return html`<form method="post" action="${form_action}">${forgeryField(values)}${hiddenFields({ redirect_to: form_action, version })}
+${valueField('conflict-value', 'value', 'Value', editableOf(typed), values.error)}
+<button type="submit">${isGone ? 'Create it again with mine' : 'Save mine'}</button></form>`
+  }
+}
+
+/** There is no place left for what was typed, so it stays here to be copied. */
+function kept({ form, value, description, explanation }: TypedItem): Html {
+  const text = form === 'metadata' ? [description, explanation].join('\n') : value
+  return html`${formField({ id: 'conflict-value', name: 'kept', label: 'What you typed', value: text, rows: 4, attributes: { readonly: true, autofocus: true } })}
+<p class="fine">It can't be saved here: the name belongs to something else now. Copy what you need.</p>`
+}
+
+function deletionForm(
+  values: PropertyValues,
+  { about, is_gone: isGone, handle }: EditConflict,
+  typed: TypedItem,
+): Html {
+  const { form_action, version, actor_www } = values
+  if (isGone) return html``
+  const isItem = about === 'item'
+  const fields: Record<string, string> = isItem
+    ? { action: 'delete', item_handle: handle, item_index: typed.item_index, redirect_to: form_action }
+    : { _method: 'DELETE', redirect_to: `${actor_www}/properties`, version }
+  return html`<form method="post" action="${form_action}${isItem ? '/items' : ''}">${forgeryField(values)}${hiddenFields(fields)}
+<button class="danger" type="submit">Delete it anyway</button></form>`
+}

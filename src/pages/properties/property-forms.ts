@@ -1,0 +1,254 @@
+/** The forms on the pages of properties (wire, 5.3). */
+import { ServiceError } from '../../errors.ts'
+import { type JsonText, normalise, stringText } from '../../json/json.ts'
+import { indexFromJson } from '../../list/list.ts'
+import { noVersion } from '../../property/version.ts'
+import type { TypedItem, TypedProperty } from './values.ts'
+import type { Answer } from '../../http/edge/response.ts'
+import { goOn, readForm } from '../shared/page.ts'
+import type { Params } from '../../http/edge/params.ts'
+import { itemsOnAPage, showProperties, showProperty } from './property-pages.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { nothingAt } from '../../http/routes/properties.ts'
+
+export async function createProperty(exchange: PageExchange): Promise<Answer> {
+  const sent = await readForm(exchange)
+  const field = (name: string): string => sent.get(name) ?? ''
+  const typed: TypedProperty = {
+    property_name: sent.get('property_name') ?? field('property'),
+    property_value: sent.get('property_value') ?? field('value'),
+    property_type: sent.get('property_type') ?? 'simple',
+    value_type: field('value_type'),
+    description: field('description'),
+    explanation: field('explanation'),
+  }
+  return refusedOnPage(
+    exchange,
+    async () => {
+      if (typed.property_name.trim() === '') throw formRefusal('a name is missing', 'property_name')
+      if (typed.property_type === 'list') await createList(exchange, typed)
+      else if (typed.property_type === 'simple') await createValue(exchange, typed, sent.has('create_only'))
+      else throw formRefusal('the type is neither simple nor list')
+      return goOn(exchange, sent, '/properties', 'created')
+    },
+    (error) => showProperties(exchange, { error, typed }),
+  )
+}
+
+async function createList({ parts, actor, caller }: PageExchange, typed: TypedProperty): Promise<void> {
+  const access = { actor, caller }
+  const name = typed.property_name.trim()
+  await atField('property_name', async () => {
+    const kind = await parts.properties.kindOf(access, 'write', [name])
+    if (kind === 'list') throw formRefusal('there is a list of this name')
+    await parts.lists.create(access, name, texts(typed), kind === null ? { expected: noVersion } : {})
+  })
+}
+
+async function createValue(exchange: PageExchange, typed: TypedProperty, isNew: boolean): Promise<void> {
+  const { parts, actor, caller } = exchange
+  const access = { actor, caller }
+  const name = typed.property_name.trim()
+  const value = await atField('property_value', () => valueOf(exchange, typed.property_value, typed.value_type))
+  await atField('property_name', async () => {
+    if (isNew && (await parts.properties.kindOf(access, 'write', [name])) !== null)
+      throw new ServiceError('conflict', 'Cannot create the property: there is one of this name')
+    const expected = isNew ? noVersion : undefined
+    await aboutValue(() => parts.properties.put(access, [name], value, 'post', { expected }), 'property_value')
+  })
+}
+
+/** Refusals of a write that its value caused, as far as their code says. */
+async function aboutValue<T>(work: () => Promise<T>, field: string): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const isAbout = error instanceof ServiceError && ['invalid_value', 'rejected', 'forbidden'].includes(error.code)
+    if (!isAbout) throw error
+    return atField(field, () => {
+      throw error
+    })
+  }
+}
+
+export async function changeProperty(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller, params } = exchange
+  const sent = await readForm(exchange)
+  const name = params['name'] ?? ''
+  const typed: TypedItem = {
+    ...nothingTyped,
+    form: 'value',
+    ...typedValue(sent.get('value') ?? sent.get('property_value'), sent),
+  }
+  return refusedOnPage(
+    exchange,
+    async () => {
+      const value = await atField('value', () => valueOf(exchange, typed.value, typed.value_type))
+      const expected = sent.get('version')
+      await atField('value', () => parts.properties.put({ actor, caller }, [name], value, 'put', { expected }))
+      return goOn(exchange, sent, '/properties', 'saved')
+    },
+    (error) => showProperty(exchange, { error, typed }),
+  )
+}
+
+/** A value or a list. */
+export async function deleteProperty(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller, params, request } = exchange
+  const access = { actor, caller }
+  const name = params['name'] ?? ''
+  const sent = request.method === 'POST' ? await readForm(exchange) : exchange.query
+  const expected = sent.get('version')
+  return refusedOnPage(
+    exchange,
+    async () => {
+      const kind = await parts.properties.kindOf(access, 'delete', [name])
+      if (kind === null) throw nothingAt([name])
+      if (kind === 'list') await parts.lists.remove(access, name, { expected })
+      else await parts.properties.delete(access, [name], { expected })
+      return goOn(exchange, sent, '/properties', 'deleted')
+    },
+    (error) => {
+      if (error.code !== 'conflict') throw error
+      return showProperty(exchange, { error, typed: { ...nothingTyped, form: 'remove' } })
+    },
+  )
+}
+
+export async function changeItem(exchange: PageExchange): Promise<Answer> {
+  const sent = await readForm(exchange)
+  const action = sent.get('action') ?? ''
+  const typed: TypedItem = {
+    ...nothingTyped,
+    form: action === 'update' || action === 'delete' ? action : 'add',
+    item_index: sent.get('item_index') ?? '',
+    item_handle: sent.get('item_handle') ?? '',
+    ...typedValue(sent.get('item_value'), sent),
+  }
+  return refusedOnPage(
+    exchange,
+    () => changeItemAs(exchange, action, typed, sent),
+    (error) => showProperty(exchange, { error, typed }),
+  )
+}
+
+async function changeItemAs(exchange: PageExchange, action: string, typed: TypedItem, sent: Params): Promise<Answer> {
+  const { parts, actor, caller, params } = exchange
+  const access = { actor, caller }
+  const name = params['name'] ?? ''
+  const path = `/properties/${encodeURIComponent(name)}`
+  const typedItem = (): Promise<JsonText> =>
+    atField('item_value', () => valueOf(exchange, typed.value, typed.value_type))
+  switch (action) {
+    case 'add': {
+      const item = await typedItem()
+      const { index } = await atField('item_value', () => keepTyped(sent, () => parts.lists.append(access, name, item)))
+      return goOn(exchange, sent, `${path}?page=${Math.floor(index / itemsOnAPage) + 1}`, 'added')
+    }
+    case 'update': {
+      const item = await typedItem()
+      await atField('item_value', () =>
+        changePlace(sent, {
+          byHandle: (handle) => parts.lists.updateByHandle(access, name, handle, item),
+          byIndex: (index) => parts.lists.update(access, name, index, item),
+        }),
+      )
+      return goOn(exchange, sent, path, 'saved')
+    }
+    case 'delete':
+      await changePlace(sent, {
+        byHandle: (handle) => parts.lists.deleteByHandle(access, name, handle),
+        byIndex: (index) => parts.lists.deleteItem(access, name, index),
+      })
+      return goOn(exchange, sent, path, 'deleted')
+    default:
+      throw formRefusal('the action is neither add, update nor delete')
+  }
+}
+
+/** A list that was deleted since the page was made is a conflict: the page keeps what was typed. */
+async function keepTyped<T>(sent: Params, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'not_found' || !sent.has('version')) throw error
+    throw new ServiceError('conflict', 'The list was deleted while you were editing. Nothing was saved.')
+  }
+}
+
+/** Our own forms name the item itself; others name its position. */
+async function changePlace(
+  sent: Params,
+  change: { byHandle: (handle: string) => Promise<boolean>; byIndex: (index: number) => Promise<boolean> },
+): Promise<void> {
+  const handle = sent.get('item_handle')
+  if (handle !== undefined) {
+    if (!(await change.byHandle(handle)))
+      throw new ServiceError(
+        'conflict',
+        'Cannot change the item: it was changed or removed meanwhile. Here it is as it is now.',
+      )
+    return
+  }
+  const index = indexFromJson(stringText(sent.get('item_index') ?? ''))
+  if (!(await change.byIndex(index)))
+    throw new ServiceError('invalid_index', `Cannot change the item: the list has no item ${index}`)
+}
+
+/** What a list says about itself. */
+export async function changeTexts(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller, params } = exchange
+  const name = params['name'] ?? ''
+  const sent = await readForm(exchange)
+  const typed: TypedItem = {
+    ...nothingTyped,
+    form: 'metadata',
+    description: sent.get('description') ?? '',
+    explanation: sent.get('explanation') ?? '',
+  }
+  return refusedOnPage(
+    exchange,
+    async () => {
+      if ((sent.get('action') ?? 'update') !== 'update') throw formRefusal('the action is not update')
+      const expected = sent.get('version')
+      await atField('description', () =>
+        keepTyped(sent, () => parts.lists.setTexts({ actor, caller }, name, texts(typed), { expected })),
+      )
+      return goOn(exchange, sent, `/properties/${encodeURIComponent(name)}`, 'saved')
+    },
+    (error) => showProperty(exchange, { error, typed }),
+  )
+}
+
+/**
+ * What a field stands for. Where the form does not say what it is: JSON when it can be read so, else a text.
+ *
+ * @throws ServiceError `bad_request` when nothing was typed, `invalid_json` for what is to be JSON and is not.
+ */
+function valueOf({ parts }: PageExchange, typed: string, type: string): JsonText {
+  if (typed === '') throw formRefusal('a value is missing')
+  // Browsers send the line breaks of a form in their own way.
+  const text = typed.replaceAll('\r\n', '\n')
+  if (type === 'text') return stringText(text)
+  try {
+    return normalise(text, parts.config.maxJsonDepth)
+  } catch (error) {
+    if (type === 'json' || !(error instanceof ServiceError) || error.code !== 'invalid_json') throw error
+    return stringText(text)
+  }
+}
+
+const nothingTyped = { item_index: '', item_handle: '', value: '', value_type: '', description: '', explanation: '' }
+
+function typedValue(value: string | undefined, sent: Params): Pick<TypedItem, 'value' | 'value_type'> {
+  return { value: value ?? '', value_type: sent.get('value_type') ?? '' }
+}
+
+/** These two alone: what else was typed would be kept with the list. */
+function texts({ description, explanation }: Pick<TypedItem, 'description' | 'explanation'>): {
+  description: string
+  explanation: string
+} {
+  return { description, explanation }
+}

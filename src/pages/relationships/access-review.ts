@@ -1,0 +1,107 @@
+/** What a relationship lets a peer do in the owner's account, from the rules that the service enforces. */
+import { hash } from 'node:crypto'
+import type { Override } from '../../trust/override-store.ts'
+import { typesForPeople } from '../../permission/offered-types.ts'
+import { decide } from '../../permission/decision.ts'
+import { uriOf } from '../../permission/property-address.ts'
+import { grantableOf, type RuledCategory, ruledCategories, type Rules } from '../../permission/rules.ts'
+import { reachInWords, rightsInWords, verbOf } from '../shared/rights.ts'
+import type { AccessReview, DataAccess, TrustTypeChoice } from './values.ts'
+import { count } from '../shared/plural.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+import { nameOf } from '../shared/trust-rows.ts'
+
+/** The trust types for people, least access first, each with its rights in words. */
+export function choicesOf({ parts }: Pick<PageExchange, 'parts'>): readonly TrustTypeChoice[] {
+  const { types } = parts.relationships
+  return typesForPeople(types, parts.config.clientTrustTypes).map(({ name, display_name, description }) => ({
+    name,
+    display_name,
+    description,
+    rights: rightsInWords(parts.relationships.effective(name, null), false).filter(({ is_granted }) => is_granted),
+    reach: reachInWords(name),
+    needs_confirmation: types.needsConfirmation(name),
+  }))
+}
+
+type Names = { readonly [category in RuledCategory]: readonly string[] }
+
+/** Names of what the account holds and offers now, by category, and which of the properties are lists. */
+export async function ownNames(
+  { parts, actor, caller }: PageExchange,
+  isApp: boolean,
+): Promise<{ readonly names: Names; readonly lists: ReadonlySet<string> }> {
+  const properties = await parts.properties.all({ actor, caller })
+  const declared = parts.declared.names(isApp)
+  const resources = [...declared.resources, ...(isApp ? properties.map(({ name }) => uriOf(name)) : [])]
+  return {
+    names: { properties: properties.map(({ name }) => name), ...declared, resources },
+    lists: new Set(properties.flatMap(({ kind, name }) => (kind === 'list' ? [name] : []))),
+  }
+}
+
+/** @param fields Go into the form that carries out what was reviewed. */
+export async function accessReview(
+  exchange: PageExchange,
+  about: {
+    readonly who: string
+    readonly relationship: string
+    readonly override: Override | null
+    readonly isApp: boolean
+    readonly fields: Readonly<Record<string, string>>
+  },
+): Promise<AccessReview> {
+  const { relationships } = exchange.parts
+  const { who, relationship, override, isApp, fields } = about
+  const rules = relationships.effective(relationship, override)
+  return {
+    who,
+    level: nameOf(relationships.types, relationship),
+    rights: rightsInWords(rules, isApp),
+    reach: reachInWords(relationship),
+    now: dataAccess(rules, await ownNames(exchange, isApp), isApp),
+    needs_confirmation: relationships.types.needsConfirmation(relationship),
+    fields: { ...fields, reviewed: reviewedVersion(relationship, rules) },
+  }
+}
+
+/** Names the rules that a review showed: rights that changed since then are reviewed again. */
+function reviewedVersion(relationship: string, rules: Rules): string {
+  return hash('sha256', JSON.stringify([relationship, rules]), 'base64url').slice(0, 22)
+}
+
+/** Of many names the first are shown. */
+const mostNamed = 20
+
+function dataAccess(
+  rules: Rules,
+  { names, lists }: Awaited<ReturnType<typeof ownNames>>,
+  isApp: boolean,
+): DataAccess[] {
+  const categories = isApp ? ruledCategories : (['properties', 'methods', 'actions'] as const)
+  return categories.flatMap((category) =>
+    grantableOf[category].flatMap((operation) => {
+      // Items are added to lists alone.
+      const all = operation === 'append' ? names[category].filter((name) => lists.has(name)) : names[category]
+      const reached = all.filter((target) => decide(rules, { category, operation, target }).allowed)
+      if (reached.length === 0) return []
+      const { one, many } = operation === 'append' ? { one: 'list', many: 'lists' } : nouns[category]
+      return [
+        {
+          text: `${verbOf(operation)} ${reached.length} of your ${count(all.length, one, many)}`,
+          names: reached.slice(0, mostNamed),
+          more: Math.max(0, reached.length - mostNamed),
+        },
+      ]
+    }),
+  )
+}
+
+const nouns = {
+  properties: { one: 'property', many: 'properties' },
+  methods: { one: 'method', many: 'methods' },
+  actions: { one: 'action', many: 'actions' },
+  tools: { one: 'tool', many: 'tools' },
+  resources: { one: 'resource', many: 'resources' },
+  prompts: { one: 'prompt', many: 'prompts' },
+} as const

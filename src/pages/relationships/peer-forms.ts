@@ -1,0 +1,203 @@
+/** The forms on the page of a peer (wire, 5.3, and ours). */
+import { ServiceError } from '../../errors.ts'
+import { findOverride } from '../../trust/override-store.ts'
+import { readOverride, type RightsJudge } from '../../trust/permissions.ts'
+import type { TrustTypes } from '../../permission/trust-types.ts'
+import { isConnected, type Trust } from '../../trust/trust.ts'
+import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } from '../../trust/trust-version.ts'
+import type { TrustJudge } from '../../trust/trusts.ts'
+import { accessReview, choicesOf } from './access-review.ts'
+import type { Answer } from '../../http/edge/response.ts'
+import type { Notice } from '../../http/dispatch/flash-messages.ts'
+import { goOn, readForm } from '../shared/page.ts'
+import type { Params } from '../../http/edge/params.ts'
+import { peerName } from '../shared/peer-names.ts'
+import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+import { showPeer } from './relationship-pages.ts'
+import { nameOf } from '../shared/trust-rows.ts'
+import { confirmationField, requireConfirmation } from './typed-confirmation.ts'
+
+/** Approving, pausing, following, changing the access level, and ending. */
+export async function changeTrust(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, params } = exchange
+  const peerId = params['peerid'] ?? ''
+  const sent = await readForm(exchange)
+  const here = `/trust/${encodeURIComponent(peerId)}`
+  const judge = judgeVersion(sent)
+  return refusedOnPage(
+    exchange,
+    async () => {
+      switch (sent.get('action')) {
+        case 'approve':
+          await approve(exchange, peerId, sent)
+          return goOn(exchange, sent, here, 'approved')
+        case 'withdraw':
+          await parts.trusts.change(actor, peerId, null, { approved: false }, judge)
+          return goOn(exchange, sent, here, 'withdrawn')
+        case 'level':
+          return changeLevel(exchange, peerId, sent)
+        case 'follow': {
+          const wish = { target: 'properties', subtarget: '', resource: '', granularity: 'high' }
+          const { subscription } = await parts.subscribing.subscribe(actor, peerId, wish)
+          const { subscriptionId } = subscription
+          return goOn(
+            exchange,
+            sent,
+            `/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
+            'followed',
+          )
+        }
+        case 'end':
+          await parts.trusts.require(actor.id, peerId, null)
+          await parts.trusts.delete(actor, peerId, null, { byPeer: false, tell: true, judge })
+          return goOn(exchange, sent, '/trust', 'ended')
+        default:
+          throw formRefusal('the action is none of approve, withdraw, level, follow and end')
+      }
+    },
+    (error) => showPeer(exchange, { error: notFollowed(error, sent.get('action')), typed: typedOf(sent) }),
+  )
+}
+
+function typedOf(sent: Params): { action: string; confirmation: string; trust_type: string } {
+  return {
+    action: sent.get('action') ?? '',
+    confirmation: sent.get(confirmationField) ?? '',
+    trust_type: sent.get('trust_type') ?? '',
+  }
+}
+
+/** Forms that name no version, such as those of templates, are not compared. */
+function judgeVersion(sent: Params): TrustJudge {
+  return async (before, tx) => {
+    const expected = sent.get('version') ?? null
+    if (expected === null) return
+    requireVersion(expected, trustVersion(before, await findOverride(tx, before.actorId, before.peerId)))
+  }
+}
+
+/** The trust type that counts is the stored one: the peer may have asked for another since the page was made. */
+async function approve(exchange: PageExchange, peerId: string, sent: Params): Promise<void> {
+  const { parts, actor } = exchange
+  const profile = await parts.facts.find({ actorId: actor.id, peerId }, 'profile')
+  const isCurrent = judgeVersion(sent)
+  await parts.trusts.change(actor, peerId, null, { approved: true }, async (before, tx) => {
+    await isCurrent(before, tx)
+    if (parts.relationships.types.needsConfirmation(before.relationship))
+      requireConfirmation(sent.get(confirmationField) ?? '', before, profile)
+  })
+}
+
+/** Asks the peer for another trust type in the place of the present one. `step=send` sends what was reviewed. */
+async function changeLevel(exchange: PageExchange, peerId: string, sent: Params): Promise<Answer> {
+  const { parts, actor } = exchange
+  const { types } = parts.relationships
+  const [{ trust, override }, profile] = await Promise.all([
+    parts.permissions.require(actor.id, peerId),
+    parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
+  ])
+  const { trust_type: relationship } = typedOf(sent)
+  if (!isConnected(trust))
+    throw new ServiceError('conflict', 'Only an existing connection can get another access level.')
+  if (relationship === '') throw new ServiceError('bad_request', 'Choose an access level.', { field: 'trust_type' })
+  if (!choicesOf(exchange).some(({ name }) => name === relationship))
+    throw new ServiceError('bad_request', 'Choose one of the access levels below.', { field: 'trust_type' })
+  const review = await accessReview(exchange, {
+    who: peerName(trust, profile, '').name,
+    relationship,
+    override,
+    isApp: false,
+    fields: { action: 'level', step: 'send', trust_type: relationship, version: trustVersion(trust, override) },
+  })
+  const step = sent.get('step') ?? 'review'
+  if (step === 'review') return showPeer(exchange, { review })
+  if (step !== 'send') throw formRefusal('the step is neither review nor send')
+  try {
+    if (types.needsConfirmation(relationship)) requireConfirmation(sent.get(confirmationField) ?? '', trust, profile)
+    if (sent.get('reviewed') !== review.fields['reviewed'])
+      throw new ServiceError('conflict', 'This access changed while you were deciding. Review it again.')
+    await parts.trusts.request(actor, {
+      url: trust.baseuri,
+      relationship,
+      description: trust.description,
+      judge: judgeLevel(sent, trust),
+    })
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status >= 500) throw error
+    return showPeer(exchange, { review, error: notTaken(error, types, trust), typed: typedOf(sent) })
+  }
+  return goOn(exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'asked')
+}
+
+/** The connection must still exist when the request is sent: without it the request would make a new one. */
+function judgeLevel(
+  sent: Params,
+  { peerId }: Trust,
+): (before: Trust | null, tx: Parameters<TrustJudge>[1]) => Promise<void> {
+  const isCurrent = judgeVersion(sent)
+  return async (before, tx) => {
+    if (before === null || before.peerId !== peerId || !isConnected(before))
+      throw new ServiceError('conflict', 'This connection ended or changed while you were deciding.')
+    await isCurrent(before, tx)
+  }
+}
+
+function notTaken(error: ServiceError, types: TrustTypes, trust: Trust): ServiceError {
+  if (error.code !== 'peer_failed') return error
+  const level = nameOf(types, trust.relationship)
+  return new ServiceError(
+    'peer_failed',
+    `The request was not accepted. Someone who approved “${level}” has to take that approval back before another access level can be agreed.`,
+    error.detail,
+  )
+}
+
+function notFollowed(error: ServiceError, action: string | undefined): ServiceError {
+  if (error.code !== 'peer_failed' || action !== 'follow') return error
+  return new ServiceError(
+    'peer_failed',
+    'Cannot follow it: the other side refused, or cannot be reached now.',
+    error.detail,
+  )
+}
+
+/** Shown before it is saved, unless the form says that it was. */
+export async function changeRights(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, caller, params } = exchange
+  const peerId = params['peerid'] ?? ''
+  const sent = await readForm(exchange)
+  const fields = typedFields(sent)
+  const { trust, override: stored } = await parts.permissions.require(actor.id, peerId)
+  const step = sent.get('step') ?? 'preview'
+  const expected = sent.get('version') ?? null
+  const judge: RightsJudge = (now, override) => requireRightsVersion(expected, rightsVersion(now, override))
+  const { relationship } = trust
+  const done = (notice: Notice): Answer => goOn(exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)
+  return refusedOnPage(
+    exchange,
+    async () => {
+      if (step === 'reset') {
+        await parts.permissions.reset(actor.id, peerId, relationship, judge)
+        return done('reset')
+      }
+      if (step !== 'preview' && step !== 'save') throw formRefusal('the step is neither preview, save nor reset')
+      const override = overrideIn(fields, parts.relationships.effective(relationship, null))
+      const body = override === null ? null : overrideBody(override)
+      // What cannot be saved is refused before it is shown.
+      if (body !== null) readOverride(body)
+      judge(trust, stored)
+      if (step === 'preview') return showPeer(exchange, { sent: { fields, override, error: null } })
+      if (body === null) await parts.permissions.reset(actor.id, peerId, relationship, judge)
+      else await parts.permissions.override(actor.id, peerId, relationship, body, caller, judge)
+      return done('saved')
+    },
+    (error) => {
+      const isConflict = error.code === 'conflict'
+      const typed =
+        isConflict && step !== 'reset' ? overrideIn(fields, parts.relationships.effective(relationship, null)) : null
+      return showPeer(exchange, step === 'reset' ? { error } : { sent: { fields, override: typed, error } })
+    },
+  )
+}

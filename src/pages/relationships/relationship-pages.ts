@@ -1,0 +1,221 @@
+/** The pages of relationships: the list, asking for one, and everything about one peer. */
+import type { ServiceError } from '../../errors.ts'
+import { parseQuestion } from '../../permission/explain.ts'
+import { isClient, type PermissionsView } from '../../trust/permissions.ts'
+import { mergeRules, type OverrideRules, type Rules } from '../../permission/rules.ts'
+import { reachInWords, rightsInWords } from '../shared/rights.ts'
+import { answerInWords } from './rights-answer-view.ts'
+import type {
+  AccessReview,
+  LevelForm,
+  MayAnswer,
+  OauthClient,
+  RightsPreview,
+  TrustConnection,
+  TrustNewValues,
+  TrustRow,
+} from './values.ts'
+import type { Override } from '../../trust/override-store.ts'
+import { isConnected, type Trust } from '../../trust/trust.ts'
+import { rightsVersion, trustVersion } from '../../trust/trust-version.ts'
+import { accessReview, choicesOf, ownNames } from './access-review.ts'
+import type { Answer } from '../../http/edge/response.ts'
+import { pageValues, showPage } from '../shared/page.ts'
+import { pagingOf, partOf } from '../shared/paging.ts'
+import { peerName, peersOf, shownText } from '../shared/peer-names.ts'
+import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-form.ts'
+import { differences } from './rights-differences.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+import { nameOf, trustRow } from '../shared/trust-rows.ts'
+
+const rowsOnAPage = 50
+
+export async function showTrusts(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, query } = exchange
+  const { trusts, nameOf } = await peersOf(exchange)
+  const custom = await parts.permissions.overrides(
+    actor.id,
+    trusts.map(({ peerId }) => peerId),
+  )
+  const rows = trusts
+    .toSorted((a, b) => b.lastAccessed - a.lastAccessed || (a.peerId < b.peerId ? -1 : 1))
+    .map((trust) => trustRow(exchange, trust, nameOf(trust.peerId), custom.has(trust.peerId)))
+  const paging = pagingOf(query, rows.length, rowsOnAPage)
+  const values = pageValues(exchange, '/trust')
+  const page = parts.pages.trust({
+    ...values,
+    // As templates of the reference expect it (wire, 5.2).
+    url: `${values.url}/`,
+    trusts: partOf(rows, paging, rowsOnAPage),
+    waiting: rows.filter(({ standing }) => standing === 'waiting'),
+    oauth_clients: rows.flatMap(clientOf),
+    trust_connections: rows.map(connectionOf),
+    paging,
+  })
+  return showPage(exchange, page)
+}
+
+function clientOf(row: TrustRow): OauthClient[] {
+  if (row.oauth_client_id === undefined) return []
+  return [
+    {
+      client_id: row.oauth_client_id,
+      client_name: shownText(row.client_name ?? ''),
+      trust_type: row.relationship,
+      created_at: row.created_at,
+      status: row.approved ? 'active' : 'inactive',
+    },
+  ]
+}
+
+function connectionOf(row: TrustRow): TrustConnection {
+  const { peerid, established_via, created_at, last_connected_at, last_connected_via } = row
+  return { peerid, established_via, created_at, last_connected_at, last_connected_via }
+}
+
+const nothingTyped = { peer_url: '', trust_type: '', description: '' }
+
+/** The form as it was filled in: refused, to be looked at before it is sent, or to be changed after that. */
+interface FilledIn {
+  readonly typed: TrustNewValues['typed']
+  readonly error?: ServiceError
+  readonly review?: AccessReview
+}
+
+export async function showTrustNew(exchange: PageExchange, filledIn: FilledIn | null = null): Promise<Answer> {
+  const { parts } = exchange
+  const values = pageValues(exchange, '/trust/new', filledIn?.error)
+  const page = parts.pages.trustNew({
+    ...values,
+    form_action: `${values.actor_www}/trust/new`,
+    form_method: 'post',
+    trust_types: choicesOf(exchange).filter((choice) => !choice.needs_confirmation),
+    default_relationship: parts.config.relationship,
+    review: filledIn?.review ?? null,
+    typed: filledIn?.typed ?? nothingTyped,
+  })
+  return showPage(exchange, page, filledIn?.error?.status)
+}
+
+/** The rights form as it was sent: refused, or to be looked at before it is saved. */
+export interface SentRights {
+  readonly fields: ReturnType<typeof typedFields>
+  readonly error: ServiceError | null
+  /** Null where the form cannot be read. */
+  readonly override: OverrideRules | null
+}
+
+interface PeerAnswer {
+  readonly sent?: SentRights | null
+  readonly error?: ServiceError | null
+  /** Another access level, to be looked at before it is asked for. */
+  readonly review?: AccessReview | null
+  readonly typed?: { readonly action: string; readonly confirmation: string; readonly trust_type: string }
+}
+
+export async function showPeer(
+  exchange: PageExchange,
+  { sent = null, error = null, review = null, typed = nothingDecided }: PeerAnswer = {},
+): Promise<Answer> {
+  const { parts, actor, params, query } = exchange
+  const peerId = params['peerid'] ?? ''
+  const [view, profile, [followed]] = await Promise.all([
+    parts.permissions.require(actor.id, peerId),
+    parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
+    parts.subscribing.list(actor.id, peerId),
+  ])
+  const { trust, override, effective } = view
+  const base = parts.relationships.effective(trust.relationship, null)
+  const path = `/trust/${encodeURIComponent(peerId)}`
+  const refused = sent?.error ?? error
+  const values = pageValues(exchange, path, refused)
+  const own = override?.rules ?? {}
+  const fields = sent?.fields ?? fieldsOf(base, own)
+  const isApp = isClient(trust)
+  const peer = peerName(trust, profile, values.actor_www)
+  const page = parts.pages.trustPeer({
+    ...values,
+    trust: trustRow(exchange, trust, peer, override !== null),
+    profile: profileTexts(profile, parts.config.peerProfileAttributes),
+    followed:
+      followed === undefined
+        ? null
+        : `${values.actor_www}/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(followed.subscriptionId)}`,
+    rights: rightsInWords(effective, isApp),
+    reach: reachInWords(trust.relationship),
+    fieldsets: fieldsets(fields, base),
+    preview:
+      sent === null || (sent.error !== null && sent.error.code !== 'conflict')
+        ? null
+        : await previewOf(exchange, { base, before: own, after: sent.override ?? {}, fields, isApp }),
+    is_editing: sent !== null,
+    may: {
+      ask: query.get('ask') ?? 'properties.read',
+      target: query.get('target') ?? '',
+      answer: await answerTo(exchange, view),
+    },
+    form_action: `${values.actor_www}${path}`,
+    version: trustVersion(trust, override),
+    rights_version: rightsVersion(trust, override),
+    approval: trust.approved ? null : await approvalOf(exchange, trust, override, peer.name),
+    level: isConnected(trust) ? levelForm(exchange, trust, { chosen: typed.trust_type, review }) : null,
+    typed,
+  })
+  return showPage(exchange, page, refused?.status)
+}
+
+const nothingDecided = { action: '', confirmation: '', trust_type: '' }
+
+function approvalOf(
+  exchange: PageExchange,
+  trust: Trust,
+  override: Override | null,
+  who: string,
+): Promise<AccessReview> {
+  const { relationship } = trust
+  const fields = { action: 'approve', version: trustVersion(trust, override) }
+  return accessReview(exchange, { who, relationship, override, isApp: isClient(trust), fields })
+}
+
+function levelForm(
+  exchange: PageExchange,
+  { relationship }: Trust,
+  { chosen, review }: Pick<LevelForm, 'chosen' | 'review'>,
+): LevelForm {
+  return { choices: choicesOf(exchange).filter(({ name }) => name !== relationship), chosen, review }
+}
+
+async function previewOf(
+  exchange: PageExchange,
+  change: { base: Rules; before: OverrideRules; after: OverrideRules; fields: SentRights['fields']; isApp: boolean },
+): Promise<RightsPreview> {
+  const { base, before, after, fields, isApp } = change
+  const [now, then] = [mergeRules(base, before), mergeRules(base, after)]
+  const { names, lists } = await ownNames(exchange, isApp)
+  return {
+    lines: rightsInWords(then, isApp),
+    ...differences(now, then, names, lists),
+    fields: hiddenFieldsOf(fields),
+  }
+}
+
+/** What it says of itself is shown as its own words. */
+function profileTexts(profile: unknown, attributes: readonly string[]): readonly (readonly [string, string])[] {
+  if (typeof profile !== 'object' || profile === null) return []
+  const found = new Map(Object.entries(profile))
+  return attributes.flatMap((name) => {
+    const value: unknown = found.get(name)
+    return typeof value === 'string' && value !== '' ? [[name, shownText(value)] as const] : []
+  })
+}
+
+async function answerTo({ parts, query }: PageExchange, view: PermissionsView): Promise<MayAnswer | null> {
+  const [ask, target] = [query.get('ask'), query.get('target')]
+  if (ask === undefined || target === undefined) return null
+  const question = parseQuestion(`${ask}:${target}`)
+  if (question === null) return null
+  return answerInWords(
+    await parts.permissions.answer(view, question),
+    nameOf(parts.relationships.types, view.trust.relationship),
+  )
+}

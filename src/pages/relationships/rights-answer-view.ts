@@ -1,0 +1,87 @@
+/** Why a peer may or may not do something, in the words of the form in which the owner changes it. */
+import { type Explanation, parseQuestion } from '../../permission/explain.ts'
+import type { RuledCategory } from '../../permission/rules.ts'
+import { excludedInWords, grantedInWords, verbOf } from '../shared/rights.ts'
+import type { MayAnswer } from './values.ts'
+
+/** The fields of the form, as they are labelled. */
+export const fieldLabels = {
+  patterns: 'Also',
+  excluded_patterns: 'But not',
+  allowed: 'Everything with',
+  denied: 'Never',
+} as const
+
+const oneOf = {
+  properties: 'property',
+  methods: 'method',
+  actions: 'action',
+  tools: 'tool',
+  resources: 'resource',
+  prompts: 'prompt',
+} as const satisfies Record<RuledCategory, string>
+
+/** @param kind The kind of relationship, as people read it. */
+export function answerInWords(explanation: Explanation, kind: string): MayAnswer {
+  const { allowed, operation, target } = explanation
+  // What the routes ask for in its place: removing an item of a list is changing the list.
+  const decided = { ...explanation, ...parseQuestion(explanation.decided_as ?? '') }
+  const because = becauseInWords(decided, kind)
+  const isOther = explanation.exists !== false && (decided.operation !== operation || decided.target !== target)
+  return {
+    question: `${verbOf(operation)} “${target}”`,
+    allowed,
+    because: `${because}${isOther ? ` (this is decided as: ${verbOf(decided.operation)} “${decided.target}”)` : ''}${
+      explanation.needs_approval === true ? '; each call waits for your approval' : ''
+    }`,
+    to_change: changeInWords(decided, kind),
+  }
+}
+
+function becauseInWords({ allowed, category, operation, target, exists, rule }: Explanation, kind: string): string {
+  const { part, pattern, source } = rule
+  if (exists === false) return `there is no ${oneOf[category as RuledCategory]} “${target}”`
+  if (part === 'client') return 'only AI apps reach this, and it is another actor'
+  if (source === 'approval') return allowed ? 'it gets the part that it may read' : 'you have not approved it'
+  if (source === 'none' || pattern === null) return `neither ${kind} nor you opened it`
+  const who = source === 'override' ? 'you' : kind
+  const verb = source === 'override' ? '' : 's'
+  switch (part) {
+    case 'patterns':
+    case 'allowed':
+      return `${who} open${verb} ${grantedInWords([pattern])}`
+    case 'operations':
+      return `${who} ${source === 'override' ? 'do' : 'does'} not let it ${verbOf(operation)} anything of this kind`
+    default:
+      return `${who} exclude${verb} ${excludedInWords([pattern])}`
+  }
+}
+
+function changeInWords(
+  { allowed, category, operation, target, exists, rule: { part, source } }: Explanation,
+  kind: string,
+): string {
+  if (exists === false) return 'the application would have to offer it'
+  if (part === 'client') return 'no right opens it to another actor'
+  const name = `“${target}”`
+  const hasPatterns = category === 'properties' || category === 'resources'
+  switch (part) {
+    case 'approved':
+      return allowed ? 'take the approval back' : 'approve the relationship'
+    case 'patterns':
+      return `under “Change these rights”, put ${name} into “${fieldLabels.excluded_patterns}”`
+    case 'allowed':
+      return `under “Change these rights”, put ${name} into “${fieldLabels.denied}”`
+    case 'operations':
+      return `under “Change these rights”, tick “${verbOf(operation)}”`
+    case 'excluded_patterns':
+    case 'denied':
+      return source === 'override'
+        ? `under “Change these rights”, take it out of “${fieldLabels[part]}”`
+        : `it takes a relationship of another kind: what ${kind} excludes cannot be opened`
+    default:
+      return hasPatterns
+        ? `under “Change these rights”, put ${name} into “${fieldLabels.patterns}” and tick “${verbOf(operation)}”`
+        : `under “Change these rights”, put ${name} into “${fieldLabels.patterns}”`
+  }
+}

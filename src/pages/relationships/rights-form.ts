@@ -1,0 +1,128 @@
+/** The form in which an owner gives a peer other rights than its trust type does. */
+import type { JsonText } from '../../json/json.ts'
+import { normalise } from '../../json/json.ts'
+import {
+  grantableOf,
+  type OverrideRule,
+  type OverrideRules,
+  type Rule,
+  type RuledCategory,
+  ruledCategories,
+  type Rules,
+} from '../../permission/rules.ts'
+import { rightsInWords, subjects } from '../shared/rights.ts'
+import type { RightsFields, RightsFieldset } from './values.ts'
+import type { Params } from '../../http/edge/params.ts'
+
+type Fields = Readonly<Record<RuledCategory, RightsFields>>
+
+/** As they stand in the form before anything was typed. */
+export function fieldsOf(base: Rules, override: OverrideRules): Fields {
+  return byCategory((category) => {
+    const given: OverrideRule = override[category] ?? {}
+    return {
+      patterns: lines(given.patterns),
+      operations: grantable(category, given.operations ?? base[category]?.operations ?? []),
+      excluded_patterns: lines(given.excluded_patterns),
+      allowed: lines(given.allowed),
+      denied: lines(given.denied),
+      only: given.merge === false,
+    }
+  })
+}
+
+/** As they were typed. */
+export function typedFields(form: Params): Fields {
+  return byCategory((category) => {
+    const text = (part: string): string => form.get(`${category}.${part}`)?.replaceAll('\r\n', '\n') ?? ''
+    return {
+      patterns: text('patterns'),
+      operations: grantableOf[category].filter((operation) => form.has(`${category}.operations.${operation}`)),
+      excluded_patterns: text('excluded_patterns'),
+      allowed: text('allowed'),
+      denied: text('denied'),
+      only: form.has(`${category}.only`),
+    }
+  })
+}
+
+/** The same as hidden fields. */
+export function hiddenFieldsOf(fields: Fields): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    ruledCategories.flatMap((category) => {
+      const { operations, only, ...texts } = fields[category]
+      const ticked = [...operations.map((operation) => `operations.${operation}`), ...(only ? ['only'] : [])]
+      const given = [...Object.entries(texts), ...ticked.map((part) => [part, '1'] as const)]
+      return given.flatMap(([part, value]) => (value === '' ? [] : [[`${category}.${part}`, value] as const]))
+    }),
+  )
+}
+
+/** What the form asks for; null where it says nothing that the trust type does not say by itself. */
+export function overrideIn(fields: Fields, base: Rules): OverrideRules | null {
+  const rules = byCategory((category) => ruleIn(category, fields[category], base[category] ?? {}))
+  return ruledCategories.every((category) => Object.keys(rules[category]).length === 0) ? null : rules
+}
+
+function ruleIn(category: RuledCategory, { only, operations, ...texts }: RightsFields, base: Rule): OverrideRule {
+  const names = Object.entries(texts).map(([part, text]) => [part, namesIn(text)] as const)
+  // What the trust type grants is left out by granting nothing in its place.
+  const replaces = (part: string): boolean =>
+    only && ((part === 'patterns' && base.patterns !== undefined) || (part === 'allowed' && base.allowed !== undefined))
+  const given = names.filter(([part, list]) => list.length > 0 || replaces(part))
+  return {
+    ...Object.fromEntries(given),
+    ...(isSame(operations, grantable(category, base.operations ?? [])) ? {} : { operations }),
+    ...(only ? { merge: false } : {}),
+  }
+}
+
+/** @throws ServiceError `invalid_json` for texts that no store can keep. */
+export function overrideBody(rules: OverrideRules): JsonText {
+  return normalise(JSON.stringify({ ...rules, created_by: 'creator' }))
+}
+
+export function fieldsets(fields: Fields, base: Rules): readonly RightsFieldset[] {
+  const byType = new Map(rightsInWords(base).map((line) => [line.category, line.sentences]))
+  return ruledCategories.map((category) => {
+    const { patterns, excluded_patterns: excluded, allowed, denied } = fields[category]
+    const isData = category === 'properties' || category === 'resources'
+    return {
+      category,
+      subject: subjects[category],
+      fields: fields[category],
+      operations: grantableOf[category],
+      by_type: byType.get(category) ?? [],
+      has_patterns: isData || patterns !== '' || excluded !== '' || base[category]?.patterns !== undefined,
+      has_names: !isData || allowed !== '' || denied !== '' || base[category]?.allowed !== undefined,
+    }
+  })
+}
+
+function byCategory<T>(of: (category: RuledCategory) => T): Readonly<Record<RuledCategory, T>> {
+  return Object.fromEntries(ruledCategories.map((category) => [category, of(category)])) as Record<RuledCategory, T>
+}
+
+/** Those that the form has a box for: what a rule lists besides grants nothing. */
+function grantable(category: RuledCategory, operations: readonly string[]): readonly string[] {
+  return grantableOf[category].filter((operation) => operations.includes(operation))
+}
+
+function lines(names: readonly string[] | undefined): string {
+  return (names ?? []).join('\n')
+}
+
+function namesIn(text: string): string[] {
+  return [
+    ...new Set(
+      text
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== ''),
+    ),
+  ]
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((each) => b.includes(each))
+}

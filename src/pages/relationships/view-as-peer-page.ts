@@ -1,0 +1,85 @@
+/** What a peer sees of the actor, asked as the peer would ask. */
+import type { Declared } from '../../mcp/declared.ts'
+import type { Related } from '../../permission/permission.ts'
+import { decide } from '../../permission/decision.ts'
+import type { Rules } from '../../permission/rules.ts'
+import type { Trust } from '../../trust/trust.ts'
+import { verbOf } from '../shared/rights.ts'
+import type { SeenOperation, SeenProperty } from './values.ts'
+import type { Answer } from '../../http/edge/response.ts'
+import { pageValues, showPage } from '../shared/page.ts'
+import { pagingOf, partOf } from '../shared/paging.ts'
+import { peerName } from '../shared/peer-names.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+import { itemsShown, seenList, seenValue } from '../shared/seen-property.ts'
+import { trustRow } from '../shared/trust-rows.ts'
+
+const rowsOnAPage = 50
+
+/** The caller that a request of the peer would have; nothing is noted of it. */
+export function callerOf(trust: Trust): Related {
+  const { peerId, relationship, approved, facts } = trust
+  const clientId = facts.oauth_client_id
+  return clientId === undefined
+    ? { kind: 'peer', peerId, relationship, approved, via: 'bearer' }
+    : { kind: 'client', clientId, peerId, relationship: approved ? relationship : '', via: 'bearer' }
+}
+
+export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, params, query } = exchange
+  const peerId = params['peerid'] ?? ''
+  const [{ trust, override, effective }, profile] = await Promise.all([
+    parts.permissions.require(actor.id, peerId),
+    parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
+  ])
+  const caller = callerOf(trust)
+  const access = { actor, caller }
+  const [{ stored, lists }, pieces, methods, actions, tools] = await Promise.all([
+    parts.lists.starts(access, itemsShown),
+    parts.properties.parts(access),
+    parts.operations.list(access, 'methods'),
+    parts.operations.list(access, 'actions'),
+    caller.kind === 'client' ? parts.mcp.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
+  ])
+  const rules = trust.approved ? effective : {}
+  const seen = (await parts.properties.show(access, stored)).flatMap((property): SeenProperty[] => {
+    if (property.kind === 'value')
+      return [seenValue(property.name, property.value, mayWith('value', property.name, rules))]
+    const content = lists.get(property.name)
+    if (content === undefined) return []
+    const { metadata, items } = content
+    return [
+      seenList(property.name, { length: metadata.length, items: items ?? [] }, mayWith('list', property.name, rules)),
+    ]
+  })
+  const paging = pagingOf(query, seen.length, rowsOnAPage)
+  const values = pageValues(exchange, `/trust/${encodeURIComponent(peerId)}/view`)
+  const page = parts.pages.trustView({
+    ...values,
+    trust: trustRow(exchange, trust, peerName(trust, profile, values.actor_www), override !== null),
+    properties: partOf(seen, paging, rowsOnAPage),
+    parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, mayWith('value', path.join('/'), rules))),
+    paging,
+    methods,
+    actions,
+    tools: tools?.map((tool) => withApproval(parts.declared, tool)) ?? null,
+  })
+  return showPage(exchange, page)
+}
+
+function withApproval(declared: Declared, { name, description }: SeenOperation): SeenOperation {
+  return declared.needsApproval('tools', name) ? { name, description, confirm: 'owner' } : { name, description }
+}
+
+function rememberedOf({ facts }: Trust) {
+  const { client_name: name, client_version: version } = facts
+  return name === undefined ? null : { name, ...(version === undefined ? {} : { version }) }
+}
+
+function mayWith(kind: 'value' | 'list', name: string, rules: Rules): string[] {
+  const may = (operation: string): boolean => decide(rules, { category: 'properties', operation, target: name }).allowed
+  return ['read', 'append', 'write', 'delete']
+    .filter((operation) => operation !== 'append' || (kind === 'list' && !may('write')))
+    .filter(may)
+    .map(verbOf)
+}

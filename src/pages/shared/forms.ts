@@ -1,0 +1,81 @@
+/** Parts that forms have in common. */
+import { html } from 'hono/html'
+import { formField } from './form-field.ts'
+import { forgeryField } from './layout.ts'
+import type { Editable, Paging } from '../properties/values.ts'
+import type { ActorPageValues, Html } from './values.ts'
+
+/**
+ * A field for a value, and what the text in it is.
+ *
+ * @param id Of the field; unique on the page.
+ * @param name Of the field in the form.
+ * @param error Why the form was refused because of this field.
+ */
+export function valueField(
+  id: string,
+  name: string,
+  label: string,
+  { text, type }: Editable,
+  error: string | null = null,
+): Html {
+  const rows = Math.min(16, Math.max(2, text.split('\n').length))
+  return html`${formField({ id, name, label, value: text, rows, error, attributes: { spellcheck: 'false', required: true } })}
+<fieldset><legend>It is</legend>
+<label class="choice"><input type="radio" name="value_type" value="text"${type === 'text' ? html` checked` : ''}> a text</label>
+<label class="choice"><input type="radio" name="value_type" value="json"${type === 'json' ? html` checked` : ''}> JSON: a number, true or false, something with parts</label>
+</fieldset>`
+}
+
+/** Something that is gone afterwards: shown first, done by the second click. */
+export function deletion(
+  values: ActorPageValues,
+  about: {
+    readonly action: string
+    readonly fields: Readonly<Record<string, string>>
+    readonly what: string
+    readonly warning: string
+  },
+): Html {
+  return confirmation(values, { ...about, summary: 'Delete…', button: `Delete ${about.what}`, isDanger: true })
+}
+
+/** What is asked for by the first click, explained, and done by the second one. */
+export function confirmation(
+  values: Pick<ActorPageValues, 'csrf_token'>,
+  about: {
+    readonly action: string
+    readonly fields: Readonly<Record<string, string>>
+    readonly summary: Html | string
+    readonly warning: Html | string
+    readonly button: string
+    readonly isDanger?: boolean
+  },
+): Html {
+  return html`<details class="fold"><summary>${about.summary}</summary>
+<p>${about.warning}</p>
+<form method="post" action="${about.action}">${forgeryField(values)}${hiddenFields(about.fields)}
+<button${about.isDanger === true ? html` class="danger"` : ''} type="submit">${about.button}</button></form></details>`
+}
+
+export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
+  return html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`
+}
+
+/** Where what is there fills more than a screen, the form for more is out of sight. */
+const manyRows = 10
+
+/** A way past the rows to the form for another one. */
+export function pastRows(shown: number, id: string): Html | string {
+  return shown > manyRows ? html` <a href="#${id}">Add one</a>` : ''
+}
+
+/** Ways to the neighbouring parts; nothing where there is one part only. `query` is added to its address. */
+export function pager({ page, pages }: Paging, label: string, path: string): Html | string {
+  if (pages <= 1) return ''
+  const link = (to: number, text: string, rel: string): Html | string =>
+    to < 1 || to > pages
+      ? html`<span></span>`
+      : html`<a href="${path}${path.includes('?') ? '&' : '?'}page=${to}" rel="${rel}">${text}</a>`
+  return html`<nav class="pager" aria-label="${label}">${link(page - 1, 'Earlier', 'prev')}<span>Page ${page} of ${pages}</span>${link(page + 1, 'Later', 'next')}</nav>`
+}

@@ -1,0 +1,147 @@
+/** The frames of the pages: one for everybody, one for the owner of an actor. */
+import { html } from 'hono/html'
+import type { LiveCategory } from '../../live/live.ts'
+import type { ActorPageValues, Html, SiteValues } from './values.ts'
+
+export interface Frame extends SiteValues {
+  readonly title: string
+}
+
+export function page(frame: Frame, content: Html): Html {
+  return shell(
+    frame,
+    html`${bar(frame, `${frame.base_path}/`)}
+<main id="content" class="narrow" tabindex="-1">
+${content}
+</main>`,
+  )
+}
+
+/** The parts of an actor's pages, in the order of the navigation. */
+const sections = [
+  ['', 'Overview'],
+  ['/properties', 'Properties'],
+  ['/trust', 'Relationships'],
+  ['/subscriptions', 'Subscriptions'],
+  ['/apps', 'Connected apps'],
+  ['/activity', 'Activity'],
+] as const
+
+/** A part of the actor's pages: its path below `actor_www`. */
+export type Section = (typeof sections)[number][0]
+
+export interface ActorFrame {
+  readonly title: string
+  /** The part that the page belongs to. */
+  readonly section: Section
+  /** Ways up, outermost first, where the page lies below another one. */
+  readonly trail?: readonly Step[]
+  /** The page answers a form, with what was typed in it: nothing of that is shown anew while it is open. */
+  readonly isAnswer?: boolean
+  /** Id of the field that the form was refused for: the message links to it, and the field takes the focus. */
+  readonly wrongField?: string | null
+}
+
+export interface Step {
+  readonly text: string
+  readonly href: string
+}
+
+/** A page of the owner. `content` begins with its `h1`. */
+export function actorPage(values: ActorPageValues, frame: ActorFrame, content: Html): Html {
+  const isAnswer = values.error !== null || frame.isAnswer === true
+  return shell(
+    { ...values, title: `${values.error === null ? '' : 'Not done: '}${frame.title}` },
+    html`${bar(values, values.actor_www, owner(values))}
+<div class="columns">
+<nav class="sections" aria-label="Your actor"><ul>
+${sections.map(
+  ([path, text]) =>
+    html`<li><a href="${values.actor_www}${path}"${path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${text}</a></li>`,
+)}
+</ul></nav>
+<main id="content" tabindex="-1"${isAnswer ? '' : html` data-live="${values.actor_www}/live"`}>
+${frame.trail === undefined ? '' : trail(frame.trail, frame.title)}
+${messages(values, frame.wrongField ?? null)}
+${content}
+</main>
+</div>`,
+    true,
+  )
+}
+
+/** The outcome of the form. It takes the focus, so that a screen reader reads it, unless a refused field does. */
+function messages({ notice, error }: ActorPageValues, wrongField: string | null): Html {
+  return html`<div aria-live="polite">${
+    notice === null ? '' : html`<p class="notice" role="status" tabindex="-1" autofocus>${notice}</p>`
+  }${error === null ? '' : errorMessage(error, wrongField)}</div>`
+}
+
+function errorMessage(error: string, wrongField: string | null): Html {
+  return wrongField === null
+    ? html`<p class="error" role="alert" id="error" tabindex="-1" autofocus>${error}</p>`
+    : html`<p class="error" role="alert" id="error"><a href="#${wrongField}">${error}</a></p>`
+}
+
+function trail(steps: readonly Step[], title: string): Html {
+  return html`<nav class="trail" aria-label="Where you are"><ol>${steps.map(
+    ({ text, href }) => html`<li><a href="${href}">${text}</a></li>`,
+  )}<li aria-current="page">${title}</li></ol></nav>`
+}
+
+function owner(values: ActorPageValues): Html {
+  return html`<div class="owner"><span class="who">${values.creator}</span>${
+    values.can_sign_out
+      ? html`
+<form method="post" action="${values.base_path}/oauth/logout">${forgeryField(values)}<button class="quiet" type="submit">Sign out</button></form>`
+      : ''
+  }</div>`
+}
+
+/**
+ * A part of a page that is shown anew when what it tells of changes, while the page is open. Each has an id of its own.
+ *
+ * @param follows Categories of changes, as `/<actor>/www/live` names them.
+ * @param name Only changes of this name; of every one unless given.
+ */
+export function following(
+  id: string,
+  follows: readonly LiveCategory[],
+  content: Html,
+  name: string | null = null,
+): Html {
+  return html`<div id="${id}" data-follows="${follows.join(' ')}"${name === null ? '' : html` data-name="${name}"`}>${content}</div>`
+}
+
+/** Belongs into every form. */
+export function forgeryField({ csrf_token }: Pick<ActorPageValues, 'csrf_token'>): Html {
+  return html`<input type="hidden" name="csrf_token" value="${csrf_token}">`
+}
+
+function bar(frame: SiteValues, home: string, right: Html | string = ''): Html {
+  return html`<header class="bar"><a class="brand" href="${home}"><img src="${frame.base_path}/assets/troupe.svg" alt="" width="28" height="28">${frame.name}</a>${right}</header>`
+}
+
+function shell(frame: Frame, body: Html, isLive = false): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${frame.title} · ${frame.name}</title>
+<link rel="stylesheet" href="${frame.base_path}/assets/troupe.css">
+<link rel="icon" href="${frame.base_path}/assets/troupe.svg" type="image/svg+xml">${
+    isLive
+      ? html`
+<script type="module" src="${frame.base_path}/assets/troupe.js"></script>`
+      : ''
+  }
+</head>
+<body>
+<a class="skip" href="#content">To the content</a>
+${body}
+</body>
+</html>
+`
+}

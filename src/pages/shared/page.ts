@@ -1,0 +1,62 @@
+/** What the routes of an actor's pages share: the values of every page, showing one, and going on after a form. */
+import { ServiceError } from '../../errors.ts'
+import type { ActorPageValues, Html } from './values.ts'
+import { type Answer, html, redirect } from '../../http/edge/response.ts'
+import { isUrlencoded, readFormText } from '../../http/edge/body.ts'
+import { type Notice, noticeCookie, noticeOf, noticeShown } from '../../http/dispatch/flash-messages.ts'
+import { maxFormFields, Params } from '../../http/edge/params.ts'
+import { parseRedirectTarget } from '../../http/dispatch/redirect-target.ts'
+import type { Exchange, PageExchange } from '../../http/dispatch/route.ts'
+import { urlOf } from '../../http/dispatch/urls.ts'
+
+/** @param path Of the page below `/<actor>/www`: empty, or beginning with a slash. */
+export function pageValues(
+  { parts, request, actor, caller, csrfToken }: PageExchange,
+  path: string,
+  error: ServiceError | null | undefined = null,
+): ActorPageValues {
+  const root = `${parts.basePath}/${actor.id}`
+  return {
+    base_path: parts.basePath,
+    name: parts.identity.name,
+    id: actor.id,
+    creator: actor.creator,
+    url: `${urlOf(parts, actor.id)}/www${path}`,
+    actor_root: root,
+    actor_www: `${root}/www`,
+    csrf_token: csrfToken,
+    // A browser keeps Basic credentials until it is closed, whatever the service says.
+    can_sign_out: caller.kind === 'creator' && caller.via !== 'basic',
+    notice: noticeOf(request),
+    error: error?.message ?? null,
+    error_field: error?.detail.field ?? null,
+  }
+}
+
+export async function showPage({ request }: PageExchange, page: Html, status = 200): Promise<Answer> {
+  const answer = html(status, await page)
+  // A HEAD shows nothing, so the flash message waits for the GET.
+  const isShown = request.method !== 'HEAD' && noticeOf(request) !== null
+  return isShown ? { ...answer, cookies: [noticeShown] } : answer
+}
+
+/** The fields of the form that was sent. */
+export async function readForm({ request, parts }: Exchange): Promise<Params> {
+  if (!isUrlencoded(request)) {
+    throw new ServiceError(
+      'unsupported_media_type',
+      'Cannot read the form: it is not application/x-www-form-urlencoded',
+    )
+  }
+  return Params.parse((await readFormText(request, parts.config)) ?? '', maxFormFields, 'form')
+}
+
+/**
+ * After a form was taken: on to the page that the form names in `redirect_to`, else to `path` below `/<actor>/www`. The
+ * browser never leaves the service.
+ */
+export function goOn({ parts, actor }: PageExchange, form: Params, path: string, notice: Notice): Answer {
+  const wanted = parseRedirectTarget(form.get('redirect_to') ?? '', parts)
+  const target = wanted ?? `${parts.basePath}/${actor.id}/www${path}`
+  return { ...redirect(302, new URL(target, parts.baseUrl).href), cookies: [noticeCookie(notice)] }
+}

@@ -1,0 +1,56 @@
+/** What peers and apps are called on pages: as they call themselves, beside where they are, which they cannot make up. */
+import type { Json } from '../../json/json.ts'
+import type { Trust } from '../../trust/trust.ts'
+import type { PeerName } from '../relationships/values.ts'
+import { visible } from './visible.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+
+export interface Peers {
+  /** By peer. */
+  readonly trusts: readonly Trust[]
+  /** Also of somebody without a relationship (any more). */
+  readonly nameOf: (peerId: string) => PeerName
+  readonly profileOf: (peerId: string) => Json | undefined
+}
+
+/** Two statements, however many there are. */
+export async function peersOf({ parts, actor }: PageExchange): Promise<Peers> {
+  const [trusts, profiles] = await Promise.all([parts.trusts.list(actor.id), parts.facts.profiles(actor.id)])
+  const www = `${parts.basePath}/${actor.id}/www`
+  const names = new Map(trusts.map((trust) => [trust.peerId, peerName(trust, profiles.get(trust.peerId), www)]))
+  return {
+    trusts,
+    nameOf: (peerId) =>
+      names.get(peerId) ?? { peerid: peerId, name: visible(peerId), host: '', href: '', is_app: false },
+    profileOf: (peerId) => profiles.get(peerId),
+  }
+}
+
+export function peerName(trust: Trust, profile: Json | undefined, www: string): PeerName {
+  const { peerId, baseuri, facts, establishedVia } = trust
+  const isApp = establishedVia.startsWith('oauth2')
+  const host = baseuri === '' ? '' : (URL.parse(baseuri)?.host ?? '')
+  const own = isApp ? facts.client_name : (textIn(profile, 'displayname') ?? textIn(profile, 'email'))
+  const name = shownText(own ?? '') || shownText(facts.peer_identifier ?? '')
+  return {
+    peerid: peerId,
+    name: name || (host === '' ? visible(peerId) : `Actor ${visible(peerId.slice(0, 6))}`),
+    host,
+    href: `${www}/trust/${encodeURIComponent(peerId)}`,
+    is_app: isApp,
+  }
+}
+
+const longestName = 80
+
+/** In one line, with every hidden character shown as its code point. */
+export function shownText(text: string): string {
+  const line = visible(text).replace(/\s+/g, ' ').trim()
+  return line.length > longestName ? `${line.slice(0, longestName).toWellFormed()}…` : line
+}
+
+export function textIn(value: Json | undefined, name: string): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  const found = new Map(Object.entries(value)).get(name)
+  return typeof found === 'string' && found !== '' ? found : null
+}

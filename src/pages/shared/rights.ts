@@ -1,0 +1,183 @@
+/** Rights in plain language: what rules let somebody do, in sentences that their owner can judge. */
+import { roleTable } from '../../permission/roles.ts'
+import {
+  grantableOf,
+  reachesInto,
+  type Rule,
+  type RuledCategory,
+  ruledCategories,
+  type Rules,
+} from '../../permission/rules.ts'
+
+export interface RightsLine {
+  readonly category: RuledCategory
+  /** What it is about: `Properties`. */
+  readonly subject: string
+  readonly sentences: readonly string[]
+  /** False where nothing at all is granted. */
+  readonly is_granted: boolean
+}
+
+export const subjects: Readonly<Record<RuledCategory, string>> = {
+  properties: 'Properties',
+  methods: 'Methods',
+  actions: 'Actions',
+  tools: 'Tools for AI apps',
+  resources: 'Resources',
+  prompts: 'Prompts for AI apps',
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  read: 'read',
+  append: 'add to',
+  write: 'change',
+  delete: 'delete',
+  subscribe: 'follow',
+  call: 'call',
+  execute: 'run',
+  use: 'use',
+  invoke: 'ask for',
+}
+
+export function verbOf(operation: string): string {
+  return verbs[operation] ?? operation
+}
+
+/** One line for each category. @param isClient AI clients reach what other actors never do. */
+export function rightsInWords(rules: Rules, isClient = true): readonly RightsLine[] {
+  return ruledCategories.map((category) =>
+    !isClient && forClients.has(category)
+      ? {
+          category,
+          subject: subjects[category],
+          sentences: ['For AI apps alone, and this is another actor.'],
+          is_granted: false,
+        }
+      : lineOf(category, rules[category] ?? {}),
+  )
+}
+
+const forClients: ReadonlySet<RuledCategory> = new Set(['tools', 'prompts'])
+
+/** What a missing right is about. A tool may do what a client may not do itself, so the sentence is never about "anything". */
+const itself = {
+  properties: 'any property or list itself',
+  methods: 'any method',
+  actions: 'any action',
+  tools: 'any tool',
+  resources: 'any resource',
+  prompts: 'any prompt',
+} as const satisfies Record<RuledCategory, string>
+
+/** What a right brings with it, for those who read only this line. */
+const ofTheApplication = 'They do what the application says, and that may change and delete your data.'
+const meanings: Readonly<Partial<Record<RuledCategory, string>>> = {
+  methods: ofTheApplication,
+  actions: ofTheApplication,
+  tools: ofTheApplication,
+}
+
+function lineOf(category: RuledCategory, rule: Rule): RightsLine {
+  const { excluded_patterns: excluded = [], allowed = [], denied = [] } = rule
+  const line = { category, subject: subjects[category] }
+  const reached = grantableOf[category].filter((operation) => reachesInto(rule, operation, ''))
+  // Whoever may change may add, so that one of the two is said.
+  const known = grantableOf[category].filter(
+    (operation) => operation !== 'append' || (reached.includes('append') && !reached.some((each) => each === 'write')),
+  )
+  if (reached.length === 0)
+    return { ...line, sentences: [`May not ${either(known.map(verbOf))} any.`], is_granted: false }
+  const { allowed: _byName, ...byPatterns } = rule
+  const listed = known.filter((operation) => reachesInto(byPatterns, operation, ''))
+  const byPattern =
+    listed.length === 0
+      ? []
+      : [
+          `May ${both(listed.map(verbOf))} ${grantedInWords(rule.patterns ?? [])}${
+            excluded.length === 0 ? '' : `, but not ${excludedInWords(excluded)}`
+          }.`,
+        ]
+  const byName = reachesInto({ allowed, denied }, known[0] ?? '', '')
+    ? [`May ${both(known.map(verbOf))} ${grantedInWords(allowed)}.`]
+    : []
+  const never = denied.length > 0 ? [`Never ${excludedInWords(denied)}.`] : []
+  const missing = known.filter((operation) => !(reached as readonly string[]).includes(operation))
+  const besides = missing.length > 0 ? [`May not ${either(missing.map(verbOf))} ${itself[category]}.`] : []
+  return {
+    ...line,
+    sentences: [...byPattern, ...byName, ...never, ...besides, ...meaningOf(category, reached)],
+    is_granted: true,
+  }
+}
+
+function meaningOf(category: RuledCategory, reached: readonly string[]): readonly string[] {
+  if (category === 'properties')
+    return reached.includes('write') ? ['Changing a list covers adding and removing its items.'] : []
+  const meaning = meanings[category]
+  return meaning === undefined ? [] : [meaning]
+}
+
+/** `“search”, everything in “notes” and “shared” and what begins with “get_” or “list_”`. */
+export function grantedInWords(patterns: readonly string[]): string {
+  if (patterns.includes('*')) return 'everything'
+  const { names, places, beginnings, shapes } = sorted(patterns)
+  return both([
+    ...names,
+    ...(places.length === 0 ? [] : [`everything in ${both(places)}`]),
+    ...(beginnings.length === 0 ? [] : [`what begins with ${either(beginnings)}`]),
+    ...(shapes.length === 0 ? [] : [`what looks like ${either(shapes)}`]),
+  ])
+}
+
+/** `what is in “private” or “security” or what begins with “oauth_”`. */
+export function excludedInWords(patterns: readonly string[]): string {
+  if (patterns.includes('*')) return 'anything'
+  const { names, places, beginnings, shapes } = sorted(patterns)
+  return either([
+    ...names,
+    ...(places.length === 0 ? [] : [`what is in ${either(places)}`]),
+    ...(beginnings.length === 0 ? [] : [`what begins with ${either(beginnings)}`]),
+    ...(shapes.length === 0 ? [] : [`what looks like ${either(shapes)}`]),
+  ])
+}
+
+/** By what they cover, in quotation marks. `*` is any run of characters, `?` is one (`permission/pattern.ts`). */
+function sorted(patterns: readonly string[]) {
+  const [names, places, beginnings, shapes]: [string[], string[], string[], string[]] = [[], [], [], []]
+  for (const pattern of patterns) {
+    const rest = pattern.replace(/\*$/, '')
+    if (/[*?]/.test(rest)) shapes.push(`“${pattern}”`)
+    else if (pattern.endsWith('/*') && !pattern.endsWith('://*')) places.push(`“${rest.slice(0, -1)}”`)
+    else if (rest !== pattern || pattern.endsWith('://')) beginnings.push(`“${rest}”`)
+    else names.push(`“${pattern}”`)
+  }
+  return { names, places, beginnings, shapes }
+}
+
+/** What the name of the relationship opens beside the data, whatever its rules say. */
+export function reachInWords(relationship: string): readonly string[] {
+  const table = roleTable({ relationship })
+  return (['actor', 'trust', 'subscriptions', 'services'] as const).flatMap((category) => {
+    const rights = table[category] ?? []
+    return rights.length === 0 ? [] : [`May ${both(rights.map(verbOf))} ${reaches[category]}.`]
+  })
+}
+
+const reaches = {
+  actor: 'the actor itself',
+  trust: 'its relationships, other people’s included',
+  subscriptions: 'who listens to it',
+  services: 'its connections to other services',
+} as const
+
+export function both(words: readonly string[]): string {
+  return joined(words, 'and')
+}
+
+function either(words: readonly string[]): string {
+  return joined(words, 'or')
+}
+
+function joined(words: readonly string[], last: 'and' | 'or'): string {
+  return words.length <= 1 ? words.join('') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`
+}

@@ -1,0 +1,72 @@
+/** A relationship as pages show it. */
+import type { TrustTypes } from '../../permission/trust-types.ts'
+import { trustRecord } from '../../trust/record.ts'
+import { stateOf, type Trust } from '../../trust/trust.ts'
+import { momentOf } from './time.ts'
+import type { PeerName, Standing, TrustRow } from '../relationships/values.ts'
+import { visible } from './visible.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+
+export function trustRow({ parts, actor }: PageExchange, trust: Trust, peer: PeerName, isCustom: boolean): TrustRow {
+  const now = parts.now()
+  const standing = standingOf(trust)
+  const record = trustRecord(trust)
+  const type = parts.relationships.types.find(trust.relationship)
+  return {
+    ...record,
+    desc: visible(record.desc),
+    type: visible(record.type),
+    baseuri: visible(record.baseuri),
+    peer,
+    standing,
+    standing_word: words[standing],
+    standing_text: sentenceOf(trust, standing, peer),
+    relationship_name: nameOf(parts.relationships.types, trust.relationship),
+    relationship_description: type?.description ?? 'Grants nothing by itself',
+    since: momentOf(trust.createdAt, now),
+    last_contact: momentOf(trust.lastAccessed, now),
+    approveuri: `${parts.basePath}/${actor.id}/trust/${encodeURIComponent(trust.relationship)}/${encodeURIComponent(trust.peerId)}`,
+    has_custom_permissions: isCustom,
+  }
+}
+
+export function nameOf(types: TrustTypes, relationship: string): string {
+  return types.find(relationship)?.display_name ?? relationship
+}
+
+/** Whoever asks approves by that; the other side's owner decides. */
+export function standingOf(trust: Trust): Standing {
+  switch (stateOf(trust).kind) {
+    case 'pending':
+      return 'waiting'
+    case 'mutual':
+      return 'mutual'
+    case 'requested':
+      return 'asked'
+    case 'approved-here':
+      return trust.ownRequest === null ? 'approved-here' : 'asked'
+  }
+}
+
+const words: Readonly<Record<Standing, string>> = {
+  waiting: 'Waits for you',
+  asked: 'Asked',
+  'approved-here': 'Approved here',
+  mutual: 'Mutual',
+}
+
+function sentenceOf(trust: Trust, standing: Standing, { is_app: isApp }: PeerName): string {
+  if (isApp) return trust.approved ? 'You let this app in.' : 'This app may do nothing now: you took its approval back.'
+  switch (standing) {
+    case 'waiting':
+      return 'It asks for this relationship. Nothing is open to it before you approve.'
+    case 'asked':
+      return trust.approved
+        ? 'You asked for this relationship; the other side has not approved it yet.'
+        : 'Neither side approves it now.'
+    case 'approved-here':
+      return 'You approved it; the other side has not, as far as is known here.'
+    case 'mutual':
+      return 'Both sides approved it.'
+  }
+}

@@ -1,0 +1,83 @@
+/** A value as a page shows it: by its type, nested as it is, and never more of it than a page can hold. */
+import { visible } from './visible.ts'
+import { elements, type JsonText, kindOf, members, stringValue } from '../../json/json.ts'
+
+export type ValueTree =
+  | { readonly kind: 'text'; readonly text: string }
+  /** As it is written: big numbers keep their digits. */
+  | { readonly kind: 'number' | 'word'; readonly text: string }
+  | { readonly kind: 'object'; readonly members: readonly Member[]; readonly more: number }
+  | { readonly kind: 'array'; readonly elements: readonly ValueTree[]; readonly more: number }
+
+export interface Member {
+  readonly name: string
+  readonly value: ValueTree
+}
+
+/** Of one value: parts in all, and characters of one text. */
+const maxParts = 400
+const maxCharacters = 20_000
+
+export function treeOf(json: JsonText): ValueTree {
+  return grow(json, { left: maxParts })
+}
+
+/** The whole value, which is bounded elsewhere, with every hidden character shown: a person decides by it. */
+export function wholeTreeOf(json: JsonText): ValueTree {
+  return grow(json, { left: Number.POSITIVE_INFINITY }, visible)
+}
+
+const asItIs = (text: string): string => text
+
+function grow(json: JsonText, budget: { left: number }, shownAs: (text: string) => string = asItIs): ValueTree {
+  const named = members(json)
+  if (named !== null) {
+    const shown: Member[] = []
+    for (const [name, value] of named) {
+      if (budget.left-- <= 0) break
+      shown.push({ name: shownAs(name), value: grow(value, budget, shownAs) })
+    }
+    return { kind: 'object', members: shown, more: named.size - shown.length }
+  }
+  const listed = elements(json)
+  if (listed !== null) {
+    const shown: ValueTree[] = []
+    for (const value of listed) {
+      if (budget.left-- <= 0) break
+      shown.push(grow(value, budget, shownAs))
+    }
+    return { kind: 'array', elements: shown, more: listed.length - shown.length }
+  }
+  const text = stringValue(json)
+  if (text === null) return { kind: kindOf(json) === 'number' ? 'number' : 'word', text: json }
+  return { kind: 'text', text: shownAs(text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text) }
+}
+
+/** What kind of value it is, in words. */
+export function kindInWords(json: JsonText): string {
+  switch (kindOf(json)) {
+    case 'object': {
+      const size = members(json)?.size ?? 0
+      return `Object with ${size} ${size === 1 ? 'part' : 'parts'}`
+    }
+    case 'array': {
+      const length = elements(json)?.length ?? 0
+      return `Array of ${length}`
+    }
+    case 'string':
+      return 'Text'
+    case 'number':
+      return 'Number'
+    case 'boolean':
+      return 'True or false'
+    case 'null':
+      return 'Empty'
+  }
+}
+
+/** One line of it. */
+export function previewOf(json: JsonText): string {
+  const text = stringValue(json) ?? json
+  const line = text.slice(0, 200).replace(/\s+/g, ' ').trim()
+  return text.length > 200 ? `${line}…` : line
+}

@@ -1,0 +1,60 @@
+/** The pages of the local provider of development, in the style of the service. */
+import { html } from 'hono/html'
+import type { LocalChoice, LocalPages } from '../../sign-in/local/local-server.ts'
+import { assets } from '../shared/assets.ts'
+import { emailAddress, formField } from '../shared/form-field.ts'
+import { page } from '../shared/layout.ts'
+import type { Html, SiteValues } from '../shared/values.ts'
+
+/** @param name Of the application. */
+export function localPages(name: string): LocalPages {
+  const site = { base_path: '', name }
+  return {
+    choice: async (values) => String(await localChoicePage(site, values)),
+    ended: async () => String(await localEndedPage(site)),
+    assets,
+  }
+}
+
+function localChoicePage(site: SiteValues, { person, email, isRefused }: LocalChoice): Html {
+  return page(
+    { ...site, title: `${isRefused ? 'Not done: ' : ''}Sign in locally` },
+    html`
+<section class="card">
+<h1>Sign in locally</h1>
+<p class="lead"><strong>For development only.</strong> Nobody is asked for a password here: choose who you are. In production people sign in with the providers that are configured.</p>
+<form method="post">
+<button type="submit" name="email" value="${person.email}">Sign in as ${person.name}</button>
+</form>
+</section>
+<section class="card">
+<h2>Or be somebody else</h2>
+<form method="post" novalidate>
+${formField({
+  id: 'email',
+  name: 'email',
+  label: 'E-mail address',
+  value: email,
+  error: isRefused ? 'This is no e-mail address.' : null,
+  isOnlyMessage: true,
+  attributes: { ...emailAddress, type: 'email', maxlength: '254' },
+})}
+<button type="submit">Sign in</button>
+</form>
+</section>
+<section class="notes">
+<form method="post"><button type="submit" class="quiet" name="cancel" value="1">Cancel</button></form>
+</section>`,
+  )
+}
+
+function localEndedPage(site: SiteValues): Html {
+  return page(
+    { ...site, title: 'Nothing to choose' },
+    html`
+<section class="card">
+<h1>Nothing to choose</h1>
+<p class="lead">This sign-in is over, or the service was started anew since. Go back to the service and sign in again.</p>
+</section>`,
+  )
+}

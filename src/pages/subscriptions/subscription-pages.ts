@@ -1,0 +1,216 @@
+/** The pages of subscriptions in both directions, and their forms. */
+import { ServiceError } from '../../errors.ts'
+import { endSubscription } from '../../replica/unsubscribe.ts'
+import type { Backlog } from '../../publication/backlog-store.ts'
+import type { TimelineEntry } from '../../publication/diff-store.ts'
+import { type InboundSubscription, isTold, type Scope } from '../../subscription/inbound.ts'
+import type { OutboundSubscription } from '../../replica/outbound.ts'
+import { momentOf } from '../shared/time.ts'
+import type { SubscriptionRow, TimelineRow } from './values.ts'
+import { visible } from '../shared/visible.ts'
+import { count } from '../shared/plural.ts'
+import type { Answer } from '../../http/edge/response.ts'
+import { goOn, pageValues, readForm, showPage } from '../shared/page.ts'
+import { pagingOf, partOf } from '../shared/paging.ts'
+import { type Peers, peersOf } from '../shared/peer-names.ts'
+import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
+import { seenList, seenValue } from '../shared/seen-property.ts'
+
+const rowsOnAPage = 50
+const numbersOnAPage = 50
+const namesOnAPage = 50
+
+export async function showSubscriptions(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, query } = exchange
+  const [peers, inbound, outbound] = await Promise.all([
+    peersOf(exchange),
+    parts.publications.listWithBacklogs(actor.id),
+    parts.subscribing.list(actor.id),
+  ])
+  const paging = pagingOf(query, inbound.length, rowsOnAPage)
+  const page = parts.pages.subscriptions({
+    ...pageValues(exchange, '/subscriptions'),
+    listeners: partOf(inbound, paging, rowsOnAPage).map(({ subscription, backlog }) =>
+      inboundRow(exchange, peers, subscription, backlog),
+    ),
+    paging,
+    listening: outbound.slice(0, 200).map((each) => outboundRow(exchange, peers, each)),
+  })
+  return showPage(exchange, page)
+}
+
+export async function showSubscription(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
+  const { parts, actor, params, query } = exchange
+  const address = { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
+  const [peers, found, outbound] = await Promise.all([
+    peersOf(exchange),
+    parts.publications.timeline(address),
+    parts.subscribing.list(actor.id, address.peerId),
+  ])
+  const own = outbound.find(({ subscriptionId }) => subscriptionId === address.subscriptionId)
+  const now = parts.now()
+  const path = `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`
+  const values = pageValues(exchange, path, error)
+  const entries = (found?.entries ?? []).map((entry) => timelineRow(entry, now))
+  const paging = pagingOf(query, entries.length, numbersOnAPage)
+  const common = { ...values, paging, form_action: `${values.actor_www}${path}` }
+  if (found !== null) {
+    const page = parts.pages.subscription({
+      ...common,
+      subscription: inboundRow(exchange, peers, found.subscription, found.backlog),
+      is_own: false,
+      known: [],
+      entries: partOf(entries, paging, numbersOnAPage),
+      failed: found.backlog?.failed ?? 0,
+    })
+    return showPage(exchange, page, error?.status)
+  }
+  if (own === undefined) throw new ServiceError('not_found', 'There is no such subscription')
+  const remote = await parts.subscribing.known(actor.id, address.peerId)
+  const known = [...remote].filter(([name]) => own.subtarget === '' || own.subtarget === name)
+  const parting = pagingOf(query, known.length, namesOnAPage)
+  const page = parts.pages.subscription({
+    ...common,
+    paging: parting,
+    subscription: outboundRow(exchange, peers, own),
+    is_own: true,
+    known: partOf(known, parting, namesOnAPage).map(([name, each]) =>
+      each.kind === 'value'
+        ? seenValue(name, each.value, [])
+        : seenList(name, { length: each.items.length, items: each.items }, []),
+    ),
+    entries: [],
+    failed: 0,
+  })
+  return showPage(exchange, page, error?.status)
+}
+
+export async function changeSubscription(exchange: PageExchange): Promise<Answer> {
+  const { parts, actor, params } = exchange
+  const address = { peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
+  const sent = await readForm(exchange)
+  return refusedOnPage(
+    exchange,
+    async () => {
+      switch (sent.get('action')) {
+        case 'end':
+          if (!(await endSubscription(parts, actor, address, 'owner'))) throw gone()
+          return goOn(exchange, sent, '/subscriptions', 'ended')
+        case 'redrive':
+          if ((await parts.publications.redrive({ actorId: actor.id, ...address })) === null) throw gone()
+          return goOn(
+            exchange,
+            sent,
+            `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`,
+            'redriven',
+          )
+        default:
+          throw formRefusal('the action is neither end nor redrive')
+      }
+    },
+    (error) => showSubscription(exchange, error),
+  )
+}
+
+function gone(): ServiceError {
+  return new ServiceError('not_found', 'There is no such subscription (any more)')
+}
+
+type Common = Omit<SubscriptionRow, 'state' | 'is_in_order'>
+
+function commonRow(
+  { parts, actor }: PageExchange,
+  peers: Peers,
+  subscription: InboundSubscription | OutboundSubscription,
+  how: string,
+): Common {
+  const { peerId, subscriptionId, sequence, createdAt } = subscription
+  return {
+    subscriptionid: subscriptionId,
+    peer: peers.nameOf(peerId),
+    about: aboutOf(subscription),
+    how,
+    sequence,
+    since: momentOf(createdAt, parts.now()),
+    href: `${parts.basePath}/${actor.id}/www/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
+  }
+}
+
+function inboundRow(
+  exchange: PageExchange,
+  peers: Peers,
+  subscription: InboundSubscription,
+  backlog: Backlog | undefined,
+): SubscriptionRow {
+  const { granularity } = subscription
+  const how =
+    granularity === 'high'
+      ? 'is sent each change'
+      : granularity === 'low'
+        ? 'is told that something changed'
+        : 'comes and asks'
+  return { ...commonRow(exchange, peers, subscription, how), ...inboundState(exchange, subscription, backlog) }
+}
+
+function inboundState(
+  { parts }: PageExchange,
+  { state, failingSince, granularity }: InboundSubscription,
+  backlog: Backlog | undefined,
+): { readonly state: string; readonly is_in_order: boolean } {
+  const { waiting = 0, failed = 0, unfetched = 0, pausedUntil = null } = backlog ?? {}
+  if (state === 'stopped') return { state: `Stopped, ${count(failed, 'change')} failed`, is_in_order: false }
+  if (failed > 0) return { state: `${count(failed, 'change')} failed`, is_in_order: false }
+  if (!isTold(granularity))
+    return { state: unfetched === 0 ? 'All fetched' : `${count(unfetched, 'change')} to fetch`, is_in_order: true }
+  if (pausedUntil !== null && pausedUntil > parts.now())
+    return { state: `Cannot be reached, ${count(waiting, 'change')} wait`, is_in_order: false }
+  if (failingSince !== null) return { state: `${count(waiting, 'change')} tried again`, is_in_order: false }
+  return { state: waiting === 0 ? 'Up to date' : `${count(waiting, 'change')} on the way`, is_in_order: true }
+}
+
+function outboundRow(exchange: PageExchange, peers: Peers, subscription: OutboundSubscription): SubscriptionRow {
+  const { granularity, isUnknown, resyncPending, gapDueAt } = subscription
+  const how =
+    granularity === 'high'
+      ? 'you are sent each change'
+      : granularity === 'low'
+        ? 'you are told that something changed'
+        : 'you ask when you like'
+  const state = isUnknown
+    ? { state: 'Not known there', is_in_order: false }
+    : resyncPending
+      ? { state: 'Fetching everything', is_in_order: false }
+      : gapDueAt !== null
+        ? { state: 'A number is missing', is_in_order: false }
+        : { state: 'Up to date', is_in_order: true }
+  return { ...commonRow(exchange, peers, subscription, how), ...state }
+}
+
+function aboutOf({ target, subtarget, resource }: Scope): string {
+  if (subtarget === '') return target === 'properties' ? 'all properties' : `everything in ${visible(target)}`
+  return visible(`${target === 'properties' ? '' : `${target}/`}${subtarget}${resource === '' ? '' : `/${resource}`}`)
+}
+
+function timelineRow(entry: TimelineEntry, now: number): TimelineRow {
+  const moment = (ms: number | null) => (ms === null ? null : momentOf(ms, now))
+  const { outcome, reason, acknowledgedAt, answeredAt } = entry
+  return {
+    sequence: entry.sequence,
+    outcome,
+    outcome_text: `${outcome === 'unsent' && acknowledgedAt !== null ? 'Fetched' : outcomes[outcome]}${reason === '' || outcome === 'delivered' ? '' : `: ${reason}`}`,
+    attempts: entry.attempts,
+    written: momentOf(entry.writtenAt, now),
+    sent: moment(entry.sentAt),
+    // Who is sent something acknowledges it by the answer.
+    acknowledged: moment(acknowledgedAt ?? (outcome === 'delivered' ? answeredAt : null)),
+  }
+}
+
+const outcomes: Readonly<Record<TimelineEntry['outcome'], string>> = {
+  waiting: 'On the way',
+  delivered: 'Arrived',
+  failed: 'Did not arrive',
+  superseded: 'Arrived as part of something later',
+  unsent: 'Kept for fetching',
+}

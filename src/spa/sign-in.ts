@@ -1,0 +1,190 @@
+/** Signing in for single-page and mobile applications: what there is, and the way to a provider. */
+import { ServiceError } from '../errors.ts'
+import { originOf } from '../http/dispatch/anti-forgery.ts'
+import { type Answer, json } from '../http/edge/response.ts'
+import { type BrowserMark, browserCookie, browserOf } from '../http/edge/cookies.ts'
+import type { Params } from '../http/edge/params.ts'
+import type { Exchange, Route } from '../http/dispatch/route.ts'
+import { spaErrors } from '../http/dispatch/schemas.ts'
+import { readSpaFields } from './spa-body.ts'
+import { deliveryOf } from './token-response.ts'
+
+const configSchema = {
+  type: 'object',
+  required: ['oauth_enabled', 'oauth_providers', 'endpoints'],
+  properties: {
+    oauth_enabled: { type: 'boolean' },
+    oauth_providers: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          name: { type: 'string' },
+          display_name: { type: 'string' },
+          authorization_endpoint: { type: 'string' },
+          token_endpoint: { type: 'string' },
+          userinfo_endpoint: { type: 'string' },
+          response_mode: { enum: ['query', 'form_post'] },
+          platform: { enum: ['web', 'any'] },
+        },
+      },
+    },
+    endpoints: { type: 'object' },
+    discovery: { type: 'object' },
+  },
+} as const
+
+function configRoute(id: string, path: string): Route {
+  return {
+    id,
+    method: 'GET',
+    path,
+    access: 'service',
+    cors: 'spa',
+    errors: 'spa',
+    summary: 'The providers, and where what is found',
+    responses: { 200: { text: 'What an application has to know', schema: configSchema } },
+    handler: showConfig,
+  }
+}
+
+export const spaRoutes: readonly Route[] = [
+  configRoute('oauthConfig', '/oauth/config'),
+  configRoute('spaConfig', '/oauth/spa/config'),
+  {
+    id: 'spaAuthorize',
+    method: 'POST',
+    path: '/oauth/spa/authorize',
+    access: 'service',
+    limit: ['sign_in/source', 'sign_in/total'],
+    cors: 'spa',
+    errors: 'spa',
+    // Whoever begins gains nothing by it: who may end it, the state decides.
+    takesForeignPosts: true,
+    summary: 'Begins a sign-in for a single-page or mobile application',
+    request: {
+      'application/json': {
+        type: 'object',
+        properties: {
+          provider: { type: 'string', description: 'The first one that is configured, unless given' },
+          redirect_uri: {
+            type: 'string',
+            description: 'Where the browser comes back to; without it the application reads the callback itself',
+          },
+          return_path: { type: 'string', default: '/app' },
+          token_delivery: { enum: ['json', 'cookie', 'hybrid'], default: 'json' },
+          pkce: { enum: ['server', 'client'], default: 'server', description: 'Who keeps the verifier' },
+          code_challenge: { type: 'string' },
+          code_challenge_method: { const: 'S256' },
+          trust_type: { type: 'string', description: 'Makes a relationship of this kind for an AI client as well' },
+        },
+      },
+    },
+    responses: {
+      200: {
+        text: 'Where to send the browser',
+        schema: {
+          type: 'object',
+          required: ['authorization_url', 'state', 'provider', 'token_delivery'],
+          properties: {
+            authorization_url: { type: 'string' },
+            state: { type: 'string' },
+            provider: { type: 'string' },
+          },
+        },
+      },
+      ...spaErrors(400, 415, 429, 503),
+    },
+    handler: authorize,
+  },
+]
+
+async function showConfig({ parts }: Exchange): Promise<Answer> {
+  const { baseUrl, providers } = parts
+  await providers.ready()
+  const at = (path: string): string => `${baseUrl}${path}`
+  const callback = at('/oauth/callback')
+  return json(200, {
+    oauth_enabled: providers.all.length > 0,
+    oauth_providers: providers.all.map((provider) => ({
+      name: provider.kind,
+      display_name: provider.displayName,
+      authorization_endpoint: provider.authorizationEndpoint,
+      token_endpoint: provider.tokenEndpoint,
+      userinfo_endpoint: provider.userinfoEndpoint,
+      response_mode: provider.responseMode,
+      platform: provider.platform,
+    })),
+    pkce_supported: true,
+    pkce_methods: ['S256'],
+    spa_mode_supported: true,
+    token_delivery_modes: ['json', 'cookie', 'hybrid'],
+    refresh_token_rotation: true,
+    endpoints: {
+      config: at('/oauth/config'),
+      callback,
+      revoke: at('/oauth/revoke'),
+      session: at('/oauth/session'),
+      logout: at('/oauth/logout'),
+      authorize: at('/oauth/spa/authorize'),
+      token: at('/oauth/spa/token'),
+      mcp_authorize: at('/oauth/authorize'),
+      mcp_token: at('/oauth/token'),
+      oauth_callback: callback,
+    },
+    discovery: {
+      authorization_server: at('/.well-known/oauth-authorization-server'),
+      protected_resource: at('/.well-known/oauth-protected-resource'),
+    },
+  })
+}
+
+async function authorize(exchange: Exchange): Promise<Answer> {
+  const { parts, request } = exchange
+  const fields = await readSpaFields(request, parts.config)
+  const delivery = deliveryOf(fields)
+  const pkce = fields.get('pkce') ?? 'server'
+  const trustType = fields.get('trust_type')
+  const mark = markOf(exchange)
+  const begun = await parts.signIn.beginForApplication({
+    provider: fields.get('provider'),
+    target: fields.get('redirect_uri'),
+    returnPath: fields.get('return_path') ?? '/app',
+    delivery,
+    trustType,
+    codeChallenge: pkce === 'client' ? challengeOf(fields) : undefined,
+    browser: mark?.value ?? null,
+  })
+  parts.purge.occasionally()
+  const answer = json(200, {
+    authorization_url: begun.authorizationUrl,
+    state: begun.state,
+    provider: begun.provider,
+    token_delivery: delivery,
+    ...(trustType === undefined ? {} : { trust_type: trustType }),
+    ...(pkce === 'server'
+      ? { code_challenge: begun.codeChallenge, code_challenge_method: 'S256', pkce_managed_by: 'server' }
+      : {}),
+  })
+  return mark === null ? answer : { ...answer, cookies: [mark.cookie] }
+}
+
+/**
+ * The browser that asks is the one that comes back where a page of this service asks, or one that could bring the mark.
+ * The browser of a page elsewhere keeps no cookie from here, and a program's is another one altogether.
+ */
+function markOf({ parts, request }: Exchange): BrowserMark | null {
+  const isOwnPage = originOf(request, new URL(parts.baseUrl).origin) === 'same'
+  return isOwnPage || browserOf(request) !== null ? browserCookie(request) : null
+}
+
+function challengeOf(fields: Params): string {
+  const challenge = fields.get('code_challenge')
+  if (challenge === undefined) throw new ServiceError('bad_request', 'invalid_request: code_challenge is missing')
+  if ((fields.get('code_challenge_method') ?? 'S256') !== 'S256')
+    throw new ServiceError('bad_request', 'invalid_request: code_challenge_method is S256')
+  // RFC 7636 section 4.2: a SHA-256 in base64url.
+  if (!/^[\w-]{43}$/.test(challenge))
+    throw new ServiceError('bad_request', 'invalid_request: code_challenge is no SHA-256 in base64url')
+  return challenge
+}

@@ -1,0 +1,37 @@
+/** Tokens on their way to a single-page or mobile application (wire, 2.14): in the body, in cookies, or in both. */
+import { ServiceError } from '../errors.ts'
+import type { IssuedTokens } from '../token/chain.ts'
+import { type Answer, json } from '../http/edge/response.ts'
+import { deliveryCookies, type TokenDelivery } from '../http/edge/cookies.ts'
+import type { Params } from '../http/edge/params.ts'
+
+const deliveries: readonly TokenDelivery[] = ['json', 'cookie', 'hybrid']
+
+/** @throws ServiceError `bad_request` for a delivery that does not exist. */
+export function deliveryOf(fields: Params): TokenDelivery {
+  const wanted = fields.get('token_delivery') ?? 'json'
+  const delivery = deliveries.find((name) => name === wanted)
+  if (delivery === undefined) {
+    throw new ServiceError(
+      'bad_request',
+      `Cannot deliver the tokens: token_delivery is one of ${deliveries.join(', ')}`,
+    )
+  }
+  return delivery
+}
+
+/** @param further Members of the grant's own, in every delivery. */
+export function tokenAnswer(tokens: IssuedTokens, delivery: TokenDelivery, further: object): Answer {
+  const access = { access_token: tokens.accessToken, token_type: 'Bearer' }
+  const refresh = { refresh_token: tokens.refreshToken, refresh_token_expires_in: tokens.refreshExpiresIn }
+  const answer = json(200, {
+    success: true,
+    actor_id: tokens.actorId,
+    ...further,
+    expires_in: tokens.expiresIn,
+    expires_at: tokens.expiresAt,
+    ...(delivery === 'cookie' ? {} : access),
+    ...(delivery === 'json' ? refresh : { token_delivery: delivery }),
+  })
+  return delivery === 'json' ? answer : { ...answer, cookies: deliveryCookies(tokens, delivery) }
+}
