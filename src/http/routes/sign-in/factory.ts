@@ -1,18 +1,18 @@
 /** `/`: the front page, and the creation of actors by API and by form. */
-import { type Actor, parseActorId } from '../../actor/actor.ts'
-import type { Created, PassphraseJudge } from '../../actor/actors.ts'
-import { ServiceError } from '../../errors.ts'
-import { isObject, type JsonText, members, stringValue } from '../../json/json.ts'
-import { acceptsPages } from '../edge/accepts.ts'
-import { type Answer, html, json, redirect } from '../edge/response.ts'
-import { readJsonOrForm } from '../edge/body.ts'
-import type { FactoryValues } from '../../pages/shared/values.ts'
-import { noticeOf, noticeShown } from '../dispatch/flash-messages.ts'
-import type { Params } from '../edge/params.ts'
-import type { Parts } from '../dispatch/parts.ts'
-import type { Exchange, Route } from '../dispatch/route.ts'
-import { actorSchema, errorResponses } from '../dispatch/schemas.ts'
-import { pagePolicy } from '../edge/security-headers.ts'
+import { type Actor, parseActorId } from '../../../actor/actor.ts'
+import type { Created, PassphraseJudge } from '../../../actor/actors.ts'
+import { ServiceError } from '../../../errors.ts'
+import { isObject, type JsonText, members, stringValue } from '../../../json/json.ts'
+import { acceptsPages } from '../../edge/accepts.ts'
+import { type Answer, html, json, redirect } from '../../edge/response.ts'
+import { readJsonOrForm } from '../../edge/body.ts'
+import type { FactoryValues } from '../../../pages/shared/values.ts'
+import { noticeOf, noticeShown } from '../../dispatch/flash-messages.ts'
+import type { Params } from '../../edge/params.ts'
+import type { Parts } from '../../dispatch/parts.ts'
+import type { Exchange, Route } from '../../dispatch/route.ts'
+import { actorSchema, errorResponses } from '../../dispatch/schemas.ts'
+import { pagePolicy } from '../../edge/security-headers.ts'
 import {
   beginAddress,
   hasConfiguredProvider,
@@ -20,10 +20,10 @@ import {
   providerTargets,
   webProviders,
   type Wish,
-} from '../dispatch/sign-in-address.ts'
-import { homeOf, urlOf } from '../dispatch/urls.ts'
-import { visitorOf } from '../dispatch/visitor.ts'
-import { indexPage } from '../../spa/single-page.ts'
+} from '../../dispatch/sign-in-address.ts'
+import { homeOf, urlOf } from '../../dispatch/urls.ts'
+import { visitorOf } from '../../dispatch/visitor.ts'
+import { indexPage } from '../../../spa/single-page.ts'
 
 export const factoryRoutes: readonly Route[] = [
   {

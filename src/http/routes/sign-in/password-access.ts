@@ -1,11 +1,11 @@
 /** `/<actor>/password-access`: programs that created an actor under the owner's name, with a password. */
-import { ServiceError } from '../../errors.ts'
-import { isObject, members, stringValue } from '../../json/json.ts'
-import { type Answer, json, noContent } from '../edge/response.ts'
-import { readJson } from '../edge/body.ts'
-import type { ActorExchange, Route } from '../dispatch/route.ts'
-import { actorErrors, writeErrors } from '../dispatch/schemas.ts'
-import { urlOf } from '../dispatch/urls.ts'
+import { ServiceError } from '../../../errors.ts'
+import { isObject, members, stringValue } from '../../../json/json.ts'
+import { type Answer, json, noContent } from '../../edge/response.ts'
+import { readJson } from '../../edge/body.ts'
+import type { ActorExchange, Route } from '../../dispatch/route.ts'
+import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
+import { urlOf } from '../../dispatch/urls.ts'
 
 const schema = {
   type: 'array',

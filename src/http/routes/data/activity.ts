@@ -1,9 +1,9 @@
 /** `/<actor>/activity`: who touched the actor. */
-import type { Entry } from '../../audit-log/entry.ts'
-import { ServiceError } from '../../errors.ts'
-import { type Answer, json } from '../edge/response.ts'
-import type { ActorExchange, Route } from '../dispatch/route.ts'
-import { actorErrors, errorResponses } from '../dispatch/schemas.ts'
+import type { Entry } from '../../../audit-log/entry.ts'
+import { ServiceError } from '../../../errors.ts'
+import { type Answer, json } from '../../edge/response.ts'
+import type { ActorExchange, Route } from '../../dispatch/route.ts'
+import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
 
 const text = { type: 'string' }
 const entrySchema = {

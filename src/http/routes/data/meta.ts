@@ -1,10 +1,10 @@
 /** `/<actor>/meta`: what everybody may know about an actor. */
-import type { Actor } from '../../actor/actor.ts'
-import { ServiceError } from '../../errors.ts'
-import { type Answer, json, text } from '../edge/response.ts'
-import type { Parts } from '../dispatch/parts.ts'
-import type { Route } from '../dispatch/route.ts'
-import { errorResponses } from '../dispatch/schemas.ts'
+import type { Actor } from '../../../actor/actor.ts'
+import { ServiceError } from '../../../errors.ts'
+import { type Answer, json, text } from '../../edge/response.ts'
+import type { Parts } from '../../dispatch/parts.ts'
+import type { Route } from '../../dispatch/route.ts'
+import { errorResponses } from '../../dispatch/schemas.ts'
 
 const protocolVersion = '1.0'
 const formats = 'json'

@@ -1,15 +1,15 @@
 /** `/<actor>/properties`: all of them at once, and one of them, a value or a list. */
-import { ServiceError } from '../../errors.ts'
-import { isString, type JsonText, known, object, stringText, stringValue } from '../../json/json.ts'
-import type { Access } from '../../property/access.ts'
-import { listRemoval } from '../../property/list-diff.ts'
-import { factsOf, listMetadata, parseIndex } from '../../list/list.ts'
-import { absent } from '../../json/absent.ts'
-import { rightToPut } from '../../permission/required-right.ts'
-import { acceptsJsonByName } from '../edge/accepts.ts'
-import { type Answer, jsonStream, jsonText, noContent, text } from '../edge/response.ts'
-import { type Body, isUrlencoded, readJsonOrForm, readValue } from '../edge/body.ts'
-import type { Params } from '../edge/params.ts'
+import { ServiceError } from '../../../errors.ts'
+import { isString, type JsonText, known, object, stringText, stringValue } from '../../../json/json.ts'
+import type { Access } from '../../../property/access.ts'
+import { listRemoval } from '../../../property/list-diff.ts'
+import { factsOf, listMetadata, parseIndex } from '../../../list/list.ts'
+import { absent } from '../../../json/absent.ts'
+import { rightToPut } from '../../../permission/required-right.ts'
+import { acceptsJsonByName } from '../../edge/accepts.ts'
+import { type Answer, jsonStream, jsonText, noContent, text } from '../../edge/response.ts'
+import { type Body, isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
+import type { Params } from '../../edge/params.ts'
 import {
   arrayPieces,
   fullPieces,
@@ -19,9 +19,9 @@ import {
   listValue,
   metadataView,
 } from './property-listing.ts'
-import type { ActorExchange, Route } from '../dispatch/route.ts'
-import { actorErrors, anyValue, writeErrors } from '../dispatch/schemas.ts'
-import { urlOf } from '../dispatch/urls.ts'
+import type { ActorExchange, Route } from '../../dispatch/route.ts'
+import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
+import { urlOf } from '../../dispatch/urls.ts'
 
 const object_ = { type: 'object' } as const
 const formAndJson = {

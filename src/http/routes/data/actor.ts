@@ -1,11 +1,11 @@
 /** `/<actor>`: the actor itself. */
-import type { Caller } from '../../caller.ts'
-import { acceptsPages } from '../edge/accepts.ts'
-import { type Answer, json, noContent, redirect } from '../edge/response.ts'
-import type { ActorExchange, Route } from '../dispatch/route.ts'
-import { actorErrors, actorSchema } from '../dispatch/schemas.ts'
-import { toLogin } from '../dispatch/sign-in-redirect.ts'
-import { homeOf } from '../dispatch/urls.ts'
+import type { Caller } from '../../../caller.ts'
+import { acceptsPages } from '../../edge/accepts.ts'
+import { type Answer, json, noContent, redirect } from '../../edge/response.ts'
+import type { ActorExchange, Route } from '../../dispatch/route.ts'
+import { actorErrors, actorSchema } from '../../dispatch/schemas.ts'
+import { toLogin } from '../../dispatch/sign-in-redirect.ts'
+import { homeOf } from '../../dispatch/urls.ts'
 
 export const actorRoutes: readonly Route[] = [
   {

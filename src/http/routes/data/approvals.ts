@@ -1,12 +1,12 @@
 /** `/<actor>/approvals`: calls that need the owner's approval, for an application's own pages and for programs. */
-import { ServiceError } from '../../errors.ts'
-import { isObject, toPlain } from '../../json/json.ts'
-import { type Approval, longestArguments, mostListed } from '../../operation/approvals.ts'
-import { type Answer, json } from '../edge/response.ts'
-import { wordsFor } from '../../pages/approvals/approval-words.ts'
-import { readJson } from '../edge/body.ts'
-import type { ActorExchange, Route } from '../dispatch/route.ts'
-import { actorErrors, errorResponses, writeErrors } from '../dispatch/schemas.ts'
+import { ServiceError } from '../../../errors.ts'
+import { isObject, toPlain } from '../../../json/json.ts'
+import { type Approval, longestArguments, mostListed } from '../../../operation/approvals.ts'
+import { type Answer, json } from '../../edge/response.ts'
+import { wordsFor } from '../../../pages/approvals/approval-words.ts'
+import { readJson } from '../../edge/body.ts'
+import type { ActorExchange, Route } from '../../dispatch/route.ts'
+import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 
 const text = { type: 'string' }
 const time = { type: 'string', format: 'date-time' }

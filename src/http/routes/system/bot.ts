@@ -1,10 +1,10 @@
 /** `POST /bot`: messages for the whole application, where a bot token is configured. */
-import { ServiceError } from '../../errors.ts'
-import { toPlain } from '../../json/json.ts'
-import { type Answer, noContent } from '../edge/response.ts'
-import { readValue } from '../edge/body.ts'
-import type { Exchange, Route } from '../dispatch/route.ts'
-import { anyValue, errorResponses } from '../dispatch/schemas.ts'
+import { ServiceError } from '../../../errors.ts'
+import { toPlain } from '../../../json/json.ts'
+import { type Answer, noContent } from '../../edge/response.ts'
+import { readValue } from '../../edge/body.ts'
+import type { Exchange, Route } from '../../dispatch/route.ts'
+import { anyValue, errorResponses } from '../../dispatch/schemas.ts'
 
 export const botRoutes: readonly Route[] = [
   {

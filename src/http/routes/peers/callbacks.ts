@@ -1,15 +1,15 @@
 /** `/<actor>/callbacks`: what peers tell the actor, and the callbacks that the application declared. */
-import { anonymous, type Caller } from '../../caller.ts'
-import { ServiceError } from '../../errors.ts'
-import { isObject, type Json, type JsonText, toPlain } from '../../json/json.ts'
-import { currentContext } from '../../observe/context.ts'
-import { refusal } from '../../permission/permission.ts'
-import { parseCallback } from '../../replica/processor.ts'
-import { hopsAfter, hopsHeader, isLoop } from '../../subscription/hop-limit.ts'
-import { endSubscription } from '../../replica/unsubscribe.ts'
-import { outboundView } from '../../subscription/view.ts'
-import { type Answer, jsonText, noContent } from '../edge/response.ts'
-import { readJson, readJsonOrForm } from '../edge/body.ts'
+import { anonymous, type Caller } from '../../../caller.ts'
+import { ServiceError } from '../../../errors.ts'
+import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
+import { currentContext } from '../../../observe/context.ts'
+import { refusal } from '../../../permission/permission.ts'
+import { parseCallback } from '../../../replica/processor.ts'
+import { hopsAfter, hopsHeader, isLoop } from '../../../subscription/hop-limit.ts'
+import { endSubscription } from '../../../replica/unsubscribe.ts'
+import { outboundView } from '../../../subscription/view.ts'
+import { type Answer, jsonText, noContent } from '../../edge/response.ts'
+import { readJson, readJsonOrForm } from '../../edge/body.ts'
 import {
   type ActorExchange,
   type Exchange,
@@ -17,8 +17,8 @@ import {
   type OpenExchange,
   type Route,
   rightOf,
-} from '../dispatch/route.ts'
-import { actorErrors, anyValue, errorResponses, writeErrors } from '../dispatch/schemas.ts'
+} from '../../dispatch/route.ts'
+import { actorErrors, anyValue, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 
 const path = '/:actor/callbacks'
 const ofSubscription = `${path}/subscriptions/:peerid/:subscription`

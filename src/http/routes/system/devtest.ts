@@ -1,12 +1,12 @@
 /** `/<actor>/devtest`: internal attributes for a test client, in development only, for the creator only. */
-import type { Attribute } from '../../actor/attributes.ts'
-import { ServiceError } from '../../errors.ts'
-import { isArray, isNull, isObject, type JsonText, known, members, object, stringText } from '../../json/json.ts'
-import { checkName } from '../../actor/property-name.ts'
-import { type Answer, jsonText, noContent } from '../edge/response.ts'
-import { readValue } from '../edge/body.ts'
-import type { ActorExchange, Method, Route } from '../dispatch/route.ts'
-import { anyValue, actorErrors } from '../dispatch/schemas.ts'
+import type { Attribute } from '../../../actor/attributes.ts'
+import { ServiceError } from '../../../errors.ts'
+import { isArray, isNull, isObject, type JsonText, known, members, object, stringText } from '../../../json/json.ts'
+import { checkName } from '../../../actor/property-name.ts'
+import { type Answer, jsonText, noContent } from '../../edge/response.ts'
+import { readValue } from '../../edge/body.ts'
+import type { ActorExchange, Method, Route } from '../../dispatch/route.ts'
+import { anyValue, actorErrors } from '../../dispatch/schemas.ts'
 
 export const devtestRoutes: readonly Route[] = [
   route('devtestGet', 'GET', get),

@@ -1,10 +1,10 @@
 /** `/<actor>/devtest/proxy`: what a test reads and writes at a companion of the actor, in development only. */
-import { isObject, stringText } from '../../json/json.ts'
-import { myself } from '../../trust/companions.ts'
-import { type Answer, jsonText } from '../edge/response.ts'
-import { readValue } from '../edge/body.ts'
-import type { ActorExchange, Method, Route } from '../dispatch/route.ts'
-import { actorErrors, anyValue, errorResponses } from '../dispatch/schemas.ts'
+import { isObject, stringText } from '../../../json/json.ts'
+import { myself } from '../../../trust/companions.ts'
+import { type Answer, jsonText } from '../../edge/response.ts'
+import { readValue } from '../../edge/body.ts'
+import type { ActorExchange, Method, Route } from '../../dispatch/route.ts'
+import { actorErrors, anyValue, errorResponses } from '../../dispatch/schemas.ts'
 
 export const devtestProxyRoutes: readonly Route[] = [
   {

@@ -1,9 +1,9 @@
 /** The listing of all properties in its three forms, written as JSON text so that every value stays as it was stored. */
-import { ServiceError } from '../../errors.ts'
-import { array, type JsonText, known, object, pythonLength, stringText } from '../../json/json.ts'
-import { type ListMetadata, listMetadata } from '../../list/list.ts'
-import type { ListReading, SeenList } from '../../property/lists.ts'
-import type { StoredProperty } from '../../property/property-store.ts'
+import { ServiceError } from '../../../errors.ts'
+import { array, type JsonText, known, object, pythonLength, stringText } from '../../../json/json.ts'
+import { type ListMetadata, listMetadata } from '../../../list/list.ts'
+import type { ListReading, SeenList } from '../../../property/lists.ts'
+import type { StoredProperty } from '../../../property/property-store.ts'
 
 /** Values by name, then the lists with their lengths. */
 export function listingView(properties: readonly StoredProperty[]): JsonText {

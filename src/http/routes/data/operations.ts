@@ -1,13 +1,13 @@
 /** `/<actor>/methods` and `/<actor>/actions`: what can be called, and the calls. */
-import type { OperationKind } from '../../app/registry.ts'
-import { ServiceError } from '../../errors.ts'
-import { isObject, type Json, type JsonText, toPlain } from '../../json/json.ts'
-import { requireData } from '../../operation/operations.ts'
-import { type Answer, json, jsonText, noContent } from '../edge/response.ts'
-import { readJson } from '../edge/body.ts'
+import type { OperationKind } from '../../../app/registry.ts'
+import { ServiceError } from '../../../errors.ts'
+import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
+import { requireData } from '../../../operation/operations.ts'
+import { type Answer, json, jsonText, noContent } from '../../edge/response.ts'
+import { readJson } from '../../edge/body.ts'
 import { answerJsonRpc, isJsonRpc } from './json-rpc.ts'
-import type { ActorExchange, Route } from '../dispatch/route.ts'
-import { actorErrors, anyValue, writeErrors } from '../dispatch/schemas.ts'
+import type { ActorExchange, Route } from '../../dispatch/route.ts'
+import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 
 const descriptor = {
   type: 'object',

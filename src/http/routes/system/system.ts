@@ -1,13 +1,13 @@
 /** Addresses for operators and tools: health, metrics, the OpenAPI document and the files of the pages. */
 import { hash } from 'node:crypto'
-import { ServiceError } from '../../errors.ts'
-import { known } from '../../json/json.ts'
-import { sameSecret } from '../../secret/hash.ts'
-import { assets } from '../../pages/shared/assets.ts'
-import { type Answer, json, jsonText } from '../edge/response.ts'
-import type { Exchange, Route } from '../dispatch/route.ts'
-import { errorResponses } from '../dispatch/schemas.ts'
-import { fileAnswer } from '../edge/static-files.ts'
+import { ServiceError } from '../../../errors.ts'
+import { known } from '../../../json/json.ts'
+import { sameSecret } from '../../../secret/hash.ts'
+import { assets } from '../../../pages/shared/assets.ts'
+import { type Answer, json, jsonText } from '../../edge/response.ts'
+import type { Exchange, Route } from '../../dispatch/route.ts'
+import { errorResponses } from '../../dispatch/schemas.ts'
+import { fileAnswer } from '../../edge/static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
 

@@ -1,11 +1,11 @@
 /** `/<actor>/services`: what the actor has at third-party services. */
-import { ServiceError } from '../../errors.ts'
-import type { Connection } from '../../connection/connections.ts'
-import { type Answer, json, redirect } from '../edge/response.ts'
-import { browserCookie, browserOf } from '../edge/cookies.ts'
-import type { ActorExchange, Exchange, Route } from '../dispatch/route.ts'
-import { parseRedirectTarget } from '../dispatch/redirect-target.ts'
-import { actorErrors, errorResponses } from '../dispatch/schemas.ts'
+import { ServiceError } from '../../../errors.ts'
+import type { Connection } from '../../../connection/connections.ts'
+import { type Answer, json, redirect } from '../../edge/response.ts'
+import { browserCookie, browserOf } from '../../edge/cookies.ts'
+import type { ActorExchange, Exchange, Route } from '../../dispatch/route.ts'
+import { parseRedirectTarget } from '../../dispatch/redirect-target.ts'
+import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
 
 const path = '/:actor/services'
 const doneSchema = {

@@ -1,10 +1,10 @@
 /** `/<actor>/resources/<name>`: what the application serves from elsewhere. */
-import { ServiceError } from '../../errors.ts'
-import { isObject, type Json, toPlain } from '../../json/json.ts'
-import { type Answer, jsonText, noContent } from '../edge/response.ts'
-import { readJson } from '../edge/body.ts'
-import { type ActorExchange, type Method, type Route, rightOf } from '../dispatch/route.ts'
-import { actorErrors, anyValue, writeErrors } from '../dispatch/schemas.ts'
+import { ServiceError } from '../../../errors.ts'
+import { isObject, type Json, toPlain } from '../../../json/json.ts'
+import { type Answer, jsonText, noContent } from '../../edge/response.ts'
+import { readJson } from '../../edge/body.ts'
+import { type ActorExchange, type Method, type Route, rightOf } from '../../dispatch/route.ts'
+import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 
 const request = { 'application/json': { type: 'object' } }
 const answered = { text: 'What the handler answered', schema: anyValue }

@@ -1,11 +1,11 @@
 /** What peers may do: the owner's endpoints below a relationship, and the peer's own view. */
-import { ServiceError } from '../../errors.ts'
-import { ruledCategories } from '../../permission/rules.ts'
-import { type PermissionsView, wireRules } from '../../trust/permissions.ts'
-import { type Answer, json, noContent } from '../edge/response.ts'
-import { readJson } from '../edge/body.ts'
-import type { ActorExchange, Route } from '../dispatch/route.ts'
-import { actorErrors, writeErrors } from '../dispatch/schemas.ts'
+import { ServiceError } from '../../../errors.ts'
+import { ruledCategories } from '../../../permission/rules.ts'
+import { type PermissionsView, wireRules } from '../../../trust/permissions.ts'
+import { type Answer, json, noContent } from '../../edge/response.ts'
+import { readJson } from '../../edge/body.ts'
+import type { ActorExchange, Route } from '../../dispatch/route.ts'
+import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
 
 const rule = {
   type: ['object', 'null'],

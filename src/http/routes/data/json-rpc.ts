@@ -1,9 +1,9 @@
 /** JSON-RPC 2.0 on `/<actor>/methods`: always 200, with the result or the error in the body. */
-import { type ErrorCode, ServiceError } from '../../errors.ts'
-import { isNull, isObject, type Json, type JsonText, known, members, stringValue, toPlain } from '../../json/json.ts'
-import { type Answer, jsonText } from '../edge/response.ts'
-import { logError, toServiceError } from '../edge/error-response.ts'
-import type { ActorExchange } from '../dispatch/route.ts'
+import { type ErrorCode, ServiceError } from '../../../errors.ts'
+import { isNull, isObject, type Json, type JsonText, known, members, stringValue, toPlain } from '../../../json/json.ts'
+import { type Answer, jsonText } from '../../edge/response.ts'
+import { logError, toServiceError } from '../../edge/error-response.ts'
+import type { ActorExchange } from '../../dispatch/route.ts'
 
 /** Refusals before the method runs answer the whole request with their status, as in every other form of a call. */
 const refusesRequest: ReadonlySet<ErrorCode> = new Set([

@@ -1,9 +1,9 @@
 /** `/<actor>/sessions`: where the owner is signed in. */
-import { ServiceError } from '../../errors.ts'
-import type { Chain } from '../../token/chain.ts'
-import { type Answer, json, noContent } from '../edge/response.ts'
-import type { ActorExchange, Route } from '../dispatch/route.ts'
-import { actorErrors } from '../dispatch/schemas.ts'
+import { ServiceError } from '../../../errors.ts'
+import type { Chain } from '../../../token/chain.ts'
+import { type Answer, json, noContent } from '../../edge/response.ts'
+import type { ActorExchange, Route } from '../../dispatch/route.ts'
+import { actorErrors } from '../../dispatch/schemas.ts'
 
 const schema = {
   type: 'array',
