@@ -15,9 +15,10 @@ import { actOf } from './audit-entry.ts'
 import { type Answer, isPage, redirect } from '../edge/response.ts'
 import { antiForgeryValue, type ForgeryRule, refuseForgedForm, refuseForgery } from './anti-forgery.ts'
 import { Cors, type CorsFamily } from '../edge/cors.ts'
-import { errorAnswer, type ErrorFamily, errorPage, logError, toServiceError } from '../edge/error-response.ts'
+import { errorPage } from '../../pages/failed/error-page.ts'
+import { errorAnswer, type ErrorFamily, logError, toServiceError } from '../edge/error-response.ts'
 import { sourceOf } from '../edge/client-address.ts'
-import type { Incoming } from '../edge/request.ts'
+import type { Handle, Incoming } from '../edge/request.ts'
 import { methodOf, overriddenMethod } from './method.ts'
 import { maxQueryFields, Params } from '../edge/params.ts'
 import type { Parts } from './parts.ts'
@@ -40,7 +41,7 @@ import { opensPagesByPassphrase } from './sign-in-address.ts'
 import { toLogin, toSignIn } from './sign-in-redirect.ts'
 import { lazily, type Trace } from './request-state.ts'
 
-export type Handle = (request: Incoming) => Promise<Answer>
+export type { Handle } from '../edge/request.ts'
 
 /** In characters of path and query. */
 const longestAddress = 8192

@@ -49,6 +49,21 @@ export async function readFormText(request: Incoming, limits: BodyLimits): Promi
   return isUrlencoded(request) ? decode(await request.body(limits.maxBodyBytes)) : null
 }
 
+/**
+ * The fields of a browser's form.
+ *
+ * @throws ServiceError `unsupported_media_type` when the body is not url-encoded.
+ */
+export async function readUrlencodedForm(request: Incoming, limits: BodyLimits): Promise<Params> {
+  const text = await readFormText(request, limits)
+  if (text === null)
+    throw new ServiceError(
+      'unsupported_media_type',
+      'Cannot read the form: it is not application/x-www-form-urlencoded',
+    )
+  return Params.parse(text, maxFormFields, 'form')
+}
+
 export function isUrlencoded(request: Incoming): boolean {
   return mediaIn(request) === 'form'
 }

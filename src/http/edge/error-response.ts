@@ -1,8 +1,7 @@
 /** The one place where an error becomes an answer. */
 import { type ErrorCode, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
-import { type Answer, html, json } from './response.ts'
-import type { Parts } from '../dispatch/parts.ts'
+import { type Answer, json } from './response.ts'
 
 /** What was not foreseen is a `server_error` without detail; its cause is in the log under the request's id. */
 export function toServiceError(error: unknown): ServiceError {
@@ -24,35 +23,6 @@ export function errorAnswer(error: ServiceError, family?: ErrorFamily): Answer {
       ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
     },
   )
-}
-
-/**
- * The same for a person in a browser: with the status it has, as a page.
- *
- * @param about `actorId` where a page of that actor was asked for.
- */
-export async function errorPage(
-  error: ServiceError,
-  parts: Pick<Parts, 'pages' | 'basePath' | 'identity' | 'log'>,
-  about: { readonly requestId: string; readonly actorId: string | null },
-): Promise<Answer> {
-  const asData = errorAnswer(error)
-  const { 'Content-Type': _type, ...headers } = asData.headers
-  try {
-    const page = await parts.pages.failed({
-      base_path: parts.basePath,
-      name: parts.identity.name,
-      error: error.message,
-      status_code: error.status,
-      request_id: about.requestId,
-      back: about.actorId === null ? `${parts.basePath}/` : `${parts.basePath}/${about.actorId}/www`,
-      is_actor_page: about.actorId !== null,
-    })
-    return html(error.status, page, headers)
-  } catch (cause) {
-    parts.log.error({ error: cause }, 'The page that tells of an error failed')
-    return asData
-  }
 }
 
 /** An application's error may carry headers too: one that cannot be sent must not cost the answer. */

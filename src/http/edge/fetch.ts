@@ -1,7 +1,6 @@
 /** The web-standard edge: Request in, Response out. Runs wherever `fetch` handlers run. */
 import { ServiceError } from '../../errors.ts'
-import type { Handle } from '../dispatch/dispatch.ts'
-import type { Incoming } from './request.ts'
+import type { Handle, Incoming } from './request.ts'
 
 /** What a request does not tell of itself. */
 export interface Connection {

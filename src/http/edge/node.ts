@@ -4,10 +4,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '../../errors.ts'
 import type { Answer } from './response.ts'
-import type { Handle } from '../dispatch/dispatch.ts'
 import { brokenOff, tooLarge } from './fetch.ts'
 import { bodyOfFramework, type Framework } from './framework-body.ts'
-import type { Incoming } from './request.ts'
+import type { Handle, Incoming } from './request.ts'
 
 /** How long a receiver may take nothing of an answer before the connection is closed. */
 const stalledMs = 30_000

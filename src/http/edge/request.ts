@@ -1,4 +1,9 @@
 /** A request as the service sees it, whichever edge it came through. */
+import type { Answer } from './response.ts'
+
+/** Answers every request. An error becomes an answer too. */
+export type Handle = (request: Incoming) => Promise<Answer>
+
 export interface Incoming {
   /** Upper case, as it was sent. */
   readonly method: string

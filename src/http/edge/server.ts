@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import type { Config } from '../../config/options.ts'
-import type { Handle } from '../dispatch/dispatch.ts'
+import type { Handle } from './request.ts'
 import { toNodeListener } from './node.ts'
 import { refuseBadConnections } from './refused-connection.ts'
 

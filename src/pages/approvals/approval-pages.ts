@@ -6,8 +6,9 @@ import type { ApprovalRow } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { wholeTreeOf } from '../shared/value-tree.ts'
 import type { Answer } from '../../http/edge/response.ts'
+import { readUrlencodedForm } from '../../http/edge/body.ts'
 import { wordsFor } from './approval-words.ts'
-import { goOn, pageValues, readForm, showPage } from '../shared/page.ts'
+import { goOn, pageValues, showPage } from '../shared/page.ts'
 import { type Peers, peersOf } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -60,7 +61,7 @@ function rowOf({ parts, actor }: PageExchange, peers: Peers, approval: Approval)
 export async function decideApproval(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, params } = exchange
   const id = params['approval'] ?? ''
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   return refusedOnPage(
     exchange,
     async () => {

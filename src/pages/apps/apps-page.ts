@@ -8,7 +8,8 @@ import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { goOn, pageValues, readForm, showPage } from '../shared/page.ts'
+import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { goOn, pageValues, showPage } from '../shared/page.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -118,7 +119,7 @@ function redirectHost(clientId: string, client: Client | undefined): string {
 
 export async function changeApps(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, caller } = exchange
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   return refusedOnPage(
     exchange,
     async () => {

@@ -2,10 +2,11 @@
 import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
 import { type Answer, json, redirect } from '../../http/edge/response.ts'
+import { readUrlencodedForm } from '../../http/edge/body.ts'
 import { wordsFor } from '../approvals/approval-words.ts'
 import { clearCookies, clearedSignedInMark } from '../../http/edge/cookies.ts'
 import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
-import { pageValues, readForm, showPage } from '../shared/page.ts'
+import { pageValues, showPage } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { peersOf } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
@@ -58,7 +59,7 @@ export const wwwRoutes: readonly Route[] = [
     summary: 'A form on a page of the application’s own',
     request: { 'application/x-www-form-urlencoded': { type: 'object' } },
     responses: { ...pageResponses, ...errorResponses(400, 413, 415) },
-    handler: async (exchange) => own(exchange, await readForm(exchange)),
+    handler: async (exchange) => own(exchange, await readUrlencodedForm(exchange.request, exchange.parts.config)),
   },
 ]
 
@@ -130,7 +131,7 @@ async function dashboard(
 /** There is no way back, so the owner types who they are. */
 async function deleteActor(exchange: PageExchange): Promise<Answer> {
   const { parts, actor } = exchange
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   return refusedOnPage(
     exchange,
     async () => {

@@ -4,7 +4,8 @@ import { mostListed } from '../../sign-in/password-access.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { goOn, pageValues, readForm, showPage } from '../shared/page.ts'
+import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { goOn, pageValues, showPage } from '../shared/page.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { urlOf } from '../../http/dispatch/urls.ts'
@@ -33,7 +34,7 @@ export async function showPasswordAccess(exchange: PageExchange, error: ServiceE
 
 export async function decidePasswordAccess(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, caller } = exchange
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   return refusedOnPage(
     exchange,
     async () => {

@@ -5,7 +5,8 @@ import { indexFromJson } from '../../list/list.ts'
 import { noVersion } from '../../property/version.ts'
 import type { TypedItem, TypedProperty } from './values.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { goOn, readForm } from '../shared/page.ts'
+import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { itemsOnAPage, showProperties, showProperty } from './property-pages.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -13,7 +14,7 @@ import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.t
 import { nothingAt } from '../../http/routes/data/properties.ts'
 
 export async function createProperty(exchange: PageExchange): Promise<Answer> {
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   const field = (name: string): string => sent.get(name) ?? ''
   const typed: TypedProperty = {
     property_name: sent.get('property_name') ?? field('property'),
@@ -74,7 +75,7 @@ async function aboutValue<T>(work: () => Promise<T>, field: string): Promise<T> 
 
 export async function changeProperty(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, caller, params } = exchange
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   const name = params['name'] ?? ''
   const typed: TypedItem = {
     ...nothingTyped,
@@ -98,7 +99,8 @@ export async function deleteProperty(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, caller, params, request } = exchange
   const access = { actor, caller }
   const name = params['name'] ?? ''
-  const sent = request.method === 'POST' ? await readForm(exchange) : exchange.query
+  const sent =
+    request.method === 'POST' ? await readUrlencodedForm(exchange.request, exchange.parts.config) : exchange.query
   const expected = sent.get('version')
   return refusedOnPage(
     exchange,
@@ -117,7 +119,7 @@ export async function deleteProperty(exchange: PageExchange): Promise<Answer> {
 }
 
 export async function changeItem(exchange: PageExchange): Promise<Answer> {
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   const action = sent.get('action') ?? ''
   const typed: TypedItem = {
     ...nothingTyped,
@@ -200,7 +202,7 @@ async function changePlace(
 export async function changeTexts(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, caller, params } = exchange
   const name = params['name'] ?? ''
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   const typed: TypedItem = {
     ...nothingTyped,
     form: 'metadata',

@@ -8,8 +8,9 @@ import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } fro
 import type { TrustJudge } from '../../trust/trusts.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { Answer } from '../../http/edge/response.ts'
+import { readUrlencodedForm } from '../../http/edge/body.ts'
 import type { Notice } from '../../http/dispatch/flash-messages.ts'
-import { goOn, readForm } from '../shared/page.ts'
+import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
@@ -23,7 +24,7 @@ import { confirmationField, requireConfirmation } from './typed-confirmation.ts'
 export async function changeTrust(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, params } = exchange
   const peerId = params['peerid'] ?? ''
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   const here = `/trust/${encodeURIComponent(peerId)}`
   const judge = judgeVersion(sent)
   return refusedOnPage(
@@ -167,7 +168,7 @@ function notFollowed(error: ServiceError, action: string | undefined): ServiceEr
 export async function changeRights(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, caller, params } = exchange
   const peerId = params['peerid'] ?? ''
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   const fields = typedFields(sent)
   const { trust, override: stored } = await parts.permissions.require(actor.id, peerId)
   const step = sent.get('step') ?? 'preview'

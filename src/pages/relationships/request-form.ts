@@ -4,7 +4,8 @@ import { parseBaseuri } from '../../trust/baseuri.ts'
 import type { Trust } from '../../trust/trust.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { goOn, readForm } from '../shared/page.ts'
+import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
@@ -25,7 +26,7 @@ interface Typed {
  * the request. The peer is asked while the owner waits.
  */
 export async function requestTrust(exchange: PageExchange): Promise<Answer> {
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   const typed: Typed = {
     peer_url: sent.get('peer_url') ?? '',
     trust_type: sent.get('trust_type') ?? '',

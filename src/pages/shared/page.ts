@@ -1,12 +1,11 @@
 /** What the routes of an actor's pages share: the values of every page, showing one, and going on after a form. */
-import { ServiceError } from '../../errors.ts'
+import type { ServiceError } from '../../errors.ts'
 import type { ActorPageValues, Html } from './values.ts'
 import { type Answer, html, redirect } from '../../http/edge/response.ts'
-import { isUrlencoded, readFormText } from '../../http/edge/body.ts'
 import { type Notice, noticeCookie, noticeOf, noticeShown } from '../../http/dispatch/flash-messages.ts'
-import { maxFormFields, Params } from '../../http/edge/params.ts'
+import type { Params } from '../../http/edge/params.ts'
 import { parseRedirectTarget } from '../../http/dispatch/redirect-target.ts'
-import type { Exchange, PageExchange } from '../../http/dispatch/route.ts'
+import type { PageExchange } from '../../http/dispatch/route.ts'
 import { urlOf } from '../../http/dispatch/urls.ts'
 
 /** @param path Of the page below `/<actor>/www`: empty, or beginning with a slash. */
@@ -38,17 +37,6 @@ export async function showPage({ request }: PageExchange, page: Html, status = 2
   // A HEAD shows nothing, so the flash message waits for the GET.
   const isShown = request.method !== 'HEAD' && noticeOf(request) !== null
   return isShown ? { ...answer, cookies: [noticeShown] } : answer
-}
-
-/** The fields of the form that was sent. */
-export async function readForm({ request, parts }: Exchange): Promise<Params> {
-  if (!isUrlencoded(request)) {
-    throw new ServiceError(
-      'unsupported_media_type',
-      'Cannot read the form: it is not application/x-www-form-urlencoded',
-    )
-  }
-  return Params.parse((await readFormText(request, parts.config)) ?? '', maxFormFields, 'form')
 }
 
 /**

@@ -10,7 +10,8 @@ import type { SubscriptionRow, TimelineRow } from './values.ts'
 import { visible } from '../shared/visible.ts'
 import { count } from '../shared/plural.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { goOn, pageValues, readForm, showPage } from '../shared/page.ts'
+import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { goOn, pageValues, showPage } from '../shared/page.ts'
 import { pagingOf, partOf } from '../shared/paging.ts'
 import { type Peers, peersOf } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
@@ -89,7 +90,7 @@ export async function showSubscription(exchange: PageExchange, error: ServiceErr
 export async function changeSubscription(exchange: PageExchange): Promise<Answer> {
   const { parts, actor, params } = exchange
   const address = { peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
-  const sent = await readForm(exchange)
+  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
   return refusedOnPage(
     exchange,
     async () => {

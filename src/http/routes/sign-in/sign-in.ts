@@ -6,7 +6,7 @@ import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
 import { type Answer, html, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf, deliveryCookies, refreshCookie } from '../../edge/cookies.ts'
-import { readForm } from '../../../pages/shared/page.ts'
+import { readUrlencodedForm } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
@@ -117,7 +117,7 @@ async function fromQuery(exchange: Exchange): Promise<Answer> {
 
 async function fromForm(exchange: Exchange): Promise<Answer> {
   const { parts, params } = exchange
-  const form = await readForm(exchange)
+  const form = await readUrlencodedForm(exchange.request, parts.config)
   const ending = await parts.signIn.callback.fromForm(params['provider'] ?? '', responseOf(form), bringerOf(exchange))
   return ending.kind === 'put-by'
     ? redirect(303, `${parts.baseUrl}/oauth/callback?form_post=${ending.handle}`)
@@ -126,7 +126,7 @@ async function fromForm(exchange: Exchange): Promise<Answer> {
 
 async function claim(exchange: Exchange): Promise<Answer> {
   const { parts, request } = exchange
-  const form = await readForm(exchange)
+  const form = await readUrlencodedForm(exchange.request, parts.config)
   const claimant = {
     claim: form.get('claim') ?? '',
     browser: browserOf(request),

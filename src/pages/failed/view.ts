@@ -1,7 +1,7 @@
 /** What a person sees when a page cannot be shown. */
 import { html } from 'hono/html'
-import { page } from './layout.ts'
-import type { FailedValues, Html } from './values.ts'
+import { page } from '../shared/layout.ts'
+import type { FailedValues, Html } from '../shared/values.ts'
 
 export function failedPage(values: FailedValues): Html {
   const title = titleOf(values.status_code)
