@@ -11,7 +11,7 @@ import type { Params } from '../../http/edge/params.ts'
 import { itemsOnAPage, showProperties, showProperty } from './property-pages.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
-import { nothingAt } from '../../http/routes/data/properties.ts'
+import { nothingAt } from '../../http/routes/actor/properties.ts'
 
 export async function createProperty(exchange: PageExchange): Promise<Answer> {
   const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)

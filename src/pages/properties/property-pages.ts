@@ -19,7 +19,7 @@ import type { Answer } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
 import { pagingOf } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { nothingAt } from '../../http/routes/data/properties.ts'
+import { nothingAt } from '../../http/routes/actor/properties.ts'
 
 /** Of a page: properties, and items of a list. */
 const rowsOnAPage = 100
