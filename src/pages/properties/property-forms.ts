@@ -11,7 +11,7 @@ import type { Params } from '../../http/edge/params.ts'
 import { itemsOnAPage, showProperties, showProperty } from './property-pages.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
-import { nothingAt } from '../../http/routes/actor/properties.ts'
+import { propertyNotFound } from '../../property/property-not-found.ts'
 
 export async function createProperty(exchange: PageExchange): Promise<Answer> {
   const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
@@ -106,7 +106,7 @@ export async function deleteProperty(exchange: PageExchange): Promise<Answer> {
     exchange,
     async () => {
       const kind = await parts.properties.kindOf(access, 'delete', [name])
-      if (kind === null) throw nothingAt([name])
+      if (kind === null) throw propertyNotFound([name])
       if (kind === 'list') await parts.lists.remove(access, name, { expected })
       else await parts.properties.delete(access, [name], { expected })
       return goOn(exchange, sent, '/properties', 'deleted')

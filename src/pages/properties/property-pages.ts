@@ -19,7 +19,7 @@ import type { Answer } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
 import { pagingOf } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { nothingAt } from '../../http/routes/actor/properties.ts'
+import { propertyNotFound } from '../../property/property-not-found.ts'
 
 /** Of a page: properties, and items of a list. */
 const rowsOnAPage = 100
@@ -118,7 +118,7 @@ export async function showProperty(
   const { found, version } = await parts.properties.getWithVersion(access, name)
   const typed = refused?.typed ?? null
   const conflict = refused?.error.code === 'conflict' ? await conflictOf(exchange, refused.typed, found) : null
-  if (found === null && conflict === null) throw nothingAt([name])
+  if (found === null && conflict === null) throw propertyNotFound([name])
   const path = `/properties/${encodeURIComponent(name)}`
   const common = pageValues(exchange, path, refused?.error)
   const values = {
@@ -222,7 +222,7 @@ async function simpleValues({ parts }: PageExchange, access: Access, name: strin
 
 async function listValues({ parts, query }: PageExchange, access: Access, name: string): Promise<Shown> {
   const metadata = await parts.lists.metadata(access, name)
-  if (metadata === null) throw nothingAt([name])
+  if (metadata === null) throw propertyNotFound([name])
   const paging = pagingOf(query, metadata.length, itemsOnAPage)
   const from = (paging.page - 1) * itemsOnAPage
   const items = await parts.lists.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })

@@ -10,7 +10,7 @@ import type { Params } from '../../edge/params.ts'
 import { itemPieces, itemView } from './property-listing.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
-import { nothingAt } from './properties.ts'
+import { propertyNotFound } from '../../../property/property-not-found.ts'
 
 const items = {
   type: 'object',
@@ -108,7 +108,7 @@ function integerIn(query: Params, name: string, least: number, most: number): nu
 /** A value may have a key of this name: `/properties/cart/items` is that key when `cart` is no list. */
 async function nestedKey({ parts, actor, caller }: ActorExchange, name: string, key: string): Promise<Answer> {
   const found = await parts.properties.get({ actor, caller }, [name, key])
-  if (found === null || found.kind === 'list') throw nothingAt([name, key])
+  if (found === null || found.kind === 'list') throw propertyNotFound([name, key])
   return jsonText(200, found.value)
 }
 

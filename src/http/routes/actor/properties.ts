@@ -2,6 +2,7 @@
 import { ServiceError } from '../../../errors.ts'
 import { isString, type JsonText, known, object, stringText, stringValue } from '../../../json/json.ts'
 import type { Access } from '../../../property/access.ts'
+import { propertyNotFound } from '../../../property/property-not-found.ts'
 import { listRemoval } from '../../../property/list-diff.ts'
 import { factsOf, listMetadata, parseIndex } from '../../../list/list.ts'
 import { absent } from '../../../json/absent.ts'
@@ -203,7 +204,7 @@ async function getOne(exchange: ActorExchange): Promise<Answer> {
   const { parts, request, actor, caller } = exchange
   const path = pathOf(exchange)
   const found = await parts.properties.get({ actor, caller }, path)
-  if (found === null) throw nothingAt(path)
+  if (found === null) throw propertyNotFound(path)
   if (found.kind === 'list') return getList(exchange, path)
   const isBareText = path.length === 1 && isString(found.value) && !acceptsJsonByName(request)
   return isBareText ? text(200, stringValue(found.value) ?? '') : jsonText(200, found.value)
@@ -223,14 +224,14 @@ async function getList(exchange: ActorExchange, path: readonly string[]): Promis
       )
     if (query.get('format') === 'short') {
       const metadata = await parts.lists.metadata(access, name)
-      if (metadata === null) throw nothingAt(path)
+      if (metadata === null) throw propertyNotFound(path)
       return jsonText(200, factsOf(metadata))
     }
     const reading = await parts.lists.open(access, name)
-    if (reading === null) throw nothingAt(path)
+    if (reading === null) throw propertyNotFound(path)
     return reading.isComplete ? jsonText(200, listValue(reading)) : jsonStream(200, arrayPieces(reading))
   }
-  if (deeper.length > 0) throw nothingAt(path)
+  if (deeper.length > 0) throw propertyNotFound(path)
   return getItem(exchange, path, parseIndex(position))
 }
 
@@ -241,7 +242,7 @@ async function getItem(
 ): Promise<Answer> {
   const item =
     position === null ? null : await parts.lists.item({ actor, caller }, path[0] ?? '', position, { fromEnd: true })
-  if (item === null) throw nothingAt(path)
+  if (item === null) throw propertyNotFound(path)
   return jsonText(200, item)
 }
 
@@ -258,7 +259,7 @@ async function putOne(exchange: ActorExchange): Promise<Answer> {
   }
   const kind = await parts.properties.kindOf(access, 'write', path, 'append')
   if (kind !== 'list') {
-    if (position === undefined) throw nothingAt(path)
+    if (position === undefined) throw propertyNotFound(path)
     await parts.properties.put(access, path, given)
     return noContent()
   }
@@ -268,7 +269,7 @@ async function putOne(exchange: ActorExchange): Promise<Answer> {
     throw new ServiceError('invalid_index', 'Cannot write the item: its index is not a whole number from 0 on')
   if (given === 'null') throw new ServiceError('invalid_value', 'Cannot write the item: it is null')
   if (!(await parts.lists.update(access, name, place, given, { orAppend: true })))
-    throw nothingAt([name, String(place)])
+    throw propertyNotFound([name, String(place)])
   return noContent()
 }
 
@@ -310,7 +311,7 @@ async function deleteOne(exchange: ActorExchange): Promise<Answer> {
     else await deleteItem(access, parts, path, deeper.length > 0 ? null : parseIndex(position ?? wanted ?? ''))
     return noContent()
   }
-  if (position === undefined && wanted !== undefined) throw nothingAt(path)
+  if (position === undefined && wanted !== undefined) throw propertyNotFound(path)
   await parts.properties.delete(access, path)
   return noContent()
 }
@@ -321,9 +322,6 @@ async function deleteItem(
   path: readonly string[],
   position: number | null,
 ): Promise<void> {
-  if (position === null || !(await parts.lists.deleteItem(access, path[0] ?? '', position))) throw nothingAt(path)
-}
-
-export function nothingAt(path: readonly string[]): ServiceError {
-  return new ServiceError('not_found', `There is no property ${JSON.stringify(path.join('/').slice(0, 120))}`)
+  if (position === null || !(await parts.lists.deleteItem(access, path[0] ?? '', position)))
+    throw propertyNotFound(path)
 }
