@@ -8,7 +8,7 @@ import { type Mode, type Option, options } from '../src/config/options.ts'
 import { providerList, type ProviderOption, providerOptions } from '../src/config/provider-options.ts'
 import { serviceList, type ServiceOption, serviceOptions } from '../src/config/service-options.ts'
 import { rightOf, type Route } from '../src/http/dispatch/route.ts'
-import { routesFor } from '../src/http/routes/all-routes.ts'
+import { documentedRoutes } from '../src/http/routes/all-routes.ts'
 import { Permission } from '../src/permission/permission.ts'
 import { commandOptions } from './command-options.ts'
 
@@ -100,7 +100,7 @@ function shown(option: Option<unknown>, mode: Mode): string {
 export function apiPage(): string {
   const config = resolveConfig({ mode: 'development' }, {})
   const identity = { type: '', name: '', version: '', description: '', info: '', specification: '' }
-  const routes = routesFor({ config, identity, baseUrl: 'http://localhost', registry: new Registry() })
+  const routes = documentedRoutes({ config, identity, baseUrl: 'http://localhost', registry: new Registry() })
   const groups = Map.groupBy(routes, groupOf)
   return `${note}
 # API

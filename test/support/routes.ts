@@ -2,11 +2,11 @@
 import { Registry } from '../../src/app/registry.ts'
 import { resolveConfig } from '../../src/config/config.ts'
 import type { Route } from '../../src/http/dispatch/route.ts'
-import { routesFor } from '../../src/http/routes/all-routes.ts'
+import { documentedRoutes } from '../../src/http/routes/all-routes.ts'
 import type { App } from '../../src/troupe.ts'
 import type { TestActor } from './service.ts'
 
-export const routes: readonly Route[] = routesFor({
+export const routes: readonly Route[] = documentedRoutes({
   config: resolveConfig({ mode: 'development' }, {}),
   identity: {
     type: 'urn:actingweb:example.com:test',

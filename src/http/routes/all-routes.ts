@@ -41,7 +41,12 @@ import { wwwSubscriptionRoutes } from '../../pages/subscriptions/routes.ts'
 import { wwwTrustRoutes } from '../../pages/relationships/routes.ts'
 import { wwwRoutes } from '../../pages/home/routes.ts'
 
-export function routesFor(parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'registry'>): readonly Route[] {
+/** The route table for the documentation. Its handlers have no deps, so none of them may run. */
+export function documentedRoutes(facts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'registry'>): readonly Route[] {
+  return routesFor(facts as Parts)
+}
+
+export function routesFor(parts: Parts): readonly Route[] {
   let document: string | undefined
   const openApi = (): string => (document ??= JSON.stringify(openApiDocument(routes, parts)))
   const routes: readonly Route[] = [
