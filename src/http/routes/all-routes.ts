@@ -11,7 +11,7 @@ import { devtestProxyRoutes } from './peers/devtest-proxy.ts'
 import { devtestRoutes } from './system/devtest.ts'
 import { factoryRoutes } from './sign-in/factory.ts'
 import { listRoutes } from './actor/lists.ts'
-import { liveRoutes } from '../../pages/live/live-routes.ts'
+import { livePageRoutes } from '../../pages/live/routes.ts'
 import { mcpRoutes } from './system/mcp.ts'
 import { oauthServerRoutes } from './oauth/authorization-server.ts'
 import { wellKnownRoutes } from './oauth/well-known.ts'
@@ -32,14 +32,14 @@ import { serviceRoutes } from './sign-in/services.ts'
 import { subscriptionRoutes } from './peers/subscriptions.ts'
 import { systemRoutes } from './system/system.ts'
 import { trustRoutes } from './peers/trust.ts'
-import { wwwActivityRoutes } from '../../pages/activity/routes.ts'
-import { wwwAppRoutes } from '../../pages/apps/routes.ts'
-import { wwwApprovalRoutes } from '../../pages/approvals/routes.ts'
-import { wwwPasswordAccessRoutes } from '../../pages/password-access/routes.ts'
-import { wwwPropertyRoutes } from '../../pages/properties/routes.ts'
-import { wwwSubscriptionRoutes } from '../../pages/subscriptions/routes.ts'
-import { wwwTrustRoutes } from '../../pages/relationships/routes.ts'
-import { wwwRoutes } from '../../pages/home/routes.ts'
+import { activityPageRoutes } from '../../pages/activity/routes.ts'
+import { appPageRoutes } from '../../pages/apps/routes.ts'
+import { approvalPageRoutes } from '../../pages/approvals/routes.ts'
+import { passwordAccessPageRoutes } from '../../pages/password-access/routes.ts'
+import { propertyPageRoutes } from '../../pages/properties/routes.ts'
+import { subscriptionPageRoutes } from '../../pages/subscriptions/routes.ts'
+import { relationshipPageRoutes } from '../../pages/relationships/routes.ts'
+import { homePageRoutes } from '../../pages/home/routes.ts'
 
 /** The route table for the documentation. Its handlers have no deps, so none of them may run. */
 export function documentedRoutes(facts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'registry'>): readonly Route[] {
@@ -77,15 +77,15 @@ export function routesFor(parts: Parts): readonly Route[] {
     // Where they are off they do not exist, for anybody.
     ...(parts.config.webUi
       ? [
-          ...wwwRoutes,
-          ...wwwPropertyRoutes,
-          ...wwwTrustRoutes,
-          ...wwwSubscriptionRoutes,
-          ...wwwAppRoutes,
-          ...wwwApprovalRoutes,
-          ...wwwPasswordAccessRoutes,
-          ...wwwActivityRoutes,
-          ...liveRoutes,
+          ...homePageRoutes(parts),
+          ...propertyPageRoutes(parts),
+          ...relationshipPageRoutes(parts),
+          ...subscriptionPageRoutes(parts),
+          ...appPageRoutes(parts),
+          ...approvalPageRoutes(parts),
+          ...passwordAccessPageRoutes(parts),
+          ...activityPageRoutes(parts),
+          ...livePageRoutes(parts),
         ]
       : []),
     ...(parts.config.singlePage === null ? [] : singlePageRoutes),

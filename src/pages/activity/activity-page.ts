@@ -1,28 +1,41 @@
 /** The page of the access ledger: its lines in words. */
 import type { Decision, Entry } from '../../audit-log/entry.ts'
-import type { ActivityRow } from './values.ts'
+import type { ActivityRow, ActivityValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { pageValues, showPage } from '../shared/page.ts'
-import { type Peers, peersOf } from '../shared/peer-names.ts'
+import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
+import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
+import type { Ledger } from '../../audit-log/audit-log.ts'
+import type { Config } from '../../config/options.ts'
+import type { View } from '../shared/values.ts'
+
+export interface ActivityPageDeps extends PageDeps, PeerNameDeps {
+  readonly ledger: Ledger
+  readonly config: Pick<Config, 'activityPerActor'>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly pages: {
+    readonly activity: View<ActivityValues>
+  }
+}
 
 const entriesOnAPage = 50
 
-export async function showActivity(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, query } = exchange
+export async function showActivity(deps: ActivityPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, query } = exchange
   const caller = query.get('caller') ?? ''
   const cursor = query.get('cursor') ?? null
   const [peers, { entries, next }] = await Promise.all([
-    peersOf(exchange),
-    parts.ledger.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),
+    peersOf(deps, actor.id),
+    deps.ledger.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),
   ])
-  const values = pageValues(exchange, '/activity')
+  const values = pageValues(deps, exchange, '/activity')
   const link = (given: Record<string, string>): string =>
     `${values.actor_www}/activity?${new URLSearchParams(given).toString()}`
-  const rows = entries.map((entry) => rowOf(entry, peers, parts.now(), caller === '' ? link : null))
-  const page = parts.pages.activity({
+  const rows = entries.map((entry) => rowOf(entry, peers, deps.now(), caller === '' ? link : null))
+  const page = deps.pages.activity({
     ...values,
     entries: rows,
     days: [...Map.groupBy(rows, ({ at }) => dayOf(at.at))].map(([day, ofDay]) => ({ day, entries: ofDay })),
@@ -31,7 +44,7 @@ export async function showActivity(exchange: PageExchange): Promise<Answer> {
     caller_name: peers.nameOf(caller).name,
     older_href: next === null ? null : link({ ...(caller === '' ? {} : { caller }), cursor: next }),
     is_first: cursor === null,
-    is_off: parts.config.activityPerActor === 0,
+    is_off: deps.config.activityPerActor === 0,
   })
   return showPage(exchange, page)
 }

@@ -1,10 +1,16 @@
 /** What an approval is about, in the words of the application's declarations. */
+import type { Registry } from '../../app/registry.ts'
+import type { McpEndpoint } from '../../mcp/endpoint.ts'
 import type { Approval } from '../../operation/approvals.ts'
-import type { Parts } from '../../http/dispatch/parts.ts'
+
+export interface ApprovalWordsDeps {
+  readonly mcp: McpEndpoint
+  readonly registry: Registry
+}
 
 /** An operation that is no longer declared keeps its name. */
 export function wordsFor(
-  { mcp, registry }: Pick<Parts, 'mcp' | 'registry'>,
+  { mcp, registry }: ApprovalWordsDeps,
   { kind, operation }: Pick<Approval, 'kind' | 'operation'>,
 ): { readonly title: string; readonly description: string } {
   const undeclared = { title: operation, description: '' }

@@ -1,35 +1,37 @@
 /** `/<actor>/www/approvals`: calls that wait for the owner's approval. */
-import { decideApproval, showApproval, showApprovals } from './approval-pages.ts'
+import { type ApprovalPageDeps, decideApproval, showApproval, showApprovals } from './approval-pages.ts'
 import type { Route } from '../../http/dispatch/route.ts'
 import { formResponses, formSchema, pageResponses } from '../../http/dispatch/schemas.ts'
 
-export const wwwApprovalRoutes: readonly Route[] = [
-  {
-    id: 'approvalsPage',
-    method: 'GET',
-    path: '/:actor/www/approvals',
-    access: 'www',
-    summary: 'Calls that wait for the owner’s approval',
-    responses: pageResponses,
-    handler: showApprovals,
-  },
-  {
-    id: 'approvalPage',
-    method: 'GET',
-    path: '/:actor/www/approvals/:approval',
-    access: 'www',
-    summary: 'One call that waits, with its arguments',
-    responses: pageResponses,
-    handler: (exchange) => showApproval(exchange),
-  },
-  {
-    id: 'approvalForm',
-    method: 'POST',
-    path: '/:actor/www/approvals/:approval',
-    access: 'www',
-    summary: 'Allows the call once, or refuses it',
-    request: formSchema('decision'),
-    responses: formResponses,
-    handler: decideApproval,
-  },
-]
+export function approvalPageRoutes(deps: ApprovalPageDeps): readonly Route[] {
+  return [
+    {
+      id: 'approvalsPage',
+      method: 'GET',
+      path: '/:actor/www/approvals',
+      access: 'www',
+      summary: 'Calls that wait for the owner’s approval',
+      responses: pageResponses,
+      handler: (exchange) => showApprovals(deps, exchange),
+    },
+    {
+      id: 'approvalPage',
+      method: 'GET',
+      path: '/:actor/www/approvals/:approval',
+      access: 'www',
+      summary: 'One call that waits, with its arguments',
+      responses: pageResponses,
+      handler: (exchange) => showApproval(deps, exchange),
+    },
+    {
+      id: 'approvalForm',
+      method: 'POST',
+      path: '/:actor/www/approvals/:approval',
+      access: 'www',
+      summary: 'Allows the call once, or refuses it',
+      request: formSchema('decision'),
+      responses: formResponses,
+      handler: (exchange) => decideApproval(deps, exchange),
+    },
+  ]
+}

@@ -3,35 +3,62 @@ import { ServiceError } from '../../errors.ts'
 import type { Client } from '../../authorization-server/client.ts'
 import type { Chain } from '../../token/chain.ts'
 import type { Trust } from '../../trust/trust.ts'
-import type { AppGroup, ConnectedApp, SessionRow } from './values.ts'
+import type { AppGroup, ConnectedApp, SessionRow, AppsValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
 import { readUrlencodedForm } from '../../http/edge/body.ts'
-import { goOn, pageValues, showPage } from '../shared/page.ts'
+import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { nameOf } from '../shared/trust-rows.ts'
+import type { Sessions } from '../../token/sessions.ts'
+import type { Tokens } from '../../token/tokens.ts'
+import type { Clients } from '../../authorization-server/clients.ts'
+import type { Trusts } from '../../trust/trusts.ts'
+import type { Permissions } from '../../trust/permissions.ts'
+import type { Relationships } from '../../trust/relationships.ts'
+import type { Config } from '../../config/options.ts'
+import type { View } from '../shared/values.ts'
+
+export interface AppPageDeps extends PageDeps {
+  readonly sessions: Sessions
+  readonly tokens: Tokens
+  readonly clients: Clients
+  readonly trusts: Trusts
+  readonly permissions: Permissions
+  readonly relationships: Relationships
+  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth' | 'mcp'>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly pages: {
+    readonly apps: View<AppsValues>
+  }
+}
 
 /** Where somebody has more of them than anybody can look through. */
 const mostShown = 200
 
-export async function showApps(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
-  const { parts, actor, caller } = exchange
+export async function showApps(
+  deps: AppPageDeps,
+  exchange: PageExchange,
+  error: ServiceError | null = null,
+): Promise<Answer> {
+  const { actor, caller } = exchange
   const [sessions, trusts, chains] = await Promise.all([
-    parts.sessions.list(actor.id),
-    parts.trusts.list(actor.id),
-    parts.tokens.clientsOf(actor.id),
+    deps.sessions.list(actor.id),
+    deps.trusts.list(actor.id),
+    deps.tokens.clientsOf(actor.id),
   ])
   const current = caller.kind === 'creator' ? caller.session : undefined
-  const values = pageValues(exchange, '/apps', error)
-  const page = parts.pages.apps({
+  const values = pageValues(deps, exchange, '/apps', error)
+  const page = deps.pages.apps({
     ...values,
-    sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, parts.now())),
-    groups: await groupsOf(exchange, trusts.filter(isApp).slice(0, mostShown), chains, values.actor_www),
-    mcp_url: parts.config.mcp ? `${parts.baseUrl}/mcp` : '',
+    sessions: sessions.slice(0, mostShown).map((chain) => sessionRow(chain, current, deps.now())),
+    groups: await groupsOf(deps, exchange, trusts.filter(isApp).slice(0, mostShown), chains, values.actor_www),
+    mcp_url: deps.config.mcp ? `${deps.baseUrl}/mcp` : '',
     form_action: `${values.actor_www}/apps`,
   })
   return showPage(exchange, page, error?.status)
@@ -68,25 +95,26 @@ const beginnings: Readonly<Record<string, string>> = {
 }
 
 async function groupsOf(
-  { parts, actor }: PageExchange,
+  deps: AppPageDeps,
+  { actor }: PageExchange,
   trusts: readonly Trust[],
   chains: readonly Chain[],
   www: string,
 ): Promise<readonly AppGroup[]> {
   const [overrides, clients] = await Promise.all([
-    parts.permissions.overrides(
+    deps.permissions.overrides(
       actor.id,
       trusts.map(({ peerId }) => peerId),
     ),
-    parts.clients.registered(trusts.flatMap(({ facts }) => facts.oauth_client_id ?? [])),
+    deps.clients.registered(trusts.flatMap(({ facts }) => facts.oauth_client_id ?? [])),
   ])
-  const now = parts.now()
+  const now = deps.now()
   const app = (trust: Trust): ConnectedApp => {
     const own = chains.filter(({ client }) => client?.peerId === trust.peerId)
-    const effective = parts.relationships.effective(trust.relationship, overrides.get(trust.peerId) ?? null)
+    const effective = deps.relationships.effective(trust.relationship, overrides.get(trust.peerId) ?? null)
     return {
       peer: peerName(trust, undefined, www),
-      relationship_name: nameOf(parts.relationships.types, trust.relationship),
+      relationship_name: nameOf(deps.relationships.types, trust.relationship),
       is_approved: trust.approved,
       rights: rightsInWords(effective).filter(({ category }) => category === 'properties' || category === 'tools'),
       first_used: momentOf(trust.createdAt, now),
@@ -117,31 +145,31 @@ function redirectHost(clientId: string, client: Client | undefined): string {
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) ? 'a program on the same computer' : url.host
 }
 
-export async function changeApps(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, caller } = exchange
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+export async function changeApps(deps: AppPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, caller } = exchange
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   return refusedOnPage(
     exchange,
     async () => {
       switch (sent.get('action')) {
         case 'end_session':
-          if (!(await parts.sessions.end(actor.id, sent.get('session') ?? '')))
+          if (!(await deps.sessions.end(actor.id, sent.get('session') ?? '')))
             throw new ServiceError('conflict', 'Cannot sign out there: this sign-in has ended already')
-          return goOn(exchange, sent, '/apps', 'signedOut')
+          return goOn(deps, exchange, sent, '/apps', 'signedOut')
         case 'end_other_sessions':
-          await parts.sessions.endOthers(actor.id, caller.kind === 'creator' ? (caller.session ?? '') : '')
-          return goOn(exchange, sent, '/apps', 'signedOut')
+          await deps.sessions.endOthers(actor.id, caller.kind === 'creator' ? (caller.session ?? '') : '')
+          return goOn(deps, exchange, sent, '/apps', 'signedOut')
         case 'revoke': {
-          const trust = await parts.trusts.find(actor.id, sent.get('peerid') ?? '')
+          const trust = await deps.trusts.find(actor.id, sent.get('peerid') ?? '')
           if (trust === null || !isApp(trust))
             throw new ServiceError('conflict', 'Cannot disconnect it: there is no such app (any more)')
-          await parts.trusts.delete(actor, trust.peerId, null, { byPeer: false, tell: true })
-          return goOn(exchange, sent, '/apps', 'disconnected')
+          await deps.trusts.delete(actor, trust.peerId, null, { byPeer: false, tell: true })
+          return goOn(deps, exchange, sent, '/apps', 'disconnected')
         }
         default:
           throw formRefusal('the action is none of this page')
       }
     },
-    (error) => showApps(exchange, error),
+    (error) => showApps(deps, exchange, error),
   )
 }

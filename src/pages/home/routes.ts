@@ -3,81 +3,104 @@ import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
 import { type Answer, json, redirect } from '../../http/edge/response.ts'
 import { readUrlencodedForm } from '../../http/edge/body.ts'
-import { wordsFor } from '../approvals/approval-words.ts'
+import { wordsFor, type ApprovalWordsDeps } from '../approvals/approval-words.ts'
 import { clearCookies, clearedSignedInMark } from '../../http/edge/cookies.ts'
 import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
-import { pageValues, showPage } from '../shared/page.ts'
+import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
-import { peersOf } from '../shared/peer-names.ts'
+import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange, Route } from '../../http/dispatch/route.ts'
 import { errorResponses, formResponses, formSchema, pageResponses } from '../../http/dispatch/schemas.ts'
+import type { Actors } from '../../actor/actors.ts'
+import type { Properties } from '../../property/properties.ts'
+import type { Operations } from '../../operation/operations.ts'
+import type { Approvals } from '../../operation/approvals.ts'
+import type { PasswordAccess } from '../../sign-in/password-access.ts'
+import type { Config } from '../../config/options.ts'
+import type { View, DashboardValues, ActorPageValues } from '../shared/values.ts'
 
-export const wwwRoutes: readonly Route[] = [
-  {
-    id: 'dashboard',
-    method: 'GET',
-    path: '/:actor/www',
-    access: 'www',
-    summary: 'The actor at a glance',
-    responses: pageResponses,
-    handler: (exchange) => dashboard(exchange),
-  },
-  {
-    id: 'deleteActorForm',
-    method: 'POST',
-    path: '/:actor/www',
-    access: 'www',
-    summary: 'Deletes the actor (`delete`), with the owner’s name typed as `confirmation`',
-    request: formSchema('action', 'confirmation'),
-    responses: formResponses,
-    handler: deleteActor,
-  },
-  {
-    id: 'firstSteps',
-    method: 'GET',
-    path: '/:actor/www/init',
-    access: 'www',
-    summary: 'First steps with a new actor',
-    responses: pageResponses,
-    handler: (exchange) => showPage(exchange, exchange.parts.pages.init(pageValues(exchange, '/init'))),
-  },
-  {
-    id: 'ownPage',
-    method: 'GET',
-    path: '/:actor/www/*',
-    access: 'www',
-    summary: 'A page of the application’s own',
-    responses: pageResponses,
-    handler: (exchange) => own(exchange, exchange.query),
-  },
-  {
-    id: 'ownPageForm',
-    method: 'POST',
-    path: '/:actor/www/*',
-    access: 'www',
-    summary: 'A form on a page of the application’s own',
-    request: { 'application/x-www-form-urlencoded': { type: 'object' } },
-    responses: { ...pageResponses, ...errorResponses(400, 413, 415) },
-    handler: async (exchange) => own(exchange, await readUrlencodedForm(exchange.request, exchange.parts.config)),
-  },
-]
+export interface HomePageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps {
+  readonly actors: Actors
+  readonly properties: Properties
+  readonly operations: Operations
+  readonly approvals: Approvals
+  readonly passwordAccess: PasswordAccess
+  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth'>
+  readonly pages: {
+    readonly dashboard: View<DashboardValues>
+    readonly init: View<ActorPageValues>
+    readonly find: (name: string) => View<Readonly<Record<string, unknown>>> | null
+  }
+}
+
+export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
+  return [
+    {
+      id: 'dashboard',
+      method: 'GET',
+      path: '/:actor/www',
+      access: 'www',
+      summary: 'The actor at a glance',
+      responses: pageResponses,
+      handler: (exchange) => dashboard(deps, exchange),
+    },
+    {
+      id: 'deleteActorForm',
+      method: 'POST',
+      path: '/:actor/www',
+      access: 'www',
+      summary: 'Deletes the actor (`delete`), with the owner’s name typed as `confirmation`',
+      request: formSchema('action', 'confirmation'),
+      responses: formResponses,
+      handler: (exchange) => deleteActor(deps, exchange),
+    },
+    {
+      id: 'firstSteps',
+      method: 'GET',
+      path: '/:actor/www/init',
+      access: 'www',
+      summary: 'First steps with a new actor',
+      responses: pageResponses,
+      handler: (exchange) => showPage(exchange, deps.pages.init(pageValues(deps, exchange, '/init'))),
+    },
+    {
+      id: 'ownPage',
+      method: 'GET',
+      path: '/:actor/www/*',
+      access: 'www',
+      summary: 'A page of the application’s own',
+      responses: pageResponses,
+      handler: (exchange) => own(deps, exchange, exchange.query),
+    },
+    {
+      id: 'ownPageForm',
+      method: 'POST',
+      path: '/:actor/www/*',
+      access: 'www',
+      summary: 'A form on a page of the application’s own',
+      request: { 'application/x-www-form-urlencoded': { type: 'object' } },
+      responses: { ...pageResponses, ...errorResponses(400, 413, 415) },
+      handler: async (exchange) => own(deps, exchange, await readUrlencodedForm(exchange.request, deps.config)),
+    },
+  ]
+}
 
 /** Asks the application, which alone knows what there is below its addresses. */
-async function own(exchange: PageExchange, fields: Params): Promise<Answer> {
-  const { parts, actor, caller, rest, request } = exchange
+async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): Promise<Answer> {
+  const { actor, caller, rest, request } = exchange
   const path = rest.join('/')
   const method = request.method === 'POST' ? 'POST' : 'GET'
-  const found = await parts.operations.page(
+  const found = await deps.operations.page(
     { actor, caller },
     { path, method, fields: Object.fromEntries(fields.entries) },
   )
   if (found === null) throw new ServiceError('not_found', 'There is no such page')
   if (found.kind === 'data') return json(200, found.data)
-  const page = parts.pages.find(found.template)
+  const page = deps.pages.find(found.template)
   if (page === null)
     throw new ServiceError('server_error', undefined, { reason: `No page is called ${found.template}` })
-  const values = pageValues(exchange, `/${rest.map(encodeURIComponent).join('/')}`)
+  const values = pageValues(deps, exchange, `/${rest.map(encodeURIComponent).join('/')}`)
   return showPage(exchange, page({ ...values, ...found.data }))
 }
 
@@ -85,20 +108,21 @@ async function own(exchange: PageExchange, fields: Params): Promise<Answer> {
 const mostNamed = 10
 
 async function dashboard(
+  deps: HomePageDeps,
   exchange: PageExchange,
   error: ServiceError | null = null,
   typedConfirmation = '',
 ): Promise<Answer> {
-  const { parts, actor, caller } = exchange
+  const { actor, caller } = exchange
   const [properties, peers, approvals, passwords] = await Promise.all([
-    parts.properties.all({ actor, caller }),
-    peersOf(exchange),
-    parts.approvals.waiting(actor.id),
-    parts.passwordAccess.list(actor.id),
+    deps.properties.all({ actor, caller }),
+    peersOf(deps, actor.id),
+    deps.approvals.waiting(actor.id),
+    deps.passwordAccess.list(actor.id),
   ])
   const undecided = passwords.filter(({ decision }) => decision === 'pending').length
   const lists = properties.filter(({ kind }) => kind === 'list').length
-  const values = pageValues(exchange, '', error)
+  const values = pageValues(deps, exchange, '', error)
   const asking = peers.trusts
     .filter((trust) => stateOf(trust).kind === 'pending')
     .map(({ peerId }) => peers.nameOf(peerId))
@@ -107,14 +131,14 @@ async function dashboard(
       ? []
       : [{ text: 'A program created an account under your name', href: `${values.actor_www}/password-access` }]),
     ...approvals.map((approval) => ({
-      text: `${peers.nameOf(approval.peerId).name} wants to: ${wordsFor(parts, approval).title}`,
+      text: `${peers.nameOf(approval.peerId).name} wants to: ${wordsFor(deps, approval).title}`,
       href: `${values.actor_www}/approvals/${encodeURIComponent(approval.approvalId)}`,
     })),
     ...asking.map(({ name, href }) => ({ text: `${name} asks for a relationship`, href })),
   ]
-  const page = parts.pages.dashboard({
+  const page = deps.pages.dashboard({
     ...values,
-    passphrase: parts.actors.passphraseOf(actor),
+    passphrase: deps.actors.passphraseOf(actor),
     property_count: properties.length - lists,
     list_count: lists,
     relationship_count: peers.trusts.length,
@@ -129,9 +153,9 @@ async function dashboard(
 }
 
 /** There is no way back, so the owner types who they are. */
-async function deleteActor(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor } = exchange
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+async function deleteActor(deps: HomePageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor } = exchange
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   return refusedOnPage(
     exchange,
     async () => {
@@ -140,10 +164,10 @@ async function deleteActor(exchange: PageExchange): Promise<Answer> {
         throw new ServiceError('bad_request', `Cannot delete the actor: what was typed is not “${actor.creator}”`, {
           field: 'confirmation',
         })
-      await parts.actors.deleteWithEvents(actor)
+      await deps.actors.deleteWithEvents(actor)
       const cookies = [...clearCookies(), ...clearedSignedInMark(exchange.request), noticeCookie('accountDeleted')]
-      return { ...redirect(302, `${parts.baseUrl}/`), cookies }
+      return { ...redirect(302, `${deps.baseUrl}/`), cookies }
     },
-    (error) => dashboard(exchange, error, sent.get('confirmation') ?? ''),
+    (error) => dashboard(deps, exchange, error, sent.get('confirmation') ?? ''),
   )
 }

@@ -4,13 +4,11 @@ import { AtOnce } from '../../rate-limit/concurrency-limit.ts'
 import type { Live } from '../../live/live.ts'
 import { paced } from '../../live/with-heartbeat.ts'
 
-export interface LiveStreamParts {
+export interface LiveStreamDeps {
   readonly live: Pick<Live, 'watch'>
   readonly timers: Timers
-  /** How many there are of each actor. */
+  /** Counts the open streams of each actor. */
   readonly pageStreams: AtOnce
-  /** False ends the stream: the session ended, wherever that was. */
-  readonly isGood: () => Promise<boolean>
 }
 
 export interface LiveStream {
@@ -29,11 +27,16 @@ export function pageStreams(): AtOnce {
 }
 
 /**
- * Nothing is told without a look at the session just before.
+ * Checks the session before each event.
  *
+ * @param isGood resolves to false when the session ended, wherever that was: the stream ends then.
  * @throws ServiceError `too_many_requests`
  */
-export function liveStream(actorId: string, { live, timers, pageStreams, isGood }: LiveStreamParts): LiveStream {
+export function liveStream(
+  { live, timers, pageStreams }: LiveStreamDeps,
+  actorId: string,
+  isGood: () => Promise<boolean>,
+): LiveStream {
   const release = pageStreams.begin(actorId)
   const controller = new AbortController()
   const { signal } = controller

@@ -1,30 +1,47 @@
 /** The page about programs with a password, and its form. */
 import { ServiceError } from '../../errors.ts'
-import { mostListed } from '../../sign-in/password-access.ts'
+import { mostListed, type PasswordAccess } from '../../sign-in/password-access.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
 import { readUrlencodedForm } from '../../http/edge/body.ts'
-import { goOn, pageValues, showPage } from '../shared/page.ts'
+import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { urlOf } from '../../http/dispatch/urls.ts'
+import type { Config } from '../../config/options.ts'
+import type { View } from '../shared/values.ts'
+import type { PasswordAccessValues } from './values.ts'
+
+export interface PasswordAccessPageDeps extends PageDeps {
+  readonly passwordAccess: PasswordAccess
+  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth'>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly pages: {
+    readonly passwordAccess: View<PasswordAccessValues>
+  }
+}
 
 const path = '/password-access'
 
-export async function showPasswordAccess(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
-  const { parts, actor } = exchange
-  const records = await parts.passwordAccess.list(actor.id)
-  const values = pageValues(exchange, path, error)
-  const page = parts.pages.passwordAccess({
+export async function showPasswordAccess(
+  deps: PasswordAccessPageDeps,
+  exchange: PageExchange,
+  error: ServiceError | null = null,
+): Promise<Answer> {
+  const { actor } = exchange
+  const records = await deps.passwordAccess.list(actor.id)
+  const values = pageValues(deps, exchange, path, error)
+  const page = deps.pages.passwordAccess({
     ...values,
     programs: records.map(({ actorId, creator, decision, provenAt }) => ({
       actor: actorId,
-      address: urlOf(parts, actorId),
+      address: urlOf(deps, actorId),
       creator: visible(creator),
       is_own: actorId === actor.id,
       decision,
-      proven: momentOf(provenAt, parts.now()),
+      proven: momentOf(provenAt, deps.now()),
     })),
     is_complete: records.length < mostListed,
     form_action: `${values.actor_www}${path}`,
@@ -32,9 +49,9 @@ export async function showPasswordAccess(exchange: PageExchange, error: ServiceE
   return showPage(exchange, page, error?.status)
 }
 
-export async function decidePasswordAccess(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, caller } = exchange
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+export async function decidePasswordAccess(deps: PasswordAccessPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, caller } = exchange
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   return refusedOnPage(
     exchange,
     async () => {
@@ -43,14 +60,14 @@ export async function decidePasswordAccess(exchange: PageExchange): Promise<Answ
       const decision = action === 'keep' ? 'kept' : 'revoked'
       try {
         const actorId = sent.get('actor') ?? ''
-        await parts.passwordAccess.decide({ ownerId: actor.id, actorId, decision, by: caller })
+        await deps.passwordAccess.decide({ ownerId: actor.id, actorId, decision, by: caller })
       } catch (error) {
         if (!(error instanceof ServiceError) || (error.code !== 'not_found' && error.code !== 'actor_not_found'))
           throw error
         throw new ServiceError('conflict', 'Cannot decide this: the account does not exist (any more)')
       }
-      return goOn(exchange, sent, path, action === 'keep' ? 'accessKept' : 'accessRevoked')
+      return goOn(deps, exchange, sent, path, action === 'keep' ? 'accessKept' : 'accessRevoked')
     },
-    (error) => showPasswordAccess(exchange, error),
+    (error) => showPasswordAccess(deps, exchange, error),
   )
 }

@@ -8,13 +8,13 @@ import type { Answer } from '../../http/edge/response.ts'
 import { readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
-import { itemsOnAPage, showProperties, showProperty } from './property-pages.ts'
+import { itemsOnAPage, type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { propertyNotFound } from '../../property/property-not-found.ts'
 
-export async function createProperty(exchange: PageExchange): Promise<Answer> {
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+export async function createProperty(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   const field = (name: string): string => sent.get(name) ?? ''
   const typed: TypedProperty = {
     property_name: sent.get('property_name') ?? field('property'),
@@ -28,35 +28,44 @@ export async function createProperty(exchange: PageExchange): Promise<Answer> {
     exchange,
     async () => {
       if (typed.property_name.trim() === '') throw formRefusal('a name is missing', 'property_name')
-      if (typed.property_type === 'list') await createList(exchange, typed)
-      else if (typed.property_type === 'simple') await createValue(exchange, typed, sent.has('create_only'))
+      if (typed.property_type === 'list') await createList(deps, exchange, typed)
+      else if (typed.property_type === 'simple') await createValue(deps, exchange, typed, sent.has('create_only'))
       else throw formRefusal('the type is neither simple nor list')
-      return goOn(exchange, sent, '/properties', 'created')
+      return goOn(deps, exchange, sent, '/properties', 'created')
     },
-    (error) => showProperties(exchange, { error, typed }),
+    (error) => showProperties(deps, exchange, { error, typed }),
   )
 }
 
-async function createList({ parts, actor, caller }: PageExchange, typed: TypedProperty): Promise<void> {
+async function createList(
+  deps: PropertyPageDeps,
+  { actor, caller }: PageExchange,
+  typed: TypedProperty,
+): Promise<void> {
   const access = { actor, caller }
   const name = typed.property_name.trim()
   await atField('property_name', async () => {
-    const kind = await parts.properties.kindOf(access, 'write', [name])
+    const kind = await deps.properties.kindOf(access, 'write', [name])
     if (kind === 'list') throw formRefusal('there is a list of this name')
-    await parts.lists.create(access, name, texts(typed), kind === null ? { expected: noVersion } : {})
+    await deps.lists.create(access, name, texts(typed), kind === null ? { expected: noVersion } : {})
   })
 }
 
-async function createValue(exchange: PageExchange, typed: TypedProperty, isNew: boolean): Promise<void> {
-  const { parts, actor, caller } = exchange
+async function createValue(
+  deps: PropertyPageDeps,
+  exchange: PageExchange,
+  typed: TypedProperty,
+  isNew: boolean,
+): Promise<void> {
+  const { actor, caller } = exchange
   const access = { actor, caller }
   const name = typed.property_name.trim()
-  const value = await atField('property_value', () => valueOf(exchange, typed.property_value, typed.value_type))
+  const value = await atField('property_value', () => valueOf(deps, typed.property_value, typed.value_type))
   await atField('property_name', async () => {
-    if (isNew && (await parts.properties.kindOf(access, 'write', [name])) !== null)
+    if (isNew && (await deps.properties.kindOf(access, 'write', [name])) !== null)
       throw new ServiceError('conflict', 'Cannot create the property: there is one of this name')
     const expected = isNew ? noVersion : undefined
-    await aboutValue(() => parts.properties.put(access, [name], value, 'post', { expected }), 'property_value')
+    await aboutValue(() => deps.properties.put(access, [name], value, 'post', { expected }), 'property_value')
   })
 }
 
@@ -73,9 +82,9 @@ async function aboutValue<T>(work: () => Promise<T>, field: string): Promise<T> 
   }
 }
 
-export async function changeProperty(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, caller, params } = exchange
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+export async function changeProperty(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, caller, params } = exchange
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   const name = params['name'] ?? ''
   const typed: TypedItem = {
     ...nothingTyped,
@@ -85,41 +94,40 @@ export async function changeProperty(exchange: PageExchange): Promise<Answer> {
   return refusedOnPage(
     exchange,
     async () => {
-      const value = await atField('value', () => valueOf(exchange, typed.value, typed.value_type))
+      const value = await atField('value', () => valueOf(deps, typed.value, typed.value_type))
       const expected = sent.get('version')
-      await atField('value', () => parts.properties.put({ actor, caller }, [name], value, 'put', { expected }))
-      return goOn(exchange, sent, '/properties', 'saved')
+      await atField('value', () => deps.properties.put({ actor, caller }, [name], value, 'put', { expected }))
+      return goOn(deps, exchange, sent, '/properties', 'saved')
     },
-    (error) => showProperty(exchange, { error, typed }),
+    (error) => showProperty(deps, exchange, { error, typed }),
   )
 }
 
 /** A value or a list. */
-export async function deleteProperty(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, caller, params, request } = exchange
+export async function deleteProperty(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, caller, params, request } = exchange
   const access = { actor, caller }
   const name = params['name'] ?? ''
-  const sent =
-    request.method === 'POST' ? await readUrlencodedForm(exchange.request, exchange.parts.config) : exchange.query
+  const sent = request.method === 'POST' ? await readUrlencodedForm(exchange.request, deps.config) : exchange.query
   const expected = sent.get('version')
   return refusedOnPage(
     exchange,
     async () => {
-      const kind = await parts.properties.kindOf(access, 'delete', [name])
+      const kind = await deps.properties.kindOf(access, 'delete', [name])
       if (kind === null) throw propertyNotFound([name])
-      if (kind === 'list') await parts.lists.remove(access, name, { expected })
-      else await parts.properties.delete(access, [name], { expected })
-      return goOn(exchange, sent, '/properties', 'deleted')
+      if (kind === 'list') await deps.lists.remove(access, name, { expected })
+      else await deps.properties.delete(access, [name], { expected })
+      return goOn(deps, exchange, sent, '/properties', 'deleted')
     },
     (error) => {
       if (error.code !== 'conflict') throw error
-      return showProperty(exchange, { error, typed: { ...nothingTyped, form: 'remove' } })
+      return showProperty(deps, exchange, { error, typed: { ...nothingTyped, form: 'remove' } })
     },
   )
 }
 
-export async function changeItem(exchange: PageExchange): Promise<Answer> {
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+export async function changeItem(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   const action = sent.get('action') ?? ''
   const typed: TypedItem = {
     ...nothingTyped,
@@ -130,40 +138,45 @@ export async function changeItem(exchange: PageExchange): Promise<Answer> {
   }
   return refusedOnPage(
     exchange,
-    () => changeItemAs(exchange, action, typed, sent),
-    (error) => showProperty(exchange, { error, typed }),
+    () => changeItemAs(deps, exchange, action, typed, sent),
+    (error) => showProperty(deps, exchange, { error, typed }),
   )
 }
 
-async function changeItemAs(exchange: PageExchange, action: string, typed: TypedItem, sent: Params): Promise<Answer> {
-  const { parts, actor, caller, params } = exchange
+async function changeItemAs(
+  deps: PropertyPageDeps,
+  exchange: PageExchange,
+  action: string,
+  typed: TypedItem,
+  sent: Params,
+): Promise<Answer> {
+  const { actor, caller, params } = exchange
   const access = { actor, caller }
   const name = params['name'] ?? ''
   const path = `/properties/${encodeURIComponent(name)}`
-  const typedItem = (): Promise<JsonText> =>
-    atField('item_value', () => valueOf(exchange, typed.value, typed.value_type))
+  const typedItem = (): Promise<JsonText> => atField('item_value', () => valueOf(deps, typed.value, typed.value_type))
   switch (action) {
     case 'add': {
       const item = await typedItem()
-      const { index } = await atField('item_value', () => keepTyped(sent, () => parts.lists.append(access, name, item)))
-      return goOn(exchange, sent, `${path}?page=${Math.floor(index / itemsOnAPage) + 1}`, 'added')
+      const { index } = await atField('item_value', () => keepTyped(sent, () => deps.lists.append(access, name, item)))
+      return goOn(deps, exchange, sent, `${path}?page=${Math.floor(index / itemsOnAPage) + 1}`, 'added')
     }
     case 'update': {
       const item = await typedItem()
       await atField('item_value', () =>
         changePlace(sent, {
-          byHandle: (handle) => parts.lists.updateByHandle(access, name, handle, item),
-          byIndex: (index) => parts.lists.update(access, name, index, item),
+          byHandle: (handle) => deps.lists.updateByHandle(access, name, handle, item),
+          byIndex: (index) => deps.lists.update(access, name, index, item),
         }),
       )
-      return goOn(exchange, sent, path, 'saved')
+      return goOn(deps, exchange, sent, path, 'saved')
     }
     case 'delete':
       await changePlace(sent, {
-        byHandle: (handle) => parts.lists.deleteByHandle(access, name, handle),
-        byIndex: (index) => parts.lists.deleteItem(access, name, index),
+        byHandle: (handle) => deps.lists.deleteByHandle(access, name, handle),
+        byIndex: (index) => deps.lists.deleteItem(access, name, index),
       })
-      return goOn(exchange, sent, path, 'deleted')
+      return goOn(deps, exchange, sent, path, 'deleted')
     default:
       throw formRefusal('the action is neither add, update nor delete')
   }
@@ -199,10 +212,10 @@ async function changePlace(
 }
 
 /** What a list says about itself. */
-export async function changeTexts(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, caller, params } = exchange
+export async function changeTexts(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, caller, params } = exchange
   const name = params['name'] ?? ''
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   const typed: TypedItem = {
     ...nothingTyped,
     form: 'metadata',
@@ -215,11 +228,11 @@ export async function changeTexts(exchange: PageExchange): Promise<Answer> {
       if ((sent.get('action') ?? 'update') !== 'update') throw formRefusal('the action is not update')
       const expected = sent.get('version')
       await atField('description', () =>
-        keepTyped(sent, () => parts.lists.setTexts({ actor, caller }, name, texts(typed), { expected })),
+        keepTyped(sent, () => deps.lists.setTexts({ actor, caller }, name, texts(typed), { expected })),
       )
-      return goOn(exchange, sent, `/properties/${encodeURIComponent(name)}`, 'saved')
+      return goOn(deps, exchange, sent, `/properties/${encodeURIComponent(name)}`, 'saved')
     },
-    (error) => showProperty(exchange, { error, typed }),
+    (error) => showProperty(deps, exchange, { error, typed }),
   )
 }
 
@@ -228,13 +241,13 @@ export async function changeTexts(exchange: PageExchange): Promise<Answer> {
  *
  * @throws ServiceError `bad_request` when nothing was typed, `invalid_json` for what is to be JSON and is not.
  */
-function valueOf({ parts }: PageExchange, typed: string, type: string): JsonText {
+function valueOf(deps: PropertyPageDeps, typed: string, type: string): JsonText {
   if (typed === '') throw formRefusal('a value is missing')
   // Browsers send the line breaks of a form in their own way.
   const text = typed.replaceAll('\r\n', '\n')
   if (type === 'text') return stringText(text)
   try {
-    return normalise(text, parts.config.maxJsonDepth)
+    return normalise(text, deps.config.maxJsonDepth)
   } catch (error) {
     if (type === 'json' || !(error instanceof ServiceError) || error.code !== 'invalid_json') throw error
     return stringText(text)

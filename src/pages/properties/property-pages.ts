@@ -1,4 +1,4 @@
-/** The pages of properties: what they show, and in which parts. */
+/** The pages of properties: what they show, and in which deps. */
 import { ServiceError } from '../../errors.ts'
 import { isString, type Json, type JsonText, pretty, stringValue, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
@@ -12,14 +12,29 @@ import type {
   PropertyValues,
   TypedItem,
   TypedProperty,
+  PropertiesValues,
 } from './values.ts'
 import { kindInWords, previewOf, treeOf } from '../shared/value-tree.ts'
 import { count } from '../shared/plural.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { pageValues, showPage } from '../shared/page.ts'
+import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { pagingOf } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { propertyNotFound } from '../../property/property-not-found.ts'
+import type { Properties } from '../../property/properties.ts'
+import type { Lists } from '../../property/lists.ts'
+import type { Config } from '../../config/options.ts'
+import type { View } from '../shared/values.ts'
+
+export interface PropertyPageDeps extends PageDeps {
+  readonly properties: Properties
+  readonly lists: Lists
+  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth'>
+  readonly pages: {
+    readonly properties: View<PropertiesValues>
+    readonly property: View<PropertyValues>
+  }
+}
 
 /** Of a page: properties, and items of a list. */
 const rowsOnAPage = 100
@@ -30,17 +45,18 @@ const longestEditable = 200_000
 
 /** @param refused The form that was sent to it, and why it was not taken. */
 export async function showProperties(
+  deps: PropertyPageDeps,
   exchange: PageExchange,
   refused: { readonly error: ServiceError; readonly typed: TypedProperty } | null = null,
 ): Promise<Answer> {
-  const { parts, actor, caller, query } = exchange
+  const { actor, caller, query } = exchange
   const access = { actor, caller }
-  const all = await parts.lists.withoutHidden(access, await parts.properties.all(access))
+  const all = await deps.lists.withoutHidden(access, await deps.properties.all(access))
   const paging = pagingOf(query, all.length, rowsOnAPage)
   const onPage = all.slice((paging.page - 1) * rowsOnAPage, paging.page * rowsOnAPage)
-  const values = pageValues(exchange, '/properties', refused?.error)
-  const rows = await Promise.all(onPage.map((property) => rowOf(exchange, property, values.actor_www)))
-  const page = parts.pages.properties({
+  const values = pageValues(deps, exchange, '/properties', refused?.error)
+  const rows = await Promise.all(onPage.map((property) => rowOf(deps, exchange, property, values.actor_www)))
+  const page = deps.pages.properties({
     ...values,
     properties: Object.fromEntries(
       onPage.map((property, at) => [property.name, plainOf(property, rows[at]?.kind ?? '')]),
@@ -50,19 +66,21 @@ export async function showProperties(
     rows,
     paging,
     typed: refused?.typed ?? null,
-    existing: refused?.error.code === 'conflict' ? await existingOf(exchange, refused.typed, values.actor_www) : null,
+    existing:
+      refused?.error.code === 'conflict' ? await existingOf(deps, exchange, refused.typed, values.actor_www) : null,
   })
   return showPage(exchange, page, refused?.error.status)
 }
 
 /** What stands under the name that was typed for something new; null when the owner may not see it. */
 async function existingOf(
-  { parts, actor, caller }: PageExchange,
+  deps: PropertyPageDeps,
+  { actor, caller }: PageExchange,
   typed: TypedProperty,
   www: string,
 ): Promise<ExistingProperty | null> {
   const name = typed.property_name.trim()
-  const { found, version } = await parts.properties.getWithVersion({ actor, caller }, name)
+  const { found, version } = await deps.properties.getWithVersion({ actor, caller }, name)
   if (found === null) return null
   const value = found.kind === 'value' ? found.value : null
   return {
@@ -75,7 +93,8 @@ async function existingOf(
 }
 
 async function rowOf(
-  { parts, actor, caller }: PageExchange,
+  deps: PropertyPageDeps,
+  { actor, caller }: PageExchange,
   property: StoredProperty,
   www: string,
 ): Promise<PropertyRow> {
@@ -88,7 +107,7 @@ async function rowOf(
     kind: kindInWords(property.value),
     preview: previewOf(property.value),
     is_list_property: false,
-    is_read_only: !(await parts.properties.isWritable({ actor, caller }, name, property.value)),
+    is_read_only: !(await deps.properties.isWritable({ actor, caller }, name, property.value)),
   }
 }
 
@@ -108,19 +127,20 @@ function plainOf(property: StoredProperty, kind: string): Json {
 
 /** @param refused As for `showProperties`. */
 export async function showProperty(
+  deps: PropertyPageDeps,
   exchange: PageExchange,
   refused: { readonly error: ServiceError; readonly typed: TypedItem } | null = null,
 ): Promise<Answer> {
-  const { parts, actor, caller } = exchange
+  const { actor, caller } = exchange
   const access = { actor, caller }
   const name = exchange.params['name'] ?? ''
   // The version is read before, or with, what the page shows: a later change is a conflict, never overlooked.
-  const { found, version } = await parts.properties.getWithVersion(access, name)
+  const { found, version } = await deps.properties.getWithVersion(access, name)
   const typed = refused?.typed ?? null
-  const conflict = refused?.error.code === 'conflict' ? await conflictOf(exchange, refused.typed, found) : null
+  const conflict = refused?.error.code === 'conflict' ? await conflictOf(deps, exchange, refused.typed, found) : null
   if (found === null && conflict === null) throw propertyNotFound([name])
   const path = `/properties/${encodeURIComponent(name)}`
-  const common = pageValues(exchange, path, refused?.error)
+  const common = pageValues(deps, exchange, path, refused?.error)
   const values = {
     ...common,
     property: name,
@@ -135,16 +155,21 @@ export async function showProperty(
     found === null
       ? nothingShown
       : found.kind === 'list'
-        ? await listValues(exchange, access, name)
-        : await simpleValues(exchange, access, name, found.value)
-  return showPage(exchange, parts.pages.property({ ...values, ...shown }), refused?.error.status)
+        ? await listValues(deps, exchange, access, name)
+        : await simpleValues(deps, access, name, found.value)
+  return showPage(exchange, deps.pages.property({ ...values, ...shown }), refused?.error.status)
 }
 
 type Found = { kind: 'value'; value: JsonText } | { kind: 'list' } | null
 
 /** What is stored now in the place that the form was made from. */
-async function conflictOf(exchange: PageExchange, typed: TypedItem, found: Found): Promise<EditConflict | null> {
-  const { parts, actor, caller, params } = exchange
+async function conflictOf(
+  deps: PropertyPageDeps,
+  exchange: PageExchange,
+  typed: TypedItem,
+  found: Found,
+): Promise<EditConflict | null> {
+  const { actor, caller, params } = exchange
   const value = found?.kind === 'value' ? found.value : null
   const conflict = { is_gone: found === null, tree: value === null ? null : treeOf(value), index: 0, handle: '' }
   switch (typed.form) {
@@ -161,7 +186,7 @@ async function conflictOf(exchange: PageExchange, typed: TypedItem, found: Found
       const isList = found?.kind === 'list'
       const item =
         isList && typed.item_handle !== ''
-          ? await parts.lists.locate({ actor, caller }, params['name'] ?? '', typed.item_handle)
+          ? await deps.lists.locate({ actor, caller }, params['name'] ?? '', typed.item_handle)
           : null
       if (item === null) return { ...conflict, about: 'item', is_gone: true, tree: null, can_save: isList }
       const { index, handle } = item
@@ -202,13 +227,13 @@ const nothingShown: Shown = {
   editable: null,
 }
 
-async function simpleValues({ parts }: PageExchange, access: Access, name: string, value: JsonText): Promise<Shown> {
+async function simpleValues(deps: PropertyPageDeps, access: Access, name: string, value: JsonText): Promise<Shown> {
   const editable = editableOf(value)
   return {
     value: editable.text,
     raw_value: toPlain(value),
     kind: kindInWords(value),
-    is_read_only: !(await parts.properties.isWritable(access, name, value)),
+    is_read_only: !(await deps.properties.isWritable(access, name, value)),
     is_list_property: false,
     list_description: '',
     list_explanation: '',
@@ -220,12 +245,17 @@ async function simpleValues({ parts }: PageExchange, access: Access, name: strin
   }
 }
 
-async function listValues({ parts, query }: PageExchange, access: Access, name: string): Promise<Shown> {
-  const metadata = await parts.lists.metadata(access, name)
+async function listValues(
+  deps: PropertyPageDeps,
+  { query }: PageExchange,
+  access: Access,
+  name: string,
+): Promise<Shown> {
+  const metadata = await deps.lists.metadata(access, name)
   if (metadata === null) throw propertyNotFound([name])
   const paging = pagingOf(query, metadata.length, itemsOnAPage)
   const from = (paging.page - 1) * itemsOnAPage
-  const items = await parts.lists.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })
+  const items = await deps.lists.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })
   const kind = `List with ${count(metadata.length, 'item')}`
   return {
     value: `[${kind}]`,

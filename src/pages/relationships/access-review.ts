@@ -10,15 +10,16 @@ import type { AccessReview, DataAccess, TrustTypeChoice } from './values.ts'
 import { count } from '../shared/plural.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { nameOf } from '../shared/trust-rows.ts'
+import type { RelationshipPageDeps } from './deps.ts'
 
 /** The trust types for people, least access first, each with its rights in words. */
-export function choicesOf({ parts }: Pick<PageExchange, 'parts'>): readonly TrustTypeChoice[] {
-  const { types } = parts.relationships
-  return typesForPeople(types, parts.config.clientTrustTypes).map(({ name, display_name, description }) => ({
+export function choicesOf(deps: RelationshipPageDeps): readonly TrustTypeChoice[] {
+  const { types } = deps.relationships
+  return typesForPeople(types, deps.config.clientTrustTypes).map(({ name, display_name, description }) => ({
     name,
     display_name,
     description,
-    rights: rightsInWords(parts.relationships.effective(name, null), false).filter(({ is_granted }) => is_granted),
+    rights: rightsInWords(deps.relationships.effective(name, null), false).filter(({ is_granted }) => is_granted),
     reach: reachInWords(name),
     needs_confirmation: types.needsConfirmation(name),
   }))
@@ -28,11 +29,12 @@ type Names = { readonly [category in RuledCategory]: readonly string[] }
 
 /** Names of what the account holds and offers now, by category, and which of the properties are lists. */
 export async function ownNames(
-  { parts, actor, caller }: PageExchange,
+  deps: RelationshipPageDeps,
+  { actor, caller }: PageExchange,
   isApp: boolean,
 ): Promise<{ readonly names: Names; readonly lists: ReadonlySet<string> }> {
-  const properties = await parts.properties.all({ actor, caller })
-  const declared = parts.declared.names(isApp)
+  const properties = await deps.properties.all({ actor, caller })
+  const declared = deps.declared.names(isApp)
   const resources = [...declared.resources, ...(isApp ? properties.map(({ name }) => uriOf(name)) : [])]
   return {
     names: { properties: properties.map(({ name }) => name), ...declared, resources },
@@ -42,6 +44,7 @@ export async function ownNames(
 
 /** @param fields Go into the form that carries out what was reviewed. */
 export async function accessReview(
+  deps: RelationshipPageDeps,
   exchange: PageExchange,
   about: {
     readonly who: string
@@ -51,7 +54,7 @@ export async function accessReview(
     readonly fields: Readonly<Record<string, string>>
   },
 ): Promise<AccessReview> {
-  const { relationships } = exchange.parts
+  const { relationships } = deps
   const { who, relationship, override, isApp, fields } = about
   const rules = relationships.effective(relationship, override)
   return {
@@ -59,7 +62,7 @@ export async function accessReview(
     level: nameOf(relationships.types, relationship),
     rights: rightsInWords(rules, isApp),
     reach: reachInWords(relationship),
-    now: dataAccess(rules, await ownNames(exchange, isApp), isApp),
+    now: dataAccess(rules, await ownNames(deps, exchange, isApp), isApp),
     needs_confirmation: relationships.types.needsConfirmation(relationship),
     fields: { ...fields, reviewed: reviewedVersion(relationship, rules) },
   }

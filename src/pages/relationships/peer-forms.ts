@@ -19,12 +19,13 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import { showPeer } from './relationship-pages.ts'
 import { nameOf } from '../shared/trust-rows.ts'
 import { confirmationField, requireConfirmation } from './typed-confirmation.ts'
+import type { RelationshipPageDeps } from './deps.ts'
 
 /** Approving, pausing, following, changing the access level, and ending. */
-export async function changeTrust(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, params } = exchange
+export async function changeTrust(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, params } = exchange
   const peerId = params['peerid'] ?? ''
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   const here = `/trust/${encodeURIComponent(peerId)}`
   const judge = judgeVersion(sent)
   return refusedOnPage(
@@ -32,18 +33,19 @@ export async function changeTrust(exchange: PageExchange): Promise<Answer> {
     async () => {
       switch (sent.get('action')) {
         case 'approve':
-          await approve(exchange, peerId, sent)
-          return goOn(exchange, sent, here, 'approved')
+          await approve(deps, exchange, peerId, sent)
+          return goOn(deps, exchange, sent, here, 'approved')
         case 'withdraw':
-          await parts.trusts.change(actor, peerId, null, { approved: false }, judge)
-          return goOn(exchange, sent, here, 'withdrawn')
+          await deps.trusts.change(actor, peerId, null, { approved: false }, judge)
+          return goOn(deps, exchange, sent, here, 'withdrawn')
         case 'level':
-          return changeLevel(exchange, peerId, sent)
+          return changeLevel(deps, exchange, peerId, sent)
         case 'follow': {
           const wish = { target: 'properties', subtarget: '', resource: '', granularity: 'high' }
-          const { subscription } = await parts.subscribing.subscribe(actor, peerId, wish)
+          const { subscription } = await deps.subscribing.subscribe(actor, peerId, wish)
           const { subscriptionId } = subscription
           return goOn(
+            deps,
             exchange,
             sent,
             `/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
@@ -51,14 +53,14 @@ export async function changeTrust(exchange: PageExchange): Promise<Answer> {
           )
         }
         case 'end':
-          await parts.trusts.require(actor.id, peerId, null)
-          await parts.trusts.delete(actor, peerId, null, { byPeer: false, tell: true, judge })
-          return goOn(exchange, sent, '/trust', 'ended')
+          await deps.trusts.require(actor.id, peerId, null)
+          await deps.trusts.delete(actor, peerId, null, { byPeer: false, tell: true, judge })
+          return goOn(deps, exchange, sent, '/trust', 'ended')
         default:
           throw formRefusal('the action is none of approve, withdraw, level, follow and end')
       }
     },
-    (error) => showPeer(exchange, { error: notFollowed(error, sent.get('action')), typed: typedOf(sent) }),
+    (error) => showPeer(deps, exchange, { error: notFollowed(error, sent.get('action')), typed: typedOf(sent) }),
   )
 }
 
@@ -80,32 +82,42 @@ function judgeVersion(sent: Params): TrustJudge {
 }
 
 /** The trust type that counts is the stored one: the peer may have asked for another since the page was made. */
-async function approve(exchange: PageExchange, peerId: string, sent: Params): Promise<void> {
-  const { parts, actor } = exchange
-  const profile = await parts.facts.find({ actorId: actor.id, peerId }, 'profile')
+async function approve(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange,
+  peerId: string,
+  sent: Params,
+): Promise<void> {
+  const { actor } = exchange
+  const profile = await deps.facts.find({ actorId: actor.id, peerId }, 'profile')
   const isCurrent = judgeVersion(sent)
-  await parts.trusts.change(actor, peerId, null, { approved: true }, async (before, tx) => {
+  await deps.trusts.change(actor, peerId, null, { approved: true }, async (before, tx) => {
     await isCurrent(before, tx)
-    if (parts.relationships.types.needsConfirmation(before.relationship))
+    if (deps.relationships.types.needsConfirmation(before.relationship))
       requireConfirmation(sent.get(confirmationField) ?? '', before, profile)
   })
 }
 
 /** Asks the peer for another trust type in the place of the present one. `step=send` sends what was reviewed. */
-async function changeLevel(exchange: PageExchange, peerId: string, sent: Params): Promise<Answer> {
-  const { parts, actor } = exchange
-  const { types } = parts.relationships
+async function changeLevel(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange,
+  peerId: string,
+  sent: Params,
+): Promise<Answer> {
+  const { actor } = exchange
+  const { types } = deps.relationships
   const [{ trust, override }, profile] = await Promise.all([
-    parts.permissions.require(actor.id, peerId),
-    parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
+    deps.permissions.require(actor.id, peerId),
+    deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
   ])
   const { trust_type: relationship } = typedOf(sent)
   if (!isConnected(trust))
     throw new ServiceError('conflict', 'Only an existing connection can get another access level.')
   if (relationship === '') throw new ServiceError('bad_request', 'Choose an access level.', { field: 'trust_type' })
-  if (!choicesOf(exchange).some(({ name }) => name === relationship))
+  if (!choicesOf(deps).some(({ name }) => name === relationship))
     throw new ServiceError('bad_request', 'Choose one of the access levels below.', { field: 'trust_type' })
-  const review = await accessReview(exchange, {
+  const review = await accessReview(deps, exchange, {
     who: peerName(trust, profile, '').name,
     relationship,
     override,
@@ -113,13 +125,13 @@ async function changeLevel(exchange: PageExchange, peerId: string, sent: Params)
     fields: { action: 'level', step: 'send', trust_type: relationship, version: trustVersion(trust, override) },
   })
   const step = sent.get('step') ?? 'review'
-  if (step === 'review') return showPeer(exchange, { review })
+  if (step === 'review') return showPeer(deps, exchange, { review })
   if (step !== 'send') throw formRefusal('the step is neither review nor send')
   try {
     if (types.needsConfirmation(relationship)) requireConfirmation(sent.get(confirmationField) ?? '', trust, profile)
     if (sent.get('reviewed') !== review.fields['reviewed'])
       throw new ServiceError('conflict', 'This access changed while you were deciding. Review it again.')
-    await parts.trusts.request(actor, {
+    await deps.trusts.request(actor, {
       url: trust.baseuri,
       relationship,
       description: trust.description,
@@ -127,9 +139,9 @@ async function changeLevel(exchange: PageExchange, peerId: string, sent: Params)
     })
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
-    return showPeer(exchange, { review, error: notTaken(error, types, trust), typed: typedOf(sent) })
+    return showPeer(deps, exchange, { review, error: notTaken(error, types, trust), typed: typedOf(sent) })
   }
-  return goOn(exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'asked')
+  return goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, 'asked')
 }
 
 /** The connection must still exist when the request is sent: without it the request would make a new one. */
@@ -165,40 +177,40 @@ function notFollowed(error: ServiceError, action: string | undefined): ServiceEr
 }
 
 /** Shown before it is saved, unless the form says that it was. */
-export async function changeRights(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, caller, params } = exchange
+export async function changeRights(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, caller, params } = exchange
   const peerId = params['peerid'] ?? ''
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   const fields = typedFields(sent)
-  const { trust, override: stored } = await parts.permissions.require(actor.id, peerId)
+  const { trust, override: stored } = await deps.permissions.require(actor.id, peerId)
   const step = sent.get('step') ?? 'preview'
   const expected = sent.get('version') ?? null
   const judge: RightsJudge = (now, override) => requireRightsVersion(expected, rightsVersion(now, override))
   const { relationship } = trust
-  const done = (notice: Notice): Answer => goOn(exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)
+  const done = (notice: Notice): Answer => goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)
   return refusedOnPage(
     exchange,
     async () => {
       if (step === 'reset') {
-        await parts.permissions.reset(actor.id, peerId, relationship, judge)
+        await deps.permissions.reset(actor.id, peerId, relationship, judge)
         return done('reset')
       }
       if (step !== 'preview' && step !== 'save') throw formRefusal('the step is neither preview, save nor reset')
-      const override = overrideIn(fields, parts.relationships.effective(relationship, null))
+      const override = overrideIn(fields, deps.relationships.effective(relationship, null))
       const body = override === null ? null : overrideBody(override)
       // What cannot be saved is refused before it is shown.
       if (body !== null) readOverride(body)
       judge(trust, stored)
-      if (step === 'preview') return showPeer(exchange, { sent: { fields, override, error: null } })
-      if (body === null) await parts.permissions.reset(actor.id, peerId, relationship, judge)
-      else await parts.permissions.override(actor.id, peerId, relationship, body, caller, judge)
+      if (step === 'preview') return showPeer(deps, exchange, { sent: { fields, override, error: null } })
+      if (body === null) await deps.permissions.reset(actor.id, peerId, relationship, judge)
+      else await deps.permissions.override(actor.id, peerId, relationship, body, caller, judge)
       return done('saved')
     },
     (error) => {
       const isConflict = error.code === 'conflict'
       const typed =
-        isConflict && step !== 'reset' ? overrideIn(fields, parts.relationships.effective(relationship, null)) : null
-      return showPeer(exchange, step === 'reset' ? { error } : { sent: { fields, override: typed, error } })
+        isConflict && step !== 'reset' ? overrideIn(fields, deps.relationships.effective(relationship, null)) : null
+      return showPeer(deps, exchange, step === 'reset' ? { error } : { sent: { fields, override: typed, error } })
     },
   )
 }

@@ -27,22 +27,23 @@ import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { nameOf, trustRow } from '../shared/trust-rows.ts'
+import type { RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
 
-export async function showTrusts(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, query } = exchange
-  const { trusts, nameOf } = await peersOf(exchange)
-  const custom = await parts.permissions.overrides(
+export async function showTrusts(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, query } = exchange
+  const { trusts, nameOf } = await peersOf(deps, actor.id)
+  const custom = await deps.permissions.overrides(
     actor.id,
     trusts.map(({ peerId }) => peerId),
   )
   const rows = trusts
     .toSorted((a, b) => b.lastAccessed - a.lastAccessed || (a.peerId < b.peerId ? -1 : 1))
-    .map((trust) => trustRow(exchange, trust, nameOf(trust.peerId), custom.has(trust.peerId)))
+    .map((trust) => trustRow(deps, trust, nameOf(trust.peerId), custom.has(trust.peerId)))
   const paging = pagingOf(query, rows.length, rowsOnAPage)
-  const values = pageValues(exchange, '/trust')
-  const page = parts.pages.trust({
+  const values = pageValues(deps, exchange, '/trust')
+  const page = deps.pages.trust({
     ...values,
     // As templates of the reference expect it (wire, 5.2).
     url: `${values.url}/`,
@@ -82,15 +83,18 @@ interface FilledIn {
   readonly review?: AccessReview
 }
 
-export async function showTrustNew(exchange: PageExchange, filledIn: FilledIn | null = null): Promise<Answer> {
-  const { parts } = exchange
-  const values = pageValues(exchange, '/trust/new', filledIn?.error)
-  const page = parts.pages.trustNew({
+export async function showTrustNew(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange,
+  filledIn: FilledIn | null = null,
+): Promise<Answer> {
+  const values = pageValues(deps, exchange, '/trust/new', filledIn?.error)
+  const page = deps.pages.trustNew({
     ...values,
     form_action: `${values.actor_www}/trust/new`,
     form_method: 'post',
-    trust_types: choicesOf(exchange).filter((choice) => !choice.needs_confirmation),
-    default_relationship: parts.config.relationship,
+    trust_types: choicesOf(deps).filter((choice) => !choice.needs_confirmation),
+    default_relationship: deps.config.relationship,
     review: filledIn?.review ?? null,
     typed: filledIn?.typed ?? nothingTyped,
   })
@@ -114,29 +118,30 @@ interface PeerAnswer {
 }
 
 export async function showPeer(
+  deps: RelationshipPageDeps,
   exchange: PageExchange,
   { sent = null, error = null, review = null, typed = nothingDecided }: PeerAnswer = {},
 ): Promise<Answer> {
-  const { parts, actor, params, query } = exchange
+  const { actor, params, query } = exchange
   const peerId = params['peerid'] ?? ''
   const [view, profile, [followed]] = await Promise.all([
-    parts.permissions.require(actor.id, peerId),
-    parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
-    parts.subscribing.list(actor.id, peerId),
+    deps.permissions.require(actor.id, peerId),
+    deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
+    deps.subscribing.list(actor.id, peerId),
   ])
   const { trust, override, effective } = view
-  const base = parts.relationships.effective(trust.relationship, null)
+  const base = deps.relationships.effective(trust.relationship, null)
   const path = `/trust/${encodeURIComponent(peerId)}`
   const refused = sent?.error ?? error
-  const values = pageValues(exchange, path, refused)
+  const values = pageValues(deps, exchange, path, refused)
   const own = override?.rules ?? {}
   const fields = sent?.fields ?? fieldsOf(base, own)
   const isApp = isClient(trust)
   const peer = peerName(trust, profile, values.actor_www)
-  const page = parts.pages.trustPeer({
+  const page = deps.pages.trustPeer({
     ...values,
-    trust: trustRow(exchange, trust, peer, override !== null),
-    profile: profileTexts(profile, parts.config.peerProfileAttributes),
+    trust: trustRow(deps, trust, peer, override !== null),
+    profile: profileTexts(profile, deps.config.peerProfileAttributes),
     followed:
       followed === undefined
         ? null
@@ -147,18 +152,18 @@ export async function showPeer(
     preview:
       sent === null || (sent.error !== null && sent.error.code !== 'conflict')
         ? null
-        : await previewOf(exchange, { base, before: own, after: sent.override ?? {}, fields, isApp }),
+        : await previewOf(deps, exchange, { base, before: own, after: sent.override ?? {}, fields, isApp }),
     is_editing: sent !== null,
     may: {
       ask: query.get('ask') ?? 'properties.read',
       target: query.get('target') ?? '',
-      answer: await answerTo(exchange, view),
+      answer: await answerTo(deps, exchange, view),
     },
     form_action: `${values.actor_www}${path}`,
     version: trustVersion(trust, override),
     rights_version: rightsVersion(trust, override),
-    approval: trust.approved ? null : await approvalOf(exchange, trust, override, peer.name),
-    level: isConnected(trust) ? levelForm(exchange, trust, { chosen: typed.trust_type, review }) : null,
+    approval: trust.approved ? null : await approvalOf(deps, exchange, trust, override, peer.name),
+    level: isConnected(trust) ? levelForm(deps, trust, { chosen: typed.trust_type, review }) : null,
     typed,
   })
   return showPage(exchange, page, refused?.status)
@@ -167,6 +172,7 @@ export async function showPeer(
 const nothingDecided = { action: '', confirmation: '', trust_type: '' }
 
 function approvalOf(
+  deps: RelationshipPageDeps,
   exchange: PageExchange,
   trust: Trust,
   override: Override | null,
@@ -174,24 +180,25 @@ function approvalOf(
 ): Promise<AccessReview> {
   const { relationship } = trust
   const fields = { action: 'approve', version: trustVersion(trust, override) }
-  return accessReview(exchange, { who, relationship, override, isApp: isClient(trust), fields })
+  return accessReview(deps, exchange, { who, relationship, override, isApp: isClient(trust), fields })
 }
 
 function levelForm(
-  exchange: PageExchange,
+  deps: RelationshipPageDeps,
   { relationship }: Trust,
   { chosen, review }: Pick<LevelForm, 'chosen' | 'review'>,
 ): LevelForm {
-  return { choices: choicesOf(exchange).filter(({ name }) => name !== relationship), chosen, review }
+  return { choices: choicesOf(deps).filter(({ name }) => name !== relationship), chosen, review }
 }
 
 async function previewOf(
+  deps: RelationshipPageDeps,
   exchange: PageExchange,
   change: { base: Rules; before: OverrideRules; after: OverrideRules; fields: SentRights['fields']; isApp: boolean },
 ): Promise<RightsPreview> {
   const { base, before, after, fields, isApp } = change
   const [now, then] = [mergeRules(base, before), mergeRules(base, after)]
-  const { names, lists } = await ownNames(exchange, isApp)
+  const { names, lists } = await ownNames(deps, exchange, isApp)
   return {
     lines: rightsInWords(then, isApp),
     ...differences(now, then, names, lists),
@@ -209,13 +216,17 @@ function profileTexts(profile: unknown, attributes: readonly string[]): readonly
   })
 }
 
-async function answerTo({ parts, query }: PageExchange, view: PermissionsView): Promise<MayAnswer | null> {
+async function answerTo(
+  deps: RelationshipPageDeps,
+  { query }: PageExchange,
+  view: PermissionsView,
+): Promise<MayAnswer | null> {
   const [ask, target] = [query.get('ask'), query.get('target')]
   if (ask === undefined || target === undefined) return null
   const question = parseQuestion(`${ask}:${target}`)
   if (question === null) return null
   return answerInWords(
-    await parts.permissions.answer(view, question),
-    nameOf(parts.relationships.types, view.trust.relationship),
+    await deps.permissions.answer(view, question),
+    nameOf(deps.relationships.types, view.trust.relationship),
   )
 }

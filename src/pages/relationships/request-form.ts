@@ -12,6 +12,7 @@ import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { showTrustNew } from './relationship-pages.ts'
 import { nameOf } from '../shared/trust-rows.ts'
+import type { RelationshipPageDeps } from './deps.ts'
 
 const longestRelationship = 100
 
@@ -25,8 +26,8 @@ interface Typed {
  * `step=review` shows what the peer will be able to do; `step=send`, and a form of another maker without a step, sends
  * the request. The peer is asked while the owner waits.
  */
-export async function requestTrust(exchange: PageExchange): Promise<Answer> {
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+export async function requestTrust(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   const typed: Typed = {
     peer_url: sent.get('peer_url') ?? '',
     trust_type: sent.get('trust_type') ?? '',
@@ -36,26 +37,31 @@ export async function requestTrust(exchange: PageExchange): Promise<Answer> {
     exchange,
     async () => {
       const step = sent.get('step') ?? 'send'
-      if (step === 'edit') return showTrustNew(exchange, { typed })
+      if (step === 'edit') return showTrustNew(deps, exchange, { typed })
       if (step !== 'review' && step !== 'send') throw formRefusal('the step is none of review, edit and send')
-      const url = judgeTyped(exchange, typed, sent)
-      const review = await reviewOf(exchange, typed, url)
-      if (step === 'review') return showTrustNew(exchange, { typed, review })
+      const url = judgeTyped(deps, exchange, typed, sent)
+      const review = await reviewOf(deps, exchange, typed, url)
+      if (step === 'review') return showTrustNew(deps, exchange, { typed, review })
       if (sent.has('reviewed') && sent.get('reviewed') !== review.fields['reviewed']) {
         const error = new ServiceError('conflict', 'This access changed while you were deciding. Review it again.')
-        return showTrustNew(exchange, { typed, review, error })
+        return showTrustNew(deps, exchange, { typed, review, error })
       }
       const { trust_type: relationship, description } = typed
-      await exchange.parts.trusts.request(exchange.actor, { url, relationship, description })
-      return goOn(exchange, sent, '/trust', 'asked')
+      await deps.trusts.request(exchange.actor, { url, relationship, description })
+      return goOn(deps, exchange, sent, '/trust', 'asked')
     },
-    async (error) => showTrustNew(exchange, { error: await inWords(exchange, error, typed), typed }),
+    async (error) => showTrustNew(deps, exchange, { error: await inWords(deps, exchange, error, typed), typed }),
   )
 }
 
 /** The address of the actor that is asked. @throws ServiceError `bad_request`, which names the field */
-function judgeTyped({ parts, actor }: PageExchange, { peer_url, trust_type }: Typed, sent: Params): string {
-  const { types } = parts.relationships
+function judgeTyped(
+  deps: RelationshipPageDeps,
+  { actor }: PageExchange,
+  { peer_url, trust_type }: Typed,
+  sent: Params,
+): string {
+  const { types } = deps.relationships
   const address = peer_url.trim()
   if (address === '') throw refused('the address of the other actor is missing', 'peer_url')
   if (trust_type === '') throw refused('choose what it is to be', 'trust_type')
@@ -66,29 +72,34 @@ function judgeTyped({ parts, actor }: PageExchange, { peer_url, trust_type }: Ty
       `“${nameOf(types, trust_type)}” can only be given to an existing connection, on its page`,
       'trust_type',
     )
-  if (!choicesOf({ parts }).some(({ name }) => name === trust_type))
+  if (!choicesOf(deps).some(({ name }) => name === trust_type))
     throw refused(`“${nameOf(types, trust_type)}” is for apps`, 'trust_type')
   if ((sent.get('relationship') ?? '').length > longestRelationship)
     throw refused(`the relationship is longer than ${longestRelationship} characters`)
   const url = actorAt(address)
   const baseuri = parseBaseuri(url)
   if (baseuri === null) throw refused('the url is not the address of an actor', 'peer_url')
-  if (baseuri === `${parts.baseUrl}/${actor.id}`) throw refused('this is the address of your own actor', 'peer_url')
+  if (baseuri === `${deps.baseUrl}/${actor.id}`) throw refused('this is the address of your own actor', 'peer_url')
   return url
 }
 
 /** What the owner chose for the peer before holds for the new type too. */
-async function reviewOf(exchange: PageExchange, typed: Typed, url: string): ReturnType<typeof accessReview> {
-  const { parts, actor } = exchange
-  const known = await knownAt(exchange, url)
+async function reviewOf(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange,
+  typed: Typed,
+  url: string,
+): ReturnType<typeof accessReview> {
+  const { actor } = exchange
+  const known = await knownAt(deps, exchange, url)
   const [overrides, profile] =
     known === undefined
       ? [null, undefined]
       : await Promise.all([
-          parts.permissions.overrides(actor.id, [known.peerId]),
-          parts.facts.find({ actorId: actor.id, peerId: known.peerId }, 'profile'),
+          deps.permissions.overrides(actor.id, [known.peerId]),
+          deps.facts.find({ actorId: actor.id, peerId: known.peerId }, 'profile'),
         ])
-  return accessReview(exchange, {
+  return accessReview(deps, exchange, {
     who: known === undefined ? (parseBaseuri(url) ?? url) : peerName(known, profile, '').name,
     relationship: typed.trust_type,
     override: known === undefined ? null : (overrides?.get(known.peerId) ?? null),
@@ -97,9 +108,9 @@ async function reviewOf(exchange: PageExchange, typed: Typed, url: string): Retu
   })
 }
 
-async function knownAt({ parts, actor }: PageExchange, url: string): Promise<Trust | undefined> {
+async function knownAt(deps: RelationshipPageDeps, { actor }: PageExchange, url: string): Promise<Trust | undefined> {
   const baseuri = parseBaseuri(url)
-  return (await parts.trusts.list(actor.id)).find((trust) => trust.baseuri === baseuri)
+  return (await deps.trusts.list(actor.id)).find((trust) => trust.baseuri === baseuri)
 }
 
 function refused(why: string, field?: string): ServiceError {
@@ -114,13 +125,18 @@ function actorAt(address: string): string {
 }
 
 /** What a person can do about it. */
-async function inWords(exchange: PageExchange, error: ServiceError, typed: Typed): Promise<ServiceError> {
+async function inWords(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange,
+  error: ServiceError,
+  typed: Typed,
+): Promise<ServiceError> {
   if (error.code !== 'peer_failed') return error
-  const known = await knownAt(exchange, actorAt(typed.peer_url.trim()))
+  const known = await knownAt(deps, exchange, actorAt(typed.peer_url.trim()))
   const why =
     known === undefined || known.relationship === typed.trust_type
       ? 'there is no actor at this address that takes part. Check the address, or try again later.'
-      : `you have another one with this actor, “${nameOf(exchange.parts.relationships.types, known.relationship)}”, and it did not take a second one. End that one first, or try again later.`
+      : `you have another one with this actor, “${nameOf(deps.relationships.types, known.relationship)}”, and it did not take a second one. End that one first, or try again later.`
   return new ServiceError('peer_failed', `Cannot ask for this relationship: ${why}`, {
     ...error.detail,
     field: 'peer_url',

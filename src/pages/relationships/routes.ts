@@ -5,96 +5,99 @@ import { changeRights, changeTrust } from './peer-forms.ts'
 import { showPeer, showTrustNew, showTrusts } from './relationship-pages.ts'
 import { requestTrust } from './request-form.ts'
 import { showViewAsPeer } from './view-as-peer-page.ts'
+import type { RelationshipPageDeps } from './deps.ts'
 
 const page = { page: 'Which part, from 1' }
 
-export const wwwTrustRoutes: readonly Route[] = [
-  {
-    id: 'trustPage',
-    method: 'GET',
-    path: '/:actor/www/trust',
-    access: 'www',
-    summary: 'The relationships of the actor',
-    query: page,
-    responses: pageResponses,
-    handler: showTrusts,
-  },
-  {
-    id: 'trustNewPage',
-    method: 'GET',
-    path: '/:actor/www/trust/new',
-    access: 'www',
-    summary: 'A form that asks another actor for a relationship',
-    responses: pageResponses,
-    handler: (exchange) => showTrustNew(exchange),
-  },
-  {
-    id: 'requestTrustForm',
-    method: 'POST',
-    path: '/:actor/www/trust/new',
-    access: 'www',
-    summary:
-      'Shows what another actor will be able to do (`step=review`), or asks the actor for a relationship (`step=send`)',
-    request: formSchema('peer_url', 'trust_type', 'relationship', 'description', 'step', 'reviewed'),
-    responses: {
-      ...formResponses,
-      200: { text: 'The page, with the review', type: 'text/html' },
-      ...errorResponses(408),
+export function relationshipPageRoutes(deps: RelationshipPageDeps): readonly Route[] {
+  return [
+    {
+      id: 'trustPage',
+      method: 'GET',
+      path: '/:actor/www/trust',
+      access: 'www',
+      summary: 'The relationships of the actor',
+      query: page,
+      responses: pageResponses,
+      handler: (exchange) => showTrusts(deps, exchange),
     },
-    handler: requestTrust,
-  },
-  {
-    id: 'peerPage',
-    method: 'GET',
-    path: '/:actor/www/trust/:peerid',
-    access: 'www',
-    summary: 'A peer, what it may do, and why',
-    query: {
-      ask: 'What is asked about, as `<category>.<operation>`',
-      target: 'Of which name; with `ask` the page says whether the peer may, and why',
+    {
+      id: 'trustNewPage',
+      method: 'GET',
+      path: '/:actor/www/trust/new',
+      access: 'www',
+      summary: 'A form that asks another actor for a relationship',
+      responses: pageResponses,
+      handler: (exchange) => showTrustNew(deps, exchange),
     },
-    responses: pageResponses,
-    handler: (exchange) => showPeer(exchange),
-  },
-  {
-    id: 'peerForm',
-    method: 'POST',
-    path: '/:actor/www/trust/:peerid',
-    access: 'www',
-    summary:
-      'Approves the relationship, takes the approval back, changes the access level, follows what the peer shows, or ends the relationship',
-    request: formSchema('action', 'version', 'confirmation', 'step', 'trust_type', 'reviewed'),
-    responses: {
-      ...formResponses,
-      200: { text: 'The page, with what another access level means', type: 'text/html' },
-      ...errorResponses(408),
+    {
+      id: 'requestTrustForm',
+      method: 'POST',
+      path: '/:actor/www/trust/new',
+      access: 'www',
+      summary:
+        'Shows what another actor will be able to do (`step=review`), or asks the actor for a relationship (`step=send`)',
+      request: formSchema('peer_url', 'trust_type', 'relationship', 'description', 'step', 'reviewed'),
+      responses: {
+        ...formResponses,
+        200: { text: 'The page, with the review', type: 'text/html' },
+        ...errorResponses(408),
+      },
+      handler: (exchange) => requestTrust(deps, exchange),
     },
-    handler: changeTrust,
-  },
-  {
-    id: 'rightsForm',
-    method: 'POST',
-    path: '/:actor/www/trust/:peerid/permissions',
-    access: 'www',
-    summary: 'Shows what other rights would mean for the peer, saves them, or goes back to those of the trust type',
-    request: formSchema(
-      'step',
-      'properties.patterns',
-      'properties.operations.read',
-      'methods.allowed',
-      'methods.denied',
-    ),
-    responses: { ...formResponses, 200: { text: 'The page, with what would change', type: 'text/html' } },
-    handler: changeRights,
-  },
-  {
-    id: 'viewAsPeerPage',
-    method: 'GET',
-    path: '/:actor/www/trust/:peerid/view',
-    access: 'www',
-    summary: 'What the peer sees of the actor now',
-    query: page,
-    responses: pageResponses,
-    handler: showViewAsPeer,
-  },
-]
+    {
+      id: 'peerPage',
+      method: 'GET',
+      path: '/:actor/www/trust/:peerid',
+      access: 'www',
+      summary: 'A peer, what it may do, and why',
+      query: {
+        ask: 'What is asked about, as `<category>.<operation>`',
+        target: 'Of which name; with `ask` the page says whether the peer may, and why',
+      },
+      responses: pageResponses,
+      handler: (exchange) => showPeer(deps, exchange),
+    },
+    {
+      id: 'peerForm',
+      method: 'POST',
+      path: '/:actor/www/trust/:peerid',
+      access: 'www',
+      summary:
+        'Approves the relationship, takes the approval back, changes the access level, follows what the peer shows, or ends the relationship',
+      request: formSchema('action', 'version', 'confirmation', 'step', 'trust_type', 'reviewed'),
+      responses: {
+        ...formResponses,
+        200: { text: 'The page, with what another access level means', type: 'text/html' },
+        ...errorResponses(408),
+      },
+      handler: (exchange) => changeTrust(deps, exchange),
+    },
+    {
+      id: 'rightsForm',
+      method: 'POST',
+      path: '/:actor/www/trust/:peerid/permissions',
+      access: 'www',
+      summary: 'Shows what other rights would mean for the peer, saves them, or goes back to those of the trust type',
+      request: formSchema(
+        'step',
+        'properties.patterns',
+        'properties.operations.read',
+        'methods.allowed',
+        'methods.denied',
+      ),
+      responses: { ...formResponses, 200: { text: 'The page, with what would change', type: 'text/html' } },
+      handler: (exchange) => changeRights(deps, exchange),
+    },
+    {
+      id: 'viewAsPeerPage',
+      method: 'GET',
+      path: '/:actor/www/trust/:peerid/view',
+      access: 'www',
+      summary: 'What the peer sees of the actor now',
+      query: page,
+      responses: pageResponses,
+      handler: (exchange) => showViewAsPeer(deps, exchange),
+    },
+  ]
+}

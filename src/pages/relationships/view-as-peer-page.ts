@@ -13,6 +13,7 @@ import { peerName } from '../shared/peer-names.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { itemsShown, seenList, seenValue } from '../shared/seen-property.ts'
 import { trustRow } from '../shared/trust-rows.ts'
+import type { RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
 
@@ -25,24 +26,24 @@ export function callerOf(trust: Trust): Related {
     : { kind: 'client', clientId, peerId, relationship: approved ? relationship : '', via: 'bearer' }
 }
 
-export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, params, query } = exchange
+export async function showViewAsPeer(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, params, query } = exchange
   const peerId = params['peerid'] ?? ''
   const [{ trust, override, effective }, profile] = await Promise.all([
-    parts.permissions.require(actor.id, peerId),
-    parts.facts.find({ actorId: actor.id, peerId }, 'profile'),
+    deps.permissions.require(actor.id, peerId),
+    deps.facts.find({ actorId: actor.id, peerId }, 'profile'),
   ])
   const caller = callerOf(trust)
   const access = { actor, caller }
   const [{ stored, lists }, pieces, methods, actions, tools] = await Promise.all([
-    parts.lists.starts(access, itemsShown),
-    parts.properties.parts(access),
-    parts.operations.list(access, 'methods'),
-    parts.operations.list(access, 'actions'),
-    caller.kind === 'client' ? parts.mcp.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
+    deps.lists.starts(access, itemsShown),
+    deps.properties.parts(access),
+    deps.operations.list(access, 'methods'),
+    deps.operations.list(access, 'actions'),
+    caller.kind === 'client' ? deps.mcp.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
   ])
   const rules = trust.approved ? effective : {}
-  const seen = (await parts.properties.show(access, stored)).flatMap((property): SeenProperty[] => {
+  const seen = (await deps.properties.show(access, stored)).flatMap((property): SeenProperty[] => {
     if (property.kind === 'value')
       return [seenValue(property.name, property.value, mayWith('value', property.name, rules))]
     const content = lists.get(property.name)
@@ -53,16 +54,16 @@ export async function showViewAsPeer(exchange: PageExchange): Promise<Answer> {
     ]
   })
   const paging = pagingOf(query, seen.length, rowsOnAPage)
-  const values = pageValues(exchange, `/trust/${encodeURIComponent(peerId)}/view`)
-  const page = parts.pages.trustView({
+  const values = pageValues(deps, exchange, `/trust/${encodeURIComponent(peerId)}/view`)
+  const page = deps.pages.trustView({
     ...values,
-    trust: trustRow(exchange, trust, peerName(trust, profile, values.actor_www), override !== null),
+    trust: trustRow(deps, trust, peerName(trust, profile, values.actor_www), override !== null),
     properties: partOf(seen, paging, rowsOnAPage),
     parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, mayWith('value', path.join('/'), rules))),
     paging,
     methods,
     actions,
-    tools: tools?.map((tool) => withApproval(parts.declared, tool)) ?? null,
+    tools: tools?.map((tool) => withApproval(deps.declared, tool)) ?? null,
   })
   return showPage(exchange, page)
 }

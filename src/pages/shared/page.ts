@@ -1,4 +1,5 @@
 /** What the routes of an actor's pages share: the values of every page, showing one, and going on after a form. */
+import type { Identity } from '../../app/identity.ts'
 import type { ServiceError } from '../../errors.ts'
 import type { ActorPageValues, Html } from './values.ts'
 import { type Answer, html, redirect } from '../../http/edge/response.ts'
@@ -8,19 +9,29 @@ import { parseRedirectTarget } from '../../http/dispatch/redirect-target.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { urlOf } from '../../http/dispatch/urls.ts'
 
+/** What every page of an actor needs. */
+export interface PageDeps {
+  readonly identity: Identity
+  /** Without a slash at the end. */
+  readonly baseUrl: string
+  /** The path that every address of the service begins with; empty without a prefix. */
+  readonly basePath: string
+}
+
 /** @param path Of the page below `/<actor>/www`: empty, or beginning with a slash. */
 export function pageValues(
-  { parts, request, actor, caller, csrfToken }: PageExchange,
+  deps: PageDeps,
+  { request, actor, caller, csrfToken }: PageExchange,
   path: string,
   error: ServiceError | null | undefined = null,
 ): ActorPageValues {
-  const root = `${parts.basePath}/${actor.id}`
+  const root = `${deps.basePath}/${actor.id}`
   return {
-    base_path: parts.basePath,
-    name: parts.identity.name,
+    base_path: deps.basePath,
+    name: deps.identity.name,
     id: actor.id,
     creator: actor.creator,
-    url: `${urlOf(parts, actor.id)}/www${path}`,
+    url: `${urlOf(deps, actor.id)}/www${path}`,
     actor_root: root,
     actor_www: `${root}/www`,
     csrf_token: csrfToken,
@@ -43,8 +54,8 @@ export async function showPage({ request }: PageExchange, page: Html, status = 2
  * After a form was taken: on to the page that the form names in `redirect_to`, else to `path` below `/<actor>/www`. The
  * browser never leaves the service.
  */
-export function goOn({ parts, actor }: PageExchange, form: Params, path: string, notice: Notice): Answer {
-  const wanted = parseRedirectTarget(form.get('redirect_to') ?? '', parts)
-  const target = wanted ?? `${parts.basePath}/${actor.id}/www${path}`
-  return { ...redirect(302, new URL(target, parts.baseUrl).href), cookies: [noticeCookie(notice)] }
+export function goOn(deps: PageDeps, { actor }: PageExchange, form: Params, path: string, notice: Notice): Answer {
+  const wanted = parseRedirectTarget(form.get('redirect_to') ?? '', deps)
+  const target = wanted ?? `${deps.basePath}/${actor.id}/www${path}`
+  return { ...redirect(302, new URL(target, deps.baseUrl).href), cookies: [noticeCookie(notice)] }
 }

@@ -1,9 +1,16 @@
 /** What peers and apps are called on pages: as they call themselves, beside where they are, which they cannot make up. */
 import type { Json } from '../../json/json.ts'
+import type { PeerFacts } from '../../replica/peer-metadata.ts'
 import type { Trust } from '../../trust/trust.ts'
+import type { Trusts } from '../../trust/trusts.ts'
 import type { PeerName } from '../relationships/values.ts'
 import { visible } from './visible.ts'
-import type { PageExchange } from '../../http/dispatch/route.ts'
+
+export interface PeerNameDeps {
+  readonly trusts: Trusts
+  readonly facts: PeerFacts
+  readonly basePath: string
+}
 
 export interface Peers {
   /** By peer. */
@@ -14,9 +21,9 @@ export interface Peers {
 }
 
 /** Two statements, however many there are. */
-export async function peersOf({ parts, actor }: PageExchange): Promise<Peers> {
-  const [trusts, profiles] = await Promise.all([parts.trusts.list(actor.id), parts.facts.profiles(actor.id)])
-  const www = `${parts.basePath}/${actor.id}/www`
+export async function peersOf({ trusts: all, facts, basePath }: PeerNameDeps, actorId: string): Promise<Peers> {
+  const [trusts, profiles] = await Promise.all([all.list(actorId), facts.profiles(actorId)])
+  const www = `${basePath}/${actorId}/www`
   const names = new Map(trusts.map((trust) => [trust.peerId, peerName(trust, profiles.get(trust.peerId), www)]))
   return {
     trusts,

@@ -1,17 +1,25 @@
 /** A relationship as pages show it. */
 import type { TrustTypes } from '../../permission/trust-types.ts'
+import type { Relationships } from '../../trust/relationships.ts'
 import { trustRecord } from '../../trust/record.ts'
 import { stateOf, type Trust } from '../../trust/trust.ts'
 import { momentOf } from './time.ts'
 import type { PeerName, Standing, TrustRow } from '../relationships/values.ts'
 import { visible } from './visible.ts'
-import type { PageExchange } from '../../http/dispatch/route.ts'
 
-export function trustRow({ parts, actor }: PageExchange, trust: Trust, peer: PeerName, isCustom: boolean): TrustRow {
-  const now = parts.now()
+export interface TrustRowDeps {
+  readonly relationships: Relationships
+  readonly basePath: string
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+export function trustRow(deps: TrustRowDeps, trust: Trust, peer: PeerName, isCustom: boolean): TrustRow {
+  const { types } = deps.relationships
+  const now = deps.now()
   const standing = standingOf(trust)
   const record = trustRecord(trust)
-  const type = parts.relationships.types.find(trust.relationship)
+  const type = types.find(trust.relationship)
   return {
     ...record,
     desc: visible(record.desc),
@@ -21,11 +29,11 @@ export function trustRow({ parts, actor }: PageExchange, trust: Trust, peer: Pee
     standing,
     standing_word: words[standing],
     standing_text: sentenceOf(trust, standing, peer),
-    relationship_name: nameOf(parts.relationships.types, trust.relationship),
+    relationship_name: nameOf(types, trust.relationship),
     relationship_description: type?.description ?? 'Grants nothing by itself',
     since: momentOf(trust.createdAt, now),
     last_contact: momentOf(trust.lastAccessed, now),
-    approveuri: `${parts.basePath}/${actor.id}/trust/${encodeURIComponent(trust.relationship)}/${encodeURIComponent(trust.peerId)}`,
+    approveuri: `${deps.basePath}/${trust.actorId}/trust/${encodeURIComponent(trust.relationship)}/${encodeURIComponent(trust.peerId)}`,
     has_custom_permissions: isCustom,
   }
 }

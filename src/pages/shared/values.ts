@@ -7,6 +7,9 @@ import type { HtmlEscapedString } from 'hono/utils/html'
 /** Text that is safe as HTML: made by `html`, which escapes what is put into it. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>
 
+/** A page: a function from plain data to safe HTML. */
+export type View<Values> = (values: Values) => Html
+
 /** What every page gets. */
 export interface SiteValues {
   /** The path prefix of the service, empty without one; links begin with it. */

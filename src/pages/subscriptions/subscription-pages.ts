@@ -6,60 +6,80 @@ import type { TimelineEntry } from '../../publication/diff-store.ts'
 import { type InboundSubscription, isTold, type Scope } from '../../subscription/inbound.ts'
 import type { OutboundSubscription } from '../../replica/outbound.ts'
 import { momentOf } from '../shared/time.ts'
-import type { SubscriptionRow, TimelineRow } from './values.ts'
+import type { SubscriptionRow, TimelineRow, SubscriptionsValues, SubscriptionValues } from './values.ts'
 import { visible } from '../shared/visible.ts'
 import { count } from '../shared/plural.ts'
 import type { Answer } from '../../http/edge/response.ts'
 import { readUrlencodedForm } from '../../http/edge/body.ts'
-import { goOn, pageValues, showPage } from '../shared/page.ts'
+import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { pagingOf, partOf } from '../shared/paging.ts'
-import { type Peers, peersOf } from '../shared/peer-names.ts'
+import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { seenList, seenValue } from '../shared/seen-property.ts'
+import type { Publications } from '../../publication/publications.ts'
+import type { Subscribing } from '../../replica/subscribing.ts'
+import type { Config } from '../../config/options.ts'
+import type { View } from '../shared/values.ts'
+
+export interface SubscriptionPageDeps extends PageDeps, PeerNameDeps {
+  readonly publications: Publications
+  readonly subscribing: Subscribing
+  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth'>
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly pages: {
+    readonly subscriptions: View<SubscriptionsValues>
+    readonly subscription: View<SubscriptionValues>
+  }
+}
 
 const rowsOnAPage = 50
 const numbersOnAPage = 50
 const namesOnAPage = 50
 
-export async function showSubscriptions(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, query } = exchange
+export async function showSubscriptions(deps: SubscriptionPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, query } = exchange
   const [peers, inbound, outbound] = await Promise.all([
-    peersOf(exchange),
-    parts.publications.listWithBacklogs(actor.id),
-    parts.subscribing.list(actor.id),
+    peersOf(deps, actor.id),
+    deps.publications.listWithBacklogs(actor.id),
+    deps.subscribing.list(actor.id),
   ])
   const paging = pagingOf(query, inbound.length, rowsOnAPage)
-  const page = parts.pages.subscriptions({
-    ...pageValues(exchange, '/subscriptions'),
+  const page = deps.pages.subscriptions({
+    ...pageValues(deps, exchange, '/subscriptions'),
     listeners: partOf(inbound, paging, rowsOnAPage).map(({ subscription, backlog }) =>
-      inboundRow(exchange, peers, subscription, backlog),
+      inboundRow(deps, exchange, peers, subscription, backlog),
     ),
     paging,
-    listening: outbound.slice(0, 200).map((each) => outboundRow(exchange, peers, each)),
+    listening: outbound.slice(0, 200).map((each) => outboundRow(deps, exchange, peers, each)),
   })
   return showPage(exchange, page)
 }
 
-export async function showSubscription(exchange: PageExchange, error: ServiceError | null = null): Promise<Answer> {
-  const { parts, actor, params, query } = exchange
+export async function showSubscription(
+  deps: SubscriptionPageDeps,
+  exchange: PageExchange,
+  error: ServiceError | null = null,
+): Promise<Answer> {
+  const { actor, params, query } = exchange
   const address = { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
   const [peers, found, outbound] = await Promise.all([
-    peersOf(exchange),
-    parts.publications.timeline(address),
-    parts.subscribing.list(actor.id, address.peerId),
+    peersOf(deps, actor.id),
+    deps.publications.timeline(address),
+    deps.subscribing.list(actor.id, address.peerId),
   ])
   const own = outbound.find(({ subscriptionId }) => subscriptionId === address.subscriptionId)
-  const now = parts.now()
+  const now = deps.now()
   const path = `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`
-  const values = pageValues(exchange, path, error)
+  const values = pageValues(deps, exchange, path, error)
   const entries = (found?.entries ?? []).map((entry) => timelineRow(entry, now))
   const paging = pagingOf(query, entries.length, numbersOnAPage)
   const common = { ...values, paging, form_action: `${values.actor_www}${path}` }
   if (found !== null) {
-    const page = parts.pages.subscription({
+    const page = deps.pages.subscription({
       ...common,
-      subscription: inboundRow(exchange, peers, found.subscription, found.backlog),
+      subscription: inboundRow(deps, exchange, peers, found.subscription, found.backlog),
       is_own: false,
       known: [],
       entries: partOf(entries, paging, numbersOnAPage),
@@ -68,13 +88,13 @@ export async function showSubscription(exchange: PageExchange, error: ServiceErr
     return showPage(exchange, page, error?.status)
   }
   if (own === undefined) throw new ServiceError('not_found', 'There is no such subscription')
-  const remote = await parts.subscribing.known(actor.id, address.peerId)
+  const remote = await deps.subscribing.known(actor.id, address.peerId)
   const known = [...remote].filter(([name]) => own.subtarget === '' || own.subtarget === name)
   const parting = pagingOf(query, known.length, namesOnAPage)
-  const page = parts.pages.subscription({
+  const page = deps.pages.subscription({
     ...common,
     paging: parting,
-    subscription: outboundRow(exchange, peers, own),
+    subscription: outboundRow(deps, exchange, peers, own),
     is_own: true,
     known: partOf(known, parting, namesOnAPage).map(([name, each]) =>
       each.kind === 'value'
@@ -87,20 +107,21 @@ export async function showSubscription(exchange: PageExchange, error: ServiceErr
   return showPage(exchange, page, error?.status)
 }
 
-export async function changeSubscription(exchange: PageExchange): Promise<Answer> {
-  const { parts, actor, params } = exchange
+export async function changeSubscription(deps: SubscriptionPageDeps, exchange: PageExchange): Promise<Answer> {
+  const { actor, params } = exchange
   const address = { peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
-  const sent = await readUrlencodedForm(exchange.request, exchange.parts.config)
+  const sent = await readUrlencodedForm(exchange.request, deps.config)
   return refusedOnPage(
     exchange,
     async () => {
       switch (sent.get('action')) {
         case 'end':
-          if (!(await endSubscription(parts, actor, address, 'owner'))) throw gone()
-          return goOn(exchange, sent, '/subscriptions', 'ended')
+          if (!(await endSubscription(deps, actor, address, 'owner'))) throw gone()
+          return goOn(deps, exchange, sent, '/subscriptions', 'ended')
         case 'redrive':
-          if ((await parts.publications.redrive({ actorId: actor.id, ...address })) === null) throw gone()
+          if ((await deps.publications.redrive({ actorId: actor.id, ...address })) === null) throw gone()
           return goOn(
+            deps,
             exchange,
             sent,
             `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`,
@@ -110,7 +131,7 @@ export async function changeSubscription(exchange: PageExchange): Promise<Answer
           throw formRefusal('the action is neither end nor redrive')
       }
     },
-    (error) => showSubscription(exchange, error),
+    (error) => showSubscription(deps, exchange, error),
   )
 }
 
@@ -121,7 +142,8 @@ function gone(): ServiceError {
 type Common = Omit<SubscriptionRow, 'state' | 'is_in_order'>
 
 function commonRow(
-  { parts, actor }: PageExchange,
+  deps: SubscriptionPageDeps,
+  { actor }: PageExchange,
   peers: Peers,
   subscription: InboundSubscription | OutboundSubscription,
   how: string,
@@ -133,12 +155,13 @@ function commonRow(
     about: aboutOf(subscription),
     how,
     sequence,
-    since: momentOf(createdAt, parts.now()),
-    href: `${parts.basePath}/${actor.id}/www/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
+    since: momentOf(createdAt, deps.now()),
+    href: `${deps.basePath}/${actor.id}/www/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`,
   }
 }
 
 function inboundRow(
+  deps: SubscriptionPageDeps,
   exchange: PageExchange,
   peers: Peers,
   subscription: InboundSubscription,
@@ -151,11 +174,11 @@ function inboundRow(
       : granularity === 'low'
         ? 'is told that something changed'
         : 'comes and asks'
-  return { ...commonRow(exchange, peers, subscription, how), ...inboundState(exchange, subscription, backlog) }
+  return { ...commonRow(deps, exchange, peers, subscription, how), ...inboundState(deps, subscription, backlog) }
 }
 
 function inboundState(
-  { parts }: PageExchange,
+  deps: SubscriptionPageDeps,
   { state, failingSince, granularity }: InboundSubscription,
   backlog: Backlog | undefined,
 ): { readonly state: string; readonly is_in_order: boolean } {
@@ -164,13 +187,18 @@ function inboundState(
   if (failed > 0) return { state: `${count(failed, 'change')} failed`, is_in_order: false }
   if (!isTold(granularity))
     return { state: unfetched === 0 ? 'All fetched' : `${count(unfetched, 'change')} to fetch`, is_in_order: true }
-  if (pausedUntil !== null && pausedUntil > parts.now())
+  if (pausedUntil !== null && pausedUntil > deps.now())
     return { state: `Cannot be reached, ${count(waiting, 'change')} wait`, is_in_order: false }
   if (failingSince !== null) return { state: `${count(waiting, 'change')} tried again`, is_in_order: false }
   return { state: waiting === 0 ? 'Up to date' : `${count(waiting, 'change')} on the way`, is_in_order: true }
 }
 
-function outboundRow(exchange: PageExchange, peers: Peers, subscription: OutboundSubscription): SubscriptionRow {
+function outboundRow(
+  deps: SubscriptionPageDeps,
+  exchange: PageExchange,
+  peers: Peers,
+  subscription: OutboundSubscription,
+): SubscriptionRow {
   const { granularity, isUnknown, resyncPending, gapDueAt } = subscription
   const how =
     granularity === 'high'
@@ -185,7 +213,7 @@ function outboundRow(exchange: PageExchange, peers: Peers, subscription: Outboun
       : gapDueAt !== null
         ? { state: 'A number is missing', is_in_order: false }
         : { state: 'Up to date', is_in_order: true }
-  return { ...commonRow(exchange, peers, subscription, how), ...state }
+  return { ...commonRow(deps, exchange, peers, subscription, how), ...state }
 }
 
 function aboutOf({ target, subtarget, resource }: Scope): string {

@@ -1,0 +1,34 @@
+/** What the handlers of the relationship pages need. */
+import type { PageDeps } from '../shared/page.ts'
+import type { PeerNameDeps } from '../shared/peer-names.ts'
+import type { TrustRowDeps } from '../shared/trust-rows.ts'
+import type { View } from '../shared/values.ts'
+import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues } from './values.ts'
+import type { Permissions } from '../../trust/permissions.ts'
+import type { Subscribing } from '../../replica/subscribing.ts'
+import type { Properties } from '../../property/properties.ts'
+import type { Lists } from '../../property/lists.ts'
+import type { Operations } from '../../operation/operations.ts'
+import type { Declared } from '../../mcp/declared.ts'
+import type { McpEndpoint } from '../../mcp/endpoint.ts'
+import type { Config } from '../../config/options.ts'
+
+export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDeps {
+  readonly permissions: Permissions
+  readonly subscribing: Subscribing
+  readonly properties: Properties
+  readonly lists: Lists
+  readonly operations: Operations
+  readonly declared: Declared
+  readonly mcp: McpEndpoint
+  readonly config: Pick<
+    Config,
+    'maxBodyBytes' | 'maxJsonDepth' | 'clientTrustTypes' | 'peerProfileAttributes' | 'relationship'
+  >
+  readonly pages: {
+    readonly trust: View<TrustListValues>
+    readonly trustNew: View<TrustNewValues>
+    readonly trustPeer: View<TrustPeerValues>
+    readonly trustView: View<TrustViewValues>
+  }
+}
