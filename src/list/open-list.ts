@@ -28,7 +28,7 @@ import {
 import type { Span } from './order-branch.ts'
 import { OrderTree, type StoredNode } from './order-tree.ts'
 
-/** Items that one statement deletes; the trigger of migration 0017 knows the same number. */
+/** Items that one statement deletes; the trigger in migration 0001 has the same number. */
 const mostClearedAtOnce = 2048
 
 export class OpenList {

@@ -36,7 +36,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (
   name TEXT NOT NULL,
   checksum TEXT NOT NULL,
   applied_at BIGINT NOT NULL
-) /*sqlite: STRICT, WITHOUT ROWID */`
+) STRICT, WITHOUT ROWID`
 
 /** The scripts of this release, `NNNN-name.sql` beside this module, in order. */
 export function readMigrations(folder = new URL('./migrations/', import.meta.url)): Migration[] {
@@ -54,7 +54,7 @@ export function readMigrations(folder = new URL('./migrations/', import.meta.url
  * Applies what is missing. Each step looks again at what is applied while it holds the lock, so processes that start
  * together, and a start after one that was killed, come to the same end.
  *
- * @throws StoreStartError when the database was migrated by a newer release, or by other scripts than these.
+ * @throws StoreStartError when a newer or an unreleased version made the database, or other scripts migrated it.
  */
 export async function migrate(migrations: readonly Migration[], target: MigrationTarget): Promise<void> {
   let remaining = true
@@ -96,6 +96,10 @@ async function appliedIn(statements: MigrationStatements, target: MigrationTarge
 
 /** The script to apply next, null when nothing is missing. */
 function judge(migrations: readonly Migration[], applied: readonly AppliedRow[]): Migration | null {
+  const initial = migrations.find(({ number }) => number === 1)
+  const made = applied.find(({ number }) => number === 1)
+  if (made !== undefined && initial !== undefined && made.checksum !== checksumOf(initial))
+    throw new StoreStartError('The database was made by an unreleased version of Troupe; start with a new database.')
   const newest = applied.at(-1)
   const known = migrations.at(-1)?.number ?? 0
   if (newest !== undefined && newest.number > known)

@@ -8,11 +8,17 @@ export interface Compiled {
 }
 
 /**
- * What the translation looks at, in order: quoted text and comments (to be left alone), markers, `rows(…)`, `$n`, and
- * the one type whose name differs (STRICT tables know no BIGINT).
+ * The notation, in order: quoted text and comments (left alone), markers, `rows(…)`, `$n`, the types that differ, and the
+ * options of a table.
  */
 const NOTATION =
-  /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*(?:(sqlite|postgres):)?([\s\S]*?)\*\/|\brows\(\s*\$(\d+)\s*,([^()]*)\)|\$(\d+)|\bBIGINT\b/g
+  /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*(?:(sqlite|postgres):)?([\s\S]*?)\*\/|\brows\(\s*\$(\d+)\s*,([^()]*)\)|\$(\d+)|\bBIGINT\b|\bTEXT_KEY\b|(?<=\)) STRICT(?:, WITHOUT ROWID)?(?=;|$)/g
+
+/** `BIGINT` is missing in STRICT tables of SQLite. `TEXT_KEY` is text that is compared byte by byte. */
+const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
+  sqlite: { BIGINT: 'INTEGER', TEXT_KEY: 'TEXT' },
+  postgres: { TEXT_KEY: 'TEXT COLLATE "C"', ' STRICT': '', ' STRICT, WITHOUT ROWID': '' },
+}
 
 /** @throws Error when `rows(…)` declares a column of a type other than BIGINT or TEXT. */
 export function compile(sql: string, dialect: Dialect): Compiled {
@@ -28,7 +34,7 @@ export function compile(sql: string, dialect: Dialect): Compiled {
         if (number !== undefined) return parameter(number)
         if (rowsOf !== undefined) return table(parameter(rowsOf), columns ?? '', dialect)
         if (only !== undefined) return only === dialect ? translate((content ?? '').trim()) : ''
-        return found === 'BIGINT' && dialect === 'sqlite' ? 'INTEGER' : found
+        return WORDS[dialect][found] ?? found
       },
     )
   return { text: translate(sql), parameters }

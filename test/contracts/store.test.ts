@@ -747,7 +747,7 @@ forEachStore((dialect, open, database) => {
       t.after(remove)
       const newer = await openStore({ url, migrations: [...known, { number: 9999, name: 'future', sql: 'SELECT 1' }] })
       await newer.close()
-      await assert.rejects(openStore({ url, migrations: [{ number: 1, name: 'ground', sql: '' }] }), {
+      await assert.rejects(openStore({ url, migrations: known }), {
         name: 'StoreStartError',
         message:
           'The database has schema 9999 ("future") and this release knows schemas up to 1; start the release that wrote it, or a newer one.',
@@ -789,16 +789,31 @@ forEachStore((dialect, open, database) => {
     it('refuses a database that was migrated by another script of the same number', async (t) => {
       const { url, remove } = await empty()
       t.after(remove)
-      const store = await openStore({ url })
+      const store = await openStore({ url, migrations: [...known, next('SELECT 1')] })
       await store.close()
-      await assert.rejects(
-        openStore({ url, migrations: [{ number: 1, name: 'ground', sql: 'SELECT 1' }, ...known.slice(1)] }),
-        {
+      await assert.rejects(openStore({ url, migrations: [...known, next('SELECT 2')] }), {
+        name: 'StoreStartError',
+        message: 'The database was migrated by another script 2 ("next") than this release has; it was not touched.',
+      })
+    })
+
+    it('refuses a database that an unreleased version made', async (t) => {
+      const { url, remove } = await empty()
+      t.after(remove)
+      const older: Migration[] = [
+        { number: 1, name: 'ground', sql: 'CREATE TABLE actor (id BIGINT);' },
+        { number: 2, name: 'peers', sql: 'CREATE TABLE trust (id BIGINT);' },
+      ]
+      await (await openStore({ url, migrations: older })).close()
+      for (const mustExist of [false, true]) {
+        await assert.rejects(openStore({ url, mustExist }), {
           name: 'StoreStartError',
-          message:
-            'The database was migrated by another script 1 ("ground") than this release has; it was not touched.',
-        },
-      )
+          message: 'The database was made by an unreleased version of Troupe; start with a new database.',
+        })
+      }
+      const store = await openStore({ url, migrations: older })
+      t.after(() => store.close())
+      assert.deepEqual(await numbers(store), [1, 2])
     })
   })
 

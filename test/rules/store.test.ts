@@ -27,9 +27,9 @@ describe('one text of SQL for two databases', () => {
       parameters: 1,
     },
     {
-      sql: 'CREATE TABLE t (n BIGINT) /*sqlite: STRICT, WITHOUT ROWID */;',
-      sqlite: 'CREATE TABLE t (n INTEGER) STRICT, WITHOUT ROWID;',
-      postgres: 'CREATE TABLE t (n BIGINT) ;',
+      sql: 'CREATE TABLE t (n BIGINT, k TEXT_KEY NOT NULL) STRICT, WITHOUT ROWID;',
+      sqlite: 'CREATE TABLE t (n INTEGER, k TEXT NOT NULL) STRICT, WITHOUT ROWID;',
+      postgres: 'CREATE TABLE t (n BIGINT, k TEXT COLLATE "C" NOT NULL);',
       parameters: 0,
     },
     {

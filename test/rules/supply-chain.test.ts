@@ -184,7 +184,7 @@ describe('the release archive', () => {
       'examples/',
       'package.json',
     ])
-    for (const path of ['dist/errors.js', 'dist/errors.d.ts', 'dist/store/migrations/0001-ground.sql']) {
+    for (const path of ['dist/errors.js', 'dist/errors.d.ts', 'dist/store/migrations/0001-initial.sql']) {
       assert.ok(paths.includes(path), path)
     }
     for (const path of paths.filter((name) => name.startsWith('dist/'))) {

@@ -1,0 +1,678 @@
+-- The schema. BIGINT, TEXT_KEY, STRICT and the markers around triggers are translated for each database (portable.ts).
+-- TEXT_KEY is text that both databases compare byte by byte. Times are Unix milliseconds.
+-- The key of nearly every table begins with the actor, and deleting an actor deletes its rows.
+
+CREATE TABLE actor (
+  id TEXT_KEY NOT NULL PRIMARY KEY,
+  creator TEXT_KEY NOT NULL,
+  passphrase TEXT NOT NULL,
+  trustee_root TEXT,
+  created_at BIGINT NOT NULL,
+  -- The four columns below are read with the actor's lock, so the common case costs no further statement.
+  -- Number of subscriptions that peers hold at this actor.
+  listeners BIGINT NOT NULL DEFAULT 0,
+  -- A page or client watches the actor's changes until then. `version` numbers the recorded changes.
+  watched_until BIGINT NOT NULL DEFAULT 0,
+  version BIGINT NOT NULL DEFAULT 0,
+  -- Failed sign-in attempts are limited until then.
+  guarded_until BIGINT NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX actor_by_creator ON actor (creator);
+
+-- Filled only while creators must be unique. Two concurrent creations conflict on this row.
+CREATE TABLE unique_creator (
+  creator TEXT_KEY NOT NULL PRIMARY KEY,
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX unique_creator_by_actor ON unique_creator (actor_id);
+
+-- Tombstones, kept for 30 days: background work can tell a deleted actor from one that never existed.
+CREATE TABLE deleted_actor (
+  id TEXT_KEY NOT NULL PRIMARY KEY,
+  deleted_at BIGINT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX deleted_actor_by_time ON deleted_actor (deleted_at);
+
+-- Values and lists. One table, so a value and a list cannot share a name.
+CREATE TABLE property (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  name TEXT_KEY NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('value', 'list')),
+  -- JSON of the value, or of the list's head (list/list-head.ts).
+  value TEXT NOT NULL,
+  -- JSON of who made the last change, and how (actor/origin.ts).
+  origin TEXT NOT NULL DEFAULT '',
+  -- CRC-32 of value and key (store/checksum.ts): detects a flipped bit.
+  checksum BIGINT,
+  PRIMARY KEY (actor_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- The order of a list: a counted tree whose leaves hold item numbers (list/order-tree.ts).
+-- list_node and list_item have no foreign key: a cascade would delete all items of a long list in one statement.
+CREATE TABLE list_node (
+  actor_id TEXT_KEY NOT NULL,
+  list TEXT_KEY NOT NULL,
+  node BIGINT NOT NULL,
+  entries TEXT NOT NULL,
+  PRIMARY KEY (actor_id, list, node)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE list_item (
+  actor_id TEXT_KEY NOT NULL,
+  list TEXT_KEY NOT NULL,
+  item BIGINT NOT NULL,
+  revision BIGINT NOT NULL,
+  value TEXT NOT NULL,
+  origin TEXT NOT NULL DEFAULT '',
+  checksum BIGINT,
+  PRIMARY KEY (actor_id, list, item)
+) STRICT;
+
+-- A removed list whose rows are still deleted in batches (list/removed-lists.ts). Items before `next_item` are deleted.
+-- A new list of the same name numbers its items and nodes after `last_item` and `last_node`.
+CREATE TABLE removed_list (
+  actor_id TEXT_KEY NOT NULL,
+  list TEXT_KEY NOT NULL,
+  next_item BIGINT NOT NULL,
+  last_item BIGINT NOT NULL,
+  last_node BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, list)
+) STRICT, WITHOUT ROWID;
+
+-- Deletes the rows of a removed list at once when its actor has few items, and records the list for batches otherwise.
+/*sqlite:
+CREATE TRIGGER property_list_removed AFTER DELETE ON property WHEN OLD.kind = 'list'
+BEGIN
+  INSERT INTO removed_list (actor_id, list, next_item, last_item, last_node)
+    SELECT OLD.actor_id, OLD.name, 1,
+      COALESCE((SELECT max(item) FROM list_item WHERE actor_id = OLD.actor_id AND list = OLD.name), 0),
+      COALESCE((SELECT max(node) FROM list_node WHERE actor_id = OLD.actor_id AND list = OLD.name), 0)
+    WHERE EXISTS (SELECT 1 FROM removed_list WHERE actor_id = OLD.actor_id)
+      OR EXISTS (SELECT 1 FROM list_item WHERE actor_id = OLD.actor_id LIMIT 1 OFFSET 2048)
+    ON CONFLICT (actor_id, list) DO UPDATE
+      SET last_item = max(last_item, excluded.last_item), last_node = max(last_node, excluded.last_node);
+  -- A bound on the number is a range of the key. NOT EXISTS would visit every row of the list.
+  DELETE FROM list_item WHERE actor_id = OLD.actor_id AND list = OLD.name AND item <= CASE
+    WHEN EXISTS (SELECT 1 FROM removed_list AS kept WHERE kept.actor_id = OLD.actor_id AND kept.list = OLD.name)
+    THEN -1 ELSE 9223372036854775807 END;
+  DELETE FROM list_node WHERE actor_id = OLD.actor_id AND list = OLD.name AND node <= CASE
+    WHEN EXISTS (SELECT 1 FROM removed_list AS kept WHERE kept.actor_id = OLD.actor_id AND kept.list = OLD.name)
+    THEN -1 ELSE 9223372036854775807 END;
+END;
+*/
+/*postgres:
+CREATE FUNCTION property_list_removed() RETURNS trigger LANGUAGE plpgsql AS $body$
+BEGIN
+  IF EXISTS (SELECT 1 FROM removed_list WHERE actor_id = OLD.actor_id)
+    OR EXISTS (SELECT 1 FROM list_item WHERE actor_id = OLD.actor_id OFFSET 2048 LIMIT 1)
+  THEN
+    INSERT INTO removed_list AS stored (actor_id, list, next_item, last_item, last_node)
+      SELECT OLD.actor_id, OLD.name, 1,
+        COALESCE((SELECT max(item) FROM list_item WHERE actor_id = OLD.actor_id AND list = OLD.name), 0),
+        COALESCE((SELECT max(node) FROM list_node WHERE actor_id = OLD.actor_id AND list = OLD.name), 0)
+      ON CONFLICT (actor_id, list) DO UPDATE
+        SET last_item = greatest(stored.last_item, excluded.last_item),
+          last_node = greatest(stored.last_node, excluded.last_node);
+  ELSE
+    DELETE FROM list_item WHERE actor_id = OLD.actor_id AND list = OLD.name;
+    DELETE FROM list_node WHERE actor_id = OLD.actor_id AND list = OLD.name;
+  END IF;
+  RETURN NULL;
+END
+$body$;
+
+CREATE TRIGGER property_list_removed AFTER DELETE ON property
+  FOR EACH ROW WHEN (OLD.kind = 'list') EXECUTE FUNCTION property_list_removed();
+*/
+
+-- Maps the value of an indexed property to its actor. The first actor with a value keeps the row.
+CREATE TABLE property_lookup (
+  name TEXT_KEY NOT NULL,
+  value TEXT_KEY NOT NULL,
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  PRIMARY KEY (name, value)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX property_lookup_by_actor ON property_lookup (actor_id, name);
+
+-- Internal attributes in buckets, served by the devtest endpoints.
+CREATE TABLE attribute (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  bucket TEXT_KEY NOT NULL,
+  name TEXT_KEY NOT NULL,
+  data TEXT NOT NULL,
+  timestamp BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, bucket, name)
+) STRICT, WITHOUT ROWID;
+
+-- Settings of the whole store, such as the property names that property_lookup was built for.
+CREATE TABLE setting (
+  name TEXT_KEY NOT NULL PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Registered OAuth clients.
+CREATE TABLE oauth_client (
+  client_id TEXT_KEY NOT NULL PRIMARY KEY,
+  -- Owner of the client: an actor, or the system actor after dynamic registration. The client credentials grant gives
+  -- access to this actor alone.
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  -- Null for public clients.
+  secret_hash TEXT,
+  auth_method TEXT NOT NULL,
+  -- JSON arrays.
+  redirect_uris TEXT NOT NULL,
+  grant_types TEXT NOT NULL,
+  trust_type TEXT NOT NULL,
+  -- JSON object of the other registered metadata: client_uri, logo_uri, software_id …
+  metadata TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  last_used_at BIGINT,
+  -- An unused dynamic registration expires then. Null: the client stays.
+  expires_at BIGINT
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX oauth_client_by_actor ON oauth_client (actor_id);
+CREATE INDEX oauth_client_by_expiry ON oauth_client (expires_at) WHERE expires_at IS NOT NULL;
+
+-- Relationships with other actors and with clients.
+CREATE TABLE trust (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  peer_id TEXT_KEY NOT NULL,
+  -- The peer's root URL including its id, without a trailing slash. Empty for clients.
+  baseuri TEXT NOT NULL,
+  type TEXT NOT NULL,
+  relationship TEXT_KEY NOT NULL,
+  -- Sealed, because every call to the peer sends it. Incoming requests find it by its hash.
+  secret TEXT NOT NULL,
+  secret_hash TEXT_KEY NOT NULL,
+  -- Sealed. The peer reads this token to verify a trust request of this actor.
+  verification_token TEXT NOT NULL,
+  description TEXT NOT NULL,
+  approved BIGINT NOT NULL,
+  peer_approved BIGINT NOT NULL,
+  verified BIGINT NOT NULL,
+  established_via TEXT NOT NULL,
+  -- JSON object of further facts about the client or peer: peer_identifier, client_name, aw_supported …
+  facts TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  last_accessed BIGINT NOT NULL,
+  last_connected_via TEXT NOT NULL,
+  -- JSON of this actor's last trust request to the peer: its id, relationship, and the time of the answer or the timeout.
+  request TEXT,
+  -- Both secrets are valid while a request replaces an older relationship.
+  next_secret_hash TEXT_KEY,
+  -- Circuit breaker for calls to the peer (outbox/policy.ts): failures in a row, and the end of the pause.
+  failures BIGINT NOT NULL DEFAULT 0,
+  open_until BIGINT,
+  -- Registered client. Deleting the client deletes the relationship and its tokens. Null for peers and for clients
+  -- that are identified by the URL of a metadata document.
+  client_id TEXT_KEY REFERENCES oauth_client (client_id) ON DELETE CASCADE,
+  PRIMARY KEY (actor_id, peer_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX trust_by_secret ON trust (actor_id, secret_hash);
+CREATE INDEX trust_by_next_secret ON trust (actor_id, next_secret_hash) WHERE next_secret_hash IS NOT NULL;
+CREATE INDEX trust_by_client ON trust (client_id) WHERE client_id IS NOT NULL;
+
+-- Actors that this actor created at another service.
+CREATE TABLE companion (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  -- The short name that the application declared, or 'myself'.
+  kind TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  baseuri TEXT NOT NULL,
+  type TEXT NOT NULL,
+  -- Sealed.
+  passphrase TEXT NOT NULL,
+  PRIMARY KEY (actor_id, kind)
+) STRICT, WITHOUT ROWID;
+
+-- Rights that the owner granted or revoked in addition to the trust type.
+CREATE TABLE permission_override (
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  -- JSON object: category to rule.
+  rules TEXT NOT NULL,
+  created_by TEXT NOT NULL,
+  notes TEXT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, peer_id),
+  FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Publisher side: a subscription that a peer holds at this actor. The row is also the queue of its callbacks. One
+-- transaction writes a change, its sequence numbers and the due times.
+CREATE TABLE inbound_subscription (
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  subscription_id TEXT_KEY NOT NULL,
+  target TEXT NOT NULL,
+  subtarget TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  granularity TEXT NOT NULL,
+  -- The last sequence number, and the last one that needs no further attempt.
+  sequence BIGINT NOT NULL DEFAULT 0,
+  settled BIGINT NOT NULL DEFAULT 0,
+  -- Time of the next attempt. Null: nothing to send. During a lease: its end.
+  due_at BIGINT,
+  -- Attempts for the first unsettled sequence number, and how many of them had an unknown outcome.
+  attempts BIGINT NOT NULL DEFAULT 0,
+  uncertain BIGINT NOT NULL DEFAULT 0,
+  -- Start of the current series of failures. Null after a success.
+  failing_since BIGINT,
+  -- End of a worker's lease on the queue.
+  claimed_until BIGINT NOT NULL DEFAULT 0,
+  -- 'live', or 'stopped' until a redrive: the peer refused further callbacks or was unreachable for too long.
+  state TEXT NOT NULL DEFAULT 'live',
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, peer_id, subscription_id),
+  FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX inbound_subscription_due ON inbound_subscription (due_at) WHERE due_at IS NOT NULL;
+
+-- Diffs, kept until they are acknowledged, cleared or dropped at the limit.
+CREATE TABLE diff (
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  subscription_id TEXT_KEY NOT NULL,
+  sequence BIGINT NOT NULL,
+  -- 'diff', or 'resync' without data: the peer fetches the full state.
+  kind TEXT NOT NULL,
+  data TEXT NOT NULL,
+  -- 1: the values replace the previous ones. 0: they are merged.
+  replaces BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  -- A diff that was cleared by reading stays for 60 seconds, in case the response was lost.
+  cleared_at BIGINT,
+  -- Number of changes that led to this one, each made by a handler of the one before. Limits loops between actors.
+  hops BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
+  FOREIGN KEY (actor_id, peer_id, subscription_id)
+    REFERENCES inbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX diff_by_age ON diff (created_at);
+
+-- The outcome of each sequence number, for the owner's timeline.
+CREATE TABLE delivery (
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  subscription_id TEXT_KEY NOT NULL,
+  sequence BIGINT NOT NULL,
+  written_at BIGINT NOT NULL,
+  attempts BIGINT NOT NULL DEFAULT 0,
+  sent_at BIGINT,
+  answered_at BIGINT,
+  acknowledged_at BIGINT,
+  -- 'waiting', 'delivered', 'failed' (final), 'superseded' (by a resync or a read), 'unsent' (for polling).
+  outcome TEXT NOT NULL DEFAULT 'waiting',
+  reason TEXT NOT NULL DEFAULT '',
+  origin TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
+  FOREIGN KEY (actor_id, peer_id, subscription_id)
+    REFERENCES inbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX delivery_by_age ON delivery (written_at);
+
+-- Consecutive sequence numbers that were delivered, in one row. Their rows in `delivery` keep outcome 'waiting'.
+CREATE TABLE delivery_run (
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  subscription_id TEXT_KEY NOT NULL,
+  -- The last sequence number, and the first.
+  sequence BIGINT NOT NULL,
+  first BIGINT NOT NULL,
+  -- Time of the last response.
+  ended_at BIGINT NOT NULL,
+  -- JSON array: milliseconds before `ended_at` at which each callback was sent and answered, in order.
+  times TEXT NOT NULL,
+  PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
+  FOREIGN KEY (actor_id, peer_id, subscription_id)
+    REFERENCES inbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX delivery_run_by_age ON delivery_run (ended_at);
+
+-- Targets that the application suspended: changes get no sequence number, and resuming sends one resync.
+CREATE TABLE suspension (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  target TEXT_KEY NOT NULL,
+  subtarget TEXT_KEY NOT NULL,
+  PRIMARY KEY (actor_id, target, subtarget)
+) STRICT, WITHOUT ROWID;
+
+-- Subscriber side: a subscription that this actor holds at a peer.
+CREATE TABLE outbound_subscription (
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  -- Assigned by the peer.
+  subscription_id TEXT_KEY NOT NULL,
+  target TEXT NOT NULL,
+  subtarget TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  granularity TEXT NOT NULL,
+  -- The last sequence number that was applied.
+  sequence BIGINT NOT NULL DEFAULT 0,
+  -- Time at which an open gap leads to a resync. Null without a gap.
+  gap_due_at BIGINT,
+  resync_pending BIGINT NOT NULL DEFAULT 0,
+  -- 1 after the peer answered that the subscription does not exist. Other subscriptions to the same data are used then.
+  is_unknown BIGINT NOT NULL DEFAULT 0,
+  attempts BIGINT NOT NULL DEFAULT 0,
+  claimed_until BIGINT NOT NULL DEFAULT 0,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, peer_id, subscription_id),
+  FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX outbound_subscription_due ON outbound_subscription (gap_due_at) WHERE gap_due_at IS NOT NULL;
+
+-- Callbacks that arrived before the sequence numbers in front of them.
+CREATE TABLE pending_callback (
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  subscription_id TEXT_KEY NOT NULL,
+  sequence BIGINT NOT NULL,
+  body TEXT NOT NULL,
+  received_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
+  FOREIGN KEY (actor_id, peer_id, subscription_id)
+    REFERENCES outbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+-- Other messages to peers (approval, end of a relationship, changed rights), sent in order and retried. The message about
+-- a deletion outlives the relationship and even the actor, so the row has no foreign key and carries address and secret.
+CREATE TABLE notice (
+  id TEXT_KEY NOT NULL PRIMARY KEY,
+  -- Actor and peer. Messages between the same two keep their order.
+  sender TEXT_KEY NOT NULL,
+  recipient TEXT_KEY NOT NULL,
+  position BIGINT NOT NULL,
+  kind TEXT NOT NULL,
+  method TEXT NOT NULL,
+  url TEXT NOT NULL,
+  -- The peer's root URL. `url` must be below it.
+  baseuri TEXT NOT NULL,
+  -- Sealed.
+  secret TEXT NOT NULL,
+  -- JSON, or empty without a body.
+  body TEXT NOT NULL,
+  attempts BIGINT NOT NULL DEFAULT 0,
+  -- Null: given up, kept for the operator.
+  due_at BIGINT,
+  claimed_until BIGINT NOT NULL DEFAULT 0,
+  reason TEXT NOT NULL DEFAULT '',
+  created_at BIGINT NOT NULL,
+  -- Id of the request that caused the message, sent as X-Parent-Request-ID. Empty: no request.
+  request_id TEXT NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX notice_by_lane ON notice (sender, recipient, position);
+CREATE INDEX notice_due ON notice (due_at) WHERE due_at IS NOT NULL;
+
+-- The identity of an owner who signed in through a provider or by e-mail. Credentials are stored as a hash, or sealed
+-- where the service sends them again.
+CREATE TABLE account (
+  actor_id TEXT_KEY NOT NULL PRIMARY KEY REFERENCES actor (id) ON DELETE CASCADE,
+  -- A normalized e-mail address, or `<provider kind>:<stable id>` in provider-id mode.
+  identifier TEXT_KEY NOT NULL,
+  -- 1: a provider vouched for the identity, or the user followed the e-mail link in the same browser.
+  verified BIGINT NOT NULL,
+  -- `<provider kind>:<stable id>` where the provider did not vouch for the address. Recognizes a returning user.
+  subject TEXT_KEY,
+  -- JSON object of the stored sign-in fields without tokens: oauth_provider, auth_method, email, oauth_sub …
+  fields TEXT NOT NULL,
+  -- Sealed JSON: oauth_token, oauth_token_expiry, oauth_token_timestamp, oauth_refresh_token.
+  provider_tokens TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Two concurrent first sign-ins of one user conflict here.
+CREATE UNIQUE INDEX account_by_identifier ON account (identifier);
+CREATE UNIQUE INDEX account_by_subject ON account (subject) WHERE subject IS NOT NULL;
+
+-- The token family of one sign-in on one device, or of one consent to a client. Deleting the row revokes all its tokens.
+CREATE TABLE token_chain (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  chain_id TEXT_KEY NOT NULL,
+  -- 'session' of the owner, or 'client'.
+  kind TEXT NOT NULL,
+  -- The client and its relationship with the actor. Null for sessions.
+  client_id TEXT_KEY,
+  peer_id TEXT_KEY,
+  -- Audience (RFC 8707) and scope of the tokens. Empty for sessions.
+  audience TEXT NOT NULL DEFAULT '',
+  scope TEXT NOT NULL DEFAULT '',
+  -- Shown in the owner's list of sessions: how the session began (web, spa, mobile, passphrase …), and the device.
+  began_with TEXT NOT NULL,
+  device TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  -- Written at most once a minute.
+  last_used_at BIGINT NOT NULL,
+  -- Absolute expiry, regardless of refreshes.
+  ends_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, chain_id),
+  FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX token_chain_by_peer ON token_chain (actor_id, peer_id) WHERE peer_id IS NOT NULL;
+CREATE INDEX token_chain_by_client ON token_chain (client_id) WHERE client_id IS NOT NULL;
+CREATE INDEX token_chain_by_end ON token_chain (ends_at);
+
+-- Found by hash alone, because a request with a token may not name the actor.
+CREATE TABLE token (
+  hash TEXT_KEY NOT NULL PRIMARY KEY,
+  actor_id TEXT_KEY NOT NULL,
+  chain_id TEXT_KEY NOT NULL,
+  -- 'access' or 'refresh'.
+  kind TEXT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  -- Refresh tokens: first use, and the number of responses within the grace period after it.
+  used_at BIGINT,
+  grace_answers BIGINT NOT NULL DEFAULT 0,
+  -- 1: imported refresh token without a family. Its reuse revokes this token alone.
+  legacy BIGINT NOT NULL DEFAULT 0,
+  FOREIGN KEY (actor_id, chain_id) REFERENCES token_chain (actor_id, chain_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX token_by_chain ON token (actor_id, chain_id);
+CREATE INDEX token_by_expiry ON token (expires_at);
+
+-- Single-use records: states, nonces, tickets, session ids, e-mail sessions, verification links, authorization codes, and
+-- the ids of assertions that were presented.
+CREATE TABLE one_time (
+  hash TEXT_KEY NOT NULL PRIMARY KEY,
+  purpose TEXT NOT NULL,
+  actor_id TEXT_KEY REFERENCES actor (id) ON DELETE CASCADE,
+  -- Empty when the record belongs to no provider.
+  provider TEXT NOT NULL,
+  -- Hash of the cookie value in the browser that must complete the flow. Null: any browser.
+  browser TEXT,
+  -- Sealed JSON.
+  data TEXT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  -- Set by the conditional UPDATE that consumes the record. Kept until the purge, so a reuse differs from a guess.
+  used_at BIGINT
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX one_time_by_expiry ON one_time (expires_at);
+CREATE INDEX one_time_by_actor ON one_time (actor_id) WHERE actor_id IS NOT NULL;
+
+-- Token buckets (generic cell rate algorithm).
+CREATE TABLE rate_limit (
+  -- Hash of the limit and the caller.
+  key TEXT_KEY NOT NULL PRIMARY KEY,
+  -- Time at which the bucket is empty again.
+  empty_at BIGINT NOT NULL,
+  -- Refusals since the last accepted request. 0 means that the request was accepted.
+  refused BIGINT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX rate_limit_by_time ON rate_limit (empty_at);
+
+-- The audit log: requests of peers and clients, never values. Written in batches after the responses.
+CREATE TABLE activity (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  at BIGINT NOT NULL,
+  -- Random suffix: gives entries of several processes at the same time one order.
+  id TEXT_KEY NOT NULL,
+  -- 'peer', 'client', 'trustee', or 'anonymous' without valid credentials.
+  caller_kind TEXT NOT NULL,
+  -- The caller's id, or its IP address.
+  caller TEXT NOT NULL,
+  -- 'http', 'callback' or 'mcp'.
+  through TEXT NOT NULL,
+  method TEXT NOT NULL,
+  path TEXT NOT NULL,
+  decision TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  status BIGINT NOT NULL,
+  -- Id of the first request, when the same request was repeated within a minute, and the number of repetitions.
+  request_id TEXT NOT NULL,
+  times BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, at, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX activity_by_age ON activity (at);
+
+-- Tokens of an actor at third-party services.
+CREATE TABLE service_connection (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  service TEXT_KEY NOT NULL,
+  -- Sealed JSON: access_token, refresh_token, expires_at, scope.
+  tokens TEXT NOT NULL,
+  connected_at BIGINT NOT NULL,
+  -- One process refreshes the tokens until then, and the other processes wait.
+  refreshing_until BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (actor_id, service)
+) STRICT, WITHOUT ROWID;
+
+-- Actors that a program created with a password, under a creator that a user proved later. The user decides whether the
+-- password stays valid (docs/decisions/024).
+CREATE TABLE password_access (
+  actor_id TEXT_KEY NOT NULL PRIMARY KEY REFERENCES actor (id) ON DELETE CASCADE,
+  -- The creator as the program wrote it, and the user name of Basic authentication.
+  creator TEXT_KEY NOT NULL,
+  -- 'pending', 'kept' or 'revoked'.
+  decision TEXT NOT NULL,
+  proven_at BIGINT NOT NULL,
+  decided_at BIGINT
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX password_access_by_creator ON password_access (creator);
+
+-- Changes of the last minutes, recorded while a page or client watches, for the other processes.
+CREATE TABLE recent_change (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  number BIGINT NOT NULL,
+  category TEXT NOT NULL,
+  name TEXT NOT NULL,
+  at BIGINT NOT NULL,
+  origin TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (actor_id, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX recent_change_by_age ON recent_change (at);
+
+-- MCP sessions of the protocol versions with a handshake. Any process can serve a session.
+CREATE TABLE mcp_session (
+  hash TEXT_KEY NOT NULL PRIMARY KEY,
+  actor_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  client_id TEXT_KEY NOT NULL,
+  revision TEXT NOT NULL,
+  -- JSON: client_info, capabilities.
+  client TEXT NOT NULL,
+  -- Empty until the client sets a level.
+  log_level TEXT NOT NULL,
+  -- JSON array of the subscribed resources.
+  subscriptions TEXT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX mcp_session_by_peer ON mcp_session (actor_id, peer_id);
+CREATE INDEX mcp_session_by_expiry ON mcp_session (expires_at);
+
+-- Responses of clients that reached a process other than the one that waits for them. Short-lived.
+CREATE TABLE mcp_answer (
+  session TEXT_KEY NOT NULL REFERENCES mcp_session (hash) ON DELETE CASCADE,
+  request_id TEXT_KEY NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (session, request_id)
+) STRICT, WITHOUT ROWID;
+
+-- Tool calls that continue after the response (MCP tasks).
+CREATE TABLE mcp_task (
+  actor_id TEXT_KEY NOT NULL,
+  task_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  client_id TEXT_KEY NOT NULL,
+  tool TEXT NOT NULL,
+  -- Sealed JSON: arguments, and the input that the client gave before the task began.
+  call TEXT NOT NULL,
+  -- 'working', 'input_required', 'completed', 'failed', 'cancelled'.
+  status TEXT NOT NULL,
+  status_message TEXT NOT NULL,
+  -- Sealed JSON that belongs to the status: input_requests with the answers so far, result, or error.
+  outcome TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  -- The running process renews this lease. After its end the process counts as dead.
+  held_until BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, task_id),
+  FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX mcp_task_by_peer ON mcp_task (actor_id, peer_id);
+CREATE INDEX mcp_task_by_expiry ON mcp_task (expires_at);
+
+-- Calls that need the owner's approval.
+CREATE TABLE approval (
+  actor_id TEXT_KEY NOT NULL,
+  approval_id TEXT_KEY NOT NULL,
+  peer_id TEXT_KEY NOT NULL,
+  client_id TEXT_KEY NOT NULL,
+  -- Kind and name of the operation: an action and a tool of the same name never share an approval.
+  kind TEXT NOT NULL DEFAULT 'tools',
+  operation TEXT NOT NULL,
+  -- Hash of operation and arguments. An approval is valid for the same call only.
+  digest TEXT_KEY NOT NULL,
+  -- Sealed JSON, shown to the owner.
+  arguments TEXT NOT NULL,
+  -- 'waiting', 'approved', 'denied', 'used'.
+  state TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, approval_id),
+  FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX approval_by_peer ON approval (actor_id, peer_id, digest);
+CREATE INDEX approval_by_expiry ON approval (expires_at);
+-- Pages of approvals, the newest first.
+CREATE INDEX approval_by_state ON approval (actor_id, state, created_at, approval_id);
+
+-- Responses to requests with an Idempotency-Key.
+CREATE TABLE once (
+  actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
+  -- Hash of the caller and the Idempotency-Key.
+  key TEXT_KEY NOT NULL,
+  -- Hash of the request. The same key with another request is refused.
+  request TEXT NOT NULL,
+  -- 0 while the request runs. Stays 0 when its process dies.
+  answered BIGINT NOT NULL,
+  -- Sealed JSON: status, headers, body.
+  answer TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (actor_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX once_by_age ON once (created_at);
