@@ -83,7 +83,7 @@ export type {
   SubscriptionHandler,
   TrustEvent,
 } from './app/declarations.ts'
-export { McpFailure, type McpFailureKind } from './mcp/failure.ts'
+export { McpFailure, type McpFailureKind } from './mcp/protocol/failure.ts'
 export type {
   ClientInfo,
   ClientQuestion,

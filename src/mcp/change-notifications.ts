@@ -5,12 +5,12 @@
 import type { LiveChange } from '../live/live.ts'
 import { paced } from '../live/with-heartbeat.ts'
 import { uriOf } from '../permission/property-address.ts'
-import type { Asked, McpAccess } from './call.ts'
-import type { McpParts } from './mcp-parts.ts'
-import { listPrompts } from './prompts.ts'
-import { isUri, listResources, listTemplates } from './resources.ts'
-import type { Result } from './result.ts'
-import { listTools } from './tools.ts'
+import type { Asked, McpAccess } from './call/call.ts'
+import type { McpParts } from './mcp-deps.ts'
+import { listPrompts } from './methods/get-prompt.ts'
+import { isUri, listResources, listTemplates } from './methods/read-resource.ts'
+import type { Result } from './protocol/result.ts'
+import { listTools } from './methods/list-tools.ts'
 
 /** What a client wants to hear of. */
 export interface Wanted {

@@ -1,23 +1,30 @@
 /** One address, two eras: from the text of a body to a reply. */
 import { AtOnce } from '../rate-limit/concurrency-limit.ts'
-import { type Asked, clientKeyOf, type McpAccess, readClientInfo } from './call.ts'
+import { type Asked, clientKeyOf, type McpAccess, readClientInfo } from './call/call.ts'
 import { Calls, type OnGone } from './calls.ts'
-import { isLogLevel } from './channel.ts'
+import { isLogLevel } from './call/channel.ts'
 import type { Codec } from './codecs/codec.ts'
 import { legacyCodec } from './codecs/legacy.ts'
 import { modernCodec } from './codecs/modern.ts'
-import { eraOf, judgeModern, legacyRevisionOf, metaKeys, metaOf, type ProtocolHeaders } from './protocol-version.ts'
-import { McpFailure } from './failure.ts'
-import { initialize } from './handshake.ts'
+import {
+  eraOf,
+  judgeModern,
+  legacyRevisionOf,
+  metaKeys,
+  metaOf,
+  type ProtocolHeaders,
+} from './protocol/protocol-version.ts'
+import { McpFailure } from './protocol/failure.ts'
+import { initialize } from './methods/initialize.ts'
 import { housekeepingOf } from './session-methods.ts'
-import { listen, sessionEvents } from './listening.ts'
-import type { McpParts } from './mcp-parts.ts'
-import { isRecord, type Id, type Malformed, type Message, type Params, readBody } from './message.ts'
-import { accepted, failed, json, type Reply, rpcError, rpcResult } from './reply.ts'
-import { asLegacy, type LegacyRevision, modernRevision, since } from './revisions.ts'
-import type { McpClient, Session } from './session.ts'
-import { McpSessions } from './sessions.ts'
-import { type ToolView, toolsFor } from './tools.ts'
+import { listen, sessionEvents } from './methods/listen.ts'
+import type { McpParts } from './mcp-deps.ts'
+import { isRecord, type Id, type Malformed, type Message, type Params, readBody } from './protocol/message.ts'
+import { accepted, failed, json, type Reply, rpcError, rpcResult } from './protocol/reply.ts'
+import { asLegacy, type LegacyRevision, modernRevision, since } from './protocol/revisions.ts'
+import type { McpClient, Session } from './sessions/session.ts'
+import { McpSessions } from './sessions/sessions.ts'
+import { type ToolView, toolsFor } from './methods/list-tools.ts'
 
 export interface McpHeaders extends ProtocolHeaders {
   /** `Mcp-Session-Id`. */

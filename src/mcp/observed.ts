@@ -1,11 +1,11 @@
 /** Calls as the operator sees them: a span and a duration for each, by names that are declared, so that there are few. */
 import { failed, type Span } from '../observe/tracing.ts'
 import { readTraceContext } from '../observe/trace-context.ts'
-import type { McpCallIn } from './call.ts'
-import { metaOf } from './protocol-version.ts'
-import { McpFailure } from './failure.ts'
-import type { McpParts } from './mcp-parts.ts'
-import type { Result } from './result.ts'
+import type { McpCallIn } from './call/call.ts'
+import { metaOf } from './protocol/protocol-version.ts'
+import { McpFailure } from './protocol/failure.ts'
+import type { McpParts } from './mcp-deps.ts'
+import type { Result } from './protocol/result.ts'
 import { isKnown } from './server.ts'
 
 type Done = { readonly result: Result } | { readonly error: unknown }

@@ -1,10 +1,10 @@
 /** Methods of the revisions with a handshake that are about the session and nothing of the actor's; each answers `{}`. */
-import { isLogLevel } from './channel.ts'
-import { McpFailure } from './failure.ts'
-import type { Params } from './message.ts'
-import { isUri } from './resources.ts'
-import type { Session } from './session.ts'
-import type { McpSessions } from './sessions.ts'
+import { isLogLevel } from './call/channel.ts'
+import { McpFailure } from './protocol/failure.ts'
+import type { Params } from './protocol/message.ts'
+import { isUri } from './methods/read-resource.ts'
+import type { Session } from './sessions/session.ts'
+import type { McpSessions } from './sessions/sessions.ts'
 
 type Keep = (sessions: McpSessions, session: Session | null, params: Params) => Promise<void>
 

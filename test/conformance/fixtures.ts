@@ -1,7 +1,7 @@
 /** What the official conformance suite expects to find: its tools, prompts and resources, declared as any application would. */
 import type { App } from '../../src/troupe.ts'
 import type { FormQuestion, McpCall } from '../../src/app/mcp-declarations.ts'
-import { McpFailure } from '../../src/mcp/failure.ts'
+import { McpFailure } from '../../src/mcp/protocol/failure.ts'
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='

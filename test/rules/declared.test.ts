@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Registry } from '../../src/app/registry.ts'
-import { catalogueOf } from '../../src/mcp/catalogue.ts'
-import { Declared } from '../../src/mcp/declared.ts'
+import { catalogueOf } from '../../src/mcp/catalogue/catalogue.ts'
+import { Declared } from '../../src/mcp/catalogue/declared.ts'
 
 describe('what an application declares', () => {
   it('needs approval by the address and by the template of a resource', () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { legacyCodec } from '../../src/mcp/codecs/legacy.ts'
 import { modernCodec } from '../../src/mcp/codecs/modern.ts'
-import { McpFailure } from '../../src/mcp/failure.ts'
-import { complete } from '../../src/mcp/result.ts'
+import { McpFailure } from '../../src/mcp/protocol/failure.ts'
+import { complete } from '../../src/mcp/protocol/result.ts'
 
 const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
 const icons = [{ src: 'https://example.com/i.png' }]

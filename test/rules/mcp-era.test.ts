@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Era, eraOf, judgeModern, type ProtocolHeaders } from '../../src/mcp/protocol-version.ts'
-import { decodeHeaderValue, isSameArgument } from '../../src/mcp/header-value.ts'
-import { type Message, readBody } from '../../src/mcp/message.ts'
+import { type Era, eraOf, judgeModern, type ProtocolHeaders } from '../../src/mcp/protocol/protocol-version.ts'
+import { decodeHeaderValue, isSameArgument } from '../../src/mcp/protocol/header-value.ts'
+import { type Message, readBody } from '../../src/mcp/protocol/message.ts'
 
 const versionKey = 'io.modelcontextprotocol/protocolVersion'
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { AtOnce } from '../../src/rate-limit/concurrency-limit.ts'
-import { clientKeyOf, type McpAccess } from '../../src/mcp/call.ts'
-import { Outgoing, type Parting } from '../../src/mcp/outgoing.ts'
+import { clientKeyOf, type McpAccess } from '../../src/mcp/call/call.ts'
+import { Outgoing, type Parting } from '../../src/mcp/call/outgoing.ts'
 
 const progress = (n: number, text = ''): object => ({ method: 'notifications/progress', params: { progress: n, text } })
 const question = (id: string): object => ({ id, method: 'elicitation/create' })

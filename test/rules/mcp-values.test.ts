@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { known } from '../../src/json/json.ts'
-import { contradicted, headerParameters } from '../../src/mcp/header-parameters.ts'
-import { fits } from '../../src/mcp/input-required.ts'
-import { toolResult } from '../../src/mcp/tool-result.ts'
-import { UriTemplate } from '../../src/mcp/uri-template.ts'
+import { contradicted, headerParameters } from '../../src/mcp/catalogue/header-parameters.ts'
+import { fits } from '../../src/mcp/call/input-required.ts'
+import { toolResult } from '../../src/mcp/call/tool-result.ts'
+import { UriTemplate } from '../../src/mcp/catalogue/uri-template.ts'
 
 const result = (value: unknown): object => toolResult(known(JSON.stringify(value)))
 

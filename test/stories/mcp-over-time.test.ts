@@ -1,7 +1,7 @@
 /* oxlint-disable typescript/no-unsafe-member-access, typescript/no-unsafe-assignment, typescript/no-unsafe-return, typescript/no-unsafe-call, typescript/no-unsafe-argument -- what the protocol answers is read as it comes, and compared with literals */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { McpFailure } from '../../src/mcp/failure.ts'
+import { McpFailure } from '../../src/mcp/protocol/failure.ts'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
 import { letIn, listen, type McpAnswer, rpc, type TestClient } from '../support/mcp-client.ts'
@@ -507,7 +507,7 @@ describe('tasks', () => {
       const client = await letIn(service, actor)
       const { parts, store, keyRing } = await service.app.start()
       const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
-      const { McpTasks } = await import('../../src/mcp/tasks.ts')
+      const { McpTasks } = await import('../../src/mcp/tasks/tasks.ts')
       const dead = new McpTasks({ store, live: parts.live, keyRing, timers: { setTimer: () => () => {} }, now })
       const left = await dead.begin(access, 'count', {})
       const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
@@ -543,7 +543,7 @@ describe('tasks', () => {
       const { parts, store, keyRing } = await one.app.start()
       const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
       // A task of a process that died before it did anything.
-      const { McpTasks } = await import('../../src/mcp/tasks.ts')
+      const { McpTasks } = await import('../../src/mcp/tasks/tasks.ts')
       const dead = new McpTasks({ store, live: parts.live, keyRing, timers: { setTimer: () => () => {} }, now })
       const left = await dead.begin(access, 'count', {})
       later = 60_000

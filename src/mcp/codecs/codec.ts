@@ -1,8 +1,8 @@
 /** One revision's way to say results and failures. */
-import type { McpFailure } from '../failure.ts'
-import type { Params } from '../message.ts'
-import type { Result } from '../result.ts'
-import type { Revision } from '../revisions.ts'
+import type { McpFailure } from '../protocol/failure.ts'
+import type { Params } from '../protocol/message.ts'
+import type { Result } from '../protocol/result.ts'
+import type { Revision } from '../protocol/revisions.ts'
 
 export interface EncodedFailure {
   readonly status: number

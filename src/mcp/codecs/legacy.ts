@@ -1,7 +1,7 @@
 /** 2024-11-05 to 2025-11-25: what a later one has and an earlier one has not is left out or put in the words it has. */
-import type { McpFailureKind } from '../failure.ts'
-import { isRecord, type Params } from '../message.ts'
-import { type LegacyRevision, since } from '../revisions.ts'
+import type { McpFailureKind } from '../protocol/failure.ts'
+import { isRecord, type Params } from '../protocol/message.ts'
+import { type LegacyRevision, since } from '../protocol/revisions.ts'
 import type { Codec } from './codec.ts'
 
 const codes: Readonly<Record<McpFailureKind, number>> = {

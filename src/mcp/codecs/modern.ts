@@ -1,9 +1,9 @@
 /** 2026-07-28. */
-import type { McpFailureKind, McpFailure } from '../failure.ts'
-import { metaKeys } from '../protocol-version.ts'
-import { isRecord, type Params } from '../message.ts'
-import type { Result } from '../result.ts'
-import { modernRevision } from '../revisions.ts'
+import type { McpFailureKind, McpFailure } from '../protocol/failure.ts'
+import { metaKeys } from '../protocol/protocol-version.ts'
+import { isRecord, type Params } from '../protocol/message.ts'
+import type { Result } from '../protocol/result.ts'
+import { modernRevision } from '../protocol/revisions.ts'
 import type { Codec } from './codec.ts'
 
 /** Own codes lie outside of what JSON-RPC and the protocol reserve ("Error Codes"). */

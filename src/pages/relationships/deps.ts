@@ -9,7 +9,7 @@ import type { Subscribing } from '../../replica/subscribing.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Lists } from '../../property/lists.ts'
 import type { Operations } from '../../operation/operations.ts'
-import type { Declared } from '../../mcp/declared.ts'
+import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
 import type { Config } from '../../config/options.ts'
 

@@ -1,5 +1,5 @@
 /** What a peer sees of the actor, asked as the peer would ask. */
-import type { Declared } from '../../mcp/declared.ts'
+import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { Related } from '../../permission/permission.ts'
 import { decide } from '../../permission/decision.ts'
 import type { Rules } from '../../permission/rules.ts'

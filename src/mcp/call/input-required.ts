@@ -1,0 +1,188 @@
+/**
+ * Questions to the person at the client where the protocol has no requests of servers: the call ends with the questions,
+ * and the client sends it again with the answers. What was answered before travels in `requestState`, sealed for this
+ * caller, this method and these parameters, so that nobody else and no other call can use it.
+ */
+import type { ClientQuestion } from '../../app/mcp-declarations.ts'
+import { digestOf } from '../../json/canonical.ts'
+import type { KeyRing } from '../../secret/key-ring.ts'
+import { open, seal, type Sealed } from '../../secret/sealed.ts'
+import type { McpCallIn } from './call.ts'
+import { McpFailure } from '../protocol/failure.ts'
+import { isRecord, type Params } from '../protocol/message.ts'
+import type { InputRequired } from '../protocol/result.ts'
+
+/** How long a person may take, in milliseconds. */
+const patienceMs = 15 * 60_000
+
+type Answers = Readonly<Record<string, unknown>>
+
+/** Thrown through the handler: the questions that have no answer yet. */
+export class Unanswered extends Error {
+  override readonly name = 'Unanswered'
+  readonly questions: Readonly<Record<string, ClientQuestion>>
+
+  constructor(questions: Readonly<Record<string, ClientQuestion>>) {
+    super('The client has to be asked first')
+    this.questions = questions
+  }
+}
+
+/** The answers that came with a call, of this round and those before. */
+export class RoundTrip {
+  readonly #ring: KeyRing
+  readonly #call: McpCallIn
+  readonly #now: number
+  readonly #answers: Answers
+
+  /** @throws McpFailure `invalid_params` for a state that was changed, is too old, or belongs to another call or caller. */
+  constructor(ring: KeyRing, call: McpCallIn, now: number) {
+    this.#ring = ring
+    this.#call = call
+    this.#now = now
+    const given = call.params['inputResponses']
+    this.#answers = { ...this.#before(), ...(isRecord(given) ? given : {}) }
+  }
+
+  /** @throws Unanswered when an answer is missing or cannot be one. @throws McpFailure `missing_capability` */
+  ask(questions: Readonly<Record<string, ClientQuestion>>): Answers {
+    requireCapabilities(questions, this.#call.client.capabilities)
+    const open_ = Object.entries(questions).filter(([key, question]) => !isAnswer(question, this.#answers[key]))
+    if (open_.length > 0) throw new Unanswered(Object.fromEntries(open_))
+    return Object.fromEntries(Object.keys(questions).map((key) => [key, this.#answers[key]]))
+  }
+
+  /** The result that asks. Only answers are kept; each round has a state of its own. */
+  toResult({ questions }: Unanswered): InputRequired {
+    const kept = Object.fromEntries(Object.entries(this.#answers).filter(([key]) => !(key in questions)))
+    const state = JSON.stringify({ answers: kept, until: this.#now + patienceMs })
+    return {
+      kind: 'input_required',
+      inputRequests: Object.fromEntries(Object.entries(questions).map(([key, question]) => [key, requestOf(question)])),
+      requestState: seal(this.#ring, state, this.#binding()),
+    }
+  }
+
+  #before(): Answers {
+    const { requestState } = this.#call.params
+    if (requestState === undefined) return {}
+    const text = typeof requestState === 'string' ? this.#opened(requestState) : null
+    const state: unknown = text === null ? null : JSON.parse(text)
+    if (!isRecord(state) || typeof state['until'] !== 'number' || state['until'] < this.#now) {
+      throw new McpFailure('invalid_params', 'The request state is not one of this call, or is too old: begin again')
+    }
+    return isRecord(state['answers']) ? state['answers'] : {}
+  }
+
+  #opened(state: string): string | null {
+    try {
+      return open(this.#ring, state as Sealed, this.#binding())
+    } catch {
+      return null
+    }
+  }
+
+  #binding(): readonly string[] {
+    const { access, method, params } = this.#call
+    const { inputResponses: _answers, requestState: _state, _meta, ...rest } = params
+    const { peerId, clientId } = access.caller
+    return [access.actor.id, 'mcp.request_state', peerId, clientId, method, digestOf(rest)]
+  }
+}
+
+export function requestOf(question: ClientQuestion): { method: string; params: object } {
+  if ('elicit' in question) {
+    const { message, schema } = question.elicit
+    return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } }
+  }
+  if ('open' in question) {
+    return { method: 'elicitation/create', params: { mode: 'url', ...question.open } }
+  }
+  if ('sample' in question) return { method: 'sampling/createMessage', params: question.sample }
+  return { method: 'roots/list', params: {} }
+}
+
+/** @throws McpFailure `missing_capability` naming everything that is missing. */
+export function requireCapabilities(questions: Readonly<Record<string, ClientQuestion>>, declared: Params): void {
+  const missing: Record<string, object> = {}
+  for (const question of Object.values(questions)) {
+    if ('elicit' in question) {
+      const elicitation = declared['elicitation']
+      // An empty object means forms.
+      const takesForms = isRecord(elicitation) && (Object.keys(elicitation).length === 0 || 'form' in elicitation)
+      if (!takesForms) missing['elicitation'] = { form: {} }
+    } else if ('open' in question) {
+      if (!opensAddresses(declared)) missing['elicitation'] = { url: {} }
+    } else if ('sample' in question) {
+      if (!isRecord(declared['sampling'])) missing['sampling'] = {}
+    } else if (!isRecord(declared['roots'])) {
+      missing['roots'] = {}
+    }
+  }
+  if (Object.keys(missing).length === 0) return
+  throw new McpFailure('missing_capability', 'The client cannot be asked what this call needs', {
+    requiredCapabilities: missing,
+  })
+}
+
+export function opensAddresses(declared: Params): boolean {
+  const elicitation = declared['elicitation']
+  return isRecord(elicitation) && isRecord(elicitation['url'])
+}
+
+function isAnswer(question: ClientQuestion, answer: unknown): boolean {
+  if (!isRecord(answer)) return false
+  if ('elicit' in question) {
+    if (answer['action'] === 'decline' || answer['action'] === 'cancel') return true
+    return answer['action'] === 'accept' && fits(question.elicit.schema, answer['content'])
+  }
+  if ('open' in question) return typeof answer['action'] === 'string'
+  if ('sample' in question) return isRecord(answer['content']) || Array.isArray(answer['content'])
+  return Array.isArray(answer['roots'])
+}
+
+/** The flat forms of the protocol: required members of their type; members beyond the form are not refused. */
+export function fits(schema: Params, content: unknown): boolean {
+  if (!isRecord(content)) return false
+  const properties = isRecord(schema['properties']) ? schema['properties'] : {}
+  const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : []
+  if (required.some((name) => content[String(name)] === undefined)) return false
+  return Object.entries(properties).every(([name, property]) => {
+    const value = content[name]
+    return value === undefined || !isRecord(property) || fitsType(property, value)
+  })
+}
+
+function fitsType(property: Params, value: unknown): boolean {
+  const choices = choicesOf(property)
+  if (choices !== null && property['type'] !== 'array') return choices.includes(value)
+  switch (property['type']) {
+    case 'string':
+      return typeof value === 'string' && within(value.length, property['minLength'], property['maxLength'])
+    case 'integer':
+      return Number.isInteger(value) && within(Number(value), property['minimum'], property['maximum'])
+    case 'number':
+      return typeof value === 'number' && within(value, property['minimum'], property['maximum'])
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'array': {
+      const items = isRecord(property['items']) ? choicesOf(property['items']) : null
+      return Array.isArray(value) && value.every((item) => items === null || items.includes(item))
+    }
+    default:
+      return true
+  }
+}
+
+function choicesOf(property: Params): readonly unknown[] | null {
+  const { enum: plain, oneOf, anyOf } = property
+  if (Array.isArray(plain)) return [...(plain as readonly unknown[])]
+  const titled = oneOf ?? anyOf
+  return Array.isArray(titled)
+    ? titled.map((choice: unknown) => (isRecord(choice) ? choice['const'] : undefined))
+    : null
+}
+
+function within(value: number, least: unknown, most: unknown): boolean {
+  return (typeof least !== 'number' || value >= least) && (typeof most !== 'number' || value <= most)
+}

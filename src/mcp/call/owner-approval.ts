@@ -1,0 +1,65 @@
+/** Calls that need the owner's approval, in the protocol's forms: the client opens the address, or shows it to its person. */
+import { type ApprovalAnswer, type Called, heldBecause } from '../../operation/approvals.ts'
+import type { Held, McpCallIn } from './call.ts'
+import { McpFailure } from '../protocol/failure.ts'
+import type { McpParts } from '../mcp-deps.ts'
+import type { Params } from '../protocol/message.ts'
+import type { Result } from '../protocol/result.ts'
+import { modernRevision } from '../protocol/revisions.ts'
+import { opensAddresses, Unanswered } from './input-required.ts'
+
+export interface Guarded extends Called {
+  readonly args: Params
+  /** Answers a client that cannot open an address, and one whose call the owner denied. */
+  readonly refused: (text: string) => Result
+}
+
+/** What the access ledger records; null for a call that runs. */
+const heldBack: Readonly<Record<ApprovalAnswer['answer'], Held['as']>> = {
+  granted: null,
+  waiting: { decision: 'asked', reason: heldBecause.waiting },
+  denied: { decision: 'refused', reason: heldBecause.denied },
+  unseen: { decision: 'refused', reason: heldBecause.unseen },
+}
+
+/** Runs the call once the owner approved exactly this call. Until then, the client learns where the owner decides. */
+export async function whenApproved(
+  parts: McpParts,
+  call: McpCallIn,
+  { kind, name, args, refused }: Guarded,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const verdict = await parts.approvals.ask(call.access, { kind, name }, args)
+  call.held.as = heldBack[verdict.answer]
+  switch (verdict.answer) {
+    case 'granted':
+      try {
+        return await run()
+      } catch (error) {
+        if (error instanceof Unanswered) await parts.approvals.giveBack(call.access, verdict.approvalId)
+        throw error
+      }
+    case 'denied':
+      return refused('The owner refused this call.')
+    case 'unseen':
+      return refused('The owner has to agree to this call, and its arguments are too long to be looked through.')
+    case 'waiting': {
+      const { approvalId, url } = verdict
+      const message = `The owner has to agree to this call of ${name}`
+      if (opensAddresses(call.client.capabilities)) {
+        if (call.revision === modernRevision) throw new Unanswered({ owner_approval: { open: { message, url } } })
+        throw new McpFailure('url_elicitation', message, {
+          elicitations: [{ mode: 'url', elicitationId: approvalId, message, url }],
+        })
+      }
+      return refused(`${message}, at ${url}. Ask them to open it, and repeat the same call after that.`)
+    }
+    default:
+      return verdict satisfies never
+  }
+}
+
+/** For methods that have no result in which a refusal could be read. */
+export function refusedCall(text: string): never {
+  throw new McpFailure('not_permitted', text)
+}

@@ -1,0 +1,87 @@
+/** From what a tool's handler answered to the result of `tools/call` (decision 29). */
+import type { JsonText } from '../../json/json.ts'
+import { toPlain } from '../../json/json.ts'
+import { isRecord, type Params } from '../protocol/message.ts'
+
+export interface CallResult {
+  readonly content: readonly object[]
+  readonly structuredContent?: unknown
+  readonly isError: boolean
+  readonly _meta?: object
+}
+
+/** Members of a result that belong to the protocol; everything else beside `content` is the application's. */
+const own: ReadonlySet<string> = new Set(['content', 'structuredContent', 'isError', '_meta'])
+
+/** Names of secrets, on the wire and in handles: a handler that returns a whole record must not hand them to a model. */
+const secretName = /^(?:secret|passphrase|token|password)$|_(?:token|secret)$/i
+const secretHandleName = /[a-z](?:Token|Secret)$/
+
+export function toolResult(answer: JsonText): CallResult {
+  const value: unknown = toPlain(answer)
+  if (isRecord(value) && Array.isArray(value['content'])) return fromContent(value, value['content'])
+  if (!isRecord(value)) {
+    const shown = withoutSecrets(value)
+    return { content: [textBlock(shown)], structuredContent: shown, isError: false }
+  }
+  const isError = value['isError'] === true
+  const shown = withoutSecrets(omit(value, new Set(['isError', '_meta', 'structuredContent'])))
+  const explicit = value['structuredContent']
+  const structured = explicit === undefined ? shown : isRecord(shown) ? promoted(explicit, shown) : explicit
+  return {
+    content: [textBlock(shown)],
+    structuredContent: structured,
+    isError,
+    ...metaOf(value),
+  }
+}
+
+/** The handler wrote the content itself: it stays as it is, and what stands beside it is promoted. */
+function fromContent(value: Params, content: readonly unknown[]): CallResult {
+  const explicit = value['structuredContent']
+  const beside = withoutSecrets(omit(value, own))
+  const structured = isRecord(beside) && Object.keys(beside).length > 0 ? promoted(explicit, beside) : explicit
+  return {
+    content: content.filter((block) => isRecord(block)),
+    ...(structured === undefined ? {} : { structuredContent: structured }),
+    isError: value['isError'] === true,
+    ...metaOf(value),
+  }
+}
+
+/** What the handler set explicitly stands above what is promoted. */
+function promoted(explicit: unknown, beside: Params): unknown {
+  if (explicit === undefined || explicit === null) return beside
+  return isRecord(explicit) ? { ...beside, ...explicit } : explicit
+}
+
+function metaOf(value: Params): { _meta?: object } {
+  return isRecord(value['_meta']) ? { _meta: value['_meta'] } : {}
+}
+
+function textBlock(value: unknown): object {
+  return { type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }
+}
+
+function omit(value: Params, names: ReadonlySet<string>): Params {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)))
+}
+
+/** At every depth. */
+export function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets)
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      isSecret(name) ? [] : [[name, withoutSecrets(member)] as const],
+    ),
+  )
+}
+
+function isSecret(name: string): boolean {
+  return secretName.test(name) || secretHandleName.test(name)
+}
+
+export function errorResult(text: string): CallResult {
+  return { content: [{ type: 'text', text }], isError: true }
+}

@@ -1,0 +1,164 @@
+/** What an application offers to AI clients, read once from its declarations. */
+import type { Operation, Registry } from '../../app/registry.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import type {
+  Icon,
+  MethodMcp,
+  PromptDeclaration,
+  ResourceDeclaration,
+  ToolDeclaration,
+} from '../../app/mcp-declarations.ts'
+import { type DeclaredSchema, inputSchema, type JsonSchema, outputSchema, type Schema } from '../../app/schema.ts'
+import { propertiesUri } from '../../permission/property-address.ts'
+import { headerParameters, type HeaderParameter } from './header-parameters.ts'
+import { UriTemplate } from './uri-template.ts'
+
+export interface Tool {
+  readonly name: string
+  readonly declaration: ToolDeclaration
+  readonly operation: Operation
+  readonly description: string
+  readonly inputSchema: JsonSchema
+  readonly check: Schema
+  readonly outputSchema: JsonSchema | null
+  readonly checkOutput: Schema | null
+  /** Arguments that clients mirror in header fields. */
+  readonly headers: readonly HeaderParameter[]
+  readonly needsApproval: boolean
+}
+
+export interface Prompt {
+  readonly name: string
+  readonly needsApproval: boolean
+  readonly declaration: PromptDeclaration
+  readonly operation: Operation
+  readonly description: string
+}
+
+export interface Resource {
+  readonly template: UriTemplate
+  readonly declaration: ResourceDeclaration
+  readonly operation: Operation
+  readonly name: string
+  readonly description: string
+  readonly mimeType: string
+  readonly needsApproval: boolean
+}
+
+export interface Catalogue {
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly prompts: ReadonlyMap<string, Prompt>
+  readonly resources: readonly Resource[]
+}
+
+const noArguments = { type: 'object', additionalProperties: false } as const
+const anyArguments = { type: 'object' } as const
+
+/** @throws ConfigError for a declaration that the protocol cannot express. */
+export function catalogueOf(registry: Registry): Catalogue {
+  const tools = new Map<string, Tool>()
+  const prompts = new Map<string, Prompt>()
+  const resources: Resource[] = []
+  for (const operation of registry.declared('actions')) {
+    const tool = toolOf(operation)
+    const needsApproval = registry.needsApproval('actions', operation.name)
+    if (tool !== null) addOnce(tools, { ...tool, needsApproval }, 'tools')
+  }
+  for (const operation of registry.declared('methods')) {
+    const needsApproval = registry.needsApproval('methods', operation.name)
+    const prompt = promptOf(operation)
+    if (prompt !== null) addOnce(prompts, { ...prompt, needsApproval }, 'prompts')
+    const resource = resourceOf(operation)
+    if (resource !== null) resources.push({ ...resource, needsApproval })
+  }
+  return { tools, prompts, resources }
+}
+
+function isOfMethod(mcp: true | ToolDeclaration | MethodMcp): mcp is MethodMcp {
+  return mcp !== true && ('prompt' in mcp || 'resource' in mcp)
+}
+
+function toolOf(operation: Operation): Omit<Tool, 'needsApproval'> | null {
+  const mcp = operation.metadata?.mcp
+  if (mcp === undefined || isOfMethod(mcp)) return null
+  const declaration = mcp === true ? {} : mcp
+  const name = declaration.name ?? operation.name
+  if (!/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
+    throw new ConfigError(
+      `The tool ${JSON.stringify(name)} needs a name of 1 to 64 letters, digits, "_", "." or "-": give mcp.name.`,
+    )
+  }
+  const schema = declaration.inputSchema ?? operation.metadata?.inputSchema ?? operation.input?.jsonSchema
+  const published = schema ?? (operation.input === null ? anyArguments : noArguments)
+  if (published['type'] !== 'object')
+    throw new ConfigError(`The input of the tool ${JSON.stringify(name)} must be an object.`)
+  const checkOutput = outputOf(name, declaration.output)
+  return {
+    name,
+    declaration,
+    operation,
+    description: declaration.description ?? operation.metadata?.description ?? `Execute ${operation.name} action`,
+    inputSchema: published,
+    check: declaration.inputSchema === undefined && operation.input !== null ? operation.input : inputSchema(published),
+    outputSchema: checkOutput?.jsonSchema ?? null,
+    checkOutput,
+    headers: headerParameters(name, published),
+  }
+}
+
+function outputOf(name: string, output: DeclaredSchema | undefined): Schema | null {
+  try {
+    return output === undefined ? null : outputSchema(output)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(`Cannot publish the output of the tool ${JSON.stringify(name)} as JSON Schema: ${reason}.`)
+  }
+}
+
+function promptOf(operation: Operation): Omit<Prompt, 'needsApproval'> | null {
+  const mcp = operation.metadata?.mcp
+  if (mcp === undefined || !isOfMethod(mcp) || mcp.prompt === undefined) return null
+  const declaration = mcp.prompt === true ? {} : mcp.prompt
+  return {
+    name: declaration.name ?? operation.name,
+    declaration,
+    operation,
+    description: declaration.description ?? operation.metadata?.description ?? `Generate prompt for ${operation.name}`,
+  }
+}
+
+function resourceOf(operation: Operation): Omit<Resource, 'needsApproval'> | null {
+  const mcp = operation.metadata?.mcp
+  if (mcp === undefined || !isOfMethod(mcp) || mcp.resource === undefined) return null
+  const declaration = mcp.resource === true ? {} : mcp.resource
+  const uri = declaration.uri ?? `actingweb://${operation.name}`
+  if (uri.startsWith(propertiesUri)) {
+    throw new Error(
+      `The resource ${JSON.stringify(uri)} needs another address: ${propertiesUri} belongs to the properties of the actor`,
+    )
+  }
+  return {
+    template: new UriTemplate(uri),
+    declaration,
+    operation,
+    name: declaration.name ?? titleOf(operation.name),
+    description: declaration.description ?? operation.metadata?.description ?? `Access ${operation.name} resource`,
+    mimeType: declaration.mimeType ?? 'application/json',
+  }
+}
+
+function titleOf(name: string): string {
+  return name.replaceAll('_', ' ').replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase())
+}
+
+function addOnce<T extends { readonly name: string }>(all: Map<string, T>, item: T, kind: string): void {
+  if (all.has(item.name))
+    throw new ConfigError(`Two ${kind} have the name ${JSON.stringify(item.name)}: give one of them another mcp name.`)
+  all.set(item.name, item)
+}
+
+/** The members that tools, prompts and resources share, where they are declared. */
+export function dressed(declaration: { readonly title?: string; readonly icons?: readonly Icon[] }): object {
+  const { title, icons } = declaration
+  return { ...(title === undefined ? {} : { title }), ...(icons === undefined ? {} : { icons }) }
+}

@@ -1,0 +1,78 @@
+/** What an application offers, over HTTP and to AI clients: what rights on a name can be about. */
+import type { Registry } from '../../app/registry.ts'
+import type { Category } from '../../permission/operation.ts'
+import { everything, propertiesUri } from '../../permission/property-address.ts'
+import type { RuledCategory } from '../../permission/rules.ts'
+import type { Catalogue, Resource } from './catalogue.ts'
+
+export class Declared {
+  readonly #registry: Registry
+  readonly #catalogue: Catalogue | null
+
+  /** @param catalogue Null where the service has no endpoint for AI clients. */
+  constructor(registry: Registry, catalogue: Catalogue | null) {
+    this.#registry = registry
+    this.#catalogue = catalogue
+  }
+
+  /** Whether anything answers to the name. True in categories that hold no declarations. */
+  has(category: Category, name: string): boolean {
+    switch (category) {
+      case 'methods':
+      case 'actions':
+        return this.#registry.operations(category, name).length > 0
+      case 'tools':
+        return this.#catalogue?.tools.has(name) === true
+      case 'prompts':
+        return this.#catalogue?.prompts.has(name) === true
+      case 'resources':
+        return this.#hasResource(name)
+      default:
+        return true
+    }
+  }
+
+  /** Whether each call by a peer or a client waits for the owner's approval. */
+  needsApproval(category: Category, name: string): boolean {
+    switch (category) {
+      case 'methods':
+      case 'actions':
+        return this.#registry.needsApproval(category, name)
+      case 'tools':
+        return this.#catalogue?.tools.get(name)?.needsApproval === true
+      case 'prompts':
+        return this.#catalogue?.prompts.get(name)?.needsApproval === true
+      case 'resources':
+        return this.#resourceAt(name)?.needsApproval === true
+      default:
+        return false
+    }
+  }
+
+  #hasResource(name: string): boolean {
+    if (name.startsWith(propertiesUri)) return this.#catalogue !== null
+    return this.#registry.resources(name).length > 0 || this.#resourceAt(name) !== undefined
+  }
+
+  /** By its address, or by the template that it is declared with. */
+  #resourceAt(name: string): Resource | undefined {
+    return this.#catalogue?.resources.find(({ template }) => template.text === name || template.match(name) !== null)
+  }
+
+  /** What a peer can ask for by name in each category, in the order of declaration. */
+  names(isClient: boolean): { readonly [category in Exclude<RuledCategory, 'properties'>]: readonly string[] } {
+    const offered = isClient ? this.#catalogue : null
+    const { tools, prompts, resources } = offered ?? { tools: new Map(), prompts: new Map(), resources: [] }
+    return {
+      methods: this.#registry.descriptors('methods').map(({ name }) => name),
+      actions: this.#registry.descriptors('actions').map(({ name }) => name),
+      tools: [...tools.keys()],
+      prompts: [...prompts.keys()],
+      resources: [
+        ...this.#registry.resourceNames(),
+        ...resources.map(({ template }) => template.text),
+        ...(offered === null ? [] : [everything]),
+      ],
+    }
+  }
+}

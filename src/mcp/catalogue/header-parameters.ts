@@ -1,0 +1,61 @@
+/** Arguments that clients mirror in `Mcp-Param-*` fields (2026-07-28, "x-mcp-header"). */
+import type { JsonSchema } from '../../app/schema.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import { isSameArgument } from '../protocol/header-value.ts'
+import { isRecord } from '../protocol/message.ts'
+
+export interface HeaderParameter {
+  /** Lower case, as the edge looks it up. */
+  readonly field: string
+  /** From the root of the arguments. */
+  readonly path: readonly string[]
+}
+
+const keyword = 'x-mcp-header'
+const mirrored: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
+
+/** @throws ConfigError for a declaration that clients would drop the tool for. */
+export function headerParameters(tool: string, schema: JsonSchema): readonly HeaderParameter[] {
+  const found = collect(schema, [])
+  const names = found.map(({ field }) => field)
+  if (new Set(names).size !== names.length) throw new ConfigError(`The tool ${tool} declares an ${keyword} twice.`)
+  // Anywhere else (inside items, $defs, a choice of schemas) it would have no one place in the arguments.
+  const everywhere = JSON.stringify(schema).split(`"${keyword}":`).length - 1
+  if (everywhere !== found.length) throw new ConfigError(`The tool ${tool} has an ${keyword} outside of properties.`)
+  return found
+
+  function collect(of: JsonSchema, path: readonly string[]): HeaderParameter[] {
+    const properties = of['properties']
+    if (!isRecord(properties)) return []
+    return Object.entries(properties).flatMap(([name, property]) => {
+      if (!isRecord(property)) return []
+      const inside = collect(property, [...path, name])
+      if (!(keyword in property)) return inside
+      const header = property[keyword]
+      if (
+        typeof header !== 'string' ||
+        !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(header) ||
+        !mirrored.has(property['type'])
+      ) {
+        throw new ConfigError(
+          `The tool ${tool} has an ${keyword} at ${JSON.stringify(name)} that no header field can carry.`,
+        )
+      }
+      return [{ field: `mcp-param-${header.toLowerCase()}`, path: [...path, name] }, ...inside]
+    })
+  }
+}
+
+/** The first argument that its field contradicts; null when all agree. A field for an argument that is absent is ignored. */
+export function contradicted(
+  parameters: readonly HeaderParameter[],
+  args: unknown,
+  header: (field: string) => string | undefined,
+): string | null {
+  for (const { field, path } of parameters) {
+    const value = path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), args)
+    if (value === undefined || value === null) continue
+    if (!isSameArgument(header(field), value)) return path.join('.')
+  }
+  return null
+}

@@ -1,0 +1,76 @@
+/** URI templates of RFC 6570: `{name}` for a stretch without `/`, `{+name}` for any; matched in one pass, never by backtracking. */
+import { ConfigError } from '../../config/config-error.ts'
+
+interface Variable {
+  readonly name: string
+  readonly takesSlashes: boolean
+  /** The text between this variable and the next one, or the end. */
+  readonly after: string
+}
+
+export class UriTemplate {
+  readonly text: string
+  readonly #start: string
+  readonly #variables: readonly Variable[]
+
+  /** @throws ConfigError for an expression of another kind, and for two variables with nothing between them. */
+  constructor(text: string) {
+    this.text = text
+    const [start = '', ...rest] = text.split('{')
+    this.#start = start
+    this.#variables = rest.map((part, index) => {
+      const [, plus, name, after] = /^(\+?)([A-Za-z_][A-Za-z0-9_]*)\}([^{}]*)$/.exec(part) ?? []
+      if (name === undefined || after === undefined || (after === '' && index < rest.length - 1)) {
+        throw new ConfigError(
+          `The URI template ${JSON.stringify(text)} cannot be matched: use {name} or {+name}, apart from each other.`,
+        )
+      }
+      return { name, takesSlashes: plus === '+', after }
+    })
+  }
+
+  get variables(): readonly string[] {
+    return this.#variables.map(({ name }) => name)
+  }
+
+  get isTemplate(): boolean {
+    return this.#variables.length > 0
+  }
+
+  /** The address with these values in it as they are: what an address means, in whichever spelling it came. */
+  filled(values: Readonly<Record<string, string>>): string {
+    return this.#start + this.#variables.map(({ name, after }) => `${values[name] ?? ''}${after}`).join('')
+  }
+
+  /** The variables' values, percent-decoded; null when the URI is none of this template's. Each takes as little as it can. */
+  match(uri: string): Readonly<Record<string, string>> | null {
+    if (!this.isTemplate) return uri === this.text ? {} : null
+    if (!uri.startsWith(this.#start)) return null
+    const values: Record<string, string> = {}
+    let at = this.#start.length
+    for (const [index, { name, takesSlashes, after }] of this.#variables.entries()) {
+      const isLast = index === this.#variables.length - 1
+      // One character at least; what the last one has after it has to be the end of all.
+      const end = isLast ? uri.length - after.length : uri.indexOf(after, at + 1)
+      if (end <= at || !uri.startsWith(after, end)) return null
+      const value = decoded(uri.slice(at, end))
+      if (value === null || (!takesSlashes && value.includes('/')) || leadsUp(value)) return null
+      values[name] = value
+      at = end + after.length
+    }
+    return values
+  }
+}
+
+/** A handler may take a value for a path: nothing that leads out of it is one. */
+function leadsUp(value: string): boolean {
+  return value.split(/[/\\]/).some((segment) => segment === '.' || segment === '..')
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}

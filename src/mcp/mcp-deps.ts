@@ -1,0 +1,51 @@
+/** What the methods of the protocol are made with. */
+import type { ClientInfo } from '../app/mcp-declarations.ts'
+import type { McpAccess } from './call/call.ts'
+import type { Approvals } from '../operation/approvals.ts'
+import type { Access } from '../operation/operations.ts'
+import type { ActorHandle } from '../app/actor-handle.ts'
+import type { Timers } from '../timers.ts'
+import type { Decision } from '../audit-log/entry.ts'
+import type { Live } from '../live/live.ts'
+import type { Log } from '../observe/log.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { Tracing } from '../observe/tracing.ts'
+import type { Permission } from '../permission/permission.ts'
+import type { Lists } from '../property/lists.ts'
+import type { Properties } from '../property/properties.ts'
+import type { KeyRing } from '../secret/key-ring.ts'
+import type { Catalogue } from './catalogue/catalogue.ts'
+import type { McpSessions } from './sessions/sessions.ts'
+import type { McpTasks } from './tasks/tasks.ts'
+
+export interface McpAct {
+  readonly access: McpAccess
+  readonly method: string
+  readonly target: string
+  readonly decision: Decision
+  readonly reason: string
+}
+
+export interface McpParts {
+  readonly catalogue: Catalogue
+  readonly permission: Permission
+  readonly properties: Properties
+  readonly lists: Lists
+  readonly handleOf: (actor: Access['actor']) => ActorHandle
+  readonly keyRing: KeyRing
+  readonly server: { readonly name: string; readonly version: string }
+  readonly instructions: string
+  readonly live: Live
+  readonly sessions: McpSessions
+  readonly tasks: McpTasks
+  readonly approvals: Approvals
+  /** Notes in the relationship what the client says of itself. */
+  readonly remember: (access: McpAccess, info: ClientInfo) => Promise<void>
+  /** For the access ledger. */
+  readonly note: (act: McpAct) => void
+  readonly metrics: Pick<Metrics, 'mcpCalled' | 'mcpSessionBegun'>
+  readonly tracing: Tracing
+  readonly log: Log
+  readonly timers: Timers
+  readonly now: () => number
+}

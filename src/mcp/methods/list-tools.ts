@@ -1,0 +1,100 @@
+/** `tools/list`: the application's actions that it offers to AI clients. */
+import type { ClientInfo, ToolAudience } from '../../app/mcp-declarations.ts'
+import { type Asked, type McpAccess, clientTypeOf } from '../call/call.ts'
+import { dressed, type Tool } from '../catalogue/catalogue.ts'
+import { pageOf } from '../protocol/cursor.ts'
+import type { McpParts } from '../mcp-deps.ts'
+import type { Params } from '../protocol/message.ts'
+import { complete, type Result } from '../protocol/result.ts'
+
+const listTtlMs = 5_000
+
+export async function listTools(parts: McpParts, call: Asked): Promise<Result> {
+  const listed = await toolsFor(parts, call.access, call.client.info)
+  const { items, ...page } = pageOf(parts.keyRing, call, listed, ({ name }) => name)
+  return complete({ tools: items, ...page }, listTtlMs)
+}
+
+/** Declared, permitted, meant for this kind of client, and not hidden by a predicate; in the order of declaration. */
+export async function toolsFor(
+  parts: McpParts,
+  { actor, caller }: Pick<McpAccess, 'actor' | 'caller'>,
+  info: ClientInfo | null,
+): Promise<readonly ToolView[]> {
+  const all = [...parts.catalogue.tools.values()]
+  const usable = await parts.permission.filter(
+    actor.id,
+    caller,
+    { category: 'tools', right: 'write' },
+    all.map(({ name }) => name),
+  )
+  const permitted = all.filter(({ name }) => usable.has(name))
+  if (permitted.every(isTheSameForAll)) return permitted.map(viewForAll)
+  const audience: ToolAudience = {
+    actor: parts.handleOf(actor),
+    caller,
+    clientType: clientTypeOf(info),
+  }
+  const shown = await Promise.all(permitted.map((tool) => view(parts, tool, audience)))
+  return shown.filter((tool) => tool !== null)
+}
+
+export interface ToolView extends Params {
+  readonly name: string
+  readonly description: string
+}
+
+function isTheSameForAll({ declaration }: Tool): boolean {
+  const { allowedClients, visible, describe, clientDescriptions } = declaration
+  return [allowedClients, visible, describe, clientDescriptions].every((each) => each === undefined)
+}
+
+const views = new WeakMap<Tool, ToolView>()
+
+/** Made once: most tools look the same to everybody. */
+function viewForAll(tool: Tool): ToolView {
+  const made = views.get(tool) ?? viewWith(tool, tool.description)
+  views.set(tool, made)
+  return made
+}
+
+async function view(parts: McpParts, tool: Tool, audience: ToolAudience): Promise<ToolView | null> {
+  const { declaration } = tool
+  if (declaration.allowedClients?.includes(audience.clientType) === false) return null
+  if (declaration.visible !== undefined && !(await holds(parts, tool, audience))) return null
+  return viewWith(tool, await descriptionFor(parts, tool, audience))
+}
+
+function viewWith(tool: Tool, description: string): ToolView {
+  const { declaration, operation } = tool
+  const annotations = declaration.annotations ?? operation.metadata?.annotations
+  return {
+    name: tool.name,
+    ...dressed(declaration),
+    description,
+    inputSchema: tool.inputSchema,
+    ...(tool.outputSchema === null ? {} : { outputSchema: tool.outputSchema }),
+    ...(annotations === undefined ? {} : { annotations }),
+  }
+}
+
+/** A predicate that fails hides the tool. */
+async function holds(parts: McpParts, tool: Tool, audience: ToolAudience): Promise<boolean> {
+  try {
+    return (await tool.declaration.visible?.(audience)) === true
+  } catch (error) {
+    parts.log.warn({ error, tool: tool.name }, 'The visibility of a tool cannot be told, so it is hidden')
+    return false
+  }
+}
+
+async function descriptionFor(parts: McpParts, tool: Tool, audience: ToolAudience): Promise<string> {
+  const { describe, clientDescriptions } = tool.declaration
+  try {
+    const own = await describe?.(audience)
+    if (typeof own === 'string') return own
+  } catch (error) {
+    parts.log.warn({ error, tool: tool.name }, 'The description of a tool cannot be told, so the declared one stands')
+  }
+  return clientDescriptions?.[audience.clientType] ?? tool.description
+}

@@ -1,0 +1,223 @@
+/**
+ * `resources/…`: the application's methods that it offers as resources, and the actor's own properties and lists under
+ * `actingweb://properties/`, as far as the client may read them.
+ */
+import { handlerResult } from '../../app/handler-result.ts'
+import { array, type JsonText, object, toPlain } from '../../json/json.ts'
+import type { Verdict } from '../../permission/permission.ts'
+import {
+  everything,
+  itemsTemplate,
+  propertiesUri,
+  propertyAt,
+  type PropertyPlace,
+  uriOf,
+} from '../../permission/property-address.ts'
+import type { Access } from '../../property/access.ts'
+import type { StoredProperty } from '../../property/property-store.ts'
+import type { Asked, McpCallIn } from '../call/call.ts'
+import { dressed, type Resource } from '../catalogue/catalogue.ts'
+import { pageOf } from '../protocol/cursor.ts'
+import { McpFailure } from '../protocol/failure.ts'
+import type { McpParts } from '../mcp-deps.ts'
+import { isRecord } from '../protocol/message.ts'
+import { refusedCall, whenApproved } from '../call/owner-approval.ts'
+import { complete, type Result } from '../protocol/result.ts'
+import { withoutSecrets } from '../call/tool-result.ts'
+import { handsOf } from '../call/tool-context.ts'
+
+const listTtlMs = 5_000
+const itemsAtOnce = 100
+const longestUri = 2048
+
+interface Listed {
+  readonly uri: string
+  readonly name: string
+  readonly description: string
+  readonly mimeType: string
+}
+
+export async function listResources(parts: McpParts, call: Asked): Promise<Result> {
+  const declared = parts.catalogue.resources.filter(({ template }) => !template.isTemplate)
+  const properties = await visibleProperties(parts, call)
+  const uris = [
+    ...declared.map(({ template }) => template.text),
+    everything,
+    ...properties.map(({ name }) => uriOf(name)),
+  ]
+  const { actor, caller } = call.access
+  const readable = await parts.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, uris)
+  const listed = properties.filter(({ name }) => readable.has(uriOf(name)))
+  const own = listed.map(({ name, kind }) => ({
+    uri: uriOf(name),
+    name,
+    description: kind === 'list' ? 'A list of the actor' : 'A property of the actor',
+    mimeType: 'application/json',
+  }))
+  const all: Listed[] = [
+    ...declared.filter(({ template }) => readable.has(template.text)).map(view),
+    ...(readable.has(everything)
+      ? [
+          {
+            uri: everything,
+            name: 'properties',
+            description: 'All properties of the actor',
+            mimeType: 'application/json',
+          },
+        ]
+      : []),
+    ...own,
+  ]
+  const { items, ...page } = pageOf(parts.keyRing, call, all, ({ uri }) => uri)
+  return complete({ resources: items, ...page }, listTtlMs)
+}
+
+/** The properties that the rights on properties open to the client and no hook hides. */
+function visibleProperties(parts: McpParts, { access }: Asked): Promise<readonly StoredProperty[]> {
+  return parts.properties.all({ actor: access.actor, caller: access.caller })
+}
+
+export async function listTemplates(parts: McpParts, call: Asked): Promise<Result> {
+  const { actor, caller } = call.access
+  const templates = parts.catalogue.resources.filter(({ template }) => template.isTemplate)
+  const readable = await parts.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, [
+    ...templates.map(({ template }) => template.text),
+    itemsTemplate,
+  ])
+  const declared = templates
+    .filter(({ template }) => readable.has(template.text))
+    .map(({ template, name, declaration, description, mimeType }) => ({
+      uriTemplate: template.text,
+      name,
+      ...dressed(declaration),
+      description,
+      mimeType,
+    }))
+  const own = {
+    uriTemplate: itemsTemplate,
+    name: 'items of a list',
+    description: `${itemsAtOnce} items of a list of the actor, from an index on`,
+    mimeType: 'application/json',
+  }
+  const all = readable.has(itemsTemplate) ? [...declared, own] : declared
+  const { items, ...page } = pageOf(parts.keyRing, call, all, ({ uriTemplate }) => uriTemplate)
+  return complete({ resourceTemplates: items, ...page }, listTtlMs)
+}
+
+function view({ template, name, declaration, description, mimeType }: Resource): Listed {
+  return { uri: template.text, name, ...dressed(declaration), description, mimeType }
+}
+
+export async function readResource(parts: McpParts, call: McpCallIn): Promise<Result> {
+  const { uri } = call.params
+  if (!isUri(uri)) throw new McpFailure('invalid_params', 'The call names no resource')
+  if (uri.startsWith(propertiesUri)) return readProperties(parts, call, uri)
+  const { actor, caller } = call.access
+  const judge = await parts.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
+  requireAllowed(judge(uri))
+  for (const resource of parts.catalogue.resources) {
+    const variables = resource.template.match(uri)
+    if (variables === null) continue
+    // A rule holds for what the handler is given, not for one spelling of it: `%70rivate` is `private`.
+    requireAllowed(judge(resource.template.filled(variables)))
+    return readDeclared(parts, call, resource, uri, variables)
+  }
+  throw unknownResource(uri)
+}
+
+function requireAllowed({ allowed }: Verdict): void {
+  if (!allowed) throw new McpFailure('not_permitted', 'These credentials may not read the resource')
+}
+
+async function readDeclared(
+  parts: McpParts,
+  call: McpCallIn,
+  resource: Resource,
+  uri: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<Result> {
+  const { operation, needsApproval } = resource
+  const args = { uri, ...variables }
+  const input = operation.input === null ? args : await operation.input.check(args)
+  const run = (): Promise<Result> => runDeclared(parts, call, resource, uri, input)
+  if (!needsApproval) return run()
+  return whenApproved(parts, call, { kind: 'resources', name: operation.name, args, refused: refusedCall }, run)
+}
+
+async function runDeclared(
+  parts: McpParts,
+  call: McpCallIn,
+  { operation, mimeType }: Resource,
+  uri: string,
+  input: unknown,
+): Promise<Result> {
+  const answer = await operation.handler({
+    actor: parts.handleOf(call.access.actor),
+    caller: call.access.caller,
+    name: operation.name,
+    input,
+    mcp: handsOf(call),
+  })
+  if (answer === null || answer === undefined) throw unknownResource(uri)
+  const value: unknown = toPlain(handlerResult(answer))
+  return complete({ contents: contentsOf(value, uri, mimeType) }, 0)
+}
+
+function contentsOf(value: unknown, uri: string, mimeType: string): readonly unknown[] {
+  if (isRecord(value) && Array.isArray(value['contents'])) return value['contents']
+  const content = isRecord(value) && value['content'] !== undefined ? value['content'] : value
+  const text = typeof content === 'string' ? content : JSON.stringify(withoutSecrets(content))
+  return [{ uri, mimeType, text }]
+}
+
+/** The rights and hooks of `/<actor>/properties`, and the rules on resources before them. */
+async function readProperties(parts: McpParts, call: McpCallIn, uri: string): Promise<Result> {
+  const { actor, caller } = call.access
+  const access = { actor, caller }
+  const judge = await parts.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
+  const verdict = judge(uri)
+  requireAllowed(verdict)
+  parts.permission.decided(caller, verdict)
+  if (uri === everything) {
+    const values = (await visibleProperties(parts, call)).flatMap((property) =>
+      property.kind === 'value' && judge(uriOf(property.name)).allowed
+        ? [[property.name, property.value] as const]
+        : [],
+    )
+    return complete({ contents: [{ uri, mimeType: 'application/json', text: object(values) }] }, 0)
+  }
+  const place = propertyAt(uri)
+  const contents = place === null ? null : await contentsAt(parts, access, uri, place)
+  if (contents === null) throw unknownResource(uri)
+  return complete({ contents }, 0)
+}
+
+/** A value as it is; of a list as many items as are given at once, and where there are more, their address. */
+async function contentsAt(
+  parts: McpParts,
+  access: Access,
+  uri: string,
+  { name, from }: PropertyPlace,
+): Promise<readonly object[] | null> {
+  const found = await parts.properties.get(access, [name])
+  if (found === null) return null
+  const content = (text: JsonText): object => ({ uri, mimeType: 'application/json', text })
+  if (found.kind === 'value') return from === null ? [content(found.value)] : null
+  const start = from ?? 0
+  const end = start + itemsAtOnce
+  const page = await parts.lists.items(access, name, { from: start, to: end })
+  if (page === null) return null
+  const items = content(array(page.items.map(({ item }) => item)))
+  if (page.length <= end) return [items]
+  const next = `${uriOf(name)}/items/${end}`
+  const note = `These are the items from ${start} on, of ${page.length}. The next ones are at ${next}`
+  return [items, { uri: next, mimeType: 'text/plain', text: note }]
+}
+
+export function isUri(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= longestUri
+}
+
+function unknownResource(uri: string): McpFailure {
+  return new McpFailure('unknown_resource', 'Resource not found', { uri })
+}

@@ -1,0 +1,45 @@
+/** Pages of lists: a cursor is sealed for one caller and one method, so it can be neither read nor carried elsewhere. */
+import type { KeyRing } from '../../secret/key-ring.ts'
+import { open, seal, type Sealed } from '../../secret/sealed.ts'
+import type { Asked } from '../call/call.ts'
+import { McpFailure } from './failure.ts'
+
+const pageSize = 100
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Absent on the last page. */
+  readonly nextCursor?: string
+}
+
+/** @throws McpFailure `invalid_params` for a cursor that was not made for this. */
+export function pageOf<T>(ring: KeyRing, call: Asked, all: readonly T[], nameOf: (item: T) => string): Page<T> {
+  const from = startOf(ring, call, all, nameOf)
+  const items = all.slice(from, from + pageSize)
+  const last = items.at(-1)
+  if (last === undefined || from + pageSize >= all.length) return { items }
+  return { items, nextCursor: seal(ring, nameOf(last), bindingOf(call)) }
+}
+
+/** After the item that the page before ended with, also when others came or went in between. */
+function startOf<T>(ring: KeyRing, call: Asked, all: readonly T[], nameOf: (item: T) => string): number {
+  const { cursor } = call.params
+  if (cursor === undefined) return 0
+  const after = typeof cursor === 'string' ? opened(ring, call, cursor) : null
+  if (after === null) throw new McpFailure('invalid_params', 'The cursor is not one of this list')
+  const at = all.findIndex((item) => nameOf(item) === after)
+  // What the page ended with is gone: the client reads from the beginning rather than miss something.
+  return at + 1
+}
+
+function opened(ring: KeyRing, call: Asked, cursor: string): string | null {
+  try {
+    return open(ring, cursor as Sealed, bindingOf(call))
+  } catch {
+    return null
+  }
+}
+
+function bindingOf({ access, method }: Asked): readonly string[] {
+  return [access.actor.id, 'mcp.cursor', access.caller.peerId, access.caller.clientId, method]
+}

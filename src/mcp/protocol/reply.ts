@@ -1,0 +1,43 @@
+/** What goes back over HTTP, before it is text. */
+import type { Codec } from '../codecs/codec.ts'
+import type { McpFailure } from './failure.ts'
+import type { Id } from './message.ts'
+
+export type Reply =
+  | {
+      readonly kind: 'json'
+      readonly status: number
+      readonly body: object
+      readonly headers?: Readonly<Record<string, string>>
+    }
+  /** Accepted, and nothing to say. */
+  | { readonly kind: 'empty'; readonly status: 202 }
+  /** Each message one event of a text/event-stream. */
+  | { readonly kind: 'stream'; readonly messages: AsyncGenerator<object>; readonly close: () => void }
+
+export function rpcResult(id: Id, result: object): object {
+  return { jsonrpc: '2.0', id, result }
+}
+
+export function rpcError(
+  id: Id | undefined,
+  { code, message, data }: { code: number; message: string; data?: object },
+): object {
+  return {
+    jsonrpc: '2.0',
+    ...(id === undefined ? {} : { id }),
+    error: { code, message, ...(data === undefined ? {} : { data }) },
+  }
+}
+
+export const accepted: Reply = { kind: 'empty', status: 202 }
+
+export function json(status: number, body: object): Reply & { kind: 'json' } {
+  return { kind: 'json', status, body }
+}
+
+/** A failure in the words of a revision, which may have none but a result. */
+export function failed(codec: Codec, method: string, id: Id, failure: McpFailure): Reply & { kind: 'json' } {
+  const encoded = codec.failure(method, failure)
+  return 'result' in encoded ? json(200, rpcResult(id, encoded.result)) : json(encoded.status, rpcError(id, encoded))
+}

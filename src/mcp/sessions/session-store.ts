@@ -1,0 +1,127 @@
+/** The SQL of legacy sessions. Times are Unix milliseconds. */
+import type { SecretHash } from '../../secret/hash.ts'
+import type { Queries, Transaction } from '../../store/store.ts'
+
+export interface SessionRow {
+  readonly hash: SecretHash
+  readonly actorId: string
+  readonly peerId: string
+  readonly clientId: string
+  readonly revision: string
+  /** JSON. */
+  readonly client: string
+  readonly logLevel: string
+  /** JSON array of addresses. */
+  readonly subscriptions: string
+  readonly expiresAt: number
+}
+
+export async function insertSession(tx: Transaction, session: SessionRow): Promise<void> {
+  await tx.run(
+    `INSERT INTO mcp_session (hash, actor_id, peer_id, client_id, revision, client, log_level, subscriptions, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    session.hash,
+    session.actorId,
+    session.peerId,
+    session.clientId,
+    session.revision,
+    session.client,
+    session.logLevel,
+    session.subscriptions,
+    session.expiresAt,
+  )
+}
+
+/** One of this client alone. */
+export async function findSession(
+  q: Queries,
+  hash: SecretHash,
+  owner: { readonly actorId: string; readonly peerId: string; readonly clientId: string },
+): Promise<SessionRow | null> {
+  const row = await q.get<SessionRow>(
+    `SELECT hash, actor_id AS "actorId", peer_id AS "peerId", client_id AS "clientId", revision, client,
+       log_level AS "logLevel", subscriptions, expires_at AS "expiresAt"
+     FROM mcp_session WHERE hash = $1 AND actor_id = $2 AND peer_id = $3 AND client_id = $4`,
+    hash,
+    owner.actorId,
+    owner.peerId,
+    owner.clientId,
+  )
+  return row ?? null
+}
+
+export async function setLogLevel(tx: Transaction, hash: SecretHash, level: string): Promise<void> {
+  await tx.run('UPDATE mcp_session SET log_level = $2 WHERE hash = $1', hash, level)
+}
+
+export async function setSubscriptions(tx: Transaction, hash: SecretHash, subscriptions: string): Promise<void> {
+  await tx.run('UPDATE mcp_session SET subscriptions = $2 WHERE hash = $1', hash, subscriptions)
+}
+
+export async function prolongSession(tx: Transaction, hash: SecretHash, until: number): Promise<void> {
+  await tx.run('UPDATE mcp_session SET expires_at = $2 WHERE hash = $1', hash, until)
+}
+
+export async function deleteSession(tx: Transaction, hash: SecretHash): Promise<void> {
+  await tx.run('DELETE FROM mcp_session WHERE hash = $1', hash)
+}
+
+/** Of one client all but the newest, those that were used longest ago first. */
+export async function deleteOldSessions(
+  tx: Transaction,
+  { actorId, peerId }: { readonly actorId: string; readonly peerId: string },
+  keep: number,
+): Promise<void> {
+  await tx.run(
+    `DELETE FROM mcp_session WHERE hash IN (
+       SELECT hash FROM mcp_session WHERE actor_id = $1 AND peer_id = $2
+       ORDER BY expires_at DESC, hash LIMIT 1000 OFFSET $3)`,
+    actorId,
+    peerId,
+    keep,
+  )
+}
+
+export async function deleteExpiredSessions(tx: Transaction, now: number): Promise<void> {
+  await tx.run('DELETE FROM mcp_session WHERE expires_at < $1', now)
+}
+
+/** Another answer under the same id changes nothing, and neither does one beyond `most` of a session. */
+export async function insertAnswer(
+  tx: Transaction,
+  session: SecretHash,
+  requestId: string,
+  body: string,
+  most: number,
+): Promise<void> {
+  await tx.run(
+    `INSERT INTO mcp_answer (session, request_id, body)
+     SELECT hash, CAST($2 AS TEXT), CAST($3 AS TEXT) FROM mcp_session
+     WHERE hash = $1 AND (SELECT COUNT(*) FROM mcp_answer WHERE session = $1) < $4
+     ON CONFLICT DO NOTHING`,
+    session,
+    requestId,
+    body,
+    most,
+  )
+}
+
+/** Whether there is something to take; asking is cheaper than taking. */
+export async function hasAnswer(q: Queries, session: SecretHash, requestId: string): Promise<boolean> {
+  const row = await q.get(
+    'SELECT 1 AS found FROM mcp_answer WHERE session = $1 AND request_id = $2',
+    session,
+    requestId,
+  )
+  return row !== undefined
+}
+
+/** Taken once. */
+export async function takeAnswer(tx: Transaction, session: SecretHash, requestId: string): Promise<string | null> {
+  const row = await tx.get<{ body: string }>(
+    'DELETE FROM mcp_answer WHERE session = $1 AND request_id = $2 RETURNING body',
+    session,
+    requestId,
+  )
+  return row?.body ?? null
+}

@@ -1,0 +1,25 @@
+/** A client of the revisions with a handshake, as it introduced itself. */
+import type { ClientInfo, LogLevel } from '../../app/mcp-declarations.ts'
+import type { SecretHash } from '../../secret/hash.ts'
+import type { Params } from '../protocol/message.ts'
+import type { LegacyRevision } from '../protocol/revisions.ts'
+
+/** What the client said of itself, with this request or when its session began. */
+export interface McpClient {
+  readonly info: ClientInfo | null
+  readonly capabilities: Params
+  /** Null for no messages. */
+  readonly logLevel: LogLevel | null
+}
+
+export interface SessionOwner {
+  readonly actorId: string
+  readonly peerId: string
+  readonly clientId: string
+}
+
+export interface Session extends SessionOwner, McpClient {
+  readonly hash: SecretHash
+  readonly revision: LegacyRevision
+  readonly subscriptions: readonly string[]
+}

@@ -1,0 +1,148 @@
+/** Tasks as they are kept: what became of one is sealed, and changes in the turn of its actor. */
+import type { Live } from '../../live/live.ts'
+import type { KeyRing } from '../../secret/key-ring.ts'
+import { open, seal, type Sealed } from '../../secret/sealed.ts'
+import { bindingOf, taskCall, taskOutcome } from '../../secret/sealed-columns.ts'
+import type { Store } from '../../store/store.ts'
+import { isRecord, type Params } from '../protocol/message.ts'
+import {
+  claimTask,
+  countTasks,
+  deleteExpiredTasks,
+  findTask,
+  findTaskIds,
+  holdTask,
+  insertTask,
+  setTask,
+  type TaskOwner,
+  type TaskRow,
+  type TaskStatus,
+} from './task-store.ts'
+
+export interface TaskRecordsParts {
+  readonly store: Store
+  readonly live: Live
+  readonly keyRing: KeyRing
+  readonly now: () => number
+}
+
+export interface Outcome {
+  /** Questions without an answer yet. */
+  readonly inputRequests?: Readonly<Record<string, { readonly method: string; readonly params: object }>>
+  readonly answers?: Params
+  readonly result?: object
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+type Place = Pick<TaskRow, 'actorId' | 'taskId'>
+
+const lifetimeMs = 3_600_000
+/** A process that works on a task says so more often than this. */
+const holdMs = 30_000
+export const pollIntervalMs = 1000
+
+export class TaskRecords {
+  readonly #parts: TaskRecordsParts
+
+  constructor(parts: TaskRecordsParts) {
+    this.#parts = parts
+  }
+
+  /** Null for a client that has `most` of them already. */
+  async insert(owner: TaskOwner, taskId: string, tool: string, args: Params, most: number): Promise<TaskRow | null> {
+    const { store, keyRing, now } = this.#parts
+    const at = now()
+    const place = { actorId: owner.actorId, taskId }
+    const task: TaskRow = {
+      ...owner,
+      taskId,
+      tool,
+      call: seal(keyRing, JSON.stringify(args), bindingOf(taskCall, owner.actorId, taskId)),
+      status: 'working',
+      outcome: this.#sealed(place, {}),
+      createdAt: at,
+      updatedAt: at,
+      expiresAt: at + lifetimeMs,
+      heldUntil: at + holdMs,
+    }
+    return store.write(async (tx) => {
+      await deleteExpiredTasks(tx, at)
+      if ((await countTasks(tx, owner)) >= most) return null
+      await insertTask(tx, task)
+      return task
+    })
+  }
+
+  /** Null for one that is over, never was, or is another client's. */
+  async find(owner: TaskOwner, taskId: string): Promise<TaskRow | null> {
+    const { store, now } = this.#parts
+    const task = await store.read((q) => findTask(q, owner, taskId))
+    return task === null || task.expiresAt < now() ? null : task
+  }
+
+  /** Of these, the ones that `find` would give. */
+  async findIds(owner: TaskOwner, taskIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const { store, now } = this.#parts
+    return taskIds.length === 0 ? new Set() : store.read((q) => findTaskIds(q, owner, taskIds, now()))
+  }
+
+  /** False when it ended meanwhile. */
+  hold(task: TaskRow): Promise<boolean> {
+    const { store, now } = this.#parts
+    return store.write((tx) => holdTask(tx, task, now() + holdMs))
+  }
+
+  /** True for the one process that takes over what another left. */
+  claim(task: TaskRow): Promise<boolean> {
+    const { store, now } = this.#parts
+    return store.write((tx) => claimTask(tx, task, now(), now() + holdMs))
+  }
+
+  /** Nobody works on it any more. */
+  isDead({ status, heldUntil }: TaskRow): boolean {
+    return (status === 'working' || status === 'input_required') && heldUntil < this.#parts.now()
+  }
+
+  /** Two answers at once are both kept; what is final stays. */
+  async change(
+    task: TaskOwner & Place,
+    work: (outcome: Outcome) => { readonly status: TaskStatus; readonly outcome: Outcome },
+  ): Promise<void> {
+    const { store, live, now } = this.#parts
+    await store.writeActor(task.actorId, async (tx, actor) => {
+      const fresh = await findTask(tx, task, task.taskId)
+      if (fresh === null) return
+      const next = work(this.outcomeOf(fresh))
+      const changed = await setTask(tx, task, next.status, this.#sealed(task, next.outcome), now())
+      if (changed) await live.record(tx, actor, 'tasks', [task.taskId])
+    })
+  }
+
+  argumentsOf({ actorId, taskId, call }: TaskRow): Params {
+    const args: unknown = JSON.parse(open(this.#parts.keyRing, call, bindingOf(taskCall, actorId, taskId)))
+    return isRecord(args) ? args : {}
+  }
+
+  outcomeOf({ actorId, taskId, outcome }: TaskRow): Outcome {
+    return JSON.parse(open(this.#parts.keyRing, outcome, bindingOf(taskOutcome, actorId, taskId))) as Outcome
+  }
+
+  #sealed({ actorId, taskId }: Place, outcome: Outcome): Sealed {
+    return seal(this.#parts.keyRing, JSON.stringify(outcome), bindingOf(taskOutcome, actorId, taskId))
+  }
+}
+
+/** As clients see it. */
+export function viewOf(task: TaskRow, { inputRequests, result, error }: Outcome): Params {
+  return {
+    taskId: task.taskId,
+    status: task.status,
+    createdAt: new Date(task.createdAt).toISOString(),
+    lastUpdatedAt: new Date(task.updatedAt).toISOString(),
+    ttlMs: task.expiresAt - task.createdAt,
+    pollIntervalMs,
+    ...(task.status === 'completed' ? { result } : {}),
+    ...(task.status === 'failed' ? { error } : {}),
+    ...(task.status === 'input_required' ? { inputRequests } : {}),
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Work that goes on behind the answer to a call (extension `io.modelcontextprotocol/tasks`). A task is in the store before
+ * the client hears of it, and what became of it is there for every process. One whose process died is taken up again when
+ * its tool may be repeated (`idempotentHint`), and else reported as failed.
+ */
+import type { Timers } from '../../timers.ts'
+import { ServiceError } from '../../errors.ts'
+import { randomToken } from '../../secret/random.ts'
+import type { McpAccess } from '../call/call.ts'
+import { McpFailure } from '../protocol/failure.ts'
+import { isRecord, type Params } from '../protocol/message.ts'
+import { RunningTask } from './running-task.ts'
+import { TaskRecords, type TaskRecordsParts, viewOf } from './task-records.ts'
+import type { TaskOwner, TaskRow } from './task-store.ts'
+
+export const tasksExtension = 'io.modelcontextprotocol/tasks'
+
+export interface TasksParts extends TaskRecordsParts {
+  readonly timers: Timers
+}
+
+/** Goes on with work that another process left; false for work that must not be repeated. */
+export type TakeUp = (tool: string, args: Params, task: RunningTask) => boolean
+
+/** Of one client, within their lifetime. */
+const mostTasks = 100
+
+export class McpTasks {
+  readonly #records: TaskRecords
+  readonly #timers: Timers
+  /** Those that this process works on. */
+  readonly #running = new Map<string, RunningTask>()
+
+  constructor({ timers, ...parts }: TasksParts) {
+    this.#records = new TaskRecords(parts)
+    this.#timers = timers
+  }
+
+  /** @throws ServiceError `too_many_requests` for a client with too many of them. */
+  async begin(access: McpAccess, tool: string, args: Params): Promise<RunningTask> {
+    const task = await this.#records.insert(ownerOf(access), `t_${randomToken(24)}`, tool, args, mostTasks)
+    if (task === null) {
+      throw new ServiceError('too_many_requests', 'Cannot begin another task: too many are kept for this client', {
+        retryAfterSeconds: 60,
+      })
+    }
+    return this.#work(task)
+  }
+
+  /** @throws McpFailure `invalid_params` for a task that is not there, or not this client's. */
+  async get(access: McpAccess, taskId: unknown, takeUp: TakeUp): Promise<Params> {
+    const task = await this.#require(access, taskId)
+    if (!this.#records.isDead(task)) return viewOf(task, this.#records.outcomeOf(task))
+    if (await this.#records.claim(task)) await this.#takeOver(task, takeUp)
+    const fresh = await this.#require(access, task.taskId)
+    return viewOf(fresh, this.#records.outcomeOf(fresh))
+  }
+
+  /** Of these, the client's own. */
+  own(access: McpAccess, taskIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#records.findIds(ownerOf(access), taskIds)
+  }
+
+  /** Answers to the questions of a task; those that nobody asked, or that were given before, are ignored. */
+  async update(access: McpAccess, taskId: unknown, given: unknown): Promise<void> {
+    const task = await this.#require(access, taskId)
+    const responses = isRecord(given) ? given : {}
+    await this.#records.change(task, (outcome) => {
+      const questions = Object.entries(outcome.inputRequests ?? {})
+      const answered = Object.fromEntries(
+        questions.flatMap(([key]) => (isRecord(responses[key]) ? [[key, responses[key]] as const] : [])),
+      )
+      const rest = Object.fromEntries(questions.filter(([key]) => !(key in answered)))
+      return {
+        status: Object.keys(rest).length === 0 ? 'working' : 'input_required',
+        outcome: { ...outcome, inputRequests: rest, answers: { ...outcome.answers, ...answered } },
+      }
+    })
+    this.#running.get(task.taskId)?.look()
+  }
+
+  async cancel(access: McpAccess, taskId: unknown): Promise<void> {
+    const task = await this.#require(access, taskId)
+    await this.#records.change(task, ({ answers = {} }) => ({ status: 'cancelled', outcome: { answers } }))
+    this.#running.get(task.taskId)?.look()
+  }
+
+  /** Whoever is not approved (any more) has none. */
+  async #require(access: McpAccess, taskId: unknown): Promise<TaskRow> {
+    const isApproved = access.caller.relationship !== ''
+    const task = isApproved && typeof taskId === 'string' ? await this.#records.find(ownerOf(access), taskId) : null
+    if (task === null) throw new McpFailure('invalid_params', 'There is no such task')
+    return task
+  }
+
+  async #takeOver(task: TaskRow, takeUp: TakeUp): Promise<void> {
+    const running = this.#work(task)
+    if (takeUp(task.tool, this.#records.argumentsOf(task), running)) return
+    await running.finish({ error: { code: -32603, message: 'The work was interrupted and cannot be repeated' } })
+  }
+
+  #work(task: TaskRow): RunningTask {
+    const running = new RunningTask(task, this.#records, this.#timers, () => this.#running.delete(task.taskId))
+    this.#running.set(task.taskId, running)
+    return running
+  }
+}
+
+function ownerOf({ actor, caller }: McpAccess): TaskOwner {
+  return { actorId: actor.id, peerId: caller.peerId, clientId: caller.clientId }
+}
