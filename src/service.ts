@@ -160,6 +160,8 @@ export interface Service {
   readonly handleOf: (actor: Access['actor']) => ActorHandle
   /** From now on `/health/ready` answers 503. */
   stopping(): void
+  /** Resolves when no exchange with peers runs in the background. Work that waits for a later time does not count. */
+  settled(): Promise<void>
   close(): Promise<void>
 }
 
@@ -678,6 +680,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       isStopping = true
       // Streams that would go on for ever end, so that their requests are done in time.
       live.stop()
+    },
+    settled: async () => {
+      // Each hands work to those after it: a fetched diff, for example, is acknowledged by a delivery.
+      for (const each of [gaps, facts, dataHooks, contacts, deliveries]) await each.settled()
     },
     close: async () => {
       live.stop()

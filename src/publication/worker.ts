@@ -160,6 +160,11 @@ export class DeliveryWorker {
     for (const resolve of this.#noticeWaiters.values()) resolve()
   }
 
+  /** Resolves when no delivery runs. Deliveries that wait for a later time do not count. */
+  async settled(): Promise<void> {
+    while (this.#looking !== undefined || this.#running.size > 0) await Promise.all([this.#looking, ...this.#running])
+  }
+
   /** How many lanes have something to send. */
   backlog(): Promise<number> {
     return this.#parts.store.read(countLanes)

@@ -59,9 +59,9 @@ export class GapWorker {
     await this.#looking
   }
 
-  /** Once nothing runs any more. */
+  /** Resolves when no fetch runs. Fetches that wait for a later time do not count. */
   async settled(): Promise<void> {
-    await Promise.all(this.#running)
+    while (this.#looking !== undefined || this.#running.size > 0) await Promise.all([this.#looking, ...this.#running])
   }
 
   async #look(): Promise<void> {

@@ -13,6 +13,7 @@ import {
 import { relate } from '../support/friends.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
+import { until } from '../support/until.ts'
 
 const begin = sqliteService()
 let service: TestService
@@ -49,11 +50,10 @@ function unforeseen({ complaints }: WatchedPage): string[] {
 }
 
 async function untilConnected(actor: TestActor): Promise<void> {
-  for (;;) {
+  await until(async () => {
     const [trust] = (await (await actor.request('GET', '/trust')).json()) as Record<string, unknown>[]
-    if (trust?.['peer_approved'] === true) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+    return trust?.['peer_approved'] === true
+  })
 }
 
 const looks = (['light', 'dark'] as const).flatMap((colorScheme) =>

@@ -8,6 +8,7 @@ import { accessibilityViolations, desktop, isTooWide, openPage, phone, type Watc
 import { type Hands, keyboard, pointer } from '../support/hands.ts'
 import { authorizePath, newPkce, registerClient, requestTokens } from '../support/oauth-client.ts'
 import { sqliteService, type StartOptions, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const programs: Server[] = []
 const begin = sqliteService()
@@ -267,11 +268,8 @@ describe('a walk through the pages of two services', () => {
 /** Once everything that is to be sent to peers was sent. */
 async function settled(service: TestService): Promise<void> {
   const { store } = await service.app.start()
-  for (;;) {
-    const waiting = await store.read((q) => q.all("SELECT 1 FROM delivery WHERE outcome = 'waiting'"))
-    if (waiting.length === 0) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  const waiting = () => store.read((q) => q.all("SELECT 1 FROM delivery WHERE outcome = 'waiting'"))
+  await until(async () => (await waiting()).length === 0)
 }
 
 /** Where a program on the person's own machine waits for the answer. */

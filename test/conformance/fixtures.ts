@@ -6,6 +6,7 @@ import { McpFailure } from '../../src/mcp/protocol/failure.ts'
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 const text = (value: string): object => ({ type: 'text', text: value })
+// Real time: the conformance suite watches calls that take a while.
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Only AI clients call these. */

@@ -8,6 +8,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { StoreActivity } from '../support/store-activity.ts'
+import { until } from '../support/until.ts'
 
 /** Peers that answer nobody until they are let, and then everybody at once. */
 class GatedPeers implements PeerClient {
@@ -37,10 +38,6 @@ async function subscribers(service: TestService, actor: TestActor, count: number
     const peer = await relateTo(service, actor, { baseuri: `http://peer${n}.test/them` })
     await peer.subscribe({ granularity: 'high' })
   }
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise(setImmediate)
 }
 
 async function waiting(store: Store): Promise<number> {

@@ -1,14 +1,10 @@
 /** Work that no response waits for: its statements and log lines belong to no request. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { forEachService } from '../support/service.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
-
-async function until(isMet: () => boolean): Promise<void> {
-  while (!isMet()) await pause(5)
-}
+import { until } from '../support/until.ts'
 
 describe('background work', () => {
   forEachService((start) => {
@@ -25,10 +21,8 @@ describe('background work', () => {
       await until(() => service.backgroundStatements.length >= 3)
       service.reset()
       store.plan({ at: 1 })
-      await until(() => {
-        clock.pass(1000)
-        return service.backgroundStatements.some((sql) => sql.includes('MIN(due_at)'))
-      })
+      const isLook = (sql: string): boolean => sql.includes('MIN(due_at)')
+      await passUntil(clock, [service], () => service.backgroundStatements.some(isLook), 1000)
       assert.deepEqual([store.seen, store.failed, service.statements], [0, 0, []])
       assert.equal((await actor.request('GET', '/properties')).status, 503)
       assert.equal(store.failed, 1)

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'node:test'
 import type { PeerClient, PeerOutcome } from '../../src/peer/peer-client.ts'
 import type { Store } from '../../src/store/store.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
 
 const unavailable: PeerOutcome = { kind: 'answered', status: 503, headers: {}, body: '' }
 const arrived: PeerOutcome = { kind: 'answered', status: 204, headers: {}, body: '' }
 
-/** A peer that lets calls wait for each other, so that as many as possible are on their way at once. */
+/** A peer whose calls take as long as several reads of the store, so that as many as possible are on their way at once. */
 class FailingPeer implements PeerClient {
   outcome = unavailable
+  store: Store | undefined
   calls = 0
   mostAtOnce = 0
   #open = 0
@@ -21,7 +21,7 @@ class FailingPeer implements PeerClient {
     this.calls += 1
     this.#open += 1
     this.mostAtOnce = Math.max(this.mostAtOnce, this.#open)
-    await pause(15)
+    for (let reads = 0; reads < 10; reads++) await this.store?.read((q) => q.get('SELECT 1 AS one'))
     this.#open -= 1
     return this.outcome
   }
@@ -53,26 +53,23 @@ forEachService((start) => {
     const others = Array.from({ length: processes - 1 }, () => start({ ...common, database: first.databaseUrl }))
     const services = [first, ...(await Promise.all(others))]
     const actor = await first.createActor()
+    const { store } = await first.app.start()
+    remote.store = store
     const peer = await relateTo(first, actor, { baseuri: 'http://failing.test/them' })
     for (let n = 0; n < subscriptions; n++) await peer.subscribe({ granularity: 'high' })
     return {
       services,
       remote,
       clock,
-      store: (await first.app.start()).store,
+      store,
       write: async (value) => {
         assert.equal((await actor.request('PUT', '/properties/mood', value)).status, 204)
       },
     }
   }
 
-  async function pass(clock: ManualClock, holds: () => boolean | Promise<boolean>, stepMs = 50): Promise<void> {
-    for (let step = 0; step < 5000; step++) {
-      if (await holds()) return
-      clock.pass(stepMs)
-      await pause(2)
-    }
-    assert.fail(`It never holds: ${String(holds)}`)
+  function pass({ clock, services }: World, holds: () => boolean | Promise<boolean>, stepMs = 50): Promise<void> {
+    return passUntil(clock, services, holds, stepMs)
   }
 
   describe('the circuit of a peer with several subscriptions', () => {
@@ -92,15 +89,13 @@ forEachService((start) => {
     ]
     for (const [title, subscriptions, processes, options, calls] of cases) {
       it(`opens after exactly ${calls} failed calls, with ${title} (SUB-06, R-SUB-10)`, async () => {
-        const { remote, clock, store, write } = await open(subscriptions, processes, options)
+        const world = await open(subscriptions, processes, options)
+        const { remote, clock, store, write } = world
         await write(1)
-        await pass(clock, async () => (await circuitOf(store)).isOpen)
+        await pass(world, async () => (await circuitOf(store)).isOpen)
         const opened = clock.now()
         // Whatever was still on its way, or waits for its repetition, would be seen now.
-        for (let step = 0; step < 25; step++) {
-          clock.pass(1000)
-          await pause(5)
-        }
+        await pass(world, () => clock.now() >= opened + 25_000, 1000)
         assert.equal(remote.calls, calls)
         assert.deepEqual(await circuitOf(store), { failures: calls, isOpen: true })
         assert.ok(clock.now() - opened < 60_000)
@@ -108,37 +103,38 @@ forEachService((start) => {
     }
 
     it('allows one probe a minute, whichever subscription it is of (SUB-06)', async () => {
-      const { remote, clock, store, write } = await open(10, 1)
+      const world = await open(10, 1)
+      const { remote, clock, store, write } = world
       await write(1)
-      await pass(clock, async () => (await circuitOf(store)).isOpen)
-      await pass(clock, () => remote.calls === 6, 500)
-      for (let step = 0; step < 25; step++) {
-        clock.pass(1000)
-        await pause(5)
-      }
+      await pass(world, async () => (await circuitOf(store)).isOpen)
+      await pass(world, () => remote.calls === 6, 500)
+      const probed = clock.now()
+      await pass(world, () => clock.now() >= probed + 25_000, 1000)
       assert.equal(remote.calls, 6)
       assert.equal((await circuitOf(store)).failures, 6)
     })
 
     it('closes with the first success, and sends what waits of every subscription (SUB-03, SUB-06)', async () => {
-      const { remote, clock, store, write } = await open(10, 2)
+      const world = await open(10, 2)
+      const { remote, store, write } = world
       await write(1)
       await write(2)
-      await pass(clock, async () => (await circuitOf(store)).isOpen)
+      await pass(world, async () => (await circuitOf(store)).isOpen)
       remote.outcome = arrived
-      await pass(clock, () => remote.calls === 25, 500)
+      await pass(world, () => remote.calls === 25, 500)
       assert.deepEqual(await circuitOf(store), { failures: 0, isOpen: false })
     })
 
     it('stays closed where failures are not in a row (SUB-06)', async () => {
-      const { remote, clock, store, write } = await open(4, 1)
+      const world = await open(4, 1)
+      const { remote, store, write } = world
       for (let round = 1; round <= 5; round++) {
         remote.outcome = unavailable
         const before = remote.calls
         await write(round)
-        await pass(clock, () => remote.calls >= before + 2)
+        await pass(world, () => remote.calls >= before + 2)
         remote.outcome = arrived
-        await pass(clock, async () => {
+        await pass(world, async () => {
           const due = await store.read((q) => q.all('SELECT 1 FROM inbound_subscription WHERE due_at IS NOT NULL'))
           return due.length === 0
         })
@@ -149,10 +145,11 @@ forEachService((start) => {
 
   describe('calls to a peer that answers', () => {
     it('are on their way for two subscriptions at once, as before (SUB-14)', async () => {
-      const { remote, clock, store, write } = await open(10, 1)
+      const world = await open(10, 1)
+      const { remote, store, write } = world
       remote.outcome = arrived
       await write(1)
-      await pass(clock, () => remote.calls === 10)
+      await pass(world, () => remote.calls === 10)
       assert.equal(remote.mostAtOnce, 2)
       assert.deepEqual(await circuitOf(store), { failures: 0, isOpen: false })
     })

@@ -17,6 +17,7 @@ import { startServiceProcess } from '../support/service-process.ts'
 import { sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
 import { stored } from '../support/stored.ts'
 import { type FaultyStore, faulty } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 
 const provider = sharedProvider()
 
@@ -73,11 +74,6 @@ function without(form: Record<string, string>, ...names: string[]): Record<strin
 const grantError = [400, 'invalid_grant'] as const
 const requestError = [400, 'invalid_request'] as const
 const clientError = [401, 'invalid_client'] as const
-
-/** Lets the turn of the event loop end until something is so. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setImmediate(resolve))
-}
 
 forEachService((start, dialect) => {
   describe('an authorization code', () => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { clockOff } from '../support/clock-off.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { RecordingPeer, relateTo, type Reply } from '../support/recording-peer.ts'
 import { listenTo, ScriptedPeers } from '../support/scripted-peer.ts'
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts'
@@ -101,8 +100,8 @@ forEachService((start) => {
 
   describe('a clock that is set back', () => {
     /**
-     * A callback waits for its repetition when the clock is set back. How much later it comes (milliseconds, of a time that
-     * runs a thousand times faster than that of the machine).
+     * A callback waits for its repetition when the clock is set back. How much later it comes (in
+     * milliseconds of the fake clock).
      */
     async function delayed(t: TestContext, replies: Reply[], backMs: number): Promise<number> {
       const clock = new ManualClock()
@@ -124,17 +123,12 @@ forEachService((start) => {
         return ((await answer.json()) as { data: { attempts: number }[] }).data[0]?.attempts ?? 0
       }
       await actor.request('PUT', '/properties/a', '1')
-      while ((await attempts()) < replies.length - 1) {
-        clock.pass(100)
-        await pause(1)
-      }
+      await passUntil(clock, [service], async () => (await attempts()) >= replies.length - 1)
       shift = -backMs
       const since = clock.now()
-      while (peer.received.length < replies.length) {
-        assert.ok(clock.now() - since < 3 * hourMs, 'It is not sent')
-        clock.pass(5000)
-        await pause(1)
-      }
+      const isOver = (): boolean => clock.now() - since >= 3 * hourMs
+      await passUntil(clock, [service], () => peer.received.length >= replies.length || isOver(), 5000)
+      assert.equal(isOver(), false, 'It is not sent')
       return clock.now() - since
     }
 
@@ -159,11 +153,9 @@ forEachService((start) => {
       peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'b' }, 2)
       shift = -yearMs
       const since = clock.now()
-      while ((await peer.sequence()) !== 2) {
-        assert.ok(clock.now() - since < hourMs, 'It is not fetched')
-        clock.pass(5000)
-        await pause(1)
-      }
+      const isOver = (): boolean => clock.now() - since >= hourMs
+      await passUntil(clock, [service], async () => (await peer.sequence()) === 2 || isOver(), 5000)
+      assert.equal(isOver(), false, 'It is not fetched')
       assert.deepEqual(await peer.copy(), { mood: 'b' })
     })
 

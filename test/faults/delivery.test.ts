@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, it } from 'node:test'
 import { claimProbe } from '../../src/publication/lane-store.ts'
 import { findBacklogs } from '../../src/publication/backlog-store.ts'
 import { sealedSecret } from '../../src/trust/new-trust.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
 import { Workplace } from '../support/program.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import {
   RecordingPeer,
   type Reply,
@@ -17,10 +16,13 @@ import {
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { startServiceProcess } from '../support/service-process.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 
 interface World {
   readonly service: TestService
   readonly clock: ManualClock
+  /** Passes time in steps until the condition holds. */
+  readonly until: (holds: () => boolean | Promise<boolean>, stepMs?: number) => Promise<void>
   readonly actor: TestActor
   readonly remote: RecordingPeer
   readonly peer: TestRelationship
@@ -44,16 +46,6 @@ async function remotePeer(clock?: ManualClock): Promise<RecordingPeer> {
   return remote
 }
 
-/** Lets time pass in small steps, and everything else happen between them, until something holds. */
-async function until(clock: ManualClock, holds: () => boolean | Promise<boolean>, stepMs = 100): Promise<void> {
-  for (let step = 0; step < 3000; step++) {
-    if (await holds()) return
-    clock.pass(stepMs)
-    await pause(1)
-  }
-  assert.fail(`It does not hold after ${3000 * stepMs} ms: ${String(holds)}`)
-}
-
 forEachService((start, dialect) => {
   async function world(
     options: StartOptions = {},
@@ -73,6 +65,7 @@ forEachService((start, dialect) => {
     return {
       service,
       clock,
+      until: (holds, stepMs) => passUntil(clock, [service], holds, stepMs),
       actor,
       remote,
       peer,
@@ -114,7 +107,7 @@ forEachService((start, dialect) => {
     })
 
     it('reaches every other peer when the record of one peer cannot be read', async () => {
-      const { service, clock, actor, remote, peer, put } = await world()
+      const { service, clock, until, actor, remote, peer, put } = await world()
       const other = await remotePeer(clock)
       const sound = await relateTo(service, actor, { baseuri: `${other.url}/them` })
       await sound.subscribe({ granularity: 'high' })
@@ -123,7 +116,7 @@ forEachService((start, dialect) => {
       await put('sunny')
       const [told] = await other.has(1)
       assert.deepEqual(told?.body?.['data'], { mood: 'sunny' })
-      await until(clock, () => service.log.some((line) => line.includes('A callback could not be sent')))
+      await until(() => service.log.some((line) => line.includes('A callback could not be sent')))
       assert.equal(remote.received.length, 0)
     })
 
@@ -211,18 +204,18 @@ forEachService((start, dialect) => {
 
     it('SUB-02 SUB-13 goes on until it is answered, although the change was read: who read it may have died over that', async () => {
       const made = await world({}, { granularity: 'low', replies: [503, 503, 204] })
-      const { clock, remote, peer, id, put } = made
+      const { clock, until, remote, peer, id, put } = made
       await put('sunny')
       await remote.has(1)
       const address = `/subscriptions/${peer.peerId}/${id}/1`
       assert.equal((await peer.request('GET', address)).status, 200)
       const minute = clock.now() + 61_000
       // The peer has the callback before the service has stored the outcome.
-      await until(clock, async () => (await outcomes(made))[1] !== 'waiting')
+      await until(async () => (await outcomes(made))[1] !== 'waiting')
       assert.deepEqual(await outcomes(made), { 1: 'delivered' })
       assert.deepEqual(remote.sequences, [1, 1, 1])
       // A diff that was read is deleted no earlier than a minute later.
-      await until(clock, () => clock.now() > minute, 1000)
+      await until(() => clock.now() > minute, 1000)
       await put('rainy')
       assert.equal((await peer.request('GET', `/subscriptions/${peer.peerId}/${id}/2`)).status, 200)
       assert.equal((await peer.request('GET', address)).status, 404)
@@ -265,14 +258,14 @@ forEachService((start, dialect) => {
     })
 
     it('ACL-06 carries {} where the right was withdrawn after the change, and keeps its number', async () => {
-      const { clock, actor, remote, peer, put } = await world({}, { replies: [503, 204] })
+      const { until, actor, remote, peer, put } = await world({}, { replies: [503, 204] })
       await put('secret', 'diary')
       await remote.has(1)
       await actor.request('PUT', `/trust/friend/${peer.peerId}/permissions`, {
         properties: { excluded_patterns: ['diary'] },
       })
       const callbacks = () => remote.received.filter(({ path }) => path.includes('/callbacks/subscriptions/'))
-      await until(clock, () => callbacks().length === 2)
+      await until(() => callbacks().length === 2)
       assert.deepEqual(
         callbacks().map(({ body }) => [body?.['sequence'], body?.['data']]),
         [
@@ -285,33 +278,31 @@ forEachService((start, dialect) => {
     it('ACL-06 is not sent while the rights cannot be read, and is sent when they can', async () => {
       let faults: FaultyStore | undefined
       const wrapStore: StartOptions['wrapStore'] = (store) => (faults = faulty(store))
-      const { clock, service, remote, put } = await world({ wrapStore }, { replies: [503, 204] })
+      const { until, service, remote, put } = await world({ wrapStore }, { replies: [503, 204] })
       await put('x')
       await remote.has(1)
       faults?.plan({ matching: /FROM permission_override/, times: 1 })
-      await until(clock, () => faults?.failed === 1)
-      await pause(20)
+      await until(() => faults?.failed === 1)
+      await service.settled()
       assert.equal(remote.received.length, 1)
       assert.ok(service.log.some((line) => line.includes('A callback could not be sent')))
       faults?.plan()
-      await until(clock, () => remote.received.length === 2, 1000)
+      await until(() => remote.received.length === 2, 1000)
       assert.deepEqual(remote.sequences, [1, 1])
     })
 
     it('ACL-12 is not sent once the relationship is not approved any more', async () => {
-      const { clock, service, actor, remote, peer, put, id } = await world({}, { replies: [503, 204] })
+      const { clock, until, service, actor, remote, peer, put, id } = await world({}, { replies: [503, 204] })
       await put(1)
       await remote.has(1)
       const { store } = await service.app.start()
       await store.writeActor(actor.id, (tx) => tx.run('UPDATE trust SET approved = 0 WHERE actor_id = $1', actor.id))
-      for (let step = 0; step < 50; step++) {
-        clock.pass(1000)
-        await pause(1)
-      }
+      const later = clock.now() + 50_000
+      await until(() => clock.now() >= later, 1000)
       assert.equal(remote.received.length, 1)
       await store.writeActor(actor.id, (tx) => tx.run('UPDATE trust SET approved = 1 WHERE actor_id = $1', actor.id))
       await put(2)
-      await until(clock, () => remote.received.length === 3)
+      await until(() => remote.received.length === 3)
       assert.deepEqual(remote.sequences, [1, 1, 2])
       assert.ok(peer.peerId !== id)
     })
@@ -323,7 +314,7 @@ forEachService((start, dialect) => {
       const made = await world({}, { replies: [503, ...Array.from({ length: 6 }, () => 204), seventh, 204] })
       for (let n = 1; n <= 12; n++) await made.put(n)
       // In small steps, so that what is told in a row is told in one turn.
-      await until(made.clock, async () => (await outcomes(made))[12] === 'delivered', 1)
+      await made.until(async () => (await outcomes(made))[12] === 'delivered', 1)
       return made
     }
     const rowsOf = async ({ service }: World, sql: string): Promise<object[]> =>
@@ -359,11 +350,11 @@ forEachService((start, dialect) => {
       ])
       const answer = await actor.request('POST', `/subscriptions/${peer.peerId}/${id}/redrive`)
       assert.deepEqual([answer.status, await answer.json()], [200, { redriven: 1 }])
-      await until(made.clock, async () => (await outcomes(made))[7] === 'delivered')
+      await made.until(async () => (await outcomes(made))[7] === 'delivered')
       await made.put(13)
       await remote.has(15)
       assert.deepEqual(remote.sequences, [1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 7, 13])
-      await until(made.clock, async () => (await outcomes(made))[13] === 'delivered')
+      await made.until(async () => (await outcomes(made))[13] === 'delivered')
       assert.deepEqual(new Set(Object.values(await outcomes(made))), new Set(['delivered']))
     })
 
@@ -382,18 +373,18 @@ forEachService((start, dialect) => {
     })
 
     it('OPS-08 are forgotten with the age of diffs, one by one and together', async () => {
-      const clock = new ManualClock()
-      const made = await world({ maxDiffAgeDays: 2, now: clock.now, timers: clock.timers })
+      const made = await world({ maxDiffAgeDays: 2 })
+      const { clock } = made
       for (let n = 1; n <= 10; n++) await made.put(n)
-      await until(clock, async () => (await outcomes(made))[10] === 'delivered')
+      await made.until(async () => (await outcomes(made))[10] === 'delivered')
       const kept = async (): Promise<number> =>
         (await rowsOf(made, 'SELECT sequence FROM delivery UNION ALL SELECT sequence FROM delivery_run')).length
       assert.ok((await kept()) >= 10)
       clock.pass(86_400_000)
-      await pause(20)
+      await made.service.settled()
       assert.ok((await kept()) >= 10, 'after a day')
       clock.pass(86_400_000)
-      await until(clock, async () => (await kept()) === 0, 600_000)
+      await made.until(async () => (await kept()) === 0, 600_000)
     })
   })
 
@@ -404,7 +395,7 @@ forEachService((start, dialect) => {
         await made.put(1)
         await made.put(2)
         await made.remote.has(2)
-        await until(made.clock, async () => (await outcomes(made))[2] === 'delivered')
+        await made.until(async () => (await outcomes(made))[2] === 'delivered')
         assert.deepEqual(made.remote.sequences, [1, 2])
         assert.deepEqual(await outcomes(made), { 1: 'failed', 2: 'delivered' })
         assert.equal((await made.timeline()).data.at(-1)?.reason, `The peer answered ${status}`)
@@ -419,12 +410,12 @@ forEachService((start, dialect) => {
       await made.put(1)
       await made.put(2)
       await made.put(3)
-      await until(made.clock, async () => (await outcomes(made))[3] === 'delivered')
+      await made.until(async () => (await outcomes(made))[3] === 'delivered')
       const redrive = `/subscriptions/${peer.peerId}/${id}/redrive`
       assert.equal((await peer.request('POST', redrive)).status, 403)
       const answer = await actor.request('POST', redrive)
       assert.deepEqual([answer.status, await answer.json()], [200, { redriven: 2 }])
-      await until(made.clock, async () => (await outcomes(made))[2] === 'delivered')
+      await made.until(async () => (await outcomes(made))[2] === 'delivered')
       assert.deepEqual(remote.sequences, [1, 2, 3, 1, 2])
       assert.deepEqual(await outcomes(made), { 1: 'delivered', 2: 'delivered', 3: 'delivered' })
       assert.equal((await peer.request('GET', `/subscriptions/${peer.peerId}/${id}?timeline=true`)).status, 403)
@@ -435,35 +426,35 @@ forEachService((start, dialect) => {
       const made = await world({}, { replies: ['cut', 'cut', 204] })
       await made.put(1)
       await made.put(2)
-      await until(made.clock, async () => (await outcomes(made))[2] === 'delivered')
+      await made.until(async () => (await outcomes(made))[2] === 'delivered')
       assert.deepEqual(made.remote.sequences, [1, 1, 2])
       assert.deepEqual(await outcomes(made), { 1: 'failed', 2: 'delivered' })
 
       const strict = await world({ retryCallbacks: false }, { replies: ['cut', 204] })
       await strict.put(1)
       await strict.put(2)
-      await until(strict.clock, async () => (await outcomes(strict))[2] === 'delivered')
+      await strict.until(async () => (await outcomes(strict))[2] === 'delivered')
       assert.deepEqual(strict.remote.sequences, [1, 2])
     })
 
     it('SUB-07 stops everything after 410, until it is redriven', async () => {
       const made = await world({}, { replies: [410, 204] })
       await made.put(1)
-      await until(made.clock, async () => (await made.timeline()).state === 'stopped')
+      await made.until(async () => (await made.timeline()).state === 'stopped')
       await made.put(2)
       made.clock.pass(600_000)
-      await pause(20)
+      await made.service.settled()
       assert.deepEqual(made.remote.sequences, [1])
       assert.deepEqual(await outcomes(made), { 1: 'failed', 2: 'waiting' })
       await made.actor.request('POST', `/subscriptions/${made.peer.peerId}/${made.id}/redrive`)
-      await until(made.clock, async () => (await outcomes(made))[2] === 'delivered')
+      await made.until(async () => (await outcomes(made))[2] === 'delivered')
       assert.deepEqual(made.remote.sequences, [1, 1, 2])
     })
 
     it('SUB-05 SUB-06 waits as long as the peer asks, and keeps its number', async () => {
       const made = await world({}, { replies: [{ status: 429, headers: { 'Retry-After': '7' } }, 503, 204] })
       await made.put(1)
-      await until(made.clock, () => made.remote.received.length === 3)
+      await made.until(() => made.remote.received.length === 3)
       assert.deepEqual(made.remote.sequences, [1, 1, 1])
       const [first, second] = made.remote.received
       assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 7000)
@@ -472,9 +463,9 @@ forEachService((start, dialect) => {
 
     it('SUB-03 SUB-06 R-SUB-10 after five in a row nothing is sent for a minute; then one probe, and everything in order', async () => {
       const made = await world({}, { replies: [503] })
-      const { clock, remote, peer, id } = made
+      const { clock, until, remote, peer, id } = made
       await made.put(1)
-      await until(clock, () => remote.received.length === 5)
+      await until(() => remote.received.length === 5)
       const opened = clock.now()
       await made.put(2)
       const others = await peer.subscribe({ subtarget: 'mood', granularity: 'high' })
@@ -484,12 +475,12 @@ forEachService((start, dialect) => {
         data: unknown[]
       }
       assert.equal(polled.data.length, 3)
-      await until(clock, () => remote.received.length === 6)
+      await until(() => remote.received.length === 6)
       assert.ok((remote.received[5]?.at ?? 0) - opened >= 59_000)
-      await pause(20)
+      await made.service.settled()
       assert.equal(remote.received.length, 6)
       remote.replies = [204]
-      await until(clock, () => remote.received.length === 10)
+      await until(() => remote.received.length === 10)
       assert.ok((remote.received[6]?.at ?? 0) - opened >= 119_000)
       const sent = remote.received.slice(6).map(({ body }) => [body?.['subscriptionid'], body?.['sequence']])
       assert.deepEqual(
@@ -510,9 +501,9 @@ forEachService((start, dialect) => {
       const made = await world()
       await made.remote.stop()
       for (const value of [1, 2, 3]) await made.put(value)
-      await until(made.clock, async () => (await made.timeline()).data.at(-1)?.attempts === 5)
+      await made.until(async () => (await made.timeline()).data.at(-1)?.attempts === 5)
       await made.remote.start()
-      await until(made.clock, () => made.remote.received.length === 3)
+      await made.until(() => made.remote.received.length === 3)
       assert.deepEqual(made.remote.sequences, [1, 2, 3])
     })
 
@@ -520,10 +511,10 @@ forEachService((start, dialect) => {
       const made = await world({ maxDiffs: 3 })
       await made.remote.stop()
       for (const value of [1, 2, 3, 4, 5]) await made.put(value)
-      await until(made.clock, async () => ((await made.timeline()).data.at(-1)?.attempts ?? 0) >= 0)
+      await made.until(async () => ((await made.timeline()).data.at(-1)?.attempts ?? 0) >= 0)
       await made.remote.start()
-      await until(made.clock, () => made.remote.received.length === 1)
-      await until(made.clock, async () => (await outcomes(made))[5] === 'superseded')
+      await made.until(() => made.remote.received.length === 1)
+      await made.until(async () => (await outcomes(made))[5] === 'superseded')
       const [told] = made.remote.received
       assert.deepEqual([told?.body?.['type'], told?.body?.['sequence'], told?.body?.['data']], ['resync', 5, undefined])
       await made.put(6)
@@ -554,41 +545,28 @@ forEachService((start, dialect) => {
       assert.deepEqual(data, { mood: 'rainy', todo: { _list: true, count: 1, items: ['milk'] } })
     })
 
-    it('SUB-15 is not sent once the relationship is gone, and nothing comes back', async () => {
-      const made = await world({}, { replies: [503] })
-      await made.put(1)
-      await made.remote.has(1)
-      await made.actor.request('DELETE', `/trust/friend/${made.peer.peerId}`)
-      const callbacks = () => made.remote.received.filter(({ path }) => path.includes('/callbacks/'))
-      const earlier = callbacks().length
-      for (let step = 0; step < 100; step++) {
-        made.clock.pass(1000)
-        await pause(1)
-      }
-      assert.equal(callbacks().length, earlier)
-      const { store } = await made.service.app.start()
-      for (const table of ['inbound_subscription', 'diff', 'delivery']) {
-        assert.deepEqual(await store.read((q) => q.all(`SELECT actor_id FROM ${table}`)), [])
-      }
-    })
-
-    it('SUB-15 is not sent once the actor is gone, and nothing comes back', async () => {
-      const made = await world({}, { replies: [503] })
-      await made.put(1)
-      await made.remote.has(1)
-      assert.equal((await made.actor.request('DELETE', '')).status, 204)
-      const callbacks = () => made.remote.received.filter(({ path }) => path.includes('/callbacks/'))
-      const earlier = callbacks().length
-      for (let step = 0; step < 100; step++) {
-        made.clock.pass(1000)
-        await pause(1)
-      }
-      assert.equal(callbacks().length, earlier)
-      const { store } = await made.service.app.start()
-      for (const table of ['inbound_subscription', 'diff', 'delivery']) {
-        assert.deepEqual(await store.read((q) => q.all(`SELECT actor_id FROM ${table}`)), [])
-      }
-    })
+    const ends: readonly (readonly [what: string, path: (made: World) => string])[] = [
+      ['the relationship', ({ peer }) => `/trust/friend/${peer.peerId}`],
+      ['the actor', () => ''],
+    ]
+    for (const [what, path] of ends) {
+      it(`SUB-15 is not sent once ${what} is gone, and nothing comes back`, async () => {
+        const made = await world({}, { replies: [503] })
+        const { clock, remote, actor, service } = made
+        await made.put(1)
+        await remote.has(1)
+        assert.equal((await actor.request('DELETE', path(made))).status, 204)
+        const callbacks = () => remote.received.filter(({ path }) => path.includes('/callbacks/'))
+        const earlier = callbacks().length
+        const later = clock.now() + 100_000
+        await made.until(() => clock.now() >= later, 1000)
+        assert.equal(callbacks().length, earlier)
+        const { store } = await service.app.start()
+        for (const table of ['inbound_subscription', 'diff', 'delivery']) {
+          assert.deepEqual(await store.read((q) => q.all(`SELECT actor_id FROM ${table}`)), [])
+        }
+      })
+    }
   })
 
   it('SUB-06 the attempt that an open circuit allows goes to one of many that want it', async () => {
@@ -658,7 +636,7 @@ forEachService((start, dialect) => {
       await remote.start()
       clock.pass(61_000)
       const next = await start({ ...options, database: service.databaseUrl })
-      await until(clock, () => remote.received.length === 3)
+      await passUntil(clock, [next], () => remote.received.length === 3)
       assert.deepEqual(remote.sequences, [1, 2, 3])
       assert.notEqual(next, service)
     })
@@ -676,29 +654,51 @@ forEachService((start, dialect) => {
       }
       await actor.request('PUT', '/properties/mood', 1)
       await remote.has(1)
-      let isStopped = false
-      void service.close().then(() => (isStopped = true))
-      await until(clock, () => isStopped, 1)
+      await service.close()
       const before = clock.now()
-      await start({ ...options, database: service.databaseUrl })
-      await until(clock, () => remote.received.length === 4)
+      const next = await start({ ...options, database: service.databaseUrl })
+      await passUntil(clock, [next], () => remote.received.length === 4)
       assert.ok((remote.received[3]?.at ?? 0) - before < 20_000)
     })
 
     it('OPS-03 lets a running call end before it stops', async () => {
       const made = await world()
-      let answered = false
-      made.remote.replies = ['hang']
+      const { clock, remote, service, actor } = made
+      const answer = Promise.withResolvers<number>()
+      remote.replies = [answer.promise]
       await made.put(1)
-      await made.remote.has(1)
-      const closed = made.service.close().then(() => assert.ok(answered))
-      answered = true
-      await until(made.clock, async () => Promise.race([closed.then(() => true), pause(1).then(() => false)]), 1000)
-      const next = await start({ now: made.clock.now, timers: made.clock.timers, database: made.service.databaseUrl })
-      made.remote.replies = [204]
-      await until(made.clock, () => made.remote.received.length === 2, 1000)
-      assert.deepEqual(made.remote.sequences, [1, 1])
-      assert.ok(next.url.length > 0)
+      await remote.has(1)
+      const order: string[] = []
+      const closed = service.close().then(() => order.push('stopped'))
+      clock.pass(1000)
+      order.push('answered')
+      answer.resolve(204)
+      await closed
+      assert.deepEqual(order, ['answered', 'stopped'])
+      remote.replies = [204]
+      const next = await start({ now: clock.now, timers: clock.timers, database: service.databaseUrl })
+      const written = await next.request(`/${actor.id}/properties/mood`, {
+        method: 'PUT',
+        headers: { authorization: actor.authorization },
+        body: '2',
+      })
+      assert.equal(written.status, 204)
+      await passUntil(clock, [next], () => remote.sequences.includes(2))
+      assert.deepEqual(remote.sequences, [1, 2])
+    })
+
+    it('OPS-03 cuts a call that does not end in time, and the next one repeats it', async () => {
+      const { clock, remote, service, put } = await world()
+      remote.replies = ['hang']
+      await put(1)
+      await remote.has(1)
+      let isStopped = false
+      void service.close().then(() => (isStopped = true))
+      await passUntil(clock, [], () => isStopped, 1000)
+      const next = await start({ now: clock.now, timers: clock.timers, database: service.databaseUrl })
+      remote.replies = [204]
+      await passUntil(clock, [next], () => remote.received.length === 2, 1000)
+      assert.deepEqual(remote.sequences, [1, 1])
     })
 
     it('SUB-16 OPS-01 I3 is killed in the middle of a delivery, and another goes on: nothing lost, order kept', async () => {
@@ -729,7 +729,7 @@ forEachService((start, dialect) => {
       const next = await start({ database: prepared.databaseUrl, now: () => Date.now() + aheadMs })
       const numbersOf = (id: string): unknown[] =>
         remote.received.filter(({ body }) => body?.['subscriptionid'] === id).map(({ body }) => body?.['sequence'])
-      await until(new ManualClock(), () => peers.every(({ id }) => new Set(numbersOf(id)).size === 5))
+      await until(() => peers.every(({ id }) => new Set(numbersOf(id)).size === 5))
       for (const { id } of peers) {
         const numbers = numbersOf(id)
         // What the killed one told in its last turn may come again, once: the next one goes on from the start of that turn.
@@ -792,12 +792,12 @@ forEachService((start, dialect) => {
   describe('notices', () => {
     it('R-SUB-06 are repeated until they arrive, in order for each peer', async () => {
       const made = await world({}, { replies: [503, 'cut', 500, 204] })
-      const { actor, peer, remote, clock, id } = made
+      const { actor, peer, remote, until, id } = made
       const second = await peer.subscribe({})
       for (const subscription of [id, second]) {
         assert.equal((await actor.request('DELETE', `/subscriptions/${peer.peerId}/${subscription}`)).status, 204)
       }
-      await until(clock, () => remote.received.length === 5)
+      await until(() => remote.received.length === 5)
       assert.deepEqual(
         remote.received.map(({ method, path }) => `${method} ${path}`),
         [id, id, id, id, second].map((subscription) => `DELETE /them/subscriptions/${actor.id}/${subscription}`),
@@ -809,22 +809,22 @@ forEachService((start, dialect) => {
       await made.actor.request('DELETE', `/subscriptions/${made.peer.peerId}/${made.id}`)
       const { store } = await made.service.app.start()
       const kept = async (): Promise<number> => (await store.read((q) => q.all('SELECT id FROM notice'))).length
-      await until(made.clock, async () => {
+      await made.until(async () => {
         const given = await store.read((q) => q.all('SELECT id FROM notice WHERE due_at IS NULL'))
         return given.length === 1
       })
       const dayMs = 86_400_000
       for (const day of [1, 2, 3]) {
         made.clock.pass(dayMs)
-        await pause(20)
+        await made.service.settled()
         assert.equal(await kept(), 1, `after ${day} days`)
       }
       made.clock.pass(dayMs)
-      await until(made.clock, async () => (await kept()) === 0, 600_000)
+      await made.until(async () => (await kept()) === 0, 600_000)
     })
 
     it('R-TRUST-04 are sent with the secret, and to the address, that the relationship has by then', async () => {
-      const { service, actor, peer, remote, clock } = await world({}, { replies: [503, 204] })
+      const { service, actor, peer, remote, clock, until } = await world({}, { replies: [503, 204] })
       const moved = await remotePeer(clock)
       await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
       await remote.has(1)
@@ -835,7 +835,7 @@ forEachService((start, dialect) => {
         if (trust === null) throw new Error('No relationship')
         await updateTrust(tx, { ...trust, ...sealedSecret(keyRing, trust, renewed), baseuri: `${moved.url}/new` })
       })
-      await until(clock, () => moved.received.length === 1)
+      await until(() => moved.received.length === 1)
       const [told] = moved.received
       assert.deepEqual(
         [told?.method, told?.path, told?.headers['authorization'], told?.body],
@@ -845,26 +845,26 @@ forEachService((start, dialect) => {
     })
 
     it('PEER-07 of an approval that was withdrawn before they arrived are not sent any more', async () => {
-      const { service, actor, peer, remote, clock, id } = await world({}, { replies: [503, 204] })
+      const { service, actor, peer, remote, until, id } = await world({}, { replies: [503, 204] })
       await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
       await remote.has(1)
       await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: false })
       await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)
-      await until(clock, () => remote.received.length === 2)
+      await until(() => remote.received.length === 2)
       assert.equal(remote.received[1]?.path, `/them/subscriptions/${actor.id}/${id}`)
       const { store } = await service.app.start()
-      await until(clock, async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
+      await until(async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
     })
 
     it('I8 about a relationship go with it: a later one with the same peer hears nothing of them', async () => {
-      const { service, actor, peer, remote, clock, id } = await world({}, { replies: [503, 503, 204] })
+      const { service, actor, peer, remote, until, id } = await world({}, { replies: [503, 503, 204] })
       await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
       await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)
       await remote.has(1)
       assert.equal((await actor.request('DELETE', `/trust/friend/${peer.peerId}`)).status, 204)
       const again = await relateTo(service, actor, { baseuri: `${remote.url}/them`, peerId: peer.peerId })
       const { store } = await service.app.start()
-      await until(clock, async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
+      await until(async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
       const told = remote.received.slice(1).map(({ method, path, headers }) => [method, path, headers['authorization']])
       assert.ok(told.length >= 1)
       for (const one of told) {
@@ -876,7 +876,7 @@ forEachService((start, dialect) => {
     it('survive the end of the actor that sends them', async () => {
       const made = await world({}, { replies: [503, 204] })
       assert.equal((await made.actor.request('DELETE', '')).status, 204)
-      await until(made.clock, () => made.remote.received.length === 2)
+      await made.until(() => made.remote.received.length === 2)
       const [first, again] = made.remote.received
       assert.deepEqual([first?.method, first?.path], ['DELETE', `/them/trust/friend/${made.actor.id}`])
       assert.equal(again?.headers['authorization'], `Bearer ${made.peer.secret}`)
@@ -890,7 +890,7 @@ forEachService((start, dialect) => {
       }
       await made.remote.has(2)
       const { store } = await made.service.app.start()
-      await until(made.clock, async () => {
+      await made.until(async () => {
         const rows = await store.read((q) =>
           q.all<{ due_at: number | null; reason: string }>('SELECT due_at, reason FROM notice'),
         )
@@ -902,18 +902,17 @@ forEachService((start, dialect) => {
   describe('the operator', () => {
     it('SUB-07 sends again what failed, by a command, also for one actor, peer or subscription alone', async () => {
       const made = await world({}, { replies: [403, 403, 404, 204] })
-      const { service, actor, peer, id, remote, clock } = made
+      const { service, actor, peer, id, remote, until } = made
       const second = await peer.subscribe({})
       await made.put(1)
       await made.put(2)
-      await until(clock, async () => (await outcomes(made))[2] === 'failed')
+      await until(async () => (await outcomes(made))[2] === 'failed')
       // A parting that the peer answers with 403 is given up as well.
       remote.replies = [403, 204]
       await actor.request('DELETE', `/subscriptions/${peer.peerId}/${second}`)
       await remote.has(3)
       const { store } = await service.app.start()
       await until(
-        clock,
         async () => (await store.read((q) => q.all('SELECT id FROM notice WHERE due_at IS NULL'))).length === 1,
       )
 
@@ -926,9 +925,9 @@ forEachService((start, dialect) => {
         const done = await redrive(actor.id, peer.peerId, id)
         assert.deepEqual([done.code, done.stdout], [0, '2 changes and 0 notices will be sent again.\n'])
         // The command knows only the real time; the service's is far ahead.
-        await until(clock, async () => (await outcomes(made))[2] === 'delivered')
+        await until(async () => (await outcomes(made))[2] === 'delivered')
         assert.equal((await redrive()).stdout, '0 changes and 1 notice will be sent again.\n')
-        await until(clock, async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
+        await until(async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
         assert.equal((await redrive('a', 'b', 'c', 'd')).code, 1)
       } finally {
         await workplace.remove()
@@ -940,7 +939,7 @@ forEachService((start, dialect) => {
     const made = await world({}, { replies: [404, 503] })
     await made.put(1)
     await made.put(2)
-    await until(made.clock, async () => (await made.timeline()).data[0]?.attempts === 1, 1)
+    await made.until(async () => (await made.timeline()).data[0]?.attempts === 1, 1)
     const metrics = await (await made.service.request('/metrics')).text()
     assert.match(metrics, /troupe_delivery_attempts_total\{outcome="failed"\} 1/)
     assert.match(metrics, /troupe_delivery_attempts_total\{outcome="retry"\} 1/)

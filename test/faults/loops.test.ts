@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'node:test'
 import type { App } from '../../src/troupe.ts'
 import { relate } from '../support/friends.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 /** Two actors that listen to everything that the other one shows. */
 interface Pair {
   readonly services: readonly [TestService, TestService]
   readonly actors: readonly [TestActor, TestActor]
 }
+
+const subscriptions = 'SELECT actor_id, subscription_id, sequence, due_at FROM inbound_subscription ORDER BY 1, 2'
 
 forEachService((start) => {
   async function listening(where: 'one service' | 'two services', options: StartOptions = {}): Promise<Pair> {
@@ -44,20 +46,22 @@ forEachService((start) => {
     )
   }
 
-  /** Until nothing waits to be sent in any of the services. */
+  /** Resolves when no callback waits in any of the services, and none of them does anything about one. */
   async function rest({ services }: Pair): Promise<void> {
-    for (let quiet = 0; quiet < 5; ) {
-      let waiting = 0
+    let before = ''
+    await until(async () => {
+      const all: { sequence: number; due_at: number | null }[] = []
       for (const service of services) {
+        await service.settled()
         const { store } = await service.app.start()
-        const row = await store.read((q) =>
-          q.get<{ count: number }>('SELECT COUNT(*) AS count FROM inbound_subscription WHERE due_at IS NOT NULL'),
-        )
-        waiting += row?.count ?? 0
+        all.push(...(await store.read((q) => q.all<{ sequence: number; due_at: number | null }>(subscriptions))))
       }
-      quiet = waiting === 0 ? quiet + 1 : 0
-      await pause(20)
-    }
+      const now = JSON.stringify(all)
+      // What one service did last may have given work to the one that was looked at before.
+      const isQuiet = now === before && all.every((row) => row.due_at === null)
+      before = now
+      return isQuiet
+    })
   }
 
   for (const where of ['one service', 'two services'] as const) {

@@ -7,6 +7,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { letIn, listen, rpc, type TestClient } from '../support/mcp-client.ts'
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { untilWatched } from '../support/stored.ts'
+import { until } from '../support/until.ts'
 
 const form = { message: 'Yes?', schema: { type: 'object', properties: { yes: { type: 'boolean' } } } }
 
@@ -41,10 +42,6 @@ class Waiting {
       return 'thought'
     })
   }
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
 async function begin(client: TestClient, capabilities: object = { elicitation: {} }): Promise<Record<string, string>> {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'node:test'
+import type { Timers } from '../../src/timers.ts'
 import type { PeerClient, PeerRequest } from '../../src/peer/peer-client.ts'
 import { FakePeers } from '../support/fake-peers.ts'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { forEachService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 /** Answers nothing until it is opened, and then everything. */
 class SlowPeers implements PeerClient {
@@ -26,14 +27,6 @@ class SlowPeers implements PeerClient {
   async close(): Promise<void> {
     this.open()
   }
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let round = 0; round < 20_000; round++) {
-    if (await holds()) return
-    await pause(1)
-  }
-  assert.fail(`It never holds: ${String(holds)}`)
 }
 
 forEachService((start) => {
@@ -87,9 +80,17 @@ forEachService((start) => {
       const seconds = timeouts.peerConnectSeconds + timeouts.peerReadSeconds
       it(`receives each callback and notice once within ${seconds} s, from one of two processes (R-SUB-12, SUB-16)`, async () => {
         const [peers, clock] = [new SlowPeers(), new ManualClock()]
-        const options = { peerClient: peers, timers: clock.timers, now: clock.now, shutdownSeconds: 0, ...timeouts }
-        const first = await start(options)
-        await start({ ...options, database: first.databaseUrl })
+        // Each look for due work ends with a timer of at most a second.
+        const looks = [0, 0]
+        const countingLooks = (index: number): Timers => ({
+          setTimer: (ms, then) => {
+            if (ms <= 1000) looks[index] = (looks[index] ?? 0) + 1
+            return clock.timers.setTimer(ms, then)
+          },
+        })
+        const options = { peerClient: peers, now: clock.now, shutdownSeconds: 0, ...timeouts }
+        const first = await start({ ...options, timers: countingLooks(0) })
+        const second = await start({ ...options, timers: countingLooks(1), database: first.databaseUrl })
         const actor = await first.createActor()
         const peer = await relateTo(first, actor, { baseuri: 'http://slow.test/them' })
         const other = await peer.subscribe({ granularity: 'none' })
@@ -98,15 +99,15 @@ forEachService((start) => {
         await actor.request('PUT', '/properties/mood', 2)
         await actor.request('DELETE', `/subscriptions/${peer.peerId}/${other}`)
         await until(() => peers.calls.length === 2)
-        for (let step = 0; step < 100; step++) {
-          clock.pass((seconds * 1000) / 100)
-          await pause(2)
+        for (let second = 0; second < seconds; second++) {
+          const before = [...looks]
+          clock.pass(1000)
+          await until(() => looks.every((count, index) => count > (before[index] ?? 0)))
         }
         assert.deepEqual(peers.calls.toSorted(), ['DELETE', 'POST 1'])
         peers.open()
         const { store } = await first.app.start()
-        await until(async () => {
-          clock.pass(100)
+        await passUntil(clock, [first, second], async () => {
           const left = await store.read((q) =>
             q.all('SELECT due_at FROM inbound_subscription WHERE due_at IS NOT NULL UNION ALL SELECT 1 FROM notice'),
           )

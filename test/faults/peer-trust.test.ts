@@ -12,6 +12,7 @@ type Json = Record<string, unknown>
 /** What waits comes at once: the pauses between tries. Nothing in these stories rests on what is long (a minute and more). */
 const hurried: Timers = {
   setTimer(ms, then) {
+    // Real time: long waits keep their length, and none of them ends within a test.
     const timer = setTimeout(then, ms < 10_000 ? 0 : ms)
     timer.unref()
     return () => clearTimeout(timer)

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, it } from 'node:test'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { relateTo } from '../support/recording-peer.ts'
 import { type Listening, listening, listenTo, ScriptedPeers, subscribed } from '../support/scripted-peer.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
@@ -12,17 +11,9 @@ interface World {
   readonly actor: TestActor
   readonly peers: ScriptedPeers
   readonly clock: ManualClock
+  /** Passes time in steps until the condition holds. */
+  readonly until: (holds: () => boolean | Promise<boolean>, stepMs?: number) => Promise<void>
   readonly peer: Listening
-}
-
-/** Lets everything happen that is due, until something holds. */
-async function until(clock: ManualClock, holds: () => Promise<boolean> | boolean, stepMs = 0): Promise<void> {
-  for (let step = 0; step < 2000; step++) {
-    if (await holds()) return
-    clock.pass(stepMs)
-    await pause(1)
-  }
-  assert.fail('It does not hold')
 }
 
 forEachService((start) => {
@@ -31,7 +22,14 @@ forEachService((start) => {
     const peers = new ScriptedPeers()
     const service = await start({ now: clock.now, timers: clock.timers, peerClient: peers, ...options })
     const actor = await service.createActor()
-    return { service, actor, peers, clock, peer: await listenTo(service, actor, wanted) }
+    return {
+      service,
+      actor,
+      peers,
+      clock,
+      until: (holds, stepMs = 0) => passUntil(clock, [service], holds, stepMs),
+      peer: await listenTo(service, actor, wanted),
+    }
   }
 
   describe('callbacks out of order', () => {
@@ -49,7 +47,7 @@ forEachService((start) => {
     })
 
     it('SUB-04 R-SUB-09 that stay missing are fetched after the configured time, and acknowledged', async () => {
-      const { actor, peer, peers, clock } = await world()
+      const { service, actor, peer, peers, clock, until } = await world()
       await peer.diff(1, { mood: 'a' })
       await peer.diff(3, { mood: 'c' })
       assert.deepEqual(await peer.waiting(), [3])
@@ -58,23 +56,23 @@ forEachService((start) => {
         { sequence: 2, data: { mood: 'b', size: 2 } },
       ])
       clock.pass(4900)
-      await pause(20)
+      await service.settled()
       assert.deepEqual(peers.asked, [])
-      await until(clock, async () => (await peer.sequence()) === 3, 50)
+      await until(async () => (await peer.sequence()) === 3, 50)
       assert.deepEqual(await peer.copy(), { mood: 'c', size: 2 })
       assert.deepEqual(await peer.waiting(), [])
-      await until(clock, () => peers.asked.some((asked) => asked.startsWith('PUT')))
+      await until(() => peers.asked.some((asked) => asked.startsWith('PUT')))
       assert.deepEqual(peers.calls.at(-1)?.body, '{"sequence":3}')
     })
 
     it('SUB-04 R-SUB-09 that cannot be had any more are made up for by the whole', async () => {
-      const { actor, peer, peers, clock } = await world()
+      const { actor, peer, peers, until } = await world()
       await peer.diff(1, { mood: 'a', gone: 1 })
       await peer.diff(9, { mood: 'z' })
       peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole', notes: ['x'] }, 9, [
         { sequence: 8, data: { mood: 'y' } },
       ])
-      await until(clock, async () => (await peer.sequence()) === 9, 100)
+      await until(async () => (await peer.sequence()) === 9, 100)
       assert.deepEqual(await peer.copy(), { mood: 'whole', notes: ['x'] })
       assert.deepEqual(await peer.waiting(), [])
     })
@@ -93,18 +91,17 @@ forEachService((start) => {
         peerClient: peers,
       })
       const again = listening(service, { ...actor }, peer, peer.id)
-      await until(clock, async () => (await again.sequence()) === 3, 100)
+      await passUntil(clock, [service], async () => (await again.sequence()) === 3, 100)
       assert.deepEqual(await again.copy(), { mood: 'c' })
     })
 
     it('SUB-04 is asked for ever more seldom while the peer does not answer, and lost never', async () => {
-      const { actor, peer, peers, clock } = await world()
+      const { actor, peer, peers, clock, until } = await world()
       await peer.diff(2, { mood: 'b' })
       peers.answers.set(`GET /subscriptions/${actor.id}/${peer.id}`, null)
       const times: number[] = []
       const began = clock.now()
       await until(
-        clock,
         () => {
           while (times.length < peers.calls.length) times.push(clock.now() - began)
           return times.length >= 3
@@ -118,19 +115,19 @@ forEachService((start) => {
         assert.ok(gap >= least && gap <= least + 6000, String(gaps))
       }
       peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'b' }, 2)
-      await until(clock, async () => (await peer.sequence()) === 2, 1000)
+      await until(async () => (await peer.sequence()) === 2, 1000)
       assert.deepEqual(await peer.copy(), { mood: 'b' })
     })
 
     it('SUB-04 that were never the peer’s own are dropped when it is asked, and not asked for again', async () => {
-      const { actor, peer, peers, clock } = await world()
+      const { service, actor, peer, peers, clock, until } = await world()
       await peer.diff(1, { mood: 'a' })
       await peer.diff(1_000_000, { mood: 'z' })
       peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'a' }, 1)
-      await until(clock, async () => (await peer.waiting()).length === 0, 500)
+      await until(async () => (await peer.waiting()).length === 0, 500)
       const asked = peers.calls.length
       clock.pass(3_600_000)
-      await pause(20)
+      await service.settled()
       assert.equal(peers.calls.length, asked)
       assert.deepEqual(await peer.copy(), { mood: 'a' })
     })
@@ -182,7 +179,7 @@ forEachService((start) => {
     })
 
     it('SUB-04 is not acknowledged while the whole of a resync cannot be fetched; it is fetched later', async () => {
-      const { actor, peer, peers, clock } = await world()
+      const { actor, peer, peers, until } = await world()
       await peer.diff(1, { mood: 'a' })
       peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole' }, 2)
       peers.answers.set('GET /properties', { status: 503 })
@@ -190,7 +187,7 @@ forEachService((start) => {
       assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '5'])
       assert.deepEqual([await peer.sequence(), await peer.copy()], [1, { mood: 'a' }])
       peers.answers.set('GET /properties', { body: { mood: 'whole' } })
-      await until(clock, async () => (await peer.sequence()) === 2, 500)
+      await until(async () => (await peer.sequence()) === 2, 500)
       assert.deepEqual(await peer.copy(), { mood: 'whole' })
     })
 
@@ -239,7 +236,7 @@ forEachService((start) => {
 
   describe('a callback that gives only an address', () => {
     it('OUT-08 R-SUB-09 is fetched there with the secret, applied, and acknowledged', async () => {
-      const { actor, peer, peers, clock } = await world({}, { granularity: 'low' })
+      const { actor, peer, peers, until } = await world({}, { granularity: 'low' })
       const path = `/subscriptions/${actor.id}/${peer.id}/1`
       peers.answers.set(`GET ${path}`, { body: { sequence: 1, data: { mood: 'sunny' } } })
       peers.answers.set(`PUT /subscriptions/${actor.id}/${peer.id}`, { status: 204 })
@@ -247,7 +244,7 @@ forEachService((start) => {
       assert.equal((await peer.tell(told)).status, 204)
       assert.deepEqual([await peer.copy(), await peer.sequence()], [{ mood: 'sunny' }, 1])
       assert.deepEqual(peers.calls[0]?.bearer, { secret: peer.secret, baseuri: peers.baseuri })
-      await until(clock, () => peers.calls.length > 1)
+      await until(() => peers.calls.length > 1)
       assert.deepEqual(
         [peers.calls[1]?.method, peers.calls[1]?.url, peers.calls[1]?.body],
         ['PUT', `${peers.baseuri}/subscriptions/${actor.id}/${peer.id}`, '{"sequence":1}'],
@@ -258,14 +255,14 @@ forEachService((start) => {
     })
 
     it('SUB-04 is not acknowledged when it cannot be fetched, and is made up for later', async () => {
-      const { actor, peer, peers, clock } = await world()
+      const { actor, peer, peers, until } = await world()
       const path = `/subscriptions/${actor.id}/${peer.id}/1`
       peers.answers.set(`GET ${path}`, { status: 500 })
       const answer = await peer.tell({ sequence: 1, granularity: 'low', url: `${peers.baseuri}${path}` })
       assert.equal(answer.status, 503)
       assert.deepEqual([await peer.copy(), await peer.sequence()], [{}, 0])
       peers.publish({ subscriber: actor.id, id: peer.id }, {}, 1, [{ sequence: 1, data: { mood: 'late' } }])
-      await until(clock, async () => (await peer.sequence()) === 1, 500)
+      await until(async () => (await peer.sequence()) === 1, 500)
       assert.deepEqual(await peer.copy(), { mood: 'late' })
     })
   })
@@ -420,7 +417,7 @@ forEachService((start) => {
     })
 
     it('PEER-09 SUB-12 leaves nobody in the shadow of a subscription that the peer does not know', async () => {
-      const { service, actor, peer, peers, clock } = await world()
+      const { service, actor, peer, peers, until } = await world()
       await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
       const narrow = listening(service, actor, peer, 'sub2')
       const trip = { trip: { list: 'trip', operation: 'append', item: 1, length: 1 } }
@@ -432,7 +429,7 @@ forEachService((start) => {
       peers.answers.delete('GET /properties')
       const handle = await service.app.actors.get(actor.id)
       await handle?.sync(peer.peerId, peer.id)
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"trip":[1,2]}', 100)
+      await until(async () => JSON.stringify(await peer.copy()) === '{"trip":[1,2]}', 100)
       assert.equal(
         (await narrow.diff(3, { trip: { list: 'trip', operation: 'append', item: 3, length: 3 } })).status,
         204,
@@ -441,26 +438,26 @@ forEachService((start) => {
       // The peer speaks of the other one again: it takes its place after it fetched the whole.
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { trip: [1, 2, 3, 4], mood: 'back' }, 5)
       assert.equal((await peer.diff(5, { mood: 'back' })).status, 204)
-      await until(clock, async () => (await peer.sequence()) === 5, 500)
+      await until(async () => (await peer.sequence()) === 5, 500)
       assert.deepEqual(await peer.copy(), { mood: 'back', trip: [1, 2, 3, 4] })
       assert.equal((await handle?.remote(peer.peerId).subscriptions())?.length, 2)
     })
 
     it('PEER-09 SUB-12 leaves to a polled one what another kept that the peer does not know', async () => {
-      const { service, actor, peer, peers, clock } = await world({}, { granularity: 'none' })
+      const { service, actor, peer, peers, until } = await world({}, { granularity: 'none' })
       await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
       const sub1 = { subscriber: actor.id, id: 'sub1' }
       peers.publish(sub1, { mood: 'a', trip: 'Oslo' }, 1)
       const handle = await service.app.actors.get(actor.id)
       await handle?.sync(peer.peerId)
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"a","trip":"Oslo"}', 100)
+      await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"a","trip":"Oslo"}', 100)
       peers.publish(sub1, { mood: 'a', trip: 'Rome' }, 2, [{ sequence: 2, data: { trip: 'Rome' } }])
       await handle?.sync(peer.peerId, 'sub1')
       assert.deepEqual(await peer.copy(), { mood: 'a', trip: 'Rome' })
     })
 
     it('PEER-09 R-SUB-07 of one alone removes nothing at once; what an unknown one means is found out soon after', async () => {
-      const { service, actor, peer, peers, clock } = await world()
+      const { service, actor, peer, peers, until } = await world()
       await peer.diff(1, { mood: 'kept' })
       peers.answers.set(`GET /trust/${actor.id}`, { body: { id: 'b1', relationship: 'friend' } })
       const handle = await service.app.actors.get(actor.id)
@@ -471,7 +468,7 @@ forEachService((start) => {
       )
       assert.equal((await handle?.remote(peer.peerId).subscriptions())?.length, 1)
       assert.deepEqual(await peer.copy(), { mood: 'kept' })
-      await until(clock, async () => (await handle?.remote(peer.peerId).subscriptions())?.length === 0, 1000)
+      await until(async () => (await handle?.remote(peer.peerId).subscriptions())?.length === 0, 1000)
       assert.deepEqual(await peer.copy(), {})
       assert.notEqual(await handle?.trust.get(peer.peerId), undefined)
     })
@@ -492,12 +489,13 @@ forEachService((start) => {
       const { databaseUrl: database } = first.service
       const service = await start({ database, now: clock.now, timers: clock.timers, peerClient: peers })
       const handle = await service.app.actors.get(actor.id)
-      await until(clock, async () => (await handle?.remote(peer.peerId).subscriptions())?.length === 0, 1000)
+      const known = async () => handle?.remote(peer.peerId).subscriptions()
+      await passUntil(clock, [service], async () => (await known())?.length === 0, 1000)
       assert.deepEqual(await listening(service, actor, peer, 'sub1').copy(), {})
     })
 
     it('PEER-09 asks about an unknown one again when the last known one ended, or the relationship was approved anew', async () => {
-      const { service, actor, peer, peers, clock } = await world()
+      const { service, actor, peer, peers, clock, until } = await world()
       await subscribed(service, actor, peer.peerId, { id: 'sub2', subtarget: 'trip' })
       peers.publish({ subscriber: actor.id, id: 'sub2' }, { trip: 'Oslo' }, 0)
       const handle = await service.app.actors.get(actor.id)
@@ -508,26 +506,26 @@ forEachService((start) => {
       await handle?.sync(peer.peerId)
       assert.deepEqual(await left(), ['sub1', 'sub2'])
       // While the peer knows another one, nobody asks again.
-      await until(clock, () => !peers.asked.slice(-1).includes(path), 1000)
+      await until(() => !peers.asked.slice(-1).includes(path), 1000)
       const before = times()
       for (let hour = 0; hour < 3; hour++) {
         clock.pass(3_600_000)
-        await pause(20)
+        await service.settled()
       }
       assert.equal(times(), before)
       for (const approved of [false, true]) {
         await actor.request('PUT', `/trust/friend/${peer.peerId}`, JSON.stringify({ approved }))
       }
-      await until(clock, () => times() > before, 1000)
+      await until(() => times() > before, 1000)
       assert.deepEqual(await left(), ['sub1', 'sub2'])
       peers.answers.set(`GET /trust/${actor.id}`, { body: { id: 'b1', relationship: 'friend' } })
       await peer.request('DELETE', `/subscriptions/${peer.peerId}/sub2`)
-      await until(clock, async () => JSON.stringify(await left()) === '[]', 1000)
+      await until(async () => JSON.stringify(await left()) === '[]', 1000)
     })
 
     it('PEER-09 whose answer is about an older secret does not end the relationship that was made anew meanwhile', async () => {
       const events: unknown[] = []
-      const { service, actor, peer, peers, clock } = await world(
+      const { service, actor, peer, peers, until } = await world(
         { declare: (app) => app.on('trust_deleted', () => void events.push('trust_deleted')) },
         { peerId: 'b1' },
       )
@@ -547,12 +545,12 @@ forEachService((start) => {
       assert.notEqual(await handle?.trust.get('b1'), undefined)
       assert.deepEqual(events, [])
       // Asked with the new secret, the peer knows the relationship, and still not the subscription.
-      await until(clock, async () => (await handle?.remote('b1').subscriptions())?.length === 0, 1000)
+      await until(async () => (await handle?.remote('b1').subscriptions())?.length === 0, 1000)
       assert.notEqual(await handle?.trust.get('b1'), undefined)
     })
 
     it('ACL-06 I4 is done again when the relationship was approved while the whole was refused', async () => {
-      const { service, actor, peer, peers, clock } = await world()
+      const { service, actor, peer, peers, until } = await world()
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 3)
       peers.answers.set('GET /properties', async () => {
         for (const approved of [false, true]) {
@@ -563,7 +561,7 @@ forEachService((start) => {
       })
       const handle = await service.app.actors.get(actor.id)
       await handle?.sync(peer.peerId, 'sub1')
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}', 1000)
+      await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}', 1000)
     })
 
     const granting = (timestamp: string, ...patterns: string[]): object => ({
@@ -574,31 +572,31 @@ forEachService((start) => {
     })
 
     it('ACL-06 I4 fetches what the first word of a right shows, which the whole may have been refused', async () => {
-      const { actor, peer, peers, clock } = await world()
+      const { actor, peer, peers, until } = await world()
       assert.equal((await peer.diff(1, { gone: 'before' })).status, 204)
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 1)
       const path = `/callbacks/permissions/${peer.peerId}`
       assert.equal((await peer.request('POST', path, granting('2031-01-01T00:00:00Z', '*'))).status, 204)
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
+      await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
     })
 
     it('ACL-06 I4 drops what was withdrawn before anything was known of the rights', async () => {
-      const { actor, peer, peers, clock } = await world()
+      const { actor, peer, peers, until } = await world()
       peers.publish({ subscriber: actor.id, id: 'sub1' }, {}, 1)
       assert.equal((await peer.diff(1, { mood: 'seen' })).status, 204)
       const path = `/callbacks/permissions/${peer.peerId}`
       assert.equal((await peer.request('POST', path, granting('2031-01-01T00:00:00Z'))).status, 204)
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{}')
+      await until(async () => JSON.stringify(await peer.copy()) === '{}')
     })
 
     it('ACL-06 I4 loses what was withdrawn, too, where it waits for a number before it', async () => {
-      const { actor, peer, peers, clock } = await world({ peerProfileAttributes: [] })
+      const { actor, peer, peers, until } = await world({ peerProfileAttributes: [] })
       const path = `/callbacks/permissions/${peer.peerId}`
       const grant = async (timestamp: string, ...patterns: string[]): Promise<void> =>
         assert.equal((await peer.request('POST', path, granting(timestamp, ...patterns))).status, 204)
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { trip: 'seen' }, 0)
       await grant('2031-01-01T00:00:00Z', 'mood', 'trip')
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"trip":"seen"}')
+      await until(async () => JSON.stringify(await peer.copy()) === '{"trip":"seen"}')
       assert.equal((await peer.diff(2, { mood: 'seen', trip: 'newer' })).status, 204)
       await grant('2031-01-02T00:00:00Z', 'trip')
       // The whole is on its way; what it says is not asked for here.
@@ -607,11 +605,11 @@ forEachService((start) => {
       assert.equal('mood' in ((await peer.copy()) as object), false)
       peers.answers.delete('GET /properties')
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { trip: 'newer' }, 2)
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"trip":"newer"}', 1000)
+      await until(async () => JSON.stringify(await peer.copy()) === '{"trip":"newer"}', 1000)
     })
 
     it('ACL-06 I4 fetches what was granted while the first whole was fetched', async () => {
-      const { service, actor, peers, clock } = await world({ peerProfileAttributes: [] })
+      const { service, actor, peers, until } = await world({ peerProfileAttributes: [] })
       const publisher = await relateTo(service, actor, { peerId: 'b2', baseuri: peers.baseuri })
       const rights = (...patterns: string[]): object => ({
         body: { permissions: { properties: { patterns, operations: ['read'] } } },
@@ -633,11 +631,11 @@ forEachService((start) => {
       const first = listening(service, actor, publisher, 'first')
       const path = '/callbacks/permissions/b2'
       assert.equal((await publisher.request('POST', path, granting('2031-01-01T00:00:00Z', '*'))).status, 204)
-      await until(clock, async () => JSON.stringify(await first.copy()) === '{"mood":"seen"}')
+      await until(async () => JSON.stringify(await first.copy()) === '{"mood":"seen"}')
     })
 
     it('ACL-06 I4 asks what is granted when the relationship is approved again: what came meanwhile was refused', async () => {
-      const { service, actor, peer, peers, clock } = await world({ peerProfileAttributes: [] })
+      const { service, actor, peer, peers, until } = await world({ peerProfileAttributes: [] })
       const path = `/callbacks/permissions/${peer.peerId}`
       const grant = async (timestamp: string, ...patterns: string[]): Promise<number> =>
         (await peer.request('POST', path, granting(timestamp, ...patterns))).status
@@ -647,7 +645,7 @@ forEachService((start) => {
       }
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
       assert.equal(await grant('2031-01-01T00:00:00Z', '*'), 204)
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
+      await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
       await approve(false)
       assert.equal(await grant('2031-01-02T00:00:00Z'), 403)
       peers.publish({ subscriber: actor.id, id: 'sub1' }, {}, 0)
@@ -655,12 +653,12 @@ forEachService((start) => {
         body: { permissions: { properties: { patterns: [], operations: ['read'] } } },
       })
       await approve(true)
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{}')
+      await until(async () => JSON.stringify(await peer.copy()) === '{}')
       // The copy is empty as soon as the whole was fetched: what is granted may still be on its way.
       await (await service.app.start()).parts.facts.settled()
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
       assert.equal(await grant('2031-01-03T00:00:00Z', '*'), 204)
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
+      await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')
     })
 
     it('ACL-06 I4 asks again what is granted when a newer word came while the answer was on its way', async () => {
@@ -691,14 +689,14 @@ forEachService((start) => {
     ]
     for (const [what, before, after] of changesOnTheWay) {
       it(`ACL-06 I4 ${what} while the whole was on its way`, async () => {
-        const { service, actor, peer, peers, clock } = await world()
+        const { service, actor, peer, peers, until } = await world()
         const show = async (timestamp: string, shown: object): Promise<void> => {
           peers.answers.set('GET /properties', { body: shown })
           const path = `/callbacks/permissions/${peer.peerId}`
           const answer = await peer.request('POST', path, granting(timestamp, ...Object.keys(shown)))
           assert.equal(answer.status, 204)
           // What was granted another one fetches, and is done first.
-          await until(clock, async () => JSON.stringify(await peer.copy()) === JSON.stringify(shown))
+          await until(async () => JSON.stringify(await peer.copy()) === JSON.stringify(shown))
         }
         peers.publish({ subscriber: actor.id, id: 'sub1' }, {}, 0)
         await show('2031-01-01T00:00:00Z', before)
@@ -713,7 +711,7 @@ forEachService((start) => {
     }
 
     it('PEER-05 I4 takes nothing away when it was refused with the secret before the last', async () => {
-      const { service, actor, peer, peers, clock } = await world({}, { peerId: 'b1' })
+      const { service, actor, peer, peers, until } = await world({}, { peerId: 'b1' })
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
       peers.answers.set(`GET /trust/friend/${actor.id}`, { body: { verification_token: 'shown' } })
       const isThere = async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}'
@@ -726,7 +724,7 @@ forEachService((start) => {
         })
         assert.ok(renewed.ok, String(renewed.status))
         // Another one fetches with the new secret, and is done first.
-        await until(clock, isThere)
+        await until(isThere)
         return { status: 403 }
       })
       const handle = await service.app.actors.get(actor.id)
@@ -735,13 +733,13 @@ forEachService((start) => {
     })
 
     it('SUB-11 I4 fetches the whole when what was polled shows that the copy differs', async () => {
-      const { service, actor, peer, peers, clock } = await world()
+      const { service, actor, peer, peers, until } = await world()
       const append = { list: 'todo', operation: 'append', index: 2, item: 'c', length: 3 }
       const diffs = [{ sequence: 1, data: { todo: append } }]
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { todo: ['a', 'b', 'c'] }, 1, diffs)
       const handle = await service.app.actors.get(actor.id)
       await handle?.sync(peer.peerId, 'sub1')
-      await until(clock, async () => JSON.stringify(await peer.copy()) === '{"todo":["a","b","c"]}', 1000)
+      await until(async () => JSON.stringify(await peer.copy()) === '{"todo":["a","b","c"]}', 1000)
     })
 
     it('SUB-12 I4 takes an empty text at a key for what it is, also where a wider subscription has the rest', async () => {

@@ -302,12 +302,14 @@ describe('a database that does not answer', () => {
   it('to one statement in time breaks off that statement', async (t) => {
     const { store } = await openFresh(t, { statementTimeoutMs: 50 })
     await assert.rejects(
+      // Real time: a statement that exceeds its limit is the subject.
       store.read((q) => q.get('SELECT pg_sleep(60)')),
       unavailable(/longer than it may/),
     )
     await assert.rejects(
       store.write(async (tx) => {
         await addActor(tx, 'a')
+        // Real time: as above.
         await tx.get('SELECT pg_sleep(60)')
       }),
       unavailable(/longer than it may/),

@@ -343,6 +343,7 @@ describe('DUR-08: a lock held by another process', () => {
     t.after(() => other.close())
     other.exec('BEGIN IMMEDIATE')
     const write = store.write((tx) => addActor(tx, 'a'))
+    // Real time: SQLite reports no event when a writer meets the lock.
     setTimeout(() => other.exec('COMMIT'), 20)
     await write
     assert.deepEqual(await store.read(actorIds), ['a'])

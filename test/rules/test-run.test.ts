@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { coverageLines, coverageOf, rowsIn, unknownRows } from '../support/coverage.ts'
 import { runTestFiles, type RunTotals } from '../support/test-run.ts'
+import { until } from '../support/until.ts'
 
 let folder = ''
 before(async () => {
@@ -170,15 +170,14 @@ describe('coverage of the catalogue', () => {
 })
 
 /** A killed process stays visible until the system has collected it. */
-async function waitUntilGone(pid: number): Promise<void> {
-  for (;;) {
+function waitUntilGone(pid: number): Promise<void> {
+  return until(async () => {
     try {
       process.kill(pid, 0)
     } catch {
-      return
+      return true
     }
     const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
-    if (state?.split(' ')[2] === 'Z') return
-    await delay(20)
-  }
+    return state?.split(' ')[2] === 'Z'
+  })
 }

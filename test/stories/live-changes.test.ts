@@ -4,6 +4,7 @@ import type { Live } from '../../src/live/live.ts'
 import { relate } from '../support/friends.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser, signIn } from '../support/sessions.ts'
+import { until } from '../support/until.ts'
 
 /** What is told while the owner looks on, as `category name`; the names of things that are made anew are left out. */
 class Watch {
@@ -16,10 +17,11 @@ class Watch {
     const watch = new Watch()
     watch.#ended = watch.#collect(parts.live, actor.id)
     // The first change that is told shows that the watch is in place.
-    for (let attempt = 0; watch.#told.length === 0; attempt += 1) {
-      await actor.request('PUT', '/properties/begin', String(attempt))
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+    let attempt = 0
+    await until(async () => {
+      await actor.request('PUT', '/properties/begin', String(attempt++))
+      return watch.#told.length > 0
+    })
     watch.#told.length = 0
     return watch
   }
@@ -33,7 +35,7 @@ class Watch {
   /** Waits until `count` of other things than the beginning were told. */
   async next(count: number): Promise<string[]> {
     const of = (): string[] => this.#told.filter((each) => each !== 'properties begin')
-    while (of().length < count) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => of().length >= count)
     const found = of()
     this.#told.length = 0
     return found
@@ -42,7 +44,7 @@ class Watch {
   /** What was told until now, each once. */
   async soFar(actor: TestActor): Promise<string[]> {
     await actor.request('PUT', '/properties/now', 'x')
-    while (!this.#told.includes('properties now')) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => this.#told.includes('properties now'))
     const found = this.#told.splice(0).filter((each) => !/^properties (begin|now)$/.test(each))
     return [...new Set(found)]
   }

@@ -8,6 +8,7 @@ import { letIn, listen, type McpAnswer, rpc, type TestClient } from '../support/
 import { forEachService, sqliteService, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
 import { untilWatched } from '../support/stored.ts'
+import { until } from '../support/until.ts'
 
 const form = {
   message: 'Who are you?',
@@ -434,7 +435,7 @@ describe('tasks', () => {
       const begun = await client.modern('tools/call', { name: 'think' }, takes)
       assert.equal(begun.body.result.resultType, 'task')
       const { taskId } = begun.body.result
-      const asking = await until(client, taskId, takes, 'input_required')
+      const asking = await untilTask(client, taskId, takes, 'input_required')
       assert.equal(asking.inputRequests.what.method, 'elicitation/create')
       const answered = await client.modern(
         'tasks/update',
@@ -442,7 +443,7 @@ describe('tasks', () => {
         takes,
       )
       assert.equal(answered.body.result.resultType, 'complete')
-      const done = await until(client, taskId, takes, 'completed')
+      const done = await untilTask(client, taskId, takes, 'completed')
       assert.deepEqual(done.result.structuredContent, { thought: 'spring' })
     })
 
@@ -496,7 +497,7 @@ describe('tasks', () => {
       assert.equal(required.status, 400)
       assert.equal(required.body.error.code, -32021)
       await client.modern('tasks/cancel', { taskId }, takes)
-      assert.equal((await until(client, taskId, takes, 'cancelled')).status, 'cancelled')
+      assert.equal((await untilTask(client, taskId, takes, 'cancelled')).status, 'cancelled')
     })
 
     it('MCP-12 are not taken up once the owner withdrew the right to the tool', async () => {
@@ -513,7 +514,7 @@ describe('tasks', () => {
       const path = `/trust/friend/${encodeURIComponent(client.peerId)}/permissions`
       assert.ok((await actor.request('PUT', path, { tools: { denied: ['count'] } })).status < 300)
       later = 60_000
-      const task = await until(client, String(left.view['taskId']), takes)
+      const task = await untilTask(client, String(left.view['taskId']), takes)
       assert.deepEqual([task.status, task.error?.code], ['failed', 403])
     })
 
@@ -523,7 +524,7 @@ describe('tasks', () => {
       const client = await letIn(service, actor)
       const begun = await client.modern('tools/call', { name: 'count' }, takes)
       const { taskId } = begun.body.result
-      assert.equal((await until(client, taskId, takes, 'completed')).status, 'completed')
+      assert.equal((await untilTask(client, taskId, takes, 'completed')).status, 'completed')
       const path = `/trust/friend/${encodeURIComponent(client.peerId)}`
       assert.equal((await actor.request('PUT', path, { approved: false })).status, 204)
       assert.equal((await client.modern('tasks/get', { taskId }, takes)).body.error?.code, -32602)
@@ -538,7 +539,7 @@ describe('tasks', () => {
       const actor = await one.createActor()
       const client = await letIn(one, actor)
       const done = (await client.modern('tools/call', { name: 'count' }, takes)).body.result.taskId as string
-      await until(client, done, takes, 'completed')
+      await untilTask(client, done, takes, 'completed')
       const lost = (await client.modern('tools/call', { name: 'think' }, takes)).body.result.taskId as string
       const { parts, store, keyRing } = await one.app.start()
       const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
@@ -548,11 +549,17 @@ describe('tasks', () => {
       const left = await dead.begin(access, 'count', {})
       later = 60_000
       const other = await start({ declare, now, database: one.databaseUrl })
-      const ask = async (taskId: string) => until({ ...client, modern: through(other, client) }, taskId, takes)
+      const ask = async (taskId: string) => untilTask({ ...client, modern: through(other, client) }, taskId, takes)
       assert.deepEqual((await ask(done)).result.structuredContent, { counted: 3 })
       assert.deepEqual(
-        (await until({ ...client, modern: through(other, client) }, String(left.view['taskId']), takes, 'completed'))
-          .result.structuredContent,
+        (
+          await untilTask(
+            { ...client, modern: through(other, client) },
+            String(left.view['taskId']),
+            takes,
+            'completed',
+          )
+        ).result.structuredContent,
         { counted: 3 },
       )
       const failed = await ask(lost)
@@ -601,17 +608,17 @@ function through(service: TestService, client: TestClient): TestClient['modern']
 }
 
 /** Asks for the task until it stands so; for any final state unless given. */
-async function until(
+async function untilTask(
   client: Pick<TestClient, 'modern'>,
   taskId: string,
   options: { capabilities: object },
   status?: string,
 ) {
-  for (;;) {
-    const { body } = await client.modern('tasks/get', { taskId }, options)
-    const task = body.result
-    const isThere = status === undefined ? task.status !== 'working' : task.status === status
-    if (isThere) return task
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  const look = async () => (await client.modern('tasks/get', { taskId }, options)).body.result
+  let task = await look()
+  await until(async () => {
+    task = await look()
+    return status === undefined ? task.status !== 'working' : task.status === status
+  })
+  return task
 }

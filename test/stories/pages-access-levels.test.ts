@@ -5,6 +5,7 @@ import { relate } from '../support/friends.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
 import { leavesAll } from '../support/stored.ts'
+import { until } from '../support/until.ts'
 
 interface World {
   readonly service: TestService
@@ -45,8 +46,7 @@ forEachService((start) => {
   }
 
   async function untilConnected({ actor, peer }: World): Promise<void> {
-    while ((await trustOf(actor, peer))?.['peer_approved'] !== true)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(async () => (await trustOf(actor, peer))?.['peer_approved'] === true)
   }
 
   /** The last page, and the fields of its form for another access level after the review. */

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { relate } from '../support/friends.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
+import { untilEqual } from '../support/until.ts'
 
 forEachService((start) => {
   interface World {
@@ -41,11 +42,10 @@ forEachService((start) => {
         assert.deepEqual(events, [`deleted ${actor.id}`])
         assert.equal((await actor.request('GET', '')).status, 404)
         assert.equal((await browser.get('')).status, 404)
-        for (;;) {
-          const trusts = (await (await peer.request('GET', '/trust')).json()) as unknown[]
-          if (trusts.length === 0) break
-          await new Promise((resolve) => setTimeout(resolve, 20))
-        }
+        await untilEqual(
+          async () => (await peer.request('GET', '/trust')).json(),
+          () => [],
+        )
       })
     }
 

@@ -19,6 +19,7 @@ import { forEachService, type StartOptions, type TestActor, type TestService } f
 import { OwnersBrowser, signIn } from '../support/sessions.ts'
 import { leavesAll, quietStore } from '../support/stored.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
+import { until } from '../support/until.ts'
 
 interface World {
   readonly service: TestService
@@ -73,10 +74,6 @@ forEachService((start) => {
     const answer = await peer.request('POST', '/subscriptions', wish)
     assert.equal(answer.status, 204)
     return answer.headers.get('location')?.split('/').at(-1) ?? ''
-  }
-
-  async function until(holds: () => Promise<boolean>): Promise<void> {
-    while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
   }
 
   describe('the pages of subscriptions', () => {

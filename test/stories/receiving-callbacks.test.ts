@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'node:test'
 import { PeerLinks } from '../../src/replica/peer-link.ts'
 import { PeerData } from '../../src/replica/snapshot.ts'
@@ -15,14 +14,7 @@ import {
   type TestActor,
   type TestService,
 } from '../support/service.ts'
-
-async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  for (let step = 0; step < 2000; step++) {
-    if (await holds()) return
-    await pause(5)
-  }
-  assert.fail('It does not hold')
-}
+import { until } from '../support/until.ts'
 
 async function attributesOf(actor: TestActor, bucket: string): Promise<Record<string, unknown>> {
   const answer = await actor.request('GET', `/devtest/attributes/${bucket}`)

@@ -1,24 +1,12 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, it } from 'node:test'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
 import { PythonPeer } from '../support/python-peer.ts'
 import { PythonPublisher, PythonSubscriber, sorted } from '../support/python-subscriptions.ts'
 import { sqliteService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
-
-async function eventually(expected: () => unknown, actual: () => unknown): Promise<void> {
-  const deadline = performance.now() + 20_000
-  for (;;) {
-    const [wanted, found] = [expected(), await actual()]
-    if (JSON.stringify(wanted) === JSON.stringify(found) || performance.now() > deadline) {
-      assert.deepEqual(found, wanted)
-      return
-    }
-    await pause(10)
-  }
-}
+import { untilEqual } from '../support/until.ts'
 
 describe('R-TRUST-08 an actor of the Python implementation', () => {
   const start = sqliteService()
@@ -70,7 +58,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       ]
       for (const step of steps) {
         await step()
-        await eventually(() => publisher.source, copy)
+        await untilEqual(copy, () => publisher.source)
       }
       assert.deepEqual(
         publisher.statuses,
@@ -87,12 +75,12 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       for (let n = 2; n <= 11; n++) await publisher.append('notes', n)
       publisher.losesCallbacks = false
       await publisher.append('notes', 12)
-      await eventually(() => publisher.source, copy)
+      await untilEqual(copy, () => publisher.source)
       const [subscription] = await handle.remote(peer.id).subscriptions()
       assert.equal(subscription?.sequence, 12)
-      await eventually(
-        () => 0,
+      await untilEqual(
         () => publisher.subscriptions.get(subscription?.subscriptionid ?? '')?.diffs.size,
+        () => 0,
       )
     })
 
@@ -102,7 +90,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       publisher.properties.set('cfg', { deep: { a: 1, b: 2 }, kept: true })
       await handle.subscribe(peer.id)
       await publisher.setDeep('cfg', 'deep', 'a', 9)
-      await eventually(() => ({ cfg: { deep: 9, kept: true } }), copy)
+      await untilEqual(copy, () => ({ cfg: { deep: 9, kept: true } }))
       await handle.sync(peer.id)
       assert.deepEqual(await copy(), publisher.source)
     })
@@ -113,7 +101,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       await handle.subscribe(peer.id, { granularity: 'low' })
       await publisher.append('notes', 1)
       await publisher.append('notes', 2)
-      await eventually(() => publisher.source, copy)
+      await untilEqual(copy, () => publisher.source)
       assert.deepEqual(publisher.statuses, [204, 204])
       const [subscription] = publisher.subscriptions.values()
       assert.equal(subscription?.diffs.size, 0)
@@ -125,9 +113,9 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       publisher.properties.set('mood', 'sunny')
       const first = await handle.subscribe(peer.id)
       await handle.unsubscribe(peer.id, first.subscriptionid)
-      await eventually(
-        () => 0,
+      await untilEqual(
         () => publisher.subscriptions.size,
+        () => 0,
       )
       const second = await handle.subscribe(peer.id)
       assert.deepEqual(await copy(), { mood: 'sunny' })
@@ -255,9 +243,9 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       for (const step of steps) {
         await step()
         const expected = await source()
-        await eventually(
-          () => expected,
+        await untilEqual(
           () => sorted(Object.fromEntries(subscriber.copy)),
+          () => expected,
         )
       }
     })
@@ -267,16 +255,16 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       const subscriber = new PythonSubscriber(peer)
       const id = await subscriber.subscribe(actor.id, 'low')
       await handle.set('mood', 'sunny')
-      await eventually(
-        () => ({ mood: 'sunny' }),
+      await untilEqual(
         () => Object.fromEntries(subscriber.copy),
+        () => ({ mood: 'sunny' }),
       )
-      await eventually(
-        () => [],
+      await untilEqual(
         async () => {
           const polled = await actor.request('GET', `/subscriptions/${peer.id}/${id}`)
           return ((await polled.json()) as { data: unknown[] }).data
         },
+        () => [],
       )
     })
 
@@ -287,9 +275,9 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       await handle.subscriptions.suspend('properties')
       await handle.set('mood', 'silent')
       await handle.subscriptions.resume('properties')
-      await eventually(
-        () => ({ mood: 'silent' }),
+      await untilEqual(
         () => Object.fromEntries(subscriber.copy),
+        () => ({ mood: 'silent' }),
       )
     })
 
@@ -301,7 +289,7 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       for (let n = 1; n <= 8; n++) await handle.set('n', n)
       const calls = (): number =>
         peer.requests.filter(({ path }) => path.startsWith('/callbacks/subscriptions/')).length
-      await eventually(() => 8, calls)
+      await untilEqual(calls, () => 8)
       const polled = await actor.request('GET', `/subscriptions/${peer.id}/${id}`)
       const { sequence, data } = (await polled.json()) as { sequence: number; data: { sequence: number }[] }
       assert.deepEqual([sequence, data.map((diff) => diff.sequence)], [8, [1, 2, 3, 4, 5, 6, 7, 8]])
@@ -321,9 +309,9 @@ describe('R-TRUST-08 an actor of the Python implementation', () => {
       assert.deepEqual([await handle.subscriptions.listeners(), events], [[], [[peer.id, id, true]]])
       const other = (await subscriber.subscribe(actor.id)) ?? ''
       assert.equal((await actor.request('DELETE', `/subscriptions/${peer.id}/${other}`)).status, 204)
-      await eventually(
-        () => [],
+      await untilEqual(
         () => subscriber.subscriptions,
+        () => [],
       )
       assert.deepEqual(events.at(-1), [peer.id, other, false])
     })

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import type { ActorHandle } from '../../src/app/actor-handle.ts'
 import { relate, type Related } from '../support/friends.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
+import { untilEqual } from '../support/until.ts'
 
 interface World {
   readonly a: TestService
@@ -22,21 +23,6 @@ interface World {
 
 async function handleOf(service: TestService, actor: TestActor): Promise<ActorHandle> {
   return (await service.app.actors.get(actor.id)) ?? assert.fail('no such actor')
-}
-
-/** Callbacks come when they come: looks again until it is as it should be. */
-async function eventually(expected: () => Promise<unknown>, actual: () => Promise<unknown>): Promise<void> {
-  const deadline = performance.now() + 20_000
-  for (;;) {
-    const [wanted, found] = [await expected(), await actual()]
-    if (JSON.stringify(wanted) === JSON.stringify(found) || performance.now() > deadline) {
-      assert.deepEqual(found, wanted)
-      return
-    }
-    await new Promise((resolve) => {
-      setTimeout(resolve, 10)
-    })
-  }
 }
 
 forEachService((start) => {
@@ -151,14 +137,14 @@ forEachService((start) => {
       assert.deepEqual((await listeners()).sort(), [whole.subscriptionid, part.subscriptionid].sort())
       const ended = await alice.request('DELETE', `/subscriptions/${bob.id}/${whole.subscriptionid}`)
       assert.equal(ended.status, 204)
-      await eventually(async () => [part.subscriptionid], listeners)
+      await untilEqual(listeners, async () => [part.subscriptionid])
       assert.deepEqual(await copy(), { trip: { to: 'Oslo' } })
       await bob.request('PUT', '/properties/trip/to', 'Bergen')
-      await eventually(async () => ({ trip: { to: 'Bergen' } }), copy)
+      await untilEqual(copy, async () => ({ trip: { to: 'Bergen' } }))
       assert.equal(await (await aliceHandle()).unsubscribe(bob.id, part.subscriptionid), true)
       assert.equal(await (await aliceHandle()).unsubscribe(bob.id, part.subscriptionid), false)
       assert.deepEqual(await copy(), {})
-      await eventually(async () => [], listeners)
+      await untilEqual(listeners, async () => [])
     })
 
     it('R-SUB-01 R-SUB-06 ends when the peer revokes it, without an event here', async () => {
@@ -169,9 +155,9 @@ forEachService((start) => {
       await bob.request('PUT', '/properties/mood', 'sunny')
       const { subscriptionid } = await (await aliceHandle()).subscribe(bob.id)
       assert.equal(await (await bobHandle()).subscriptions.revoke(alice.id, subscriptionid), true)
-      await eventually(
-        async () => [],
+      await untilEqual(
         async () => (await aliceHandle()).remote(bob.id).subscriptions(),
+        async () => [],
       )
       assert.deepEqual([await copy(), events], [{}, []])
     })
@@ -256,7 +242,7 @@ forEachService((start) => {
       ]
       for (const [what, run] of steps) {
         await run()
-        await eventually(source, copy).catch((error: unknown) => {
+        await untilEqual(copy, source).catch((error: unknown) => {
           throw new Error(`after: ${what}`, { cause: error })
         })
       }
@@ -283,10 +269,10 @@ forEachService((start) => {
       await handle.list('notes').insert(0, 'zero')
       await handle.set('unseen', 'y')
       const expected = { notes: ['zero', 'one'], other: { a: 5 }, trip: { to: 'Oslo', days: 4 } }
-      await eventually(async () => expected, copy)
+      await untilEqual(copy, async () => expected)
       await handle.delete('trip')
       await handle.list('notes').remove()
-      await eventually(async () => ({ other: { a: 5 } }), copy)
+      await untilEqual(copy, async () => ({ other: { a: 5 } }))
     })
 
     it('SUB-12 R-SUB-09 that several subscriptions cover gets each change once', async () => {
@@ -296,15 +282,15 @@ forEachService((start) => {
       await listening.subscribe(bob.id, { subtarget: 'notes' })
       const notes = (await bobHandle()).list('notes')
       for (const item of ['a', 'b', 'c']) await notes.append(item)
-      await eventually(source, copy)
+      await untilEqual(copy, source)
       const numbers = async (): Promise<number[]> =>
         (await listening.remote(bob.id).subscriptions()).map(({ sequence }) => sequence)
-      await eventually(async () => [3, 3, 3], numbers)
+      await untilEqual(numbers, async () => [3, 3, 3])
       assert.deepEqual(await copy(), { notes: ['a', 'b', 'c'] })
       // The one that was stored ends: another one goes on in its place.
       await listening.unsubscribe(bob.id, first.subscriptionid)
       await notes.append('d')
-      await eventually(source, copy)
+      await untilEqual(copy, source)
     })
 
     it('R-SUB-09 is kept by low granularity too, and what was fetched is acknowledged', async () => {
@@ -314,12 +300,12 @@ forEachService((start) => {
       await handle.set('settings', { theme: 'light', size: 1 })
       await handle.set('settings', { theme: 'dark' })
       await handle.list('notes').append('one')
-      await eventually(source, copy)
+      await untilEqual(copy, source)
       const waiting = async (): Promise<unknown> => {
         const polled = await bob.request('GET', `/subscriptions/${alice.id}/${subscriptionid}`)
         return ((await polled.json()) as { data: unknown[] }).data
       }
-      await eventually(async () => [], waiting)
+      await untilEqual(waiting, async () => [])
     })
 
     it('R-SUB-05 R-SUB-09 follows a resync, and loses what the source has no more', async () => {
@@ -334,10 +320,10 @@ forEachService((start) => {
       await handle.list('notes').delete(1)
       assert.deepEqual(await copy(), { mood: 'sunny', notes: [1, 2, 3] })
       await handle.subscriptions.resume('properties')
-      await eventually(source, copy)
+      await untilEqual(copy, source)
       assert.deepEqual(await copy(), { fresh: { a: 1 }, notes: [1, 3] })
       await handle.list('notes').append(4)
-      await eventually(source, copy)
+      await untilEqual(copy, source)
     })
 
     it('R-SUB-09 that is only polled is brought up to date by a synchronisation', async () => {
@@ -373,15 +359,15 @@ forEachService((start) => {
       const path = `/trust/friend/${related.asking.id}/permissions`
       const narrow = { properties: { excluded_patterns: ['later', 'notes'] } }
       assert.equal((await bob.request('PUT', path, narrow)).status, 201)
-      await eventually(async () => ({ open: 1 }), copy)
+      await untilEqual(copy, async () => ({ open: 1 }))
       await handle.set('later', 2)
       await handle.list('notes').append('two')
       await handle.set('open', 2)
-      await eventually(async () => ({ open: 2 }), copy)
+      await untilEqual(copy, async () => ({ open: 2 }))
       assert.equal((await bob.request('DELETE', path)).status, 204)
-      await eventually(async () => ({ later: 2, notes: ['one', 'two'], open: 2 }), copy)
+      await untilEqual(copy, async () => ({ later: 2, notes: ['one', 'two'], open: 2 }))
       await handle.list('notes').append('three')
-      await eventually(async () => ({ later: 2, notes: ['one', 'two', 'three'], open: 2 }), copy)
+      await untilEqual(copy, async () => ({ later: 2, notes: ['one', 'two', 'three'], open: 2 }))
     })
 
     it('catches up with what changed while the approval was withdrawn, without a further change (R-TRUST-01)', async () => {
@@ -405,9 +391,9 @@ forEachService((start) => {
       assert.deepEqual(await copy(), before)
       assert.equal((await bob.request('PUT', path, { approved: true })).status, 204)
       const after = { fresh: true, mood: 'rainy', notes: ['one', 'two'], trip: { to: 'Bergen', days: 3 } }
-      await eventually(async () => after, copy)
+      await untilEqual(copy, async () => after)
       await handle.list('notes').append('three')
-      await eventually(async () => ({ ...after, notes: ['one', 'two', 'three'] }), copy)
+      await untilEqual(copy, async () => ({ ...after, notes: ['one', 'two', 'three'] }))
     })
   })
 })

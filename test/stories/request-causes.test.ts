@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, it } from 'node:test'
-import { ManualClock } from '../support/manual-clock.ts'
+import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import { RecordingPeer, relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 interface World {
   readonly service: TestService
@@ -101,11 +101,8 @@ forEachService((start) => {
       remote.received.length = 0
       remote.replies = [204]
       const later = new ManualClock(1_900_000_100_000)
-      await start({ database: service.databaseUrl, now: later.now, timers: later.timers, random: () => 0 })
-      await until(() => {
-        later.pass(100)
-        return remote.received.length === 2
-      })
+      const next = await start({ database: service.databaseUrl, now: later.now, timers: later.timers, random: () => 0 })
+      await passUntil(later, [next], () => remote.received.length === 2)
       // Of a subscription and a notice either may be the first.
       assert.deepEqual(
         new Set(causes(world)),
@@ -125,11 +122,3 @@ forEachService((start) => {
     })
   })
 })
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let round = 0; round < 10_000; round++) {
-    if (holds()) return
-    await pause(1)
-  }
-  assert.fail(`It never holds: ${String(holds)}`)
-}

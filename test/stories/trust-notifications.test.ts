@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'node:test'
 import { systemTimers } from '../../src/timers.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
@@ -7,6 +6,7 @@ import { ManualClock } from '../support/manual-clock.ts'
 import { relateTo, type TestRelationship } from '../support/recording-peer.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { OwnersBrowser } from '../support/sessions.ts'
+import { until } from '../support/until.ts'
 
 const arrived: PeerOutcome = { kind: 'answered', status: 204, headers: {}, body: '' }
 
@@ -27,14 +27,6 @@ class PatientPeer implements PeerClient {
   async close(): Promise<void> {
     this.answer({ kind: 'unknown', reason: 'closed' })
   }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let round = 0; round < 20_000; round++) {
-    if (holds()) return
-    await pause(1)
-  }
-  assert.fail(`It never holds: ${String(holds)}`)
 }
 
 interface World {
@@ -112,6 +104,11 @@ forEachService((start) => {
 
   for (const [title, method, change] of ways) {
     describe(title, () => {
+      /** Resolves when a request that began later is answered. */
+      async function laterRequest({ actor }: World): Promise<void> {
+        assert.equal((await actor.request('PUT', '/properties/later', 'x')).status, 204)
+      }
+
       async function begun(): Promise<World & { readonly settled: () => boolean; readonly done: Promise<boolean> }> {
         const world = await open()
         let isSettled = false
@@ -120,7 +117,7 @@ forEachService((start) => {
         })
         await until(() => world.remote.calls.length === 1)
         assert.deepEqual(world.remote.calls, [`${method} /them/trust/friend/${world.actor.id}`])
-        await pause(20)
+        await laterRequest(world)
         return { ...world, settled: () => isSettled, done }
       }
 
@@ -144,10 +141,11 @@ forEachService((start) => {
       })
 
       it('waits a second for a peer that does not answer, and holds no change of the actor up (R-TRUST-04)', async () => {
-        const { remote, clock, actor, settled, done } = await begun()
+        const world = await begun()
+        const { remote, clock, actor, settled, done } = world
         assert.equal((await actor.request('PUT', '/properties/mood', 'calm')).status, 204)
         clock.pass(999)
-        await pause(20)
+        await laterRequest(world)
         assert.equal(settled(), false)
         clock.pass(1)
         assert.equal(await done, true)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Heard } from '../support/heard.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { type Dump, dumpStore, rowsOf } from '../support/store-dump.ts'
+import { until } from '../support/until.ts'
 
 type TrustJson = Record<string, unknown> & { readonly secret: string; readonly verification_token: string }
 
@@ -418,7 +418,7 @@ forEachService((start) => {
       const path = `/trust/friend/${asker.id}`
       const { store } = await there.app.start()
       const notices = () => store.read((q) => q.all('SELECT id FROM notice WHERE sender = $1', asked.id))
-      while ((await notices()).length > 0) await pause(5)
+      await until(async () => (await notices()).length === 0)
       assert.equal((await asked.request('PUT', path, { approved: false })).status, 204)
       assert.deepEqual(await notices(), [])
       const own = await asPeer(there, 'GET', `/${asked.id}${path}`, secret)

@@ -10,6 +10,7 @@ import { type PostgresServer, startPostgres } from './postgres.ts'
 import { seeded } from './random.ts'
 import { type ServiceProcess, startServiceProcess } from './service-process.ts'
 import { createPostgresDatabase, createTestDatabase, type TestDatabase } from './stores.ts'
+import { until } from './until.ts'
 
 /** What is killed: the service, the database's first process, or the database's process that serves a connection. */
 export type Victim = 'service' | 'server' | 'backend'
@@ -86,6 +87,7 @@ async function killService(
     services: [service.send],
     goesOn: () => true,
     onRequest: (count) => {
+      // Real time: the crash comes at a random moment.
       if (count === moment.request) setTimeout(() => void service.kill().then(resolve), moment.delayMs)
     },
   })
@@ -112,6 +114,7 @@ async function killDatabase(
     goesOn: () => !isBack,
     onRequest: (count) => {
       if (count !== moment.request) return
+      // Real time: the crash comes at a random moment.
       setTimeout(() => {
         crash()
           .then(() => ready(service))
@@ -153,7 +156,7 @@ async function killBackend(url: string, seed: number): Promise<void> {
 
 /** What a killed service had sent may still be worked on by the database. */
 async function sessionsEnded(url: string): Promise<void> {
-  while ((await sessionsOf(url)).length > 0) await pause(5)
+  await until(async () => (await sessionsOf(url)).length === 0)
 }
 
 async function sessionsOf(url: string): Promise<number[]> {
@@ -172,15 +175,5 @@ async function sessionsOf(url: string): Promise<number[]> {
 }
 
 async function ready(service: ServiceProcess): Promise<void> {
-  const limit = performance.now() + 60_000
-  for (;;) {
-    const { status, text } = await service.send('GET', '/health/ready')
-    if (status === 200) return
-    if (performance.now() > limit) throw new Error(`The service does not find its way back: ${text}`)
-    await pause(5)
-  }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+  await until(async () => (await service.send('GET', '/health/ready')).status === 200)
 }

@@ -1,5 +1,6 @@
 /** Two actors of two services in a relationship, as their owners would make it over HTTP. */
 import type { TestActor, TestService } from './service.ts'
+import { until } from './until.ts'
 
 export interface Related {
   readonly asking: TestActor
@@ -13,14 +14,10 @@ export interface Related {
 
 /** The notification of the approval travels behind the answer to it. */
 async function knowsApproval(asking: TestActor, path: string): Promise<void> {
-  const deadline = performance.now() + 30_000
-  for (;;) {
-    const trust = await asking.request('GET', path)
-    const { peer_approved: isApproved } = (await trust.json()) as { peer_approved?: boolean }
-    if (isApproved === true) return
-    if (performance.now() > deadline) throw new Error(`${path} of ${asking.id} never shows the approval`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+  await until(async () => {
+    const trust = (await (await asking.request('GET', path)).json()) as { peer_approved?: boolean }
+    return trust.peer_approved === true
+  })
 }
 
 /** `asking` asks `asked`, whose owner approves unless told otherwise. Both services have to listen. */

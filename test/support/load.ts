@@ -126,6 +126,7 @@ export class Load {
     }
     while (options.goesOn(this.requests)) {
       if (failures >= options.services.length && options.isPatient !== true) return
+      // Real time: a client backs off from a service that is down.
       if (failures > 0) await new Promise((resolve) => setTimeout(resolve, 5))
       await this.#step(send, random, own, `c${index}`)
     }

@@ -1,5 +1,7 @@
 /** A clock that a test sets, and the timers that wait by it. */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Timers } from '../../src/timers.ts'
+import { until } from './until.ts'
 
 export class ManualClock {
   #time: number
@@ -38,4 +40,21 @@ export class ManualClock {
     }
     this.#time = end
   }
+}
+
+/**
+ * Passes time in steps until the condition holds. The services finish their background work between two steps, so a
+ * slow machine needs no more steps than a fast one.
+ */
+export async function passUntil(
+  clock: ManualClock,
+  services: readonly { settled(): Promise<void> }[],
+  holds: () => boolean | Promise<boolean>,
+  stepMs = 100,
+): Promise<void> {
+  await until(holds, async () => {
+    clock.pass(stepMs)
+    await turn()
+    for (const service of services) await service.settled()
+  })
 }

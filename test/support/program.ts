@@ -106,6 +106,7 @@ export class Workplace {
   /** Runs it to its end; one that serves instead of ending is killed, which no test expects. */
   async run(args: readonly string[], options: RunOptions = {}): Promise<Ending> {
     const program = this.start(args, options)
+    // Real time: the limit for a program that never ends.
     const limit = setTimeout(() => program.signal('SIGKILL'), 60_000)
     return program.ended.finally(() => clearTimeout(limit))
   }

@@ -27,6 +27,8 @@ export type Reply =
   | 'cut'
   /** Never answers. */
   | 'hang'
+  /** Answers with the status once there is one. */
+  | Promise<number>
 
 export class RecordingPeer {
   readonly received: Received[] = []
@@ -86,7 +88,8 @@ export class RecordingPeer {
     for (const tell of heard) tell()
     if (reply === 'hang') return
     if (reply === 'cut' || reply === undefined) return void response.destroy()
-    const { status, headers = {} } = typeof reply === 'number' ? { status: reply } : reply
+    const answer = await reply
+    const { status, headers = {} } = typeof answer === 'number' ? { status: answer } : answer
     response.writeHead(status, headers).end()
   }
 

@@ -50,6 +50,8 @@ export interface TestService {
   /** Every line of the log: at the most verbose level, unless `logLevel` is given. */
   readonly log: string[]
   reset(): void
+  /** Resolves when no exchange with peers runs in the background. */
+  settled(): Promise<void>
   close(): Promise<void>
 }
 
@@ -187,6 +189,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     reset() {
       for (const list of [statements, backgroundStatements, changes, log]) list.length = 0
     },
+    settled: async () => (await app.start()).settled(),
     close: async () => (listening === null ? app.close() : listening.stop()),
   }
   return service

@@ -3,7 +3,6 @@
  * everything heals, comes to rest and is measured: what grows from period to period would fill the machine one day.
  */
 import assert from 'node:assert/strict'
-import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Timers } from '../../src/timers.ts'
@@ -13,6 +12,7 @@ import { violationsIn } from './invariants.ts'
 import { type Random, seeded } from './random.ts'
 import { type StartOptions, startService, type TestActor, type TestService } from './service.ts'
 import { createTestDatabase, faulty, type FaultyStore, type TestDatabase } from './stores.ts'
+import { untilEqual } from './until.ts'
 
 export interface Period {
   readonly fault: Fault
@@ -52,6 +52,7 @@ const began = Date.now()
 const now = (): number => Math.floor(began + (Date.now() - began) * haste)
 const timers: Timers = {
   setTimer(ms, then) {
+    // Real time: a soak test measures a service under real timers, faster.
     const timer = setTimeout(then, ms / haste)
     timer.unref()
     return () => clearTimeout(timer)
@@ -280,16 +281,10 @@ class Soak {
   /** Until everything was told, and the copy is what its source is. */
   async #rest(): Promise<void> {
     await this.#part()
-    const deadline = performance.now() + 60_000
-    for (;;) {
-      const [source, copy, waiting] = [await this.#sourceData(), await this.#copied(), await this.#waiting()]
-      if (waiting === 0 && JSON.stringify(source) === JSON.stringify(copy)) return
-      if (performance.now() > deadline) {
-        assert.deepEqual(copy, source, 'the copy')
-        assert.equal(waiting, 0, 'what waits')
-      }
-      await pause(20)
-    }
+    await untilEqual(
+      async () => ({ copy: await this.#copied(), waiting: await this.#waiting() }),
+      async () => ({ copy: await this.#sourceData(), waiting: 0 }),
+    )
   }
 
   async #sourceData(): Promise<unknown> {

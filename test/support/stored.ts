@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { ServiceError } from '../../src/errors.ts'
 import type { TestActor, TestService } from './service.ts'
 import { type Dump, dumpStore } from './store-dump.ts'
+import { until } from './until.ts'
 
 type Table =
   | 'actor'
@@ -25,12 +26,13 @@ export async function stored(service: TestService): Promise<Dump> {
 /** Everything, once what is told to peers and noted behind the requests was. */
 export async function quietStore(service: TestService): Promise<Dump> {
   const { store, parts } = await service.app.start()
-  for (;;) {
+  let dump: Dump = {}
+  await until(async () => {
     await Promise.all([parts.contacts.settled(), parts.sessionUses.settled()])
-    const dump = await dumpStore(store)
-    if (dump['notice']?.length === 0) return dump
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+    dump = await dumpStore(store)
+    return dump['notice']?.length === 0
+  })
+  return dump
 }
 
 /** The request is answered so, and nothing in the store is another than before. The text of the answer. */
@@ -49,13 +51,12 @@ export async function leavesAll(
 /** Somebody looks on as soon as the actor says so: from then on its changes are told. */
 export async function untilWatched(service: TestService, actor: Pick<TestActor, 'id'>): Promise<void> {
   const { store } = await service.app.start()
-  for (;;) {
+  await until(async () => {
     const row = await store.read((q) =>
       q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
     )
-    if ((row?.watched_until ?? 0) > 0) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+    return (row?.watched_until ?? 0) > 0
+  })
 }
 
 /** Every row of every table. */

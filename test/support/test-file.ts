@@ -109,6 +109,7 @@ function runProcess(
     killGroup(child)
   }
   const stop = (): void => end('stop')
+  // Real time: the limit for a file that hangs.
   const limit = setTimeout(() => end('limit'), limitSeconds * 1000)
   signal?.addEventListener('abort', stop)
   return new Promise<Ending>((resolve, reject) => {

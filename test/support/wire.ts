@@ -96,6 +96,7 @@ export class Wire {
         this.#waiting.delete(done)
         resolve()
       }
+      // Real time: the limit for an answer that never comes.
       const timer = setTimeout(() => {
         this.#waiting.delete(done)
         reject(new Error(`Waited in vain for ${what}; came: ${JSON.stringify(this.received.slice(0, 2000))}`))
