@@ -33,14 +33,14 @@ interface Asked {
   readonly ownerId: string | null
 }
 
-/** Was given, and waits for the owner to be known. */
-export interface Given {
+/** A consent that waits until the owner is known. */
+export interface GivenConsent {
   readonly request: AuthorizationRequest
   readonly trustType: string
 }
 
 /** What a code stands for. */
-export interface CodeData extends Given {
+export interface CodeData extends GivenConsent {
   readonly peerId: string
   readonly identifier: string
   /** Unix milliseconds. */
@@ -63,18 +63,22 @@ export class Consents {
   /** Null for a value that is not good, or not in this browser; nothing came of it then. */
   async answered(value: string, browser: string): Promise<Asked | null> {
     const { store, oneTime } = this.#parts
-    const record = await store.write((tx) => oneTime.consume<Asked | Given>(tx, { purpose: 'consent', value, browser }))
+    const record = await store.write((tx) =>
+      oneTime.consume<Asked | GivenConsent>(tx, { purpose: 'consent', value, browser }),
+    )
     return record === null || 'trustType' in record.data ? null : record.data
   }
 
   /** @returns the value with which the browser comes back once the owner is known. */
-  give(given: Given, browser: string): Promise<string> {
+  give(given: GivenConsent, browser: string): Promise<string> {
     return this.#parts.store.write((tx) => this.#parts.oneTime.create(tx, { purpose: 'consent', data: given, browser }))
   }
 
-  async given(value: string, browser: string): Promise<Given | null> {
+  async given(value: string, browser: string): Promise<GivenConsent | null> {
     const { store, oneTime } = this.#parts
-    const record = await store.write((tx) => oneTime.consume<Asked | Given>(tx, { purpose: 'consent', value, browser }))
+    const record = await store.write((tx) =>
+      oneTime.consume<Asked | GivenConsent>(tx, { purpose: 'consent', value, browser }),
+    )
     return record !== null && 'trustType' in record.data ? record.data : null
   }
 
@@ -83,7 +87,7 @@ export class Consents {
    *
    * @throws OAuthError `access_denied` when the client is gone meanwhile.
    */
-  async issueCode(actor: Pick<Actor, 'id' | 'creator'>, { request, trustType }: Given): Promise<string> {
+  async issueCode(actor: Pick<Actor, 'id' | 'creator'>, { request, trustType }: GivenConsent): Promise<string> {
     const { store, oneTime, clients, keyRing, live, now } = this.#parts
     const client: Client | null = await clients.find(request.clientId)
     if (client === null) throw clientGone()

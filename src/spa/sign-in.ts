@@ -1,13 +1,18 @@
 /** Signing in for single-page and mobile applications: what there is, and the way to a provider. */
 import { ServiceError } from '../errors.ts'
 import { originOf } from '../http/dispatch/anti-forgery.ts'
+import type { ProviderDeps } from '../http/dispatch/sign-in-address.ts'
+import type { BaseUrl } from '../http/dispatch/urls.ts'
+import type { BodyLimits } from '../http/edge/body.ts'
 import { type Answer, json } from '../http/edge/response.ts'
 import { type BrowserMark, browserCookie, browserOf } from '../http/edge/cookies.ts'
 import type { Params } from '../http/edge/params.ts'
 import type { Exchange, Route } from '../http/dispatch/route.ts'
 import { spaErrors } from '../http/dispatch/schemas.ts'
+import type { SignIn } from '../sign-in/sign-in.ts'
 import { readSpaFields } from './spa-body.ts'
 import { deliveryOf } from './token-response.ts'
+import type { Purge } from '../token/purge.ts'
 
 const configSchema = {
   type: 'object',
@@ -34,7 +39,13 @@ const configSchema = {
   },
 } as const
 
-function configRoute(id: string, path: string): Route {
+export interface SpaSignInDeps extends BaseUrl, ProviderDeps {
+  readonly signIn: SignIn
+  readonly purge: Purge
+  readonly config: BodyLimits
+}
+
+function configRoute(deps: SpaSignInDeps, id: string, path: string): Route {
   return {
     id,
     method: 'GET',
@@ -44,63 +55,65 @@ function configRoute(id: string, path: string): Route {
     errors: 'spa',
     summary: 'The providers, and where what is found',
     responses: { 200: { text: 'What an application has to know', schema: configSchema } },
-    handler: showConfig,
+    handler: () => showConfig(deps),
   }
 }
 
-export const spaRoutes: readonly Route[] = [
-  configRoute('oauthConfig', '/oauth/config'),
-  configRoute('spaConfig', '/oauth/spa/config'),
-  {
-    id: 'spaAuthorize',
-    method: 'POST',
-    path: '/oauth/spa/authorize',
-    access: 'service',
-    limit: ['sign_in/source', 'sign_in/total'],
-    cors: 'spa',
-    errors: 'spa',
-    // Whoever begins gains nothing by it: who may end it, the state decides.
-    takesForeignPosts: true,
-    summary: 'Begins a sign-in for a single-page or mobile application',
-    request: {
-      'application/json': {
-        type: 'object',
-        properties: {
-          provider: { type: 'string', description: 'The first one that is configured, unless given' },
-          redirect_uri: {
-            type: 'string',
-            description: 'Where the browser comes back to; without it the application reads the callback itself',
-          },
-          return_path: { type: 'string', default: '/app' },
-          token_delivery: { enum: ['json', 'cookie', 'hybrid'], default: 'json' },
-          pkce: { enum: ['server', 'client'], default: 'server', description: 'Who keeps the verifier' },
-          code_challenge: { type: 'string' },
-          code_challenge_method: { const: 'S256' },
-          trust_type: { type: 'string', description: 'Makes a relationship of this kind for an AI client as well' },
-        },
-      },
-    },
-    responses: {
-      200: {
-        text: 'Where to send the browser',
-        schema: {
+export function spaRoutes(deps: SpaSignInDeps): readonly Route[] {
+  return [
+    configRoute(deps, 'oauthConfig', '/oauth/config'),
+    configRoute(deps, 'spaConfig', '/oauth/spa/config'),
+    {
+      id: 'spaAuthorize',
+      method: 'POST',
+      path: '/oauth/spa/authorize',
+      access: 'service',
+      limit: ['sign_in/source', 'sign_in/total'],
+      cors: 'spa',
+      errors: 'spa',
+      // Whoever begins gains nothing by it: who may end it, the state decides.
+      takesForeignPosts: true,
+      summary: 'Begins a sign-in for a single-page or mobile application',
+      request: {
+        'application/json': {
           type: 'object',
-          required: ['authorization_url', 'state', 'provider', 'token_delivery'],
           properties: {
-            authorization_url: { type: 'string' },
-            state: { type: 'string' },
-            provider: { type: 'string' },
+            provider: { type: 'string', description: 'The first one that is configured, unless given' },
+            redirect_uri: {
+              type: 'string',
+              description: 'Where the browser comes back to; without it the application reads the callback itself',
+            },
+            return_path: { type: 'string', default: '/app' },
+            token_delivery: { enum: ['json', 'cookie', 'hybrid'], default: 'json' },
+            pkce: { enum: ['server', 'client'], default: 'server', description: 'Who keeps the verifier' },
+            code_challenge: { type: 'string' },
+            code_challenge_method: { const: 'S256' },
+            trust_type: { type: 'string', description: 'Makes a relationship of this kind for an AI client as well' },
           },
         },
       },
-      ...spaErrors(400, 415, 429, 503),
+      responses: {
+        200: {
+          text: 'Where to send the browser',
+          schema: {
+            type: 'object',
+            required: ['authorization_url', 'state', 'provider', 'token_delivery'],
+            properties: {
+              authorization_url: { type: 'string' },
+              state: { type: 'string' },
+              provider: { type: 'string' },
+            },
+          },
+        },
+        ...spaErrors(400, 415, 429, 503),
+      },
+      handler: (exchange) => authorize(deps, exchange),
     },
-    handler: authorize,
-  },
-]
+  ]
+}
 
-async function showConfig({ parts }: Exchange): Promise<Answer> {
-  const { baseUrl, providers } = parts
+async function showConfig(deps: SpaSignInDeps): Promise<Answer> {
+  const { baseUrl, providers } = deps
   await providers.ready()
   const at = (path: string): string => `${baseUrl}${path}`
   const callback = at('/oauth/callback')
@@ -139,14 +152,14 @@ async function showConfig({ parts }: Exchange): Promise<Answer> {
   })
 }
 
-async function authorize(exchange: Exchange): Promise<Answer> {
-  const { parts, request } = exchange
-  const fields = await readSpaFields(request, parts.config)
+async function authorize(deps: SpaSignInDeps, exchange: Exchange): Promise<Answer> {
+  const { request } = exchange
+  const fields = await readSpaFields(request, deps.config)
   const delivery = deliveryOf(fields)
   const pkce = fields.get('pkce') ?? 'server'
   const trustType = fields.get('trust_type')
-  const mark = markOf(exchange)
-  const begun = await parts.signIn.beginForApplication({
+  const mark = markOf(deps, exchange)
+  const begun = await deps.signIn.beginForApplication({
     provider: fields.get('provider'),
     target: fields.get('redirect_uri'),
     returnPath: fields.get('return_path') ?? '/app',
@@ -155,7 +168,7 @@ async function authorize(exchange: Exchange): Promise<Answer> {
     codeChallenge: pkce === 'client' ? challengeOf(fields) : undefined,
     browser: mark?.value ?? null,
   })
-  parts.purge.occasionally()
+  deps.purge.occasionally()
   const answer = json(200, {
     authorization_url: begun.authorizationUrl,
     state: begun.state,
@@ -173,8 +186,8 @@ async function authorize(exchange: Exchange): Promise<Answer> {
  * The browser that asks is the one that comes back where a page of this service asks, or one that could bring the mark.
  * The browser of a page elsewhere keeps no cookie from here, and a program's is another one altogether.
  */
-function markOf({ parts, request }: Exchange): BrowserMark | null {
-  const isOwnPage = originOf(request, new URL(parts.baseUrl).origin) === 'same'
+function markOf(deps: SpaSignInDeps, { request }: Exchange): BrowserMark | null {
+  const isOwnPage = originOf(request, new URL(deps.baseUrl).origin) === 'same'
   return isOwnPage || browserOf(request) !== null ? browserCookie(request) : null
 }
 

@@ -1,26 +1,33 @@
 /** `/<actor>/app`: the single-page application, where the service serves one. It signs in and reads by itself. */
+import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
 import type { Answer } from '../http/edge/response.ts'
 import type { Exchange, Route } from '../http/dispatch/route.ts'
 import { errorResponses } from '../http/dispatch/schemas.ts'
 import { fileAnswer } from '../http/edge/static-files.ts'
 
-export const singlePageRoutes: readonly Route[] = [
-  {
-    id: 'singlePage',
-    method: 'GET',
-    path: '/:actor/app/*',
-    access: 'public',
-    page: true,
-    summary: 'The single-page application, at every address of its own',
-    responses: { 200: { text: 'Its page', type: 'text/html' }, ...errorResponses(404) },
-    handler: indexPage,
-  },
-]
+export interface SinglePageDeps {
+  readonly config: Pick<Config, 'singlePage'>
+}
+
+export function singlePageRoutes(deps: SinglePageDeps): readonly Route[] {
+  return [
+    {
+      id: 'singlePage',
+      method: 'GET',
+      path: '/:actor/app/*',
+      access: 'public',
+      page: true,
+      summary: 'The single-page application, at every address of its own',
+      responses: { 200: { text: 'Its page', type: 'text/html' }, ...errorResponses(404) },
+      handler: (exchange) => indexPage(deps, exchange),
+    },
+  ]
+}
 
 /** @throws ServiceError `not_found` where there is no such page. */
-export async function indexPage({ parts, request }: Exchange): Promise<Answer> {
-  const { singlePage } = parts.config
+export async function indexPage(deps: SinglePageDeps, { request }: Exchange): Promise<Answer> {
+  const { singlePage } = deps.config
   const answer = singlePage === null ? null : await fileAnswer(request, singlePage, ['index.html'])
   if (answer === null) throw new ServiceError('not_found', 'There is no single-page application here')
   return answer

@@ -1,19 +1,28 @@
 /** Addresses where a browser begins to sign in. */
-import type { Parts } from './parts.ts'
-import type { Provider } from '../../sign-in/provider.ts'
+import type { Config } from '../../config/options.ts'
+import type { Provider, Providers } from '../../sign-in/provider.ts'
+import type { BaseUrl } from './urls.ts'
+
+export interface ProviderDeps {
+  readonly providers: Providers
+}
+
+export interface ProviderTargetDeps extends ProviderDeps {
+  readonly config: Pick<Config, 'mode'>
+}
 
 /** Those that a person may choose on a page; the variants for devices are for applications. */
-export function webProviders({ providers }: Pick<Parts, 'providers'>): readonly Provider[] {
+export function webProviders({ providers }: ProviderDeps): readonly Provider[] {
   return providers.all.filter(({ platform }) => platform === 'web')
 }
 
 /** Whether the operator configured any: the one of development is there by itself. */
-export function hasConfiguredProvider(parts: Pick<Parts, 'providers'>): boolean {
-  return webProviders(parts).some(({ kind }) => kind !== 'local')
+export function hasConfiguredProvider(deps: ProviderDeps): boolean {
+  return webProviders(deps).some(({ kind }) => kind !== 'local')
 }
 
 /** Where no sign-in method exists, the creator's Basic credentials open the pages, as they open the API (decision 78). */
-export function opensPagesByPassphrase({ providers }: Pick<Parts, 'providers'>): boolean {
+export function opensPagesByPassphrase({ providers }: ProviderDeps): boolean {
   return providers.all.length === 0
 }
 
@@ -21,14 +30,14 @@ export function opensPagesByPassphrase({ providers }: Pick<Parts, 'providers'>):
  * Where a form leads to that ends at a provider. Before the page where one signs in providers send browsers on to others
  * that they trust, by https; those by plain http, which only development has, are named.
  */
-export function providerTargets(parts: Pick<Parts, 'providers' | 'config'>): readonly string[] {
-  const providers = webProviders(parts)
+export function providerTargets(deps: ProviderTargetDeps): readonly string[] {
+  const providers = webProviders(deps)
   if (providers.length === 0) return []
   const plain = providers.flatMap(({ authorizationEndpoint }) => {
     const origin = URL.parse(authorizationEndpoint)?.origin
     if (origin !== undefined) return origin.startsWith('http:') ? [origin] : []
     // It is found, or gets its port, when somebody goes there first.
-    return parts.config.mode === 'development' ? ['http://127.0.0.1:*', 'http://localhost:*'] : []
+    return deps.config.mode === 'development' ? ['http://127.0.0.1:*', 'http://localhost:*'] : []
   })
   return ['https:', ...new Set(plain)]
 }
@@ -43,7 +52,7 @@ export interface Wish {
 }
 
 /** Of the one provider that is named. */
-export function beginAddress({ baseUrl }: Pick<Parts, 'baseUrl'>, provider: string, wish: Wish = {}): string {
+export function beginAddress({ baseUrl }: BaseUrl, provider: string, wish: Wish = {}): string {
   return `${baseUrl}/oauth/login/${encodeURIComponent(provider)}${wishQuery(wish)}`
 }
 

@@ -1,19 +1,29 @@
 /** Where a browser goes that has to sign in first (decision 1), and back to the page that it asked for. */
 import { type Credential, sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
+import type { SignIn } from '../../sign-in/sign-in.ts'
 import { type Answer, redirect } from '../edge/response.ts'
 import { clearedSignedInMark, cookieOf, endedSessionCookie, hasSignedInMark } from '../edge/cookies.ts'
 import { noticeCookie } from './flash-messages.ts'
 import type { Exchange } from './route.ts'
 import { beginAddress, wishQuery, type Wish } from './sign-in-address.ts'
+import type { BaseUrl } from './urls.ts'
 
 const vary = { Vary: 'Accept' }
 
 /** In seconds, as long as a sign-in at a provider may take. */
 const signInSeconds = 600
 
+export interface LoginRedirectDeps extends BaseUrl {
+  readonly signIn: Pick<SignIn, 'targets'>
+}
+
 /** The page where one chooses a provider. */
+export function loginRedirect(deps: LoginRedirectDeps, exchange: Exchange): Answer {
+  return redirect(302, `${deps.baseUrl}/login${wishQuery(wishOf(deps, exchange))}`, vary)
+}
+
 export function toLogin(exchange: Exchange): Answer {
-  return redirect(302, `${exchange.parts.baseUrl}/login${wishQuery(wishOf(exchange))}`, vary)
+  return loginRedirect(exchange.parts, exchange)
 }
 
 /**
@@ -38,7 +48,7 @@ function toProvider(exchange: Exchange): Answer {
   // The local provider of development is no provider that an operator configured; one for phones does not serve browsers.
   const [only, ...others] = parts.providers.all.filter(({ kind, platform }) => kind !== 'local' && platform === 'web')
   if (only === undefined || others.length > 0) return toLogin(exchange)
-  return redirect(302, beginAddress(parts, only.name, wishOf(exchange)), vary)
+  return redirect(302, beginAddress(parts, only.name, wishOf(parts, exchange)), vary)
 }
 
 /** `other`: the browser has a session of another account, which stays. `expired`: of this or another one, which is over. */
@@ -52,11 +62,11 @@ async function formerSession(
 }
 
 /** The page that was asked for; the page with the form where a form was sent. An address that sign-in refuses is left out. */
-function wishOf({ parts, request, params }: Exchange): Wish {
+function wishOf({ signIn }: LoginRedirectDeps, { request, params }: Exchange): Wish {
   const isForm = request.method === 'POST'
   const path = isForm ? request.path.replace(/\/(items|metadata|permissions)$/, '') : request.path
   const query = isForm || request.query === '' ? '' : `?${request.query}`
-  const redirectTo = parts.signIn.targets.parsePath(`${path}${query}`)
+  const redirectTo = signIn.targets.parsePath(`${path}${query}`)
   const actorId = params['actor']
   return {
     ...(actorId === undefined ? {} : { actorId }),

@@ -23,7 +23,7 @@ import { permissionRoutes } from './peers/permissions.ts'
 import { propertyRoutes } from './actor/properties.ts'
 import { resourceRoutes } from './actor/resources.ts'
 import { sessionRoutes } from './sign-in/session.ts'
-import { ownSessionsRoutes } from './sign-in/owner-sessions.ts'
+import { ownerSessionRoutes } from './sign-in/owner-sessions.ts'
 import { signInRoutes } from './sign-in/sign-in.ts'
 import { spaRoutes } from '../../spa/sign-in.ts'
 import { spaTokenRoutes } from '../../spa/token.ts'
@@ -50,30 +50,30 @@ export function routesFor(parts: Parts): readonly Route[] {
   let document: string | undefined
   const openApi = (): string => (document ??= JSON.stringify(openApiDocument(routes, parts)))
   const routes: readonly Route[] = [
-    ...factoryRoutes,
-    ...systemRoutes(openApi),
-    ...botRoutes,
-    ...(parts.config.mcp ? [...oauthServerRoutes, ...wellKnownRoutes, ...mcpRoutes] : []),
-    ...sessionRoutes,
-    ...signInRoutes,
-    ...spaRoutes,
-    ...oauthEmailRoutes,
-    ...spaTokenRoutes,
-    ...actorRoutes,
-    ...metaRoutes,
-    ...activityRoutes,
-    ...approvalRoutes,
-    ...propertyRoutes,
-    ...listRoutes,
-    ...operationRoutes,
-    ...resourceRoutes,
-    ...trustRoutes,
-    ...serviceRoutes,
-    ...permissionRoutes,
-    ...ownSessionsRoutes,
-    ...passwordAccessRoutes,
-    ...subscriptionRoutes,
-    ...callbackRoutes,
+    ...factoryRoutes(parts),
+    ...systemRoutes(parts, openApi),
+    ...botRoutes(parts),
+    ...(parts.config.mcp ? [...oauthServerRoutes(parts), ...wellKnownRoutes(parts), ...mcpRoutes(parts)] : []),
+    ...sessionRoutes(parts),
+    ...signInRoutes(parts),
+    ...spaRoutes(parts),
+    ...oauthEmailRoutes(parts),
+    ...spaTokenRoutes(parts),
+    ...actorRoutes(parts),
+    ...metaRoutes(parts),
+    ...activityRoutes(parts),
+    ...approvalRoutes(parts),
+    ...propertyRoutes(parts),
+    ...listRoutes(parts),
+    ...operationRoutes(parts),
+    ...resourceRoutes(parts),
+    ...trustRoutes(parts),
+    ...serviceRoutes(parts),
+    ...permissionRoutes(parts),
+    ...ownerSessionRoutes(parts),
+    ...passwordAccessRoutes(parts),
+    ...subscriptionRoutes(parts),
+    ...callbackRoutes(parts),
     // Where they are off they do not exist, for anybody.
     ...(parts.config.webUi
       ? [
@@ -88,9 +88,9 @@ export function routesFor(parts: Parts): readonly Route[] {
           ...livePageRoutes(parts),
         ]
       : []),
-    ...(parts.config.singlePage === null ? [] : singlePageRoutes),
-    ...(parts.registry.hasAppCallbacks ? appCallbackRoutes : []),
-    ...(parts.config.devtest ? [...devtestRoutes, ...devtestProxyRoutes] : []),
+    ...(parts.config.singlePage === null ? [] : singlePageRoutes(parts)),
+    ...(parts.registry.hasAppCallbacks ? appCallbackRoutes(parts) : []),
+    ...(parts.config.devtest ? [...devtestRoutes(parts), ...devtestProxyRoutes(parts)] : []),
   ]
   return routes
 }

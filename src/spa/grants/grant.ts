@@ -3,15 +3,15 @@ import type { IssuedTokens } from '../../token/chain.ts'
 import type { Params } from '../../http/edge/params.ts'
 import type { Exchange } from '../../http/dispatch/route.ts'
 
-export interface GrantRequest extends Exchange {
+export interface SpaGrantRequest extends Pick<Exchange, 'request' | 'source' | 'charge'> {
   readonly fields: Params
 }
 
-export interface Granted {
+export interface SpaGranted {
   readonly tokens: IssuedTokens
   /** What the answer has besides the tokens, in every delivery. */
   readonly members: object
 }
 
 /** @throws ServiceError for what is not granted; nothing was issued then. */
-export type Grant = (request: GrantRequest) => Promise<Granted>
+export type SpaGrant = (request: SpaGrantRequest) => Promise<SpaGranted>

@@ -1,17 +1,27 @@
 /** Every grant of `/oauth/spa/token`, by its `grant_type`. */
-import { authorizationCode } from './authorization-code.ts'
-import type { Grant } from './grant.ts'
-import { jwtBearer } from './jwt-bearer.ts'
-import { mobileTicket } from './mobile-ticket.ts'
-import { passphrase } from './passphrase.ts'
-import { refreshToken } from './refresh-token.ts'
+import type { SignIn } from '../../sign-in/sign-in.ts'
+import type { Tokens } from '../../token/tokens.ts'
+import { codeGrant } from './authorization-code.ts'
+import type { SpaGrant } from './grant.ts'
+import { assertionGrant } from './jwt-bearer.ts'
+import { ticketGrant } from './mobile-ticket.ts'
+import { passphraseGrant, type PassphraseGrantDeps } from './passphrase.ts'
+import { refreshGrant } from './refresh-token.ts'
 
-export const grants: ReadonlyMap<string, Grant> = new Map([
-  ['authorization_code', authorizationCode],
-  ['refresh_token', refreshToken],
-  ['urn:ietf:params:oauth:grant-type:jwt-bearer', jwtBearer],
-  ['mobile_ticket', mobileTicket],
-  // The name that it had before others than Apple gave tickets.
-  ['apple_mobile_ticket', mobileTicket],
-  ['passphrase', passphrase],
-])
+export interface SpaGrantDeps extends PassphraseGrantDeps {
+  readonly signIn: Pick<SignIn, 'native'>
+  readonly tokens: Tokens
+}
+
+export function spaGrants(deps: SpaGrantDeps): ReadonlyMap<string, SpaGrant> {
+  const { signIn, tokens } = deps
+  return new Map([
+    ['authorization_code', codeGrant(signIn)],
+    ['refresh_token', refreshGrant(tokens)],
+    ['urn:ietf:params:oauth:grant-type:jwt-bearer', assertionGrant(signIn)],
+    ['mobile_ticket', ticketGrant(signIn)],
+    // The name from when Apple alone gave tickets.
+    ['apple_mobile_ticket', ticketGrant(signIn)],
+    ['passphrase', passphraseGrant(deps)],
+  ])
+}

@@ -1,4 +1,5 @@
 /** `/<actor>/activity`: who touched the actor. */
+import type { Ledger } from '../../../audit-log/audit-log.ts'
 import type { Entry } from '../../../audit-log/entry.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Answer, json } from '../../edge/response.ts'
@@ -27,38 +28,44 @@ const entrySchema = {
   },
 }
 
-export const activityRoutes: readonly Route[] = [
-  {
-    id: 'listActivity',
-    method: 'GET',
-    path: '/:actor/activity',
-    access: 'activity',
-    summary: 'Who did what with the actor, the newest first',
-    query: {
-      caller: 'Only what this peer, client or address did',
-      limit: 'From 1 to 1000; 100 unless given',
-      cursor: '`next` of the page before',
-    },
-    responses: {
-      200: {
-        text: 'A page of entries; `next` is null on the last one',
-        schema: {
-          type: 'object',
-          properties: { activity: { type: 'array', items: entrySchema }, next: { type: ['string', 'null'] } },
-        },
-      },
-      ...errorResponses(400),
-      ...actorErrors,
-    },
-    handler: list,
-  },
-]
+export interface ActivityRouteDeps {
+  readonly ledger: Ledger
+}
 
-async function list({ parts, actor, query }: ActorExchange): Promise<Answer> {
+export function activityRoutes({ ledger }: ActivityRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'listActivity',
+      method: 'GET',
+      path: '/:actor/activity',
+      access: 'activity',
+      summary: 'Who did what with the actor, the newest first',
+      query: {
+        caller: 'Only what this peer, client or address did',
+        limit: 'From 1 to 1000; 100 unless given',
+        cursor: '`next` of the page before',
+      },
+      responses: {
+        200: {
+          text: 'A page of entries; `next` is null on the last one',
+          schema: {
+            type: 'object',
+            properties: { activity: { type: 'array', items: entrySchema }, next: { type: ['string', 'null'] } },
+          },
+        },
+        ...errorResponses(400),
+        ...actorErrors,
+      },
+      handler: (exchange) => list(ledger, exchange),
+    },
+  ]
+}
+
+async function list(ledger: Ledger, { actor, query }: ActorExchange): Promise<Answer> {
   const limit = query.get('limit') ?? '100'
   if (!/^\d{1,4}$/.test(limit))
     throw new ServiceError('bad_request', 'Cannot list the activity: limit must be from 1 to 1000')
-  const { entries, next } = await parts.ledger.page(actor.id, {
+  const { entries, next } = await ledger.page(actor.id, {
     caller: query.get('caller') ?? null,
     cursor: query.get('cursor') ?? null,
     limit: Number(limit),

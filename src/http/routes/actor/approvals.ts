@@ -1,10 +1,12 @@
 /** `/<actor>/approvals`: calls that need the owner's approval, for an application's own pages and for programs. */
+import type { Registry } from '../../../app/registry.ts'
 import { ServiceError } from '../../../errors.ts'
 import { isObject, toPlain } from '../../../json/json.ts'
-import { type Approval, longestArguments, mostListed } from '../../../operation/approvals.ts'
+import type { McpEndpoint } from '../../../mcp/endpoint.ts'
+import { type Approval, type Approvals, longestArguments, mostListed } from '../../../operation/approvals.ts'
 import { type Answer, json } from '../../edge/response.ts'
 import { wordsFor } from '../../../pages/approvals/approval-words.ts'
-import { readJson } from '../../edge/body.ts'
+import { type BodyLimits, readJson } from '../../edge/body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 
@@ -45,69 +47,78 @@ const approvalSchema = {
   },
 } as const
 
-export const approvalRoutes: readonly Route[] = [
-  {
-    id: 'listApprovals',
-    method: 'GET',
-    path: '/:actor/approvals',
-    access: 'approvals',
-    summary: 'Calls that wait for the owner’s approval, the newest first',
-    query: { cursor: '`next` of the page before' },
-    responses: {
-      200: {
-        text: `A page of up to ${mostListed}; \`next\` is null on the last one`,
-        schema: {
-          type: 'object',
-          required: ['approvals', 'next'],
-          properties: { approvals: { type: 'array', items: approvalSchema }, next: { type: ['string', 'null'] } },
+export interface ApprovalRouteDeps {
+  readonly approvals: Approvals
+  readonly config: BodyLimits
+  readonly mcp: McpEndpoint
+  readonly registry: Registry
+}
+
+export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'listApprovals',
+      method: 'GET',
+      path: '/:actor/approvals',
+      access: 'approvals',
+      summary: 'Calls that wait for the owner’s approval, the newest first',
+      query: { cursor: '`next` of the page before' },
+      responses: {
+        200: {
+          text: `A page of up to ${mostListed}; \`next\` is null on the last one`,
+          schema: {
+            type: 'object',
+            required: ['approvals', 'next'],
+            properties: { approvals: { type: 'array', items: approvalSchema }, next: { type: ['string', 'null'] } },
+          },
         },
+        ...errorResponses(400),
+        ...actorErrors,
       },
-      ...errorResponses(400),
-      ...actorErrors,
+      handler: (exchange) => list(deps, exchange),
     },
-    handler: list,
-  },
-  {
-    id: 'getApproval',
-    method: 'GET',
-    path: '/:actor/approvals/:approval',
-    access: 'approvals',
-    summary: 'One call that needs the owner’s approval, until it expires',
-    responses: { 200: { text: 'The approval', schema: approvalSchema }, ...actorErrors },
-    handler: get,
-  },
-  {
-    id: 'decideApproval',
-    method: 'PUT',
-    path: '/:actor/approvals/:approval',
-    access: 'approvals',
-    summary: 'Approves the call once, or denies it. The same decision again changes nothing',
-    request: {
-      'application/json': { type: 'object', required: ['approved'], properties: { approved: { type: 'boolean' } } },
+    {
+      id: 'getApproval',
+      method: 'GET',
+      path: '/:actor/approvals/:approval',
+      access: 'approvals',
+      summary: 'One call that needs the owner’s approval, until it expires',
+      responses: { 200: { text: 'The approval', schema: approvalSchema }, ...actorErrors },
+      handler: (exchange) => get(deps, exchange),
     },
-    responses: { 200: { text: 'The approval as it is now', schema: approvalSchema }, ...writeErrors },
-    handler: decide,
-  },
-]
-
-async function list({ parts, actor, query }: ActorExchange): Promise<Answer> {
-  const { approvals, next } = await parts.approvals.page(actor.id, query.get('cursor') ?? null)
-  return json(200, { approvals: approvals.map((approval) => shown(parts, approval)), next })
+    {
+      id: 'decideApproval',
+      method: 'PUT',
+      path: '/:actor/approvals/:approval',
+      access: 'approvals',
+      summary: 'Approves the call once, or denies it. The same decision again changes nothing',
+      request: {
+        'application/json': { type: 'object', required: ['approved'], properties: { approved: { type: 'boolean' } } },
+      },
+      responses: { 200: { text: 'The approval as it is now', schema: approvalSchema }, ...writeErrors },
+      handler: (exchange) => decide(deps, exchange),
+    },
+  ]
 }
 
-async function get({ parts, actor, params }: ActorExchange): Promise<Answer> {
-  return json(200, shown(parts, await requireApproval({ parts, actor, params })))
+async function list(deps: ApprovalRouteDeps, { actor, query }: ActorExchange): Promise<Answer> {
+  const { approvals, next } = await deps.approvals.page(actor.id, query.get('cursor') ?? null)
+  return json(200, { approvals: approvals.map((approval) => shown(deps, approval)), next })
 }
 
-async function decide({ parts, actor, params, request }: ActorExchange): Promise<Answer> {
-  const body = await readJson(request, parts.config)
+async function get(deps: ApprovalRouteDeps, { actor, params }: ActorExchange): Promise<Answer> {
+  return json(200, shown(deps, await requireApproval(deps, { actor, params })))
+}
+
+async function decide(deps: ApprovalRouteDeps, { actor, params, request }: ActorExchange): Promise<Answer> {
+  const body = await readJson(request, deps.config)
   const { approved } = isObject(body) ? (toPlain(body) as { approved?: unknown }) : {}
   if (typeof approved !== 'boolean')
     throw new ServiceError('bad_request', 'Cannot decide: the body must be {"approved": true} or {"approved": false}')
   const decision = approved ? 'approved' : 'denied'
-  const { approvalId } = await requireApproval({ parts, actor, params })
-  const isDecided = await parts.approvals.decide(actor.id, approvalId, decision)
-  const approval = await requireApproval({ parts, actor, params })
+  const { approvalId } = await requireApproval(deps, { actor, params })
+  const isDecided = await deps.approvals.decide(actor.id, approvalId, decision)
+  const approval = await requireApproval(deps, { actor, params })
   // A repeated request whose first answer was lost: the decision stands, and its call may have been made meanwhile.
   const isSame = approval.state === decision || (approval.state === 'used' && approved)
   if (!isDecided && !isSame)
@@ -115,20 +126,19 @@ async function decide({ parts, actor, params, request }: ActorExchange): Promise
       'conflict',
       `Cannot decide: this call was ${approval.state === 'used' ? 'made' : approval.state} already`,
     )
-  return json(200, shown(parts, approval))
+  return json(200, shown(deps, approval))
 }
 
-async function requireApproval({
-  parts,
-  actor,
-  params,
-}: Pick<ActorExchange, 'parts' | 'actor' | 'params'>): Promise<Approval> {
-  const approval = await parts.approvals.find(actor.id, params['approval'] ?? '')
+async function requireApproval(
+  deps: ApprovalRouteDeps,
+  { actor, params }: Pick<ActorExchange, 'actor' | 'params'>,
+): Promise<Approval> {
+  const approval = await deps.approvals.find(actor.id, params['approval'] ?? '')
   if (approval === null) throw new ServiceError('not_found', 'There is no such approval, or it has expired')
   return approval
 }
 
-function shown(parts: ActorExchange['parts'], approval: Approval): object {
+function shown(deps: ApprovalRouteDeps, approval: Approval): object {
   return {
     id: approval.approvalId,
     state: approval.state,
@@ -136,7 +146,7 @@ function shown(parts: ActorExchange['parts'], approval: Approval): object {
     client_id: approval.clientId === '' ? null : approval.clientId,
     kind: approval.kind,
     operation: approval.operation,
-    ...wordsFor(parts, approval),
+    ...wordsFor(deps, approval),
     arguments: approval.arguments,
     created_at: new Date(approval.createdAt).toISOString(),
     expires_at: new Date(approval.expiresAt).toISOString(),

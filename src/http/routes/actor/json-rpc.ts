@@ -4,6 +4,8 @@ import { isNull, isObject, type Json, type JsonText, known, members, stringValue
 import { type Answer, jsonText } from '../../edge/response.ts'
 import { logError, toServiceError } from '../../edge/error-response.ts'
 import type { ActorExchange } from '../../dispatch/route.ts'
+import type { Log } from '../../../observe/log.ts'
+import type { Operations } from '../../../operation/operations.ts'
 
 /** Refusals before the method runs answer the whole request with their status, as in every other form of a call. */
 const refusesRequest: ReadonlySet<ErrorCode> = new Set([
@@ -18,7 +20,17 @@ export function isJsonRpc(body: JsonText): boolean {
   return isObject(body) && members(body)?.get('jsonrpc') === '"2.0"'
 }
 
-export async function answerJsonRpc(exchange: ActorExchange, nameInPath: string, body: JsonText): Promise<Answer> {
+export interface JsonRpcDeps {
+  readonly operations: Operations
+  readonly log: Log
+}
+
+export async function answerJsonRpc(
+  deps: JsonRpcDeps,
+  exchange: ActorExchange,
+  nameInPath: string,
+  body: JsonText,
+): Promise<Answer> {
   const request = members(body) ?? new Map<string, JsonText>()
   const id = request.get('id')
   const named = request.get('method')
@@ -28,14 +40,14 @@ export async function answerJsonRpc(exchange: ActorExchange, nameInPath: string,
   const params = request.get('params')
   const data: Json = params === undefined || isNull(params) ? {} : toPlain(params)
   try {
-    const { parts, actor, caller } = exchange
-    const result = await parts.operations.call({ actor, caller }, 'methods', method, data)
+    const { actor, caller } = exchange
+    const result = await deps.operations.call({ actor, caller }, 'methods', method, data)
     return result === null ? failure(id, -32601, 'Method not found') : success(id, result ?? known('null'))
   } catch (error) {
     const refused = toServiceError(error)
     if (refusesRequest.has(refused.code)) throw refused
     if (refused.code === 'invalid_input') return failure(id, -32602, 'Invalid params', refused.message)
-    logError(exchange.parts.log, refused)
+    logError(deps.log, refused)
     return failure(id, -32603, 'Internal error', refused instanceof ServiceError ? refused.message : undefined)
   }
 }

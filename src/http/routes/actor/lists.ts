@@ -3,13 +3,14 @@ import { ServiceError } from '../../../errors.ts'
 import { isNull, isObject, type JsonText, members, stringValue } from '../../../json/json.ts'
 import { readTexts } from '../../../list/list-texts.ts'
 import { indexFromJson } from '../../../list/list.ts'
-import type { ListSpan } from '../../../property/lists.ts'
+import type { Lists, ListSpan } from '../../../property/lists.ts'
 import { type Answer, json, jsonStream, jsonText, noContent } from '../../edge/response.ts'
-import { readJson } from '../../edge/body.ts'
+import { type BodyLimits, readJson } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
 import { itemPieces, itemView } from './property-listing.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
+import type { Properties } from '../../../property/properties.ts'
 import { propertyNotFound } from '../../../property/property-not-found.ts'
 
 const items = {
@@ -24,66 +25,74 @@ const texts = { type: 'object', properties: { description: { type: 'string' }, e
 /** Items of one range. */
 const mostItems = 1000
 
-export const listRoutes: readonly Route[] = [
-  {
-    id: 'getListItems',
-    method: 'GET',
-    path: '/:actor/properties/:name/items',
-    access: 'properties',
-    summary: 'The items of a list with their indexes, all of them or a range',
-    query: {
-      start: 'The index of the first item, from 0. Default: 0',
-      limit: `How many items at most, from 1 to ${mostItems}. Default: all`,
+export interface ListRouteDeps {
+  readonly properties: Properties
+  readonly lists: Lists
+  readonly config: BodyLimits
+}
+
+export function listRoutes(deps: ListRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'getListItems',
+      method: 'GET',
+      path: '/:actor/properties/:name/items',
+      access: 'properties',
+      summary: 'The items of a list with their indexes, all of them or a range',
+      query: {
+        start: 'The index of the first item, from 0. Default: 0',
+        limit: `How many items at most, from 1 to ${mostItems}. Default: all`,
+      },
+      responses: { 200: { text: 'The items', schema: items }, ...actorErrors },
+      handler: (exchange) => getItems(deps, exchange),
     },
-    responses: { 200: { text: 'The items', schema: items }, ...actorErrors },
-    handler: getItems,
-  },
-  {
-    id: 'changeListItem',
-    method: 'POST',
-    path: '/:actor/properties/:name/items',
-    access: 'properties',
-    summary: 'Adds, updates or deletes one item',
-    request: {
-      'application/json': {
-        type: 'object',
-        required: ['action'],
-        properties: {
-          action: { enum: ['add', 'update', 'delete'] },
-          item_value: anyValue,
-          item_index: { type: 'integer' },
+    {
+      id: 'changeListItem',
+      method: 'POST',
+      path: '/:actor/properties/:name/items',
+      access: 'properties',
+      summary: 'Adds, updates or deletes one item',
+      request: {
+        'application/json': {
+          type: 'object',
+          required: ['action'],
+          properties: {
+            action: { enum: ['add', 'update', 'delete'] },
+            item_value: anyValue,
+            item_index: { type: 'integer' },
+          },
         },
       },
+      responses: { 201: { text: 'Added', schema: { type: 'object' } }, 204: 'Updated or deleted', ...writeErrors },
+      handler: (exchange) => changeItem(deps, exchange),
     },
-    responses: { 201: { text: 'Added', schema: { type: 'object' } }, 204: 'Updated or deleted', ...writeErrors },
-    handler: changeItem,
-  },
-  {
-    id: 'getListMetadata',
-    method: 'GET',
-    path: '/:actor/properties/:name/metadata',
-    access: 'properties',
-    summary: 'What a list says about itself',
-    responses: { 200: { text: 'The metadata', schema: texts }, ...actorErrors },
-    handler: getMetadata,
-  },
-  {
-    id: 'putListMetadata',
-    method: 'PUT',
-    path: '/:actor/properties/:name/metadata',
-    access: 'properties',
-    summary: 'Changes description and explanation',
-    request: { 'application/json': texts },
-    responses: { 204: 'Changed', ...writeErrors },
-    handler: putMetadata,
-  },
-]
+    {
+      id: 'getListMetadata',
+      method: 'GET',
+      path: '/:actor/properties/:name/metadata',
+      access: 'properties',
+      summary: 'What a list says about itself',
+      responses: { 200: { text: 'The metadata', schema: texts }, ...actorErrors },
+      handler: (exchange) => getMetadata(deps, exchange),
+    },
+    {
+      id: 'putListMetadata',
+      method: 'PUT',
+      path: '/:actor/properties/:name/metadata',
+      access: 'properties',
+      summary: 'Changes description and explanation',
+      request: { 'application/json': texts },
+      responses: { 204: 'Changed', ...writeErrors },
+      handler: (exchange) => putMetadata(deps, exchange),
+    },
+  ]
+}
 
-async function getItems(exchange: ActorExchange): Promise<Answer> {
-  const { parts, params, actor, caller } = exchange
+async function getItems(deps: ListRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { params, actor, caller } = exchange
   const name = params['name'] ?? ''
-  const reading = await parts.lists.open({ actor, caller }, name, rangeOf(exchange.query))
-  if (reading === null) return nestedKey(exchange, name, 'items')
+  const reading = await deps.lists.open({ actor, caller }, name, rangeOf(exchange.query))
+  if (reading === null) return nestedKey(deps, exchange, name, 'items')
   return reading.isComplete ? jsonText(200, itemView(reading)) : jsonStream(200, itemPieces(reading))
 }
 
@@ -106,33 +115,38 @@ function integerIn(query: Params, name: string, least: number, most: number): nu
 }
 
 /** A value may have a key of this name: `/properties/cart/items` is that key when `cart` is no list. */
-async function nestedKey({ parts, actor, caller }: ActorExchange, name: string, key: string): Promise<Answer> {
-  const found = await parts.properties.get({ actor, caller }, [name, key])
+async function nestedKey(
+  deps: ListRouteDeps,
+  { actor, caller }: ActorExchange,
+  name: string,
+  key: string,
+): Promise<Answer> {
+  const found = await deps.properties.get({ actor, caller }, [name, key])
   if (found === null || found.kind === 'list') throw propertyNotFound([name, key])
   return jsonText(200, found.value)
 }
 
-async function changeItem(exchange: ActorExchange): Promise<Answer> {
-  const { parts, request, params, actor, caller } = exchange
+async function changeItem(deps: ListRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { request, params, actor, caller } = exchange
   const access = { actor, caller }
   const name = params['name'] ?? ''
-  const fields = readObject(await readJson(request, parts.config))
+  const fields = readObject(await readJson(request, deps.config))
   const action = stringValue(fields.get('action') ?? ('null' as JsonText))
   const value = fields.get('item_value')
   const item = value === undefined || isNull(value) ? null : value
   switch (action) {
     case 'add':
       if (item === null) throw missing('item_value')
-      return json(201, { success: true, index: (await parts.lists.append(access, name, item)).index })
+      return json(201, { success: true, index: (await deps.lists.append(access, name, item)).index })
     case 'update': {
       const index = requireIndex(fields)
       if (item === null) throw missing('item_value')
-      if (!(await parts.lists.update(access, name, index, item))) throw beyond(index)
+      if (!(await deps.lists.update(access, name, index, item))) throw beyond(index)
       return noContent()
     }
     case 'delete': {
       const index = requireIndex(fields)
-      if (!(await parts.lists.deleteItem(access, name, index))) throw beyond(index)
+      if (!(await deps.lists.deleteItem(access, name, index))) throw beyond(index)
       return noContent()
     }
     default:
@@ -154,24 +168,24 @@ function beyond(index: number): ServiceError {
   return new ServiceError('invalid_index', `Cannot change the list: it has no item ${index}`)
 }
 
-async function getMetadata(exchange: ActorExchange): Promise<Answer> {
-  const { parts, params, actor, caller } = exchange
+async function getMetadata(deps: ListRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { params, actor, caller } = exchange
   const name = params['name'] ?? ''
-  const metadata = await parts.lists.metadata({ actor, caller }, name)
-  if (metadata === null) return nestedKey(exchange, name, 'metadata')
+  const metadata = await deps.lists.metadata({ actor, caller }, name)
+  if (metadata === null) return nestedKey(deps, exchange, name, 'metadata')
   return json(200, { name, _list: true, count: metadata.length, ...metadata })
 }
 
-async function putMetadata(exchange: ActorExchange): Promise<Answer> {
-  const { parts, request, params, actor, caller } = exchange
-  const given = readTexts(readObject(await readJson(request, parts.config)))
+async function putMetadata(deps: ListRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { request, params, actor, caller } = exchange
+  const given = readTexts(readObject(await readJson(request, deps.config)))
   if (given.description === undefined && given.explanation === undefined) {
     throw new ServiceError(
       'bad_request',
       'Cannot change the metadata: the body has neither description nor explanation',
     )
   }
-  await parts.lists.setTexts({ actor, caller }, params['name'] ?? '', given)
+  await deps.lists.setTexts({ actor, caller }, params['name'] ?? '', given)
   return noContent()
 }
 

@@ -1,10 +1,12 @@
 /** `/<actor>/meta`: what everybody may know about an actor. */
 import type { Actor } from '../../../actor/actor.ts'
+import type { Identity } from '../../../app/identity.ts'
+import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Answer, json, text } from '../../edge/response.ts'
-import type { Parts } from '../../dispatch/parts.ts'
 import type { Route } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
+import type { Relationships } from '../../../trust/relationships.ts'
 
 const protocolVersion = '1.0'
 const formats = 'json'
@@ -27,29 +29,40 @@ const supported = [
   'trustpermissions',
 ]
 
-export const metaRoutes: readonly Route[] = [
-  {
-    id: 'getMeta',
-    method: 'GET',
-    path: '/:actor/meta',
-    access: 'public',
-    summary: 'Public facts about the actor and the service',
-    responses: { 200: { text: 'The facts', schema: { type: 'object' } }, ...errorResponses(404) },
-    handler: ({ parts, actor }) => json(200, facts(parts, actor)),
-  },
-  {
-    id: 'getMetaValue',
-    method: 'GET',
-    path: '/:actor/meta/*',
-    access: 'public',
-    summary: 'One of those facts',
-    responses: { 200: { text: 'The bare value, or JSON for trust types', type: 'text/plain' }, ...errorResponses(404) },
-    handler: ({ parts, actor, rest }) => value(parts, actor, rest.join('/')),
-  },
-]
+export interface MetaRouteDeps {
+  readonly identity: Identity
+  readonly relationships: Relationships
+  readonly config: Pick<Config, 'relationship'>
+}
 
-function facts(parts: Parts, actor: Actor): object {
-  const { identity } = parts
+export function metaRoutes(deps: MetaRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'getMeta',
+      method: 'GET',
+      path: '/:actor/meta',
+      access: 'public',
+      summary: 'Public facts about the actor and the service',
+      responses: { 200: { text: 'The facts', schema: { type: 'object' } }, ...errorResponses(404) },
+      handler: ({ actor }) => json(200, facts(deps, actor)),
+    },
+    {
+      id: 'getMetaValue',
+      method: 'GET',
+      path: '/:actor/meta/*',
+      access: 'public',
+      summary: 'One of those facts',
+      responses: {
+        200: { text: 'The bare value, or JSON for trust types', type: 'text/plain' },
+        ...errorResponses(404),
+      },
+      handler: ({ actor, rest }) => value(deps, actor, rest.join('/')),
+    },
+  ]
+}
+
+function facts(deps: MetaRouteDeps, actor: Actor): object {
+  const { identity } = deps
   return {
     id: actor.id,
     type: identity.type,
@@ -61,12 +74,12 @@ function facts(parts: Parts, actor: Actor): object {
     aw_version: protocolVersion,
     aw_supported: supported.join(','),
     aw_formats: formats,
-    aw_trust_types: parts.relationships.types.all().map(({ name }) => name),
+    aw_trust_types: deps.relationships.types.all().map(({ name }) => name),
   }
 }
 
-function value(parts: Parts, actor: Actor, path: string): Answer {
-  const { identity } = parts
+function value(deps: MetaRouteDeps, actor: Actor, path: string): Answer {
+  const { identity } = deps
   switch (path) {
     case 'id':
       return text(200, actor.id)
@@ -91,21 +104,21 @@ function value(parts: Parts, actor: Actor, path: string): Answer {
     case 'actingweb/trust_types':
       return json(
         200,
-        parts.relationships.types.all().map(({ name, display_name, description }) => ({
+        deps.relationships.types.all().map(({ name, display_name, description }) => ({
           name,
           display_name,
           description,
-          created_by: parts.relationships.types.isBuiltIn(name) ? 'system' : 'application',
+          created_by: deps.relationships.types.isBuiltIn(name) ? 'system' : 'application',
         })),
       )
     case 'trusttypes':
       return json(200, {
         trust_types: Object.fromEntries(
-          parts.relationships.types
+          deps.relationships.types
             .all()
             .map(({ name, display_name, description }) => [name, { display_name, description }]),
         ),
-        default_trust_type: parts.config.relationship,
+        default_trust_type: deps.config.relationship,
       })
     default:
       throw new ServiceError('not_found', `There is no meta value ${JSON.stringify(path.slice(0, 80))}`)

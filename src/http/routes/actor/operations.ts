@@ -4,8 +4,8 @@ import { ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
 import { requireData } from '../../../operation/operations.ts'
 import { type Answer, json, jsonText, noContent } from '../../edge/response.ts'
-import { readJson } from '../../edge/body.ts'
-import { answerJsonRpc, isJsonRpc } from './json-rpc.ts'
+import { type BodyLimits, readJson } from '../../edge/body.ts'
+import { answerJsonRpc, isJsonRpc, type JsonRpcDeps } from './json-rpc.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 
@@ -25,9 +25,15 @@ const descriptor = {
   },
 }
 
-export const operationRoutes: readonly Route[] = [...routesFor('methods', 'Method'), ...routesFor('actions', 'Action')]
+export interface OperationRouteDeps extends JsonRpcDeps {
+  readonly config: BodyLimits
+}
 
-function routesFor(kind: OperationKind, noun: string): readonly Route[] {
+export function operationRoutes(deps: OperationRouteDeps): readonly Route[] {
+  return [...routesFor(deps, 'methods', 'Method'), ...routesFor(deps, 'actions', 'Action')]
+}
+
+function routesFor(deps: OperationRouteDeps, kind: OperationKind, noun: string): readonly Route[] {
   const call = { summary: `Calls the ${noun.toLowerCase()}`, request: { 'application/json': anyValue } }
   const done = 'The handler returned nothing'
   const result = { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...writeErrors }
@@ -45,8 +51,7 @@ function routesFor(kind: OperationKind, noun: string): readonly Route[] {
         },
         ...actorErrors,
       },
-      handler: async ({ parts, actor, caller }) =>
-        json(200, { [kind]: await parts.operations.list({ actor, caller }, kind) }),
+      handler: async ({ actor, caller }) => json(200, { [kind]: await deps.operations.list({ actor, caller }, kind) }),
     },
     {
       id: `get${noun}`,
@@ -55,7 +60,7 @@ function routesFor(kind: OperationKind, noun: string): readonly Route[] {
       access: kind,
       summary: `Calls the ${noun.toLowerCase()} with {"method": "GET"}`,
       responses: { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...actorErrors },
-      handler: (exchange) => get(kind, exchange),
+      handler: (exchange) => get(deps, kind, exchange),
     },
     {
       id: `call${noun}`,
@@ -64,7 +69,7 @@ function routesFor(kind: OperationKind, noun: string): readonly Route[] {
       access: kind,
       ...call,
       responses: result,
-      handler: (exchange) => post(kind, exchange),
+      handler: (exchange) => post(deps, kind, exchange),
     },
     {
       id: `put${noun}`,
@@ -73,7 +78,7 @@ function routesFor(kind: OperationKind, noun: string): readonly Route[] {
       access: kind,
       ...call,
       responses: result,
-      handler: (exchange) => post(kind, exchange),
+      handler: (exchange) => post(deps, kind, exchange),
     },
     {
       id: `delete${noun}`,
@@ -82,7 +87,7 @@ function routesFor(kind: OperationKind, noun: string): readonly Route[] {
       access: kind,
       summary: `Calls the ${noun.toLowerCase()} with {"method": "DELETE"}`,
       responses: { 204: 'Done', ...actorErrors },
-      handler: (exchange) => remove(kind, exchange),
+      handler: (exchange) => remove(deps, kind, exchange),
     },
   ]
 }
@@ -90,13 +95,13 @@ function routesFor(kind: OperationKind, noun: string): readonly Route[] {
 const nameOf = (exchange: ActorExchange): string => exchange.rest.join('/')
 
 /** A link that somebody planted is a GET with the session cookie, so a cookie calls only what says that it just reads. */
-async function get(kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
-  const { parts, actor, caller } = exchange
+async function get(deps: OperationRouteDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+  const { actor, caller } = exchange
   const name = nameOf(exchange)
-  if ('via' in caller && caller.via === 'cookie' && !parts.operations.isReadOnly(kind, name)) {
+  if ('via' in caller && caller.via === 'cookie' && !deps.operations.isReadOnly(kind, name)) {
     throw new ServiceError('forbidden', `Cannot call ${quote(name)} by GET with a session cookie: use POST`)
   }
-  const result = await parts.operations.call({ actor, caller }, kind, name, { method: 'GET' })
+  const result = await deps.operations.call({ actor, caller }, kind, name, { method: 'GET' })
   if (result === null) throw new ServiceError('not_found', `Nothing answers ${quote(name)}`)
   return resultAnswer(result)
 }
@@ -105,18 +110,18 @@ function resultAnswer(result: JsonText | undefined): Answer {
   return result === undefined ? noContent() : jsonText(200, result)
 }
 
-async function post(kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
-  const { parts, actor, caller, request } = exchange
+async function post(deps: OperationRouteDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+  const { actor, caller, request } = exchange
   const name = nameOf(exchange)
-  const body = await readJson(request, parts.config)
+  const body = await readJson(request, deps.config)
   const data = requireData(toPlain(body))
-  if (kind === 'methods' && isJsonRpc(body)) return answerJsonRpc(exchange, name, body)
+  if (kind === 'methods' && isJsonRpc(body)) return answerJsonRpc(deps, exchange, name, body)
   if (name === '')
     throw new ServiceError(
       'bad_request',
       `Cannot call: the address names no ${kind === 'methods' ? 'method' : 'action'}`,
     )
-  return answerCall(await parts.operations.call({ actor, caller }, kind, name, data), name)
+  return answerCall(await deps.operations.call({ actor, caller }, kind, name, data), name)
 }
 
 function answerCall(result: JsonText | undefined | null, name: string): Answer {
@@ -128,10 +133,10 @@ function answerCall(result: JsonText | undefined | null, name: string): Answer {
  * For a method, every result except null means that the deletion happened. For an action, a falsy result or an empty
  * object is a refusal.
  */
-async function remove(kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
-  const { parts, actor, caller } = exchange
+async function remove(deps: OperationRouteDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+  const { actor, caller } = exchange
   const name = nameOf(exchange)
-  const result = await parts.operations.call({ actor, caller }, kind, name, { method: 'DELETE' })
+  const result = await deps.operations.call({ actor, caller }, kind, name, { method: 'DELETE' })
   if (result === null || (kind === 'actions' && result !== undefined && !isTruthy(result))) {
     throw new ServiceError('forbidden', `Cannot delete ${quote(name)}: nothing by this name allowed it`)
   }

@@ -2,6 +2,9 @@
 import { ServiceError } from '../../../errors.ts'
 import { isString, type JsonText, known, object, stringText, stringValue } from '../../../json/json.ts'
 import type { Access } from '../../../property/access.ts'
+import type { BulkWrite } from '../../../property/bulk-write.ts'
+import type { Lists } from '../../../property/lists.ts'
+import type { Properties } from '../../../property/properties.ts'
 import { propertyNotFound } from '../../../property/property-not-found.ts'
 import { listRemoval } from '../../../property/list-diff.ts'
 import { factsOf, listMetadata, parseIndex } from '../../../list/list.ts'
@@ -9,7 +12,7 @@ import { absent } from '../../../json/absent.ts'
 import { rightToPut } from '../../../permission/required-right.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
 import { type Answer, jsonStream, jsonText, noContent, text } from '../../edge/response.ts'
-import { type Body, isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
+import { type Body, type BodyLimits, isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
 import {
   arrayPieces,
@@ -22,7 +25,7 @@ import {
 } from './property-listing.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
-import { urlOf } from '../../dispatch/urls.ts'
+import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 
 const object_ = { type: 'object' } as const
 const formAndJson = {
@@ -37,131 +40,140 @@ const listing = {
 }
 const index = { index: 'Position of a list item; negative ones count from the end when reading' }
 
-export const propertyRoutes: readonly Route[] = [
-  {
-    id: 'listProperties',
-    method: 'GET',
-    path: '/:actor/properties',
-    access: 'properties',
-    summary: 'All properties and lists',
-    query: listing,
-    responses: { 200: { text: 'Values by name, then lists', schema: object_ }, ...actorErrors },
-    handler: listAll,
-  },
-  {
-    id: 'postProperties',
-    method: 'POST',
-    path: '/:actor/properties',
-    access: 'properties',
-    summary: 'Sets several properties, creates lists, changes list items; all or nothing',
-    request: formAndJson,
-    responses: { 201: { text: 'What was stored', schema: object_ }, ...writeErrors },
-    handler: postAll,
-  },
-  {
-    id: 'putProperties',
-    method: 'PUT',
-    path: '/:actor/properties',
-    access: 'properties',
-    summary: 'Sets several properties, as POST; names that are not given stay',
-    request: { 'application/json': object_ },
-    responses: { 204: 'Stored', ...writeErrors },
-    handler: putAll,
-  },
-  {
-    id: 'deleteProperties',
-    method: 'DELETE',
-    path: '/:actor/properties',
-    access: 'properties',
-    summary: 'Removes all properties and all lists',
-    responses: { 204: 'Removed', ...actorErrors },
-    handler: async ({ parts, actor, caller }) => {
-      await parts.properties.deleteAll({ actor, caller }, listRemoval)
-      return noContent()
-    },
-  },
-  {
-    id: 'getProperty',
-    method: 'GET',
-    path: '/:actor/properties/:name/*',
-    access: 'properties',
-    summary: 'A property, something inside it, a list or one of its items',
-    query: { ...index, format: '"short" gives a list’s facts instead of its items' },
-    responses: {
-      200: { text: 'The value; a top-level text as text/plain unless JSON is asked for', schema: anyValue },
-      ...actorErrors,
-    },
-    handler: getOne,
-  },
-  {
-    id: 'putProperty',
-    method: 'PUT',
-    path: '/:actor/properties/:name/*',
-    access: 'properties',
-    summary: 'Sets a property, merges below it, or replaces a list item (at the length: appends)',
-    query: index,
-    request: value,
-    responses: { 204: 'Stored', ...writeErrors },
-    handler: putOne,
-  },
-  {
-    id: 'postProperty',
-    method: 'POST',
-    path: '/:actor/properties/:name/*',
-    access: 'properties',
-    summary: 'Appends to a list, or sets a property',
-    request: value,
-    responses: { 201: { text: 'The value, with its address', schema: anyValue }, ...writeErrors },
-    handler: postOne,
-  },
-  {
-    id: 'deleteProperty',
-    method: 'DELETE',
-    path: '/:actor/properties/:name/*',
-    access: 'properties',
-    summary: 'Removes a property, a key inside it, a list or one of its items',
-    query: index,
-    responses: { 204: 'Removed', ...actorErrors },
-    handler: deleteOne,
-  },
-]
+export interface PropertyRouteDeps extends BaseUrl {
+  readonly properties: Properties
+  readonly lists: Lists
+  readonly bulkWrite: BulkWrite
+  readonly config: BodyLimits
+}
 
-async function listAll({ parts, query, actor, caller }: ActorExchange): Promise<Answer> {
+export function propertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'listProperties',
+      method: 'GET',
+      path: '/:actor/properties',
+      access: 'properties',
+      summary: 'All properties and lists',
+      query: listing,
+      responses: { 200: { text: 'Values by name, then lists', schema: object_ }, ...actorErrors },
+      handler: (exchange) => listAll(deps, exchange),
+    },
+    {
+      id: 'postProperties',
+      method: 'POST',
+      path: '/:actor/properties',
+      access: 'properties',
+      summary: 'Sets several properties, creates lists, changes list items; all or nothing',
+      request: formAndJson,
+      responses: { 201: { text: 'What was stored', schema: object_ }, ...writeErrors },
+      handler: (exchange) => postAll(deps, exchange),
+    },
+    {
+      id: 'putProperties',
+      method: 'PUT',
+      path: '/:actor/properties',
+      access: 'properties',
+      summary: 'Sets several properties, as POST; names that are not given stay',
+      request: { 'application/json': object_ },
+      responses: { 204: 'Stored', ...writeErrors },
+      handler: (exchange) => putAll(deps, exchange),
+    },
+    {
+      id: 'deleteProperties',
+      method: 'DELETE',
+      path: '/:actor/properties',
+      access: 'properties',
+      summary: 'Removes all properties and all lists',
+      responses: { 204: 'Removed', ...actorErrors },
+      handler: async ({ actor, caller }) => {
+        await deps.properties.deleteAll({ actor, caller }, listRemoval)
+        return noContent()
+      },
+    },
+    {
+      id: 'getProperty',
+      method: 'GET',
+      path: '/:actor/properties/:name/*',
+      access: 'properties',
+      summary: 'A property, something inside it, a list or one of its items',
+      query: { ...index, format: '"short" gives a list’s facts instead of its items' },
+      responses: {
+        200: { text: 'The value; a top-level text as text/plain unless JSON is asked for', schema: anyValue },
+        ...actorErrors,
+      },
+      handler: (exchange) => getOne(deps, exchange),
+    },
+    {
+      id: 'putProperty',
+      method: 'PUT',
+      path: '/:actor/properties/:name/*',
+      access: 'properties',
+      summary: 'Sets a property, merges below it, or replaces a list item (at the length: appends)',
+      query: index,
+      request: value,
+      responses: { 204: 'Stored', ...writeErrors },
+      handler: (exchange) => putOne(deps, exchange),
+    },
+    {
+      id: 'postProperty',
+      method: 'POST',
+      path: '/:actor/properties/:name/*',
+      access: 'properties',
+      summary: 'Appends to a list, or sets a property',
+      request: value,
+      responses: { 201: { text: 'The value, with its address', schema: anyValue }, ...writeErrors },
+      handler: (exchange) => postOne(deps, exchange),
+    },
+    {
+      id: 'deleteProperty',
+      method: 'DELETE',
+      path: '/:actor/properties/:name/*',
+      access: 'properties',
+      summary: 'Removes a property, a key inside it, a list or one of its items',
+      query: index,
+      responses: { 204: 'Removed', ...actorErrors },
+      handler: (exchange) => deleteOne(deps, exchange),
+    },
+  ]
+}
+
+async function listAll(deps: PropertyRouteDeps, { query, actor, caller }: ActorExchange): Promise<Answer> {
   const access = { actor, caller }
   const format = query.get('format')
   const wantsMetadata = query.get('metadata') === 'true'
   if (wantsMetadata && format !== undefined)
     throw new ServiceError('bad_request', 'Cannot give both metadata and a format')
-  if (format === 'full') return listFull(parts, access)
-  const shown = await parts.lists.withoutHidden(access, await parts.properties.all(access))
+  if (format === 'full') return listFull(deps, access)
+  const shown = await deps.lists.withoutHidden(access, await deps.properties.all(access))
   if (!wantsMetadata) return jsonText(200, listingView(shown))
   const sizes: ListSize[] = []
   for (const property of shown) {
     if (property.kind !== 'list') continue
     const { name, head } = property
-    const bytes = await parts.lists.totalBytes(access, name, head)
+    const bytes = await deps.lists.totalBytes(access, name, head)
     sizes.push({ name, metadata: listMetadata(name, head), bytes })
   }
   return jsonText(200, metadataView(shown, sizes))
 }
 
-async function listFull(parts: ActorExchange['parts'], access: Access): Promise<Answer> {
-  const { stored, lists } = await parts.lists.everything(access)
-  const shown = await parts.properties.show(access, stored)
+async function listFull(deps: PropertyRouteDeps, access: Access): Promise<Answer> {
+  const { stored, lists } = await deps.lists.everything(access)
+  const shown = await deps.properties.show(access, stored)
   const whole = fullView(shown, lists)
   if (whole !== null) return jsonText(200, whole)
   return jsonStream(
     200,
-    fullPieces(shown, lists, (name) => parts.lists.open(access, name)),
+    fullPieces(shown, lists, (name) => deps.lists.open(access, name)),
   )
 }
 
-async function postAll(exchange: ActorExchange): Promise<Answer> {
-  const { parts, request, query, actor, caller } = exchange
-  const body = await readJsonOrForm(request, parts.config)
+async function postAll(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { request, query, actor, caller } = exchange
+  const body = await readJsonOrForm(request, deps.config)
   const given =
     body.kind === 'json' ? body.json : formBody(body.kind === 'form' ? body.form : body.kind === 'none' ? query : null)
-  return jsonText(201, await parts.bulkWrite.write({ actor, caller }, given, 'post'))
+  return jsonText(201, await deps.bulkWrite.write({ actor, caller }, given, 'post'))
 }
 
 /** A form's fields as the JSON body they stand for; `property` names one property with its type, else each field is one. */
@@ -189,10 +201,10 @@ function formBody(form: Params | null): JsonText {
   return object([[name, stringText(given)]])
 }
 
-async function putAll({ parts, request, actor, caller }: ActorExchange): Promise<Answer> {
-  const body = await readValue(request, parts.config)
+async function putAll(deps: PropertyRouteDeps, { request, actor, caller }: ActorExchange): Promise<Answer> {
+  const body = await readValue(request, deps.config)
   if (body.kind !== 'json') throw new ServiceError('invalid_json', 'Cannot set properties: the body is not JSON')
-  await parts.bulkWrite.write({ actor, caller }, body.json, 'put')
+  await deps.bulkWrite.write({ actor, caller }, body.json, 'put')
   return noContent()
 }
 
@@ -200,67 +212,69 @@ function pathOf({ params, rest }: ActorExchange): string[] {
   return [params['name'] ?? '', ...rest]
 }
 
-async function getOne(exchange: ActorExchange): Promise<Answer> {
-  const { parts, request, actor, caller } = exchange
+async function getOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { request, actor, caller } = exchange
   const path = pathOf(exchange)
-  const found = await parts.properties.get({ actor, caller }, path)
+  const found = await deps.properties.get({ actor, caller }, path)
   if (found === null) throw propertyNotFound(path)
-  if (found.kind === 'list') return getList(exchange, path)
+  if (found.kind === 'list') return getList(deps, exchange, path)
   const isBareText = path.length === 1 && isString(found.value) && !acceptsJsonByName(request)
   return isBareText ? text(200, stringValue(found.value) ?? '') : jsonText(200, found.value)
 }
 
-async function getList(exchange: ActorExchange, path: readonly string[]): Promise<Answer> {
-  const { parts, query, actor, caller } = exchange
+async function getList(deps: PropertyRouteDeps, exchange: ActorExchange, path: readonly string[]): Promise<Answer> {
+  const { query, actor, caller } = exchange
   const access = { actor, caller }
   const [name = '', position, ...deeper] = path
   if (position === undefined) {
     const wanted = query.get('index')
     if (wanted !== undefined)
       return getItem(
+        deps,
         exchange,
         path,
         /^-[0-9]+$/.test(wanted) ? -(parseIndex(wanted.slice(1)) ?? 0) : parseIndex(wanted),
       )
     if (query.get('format') === 'short') {
-      const metadata = await parts.lists.metadata(access, name)
+      const metadata = await deps.lists.metadata(access, name)
       if (metadata === null) throw propertyNotFound(path)
       return jsonText(200, factsOf(metadata))
     }
-    const reading = await parts.lists.open(access, name)
+    const reading = await deps.lists.open(access, name)
     if (reading === null) throw propertyNotFound(path)
     return reading.isComplete ? jsonText(200, listValue(reading)) : jsonStream(200, arrayPieces(reading))
   }
   if (deeper.length > 0) throw propertyNotFound(path)
-  return getItem(exchange, path, parseIndex(position))
+  return getItem(deps, exchange, path, parseIndex(position))
 }
 
 async function getItem(
-  { parts, actor, caller }: ActorExchange,
+  deps: PropertyRouteDeps,
+  { actor, caller }: ActorExchange,
   path: readonly string[],
   position: number | null,
 ): Promise<Answer> {
   const item =
-    position === null ? null : await parts.lists.item({ actor, caller }, path[0] ?? '', position, { fromEnd: true })
+    position === null ? null : await deps.lists.item({ actor, caller }, path[0] ?? '', position, { fromEnd: true })
   if (item === null) throw propertyNotFound(path)
   return jsonText(200, item)
 }
 
-async function putOne(exchange: ActorExchange): Promise<Answer> {
-  const { parts, request, query, actor, caller } = exchange
+async function putOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { request, query, actor, caller } = exchange
   const access = { actor, caller }
   const path = pathOf(exchange)
   const [name = '', position, ...deeper] = path
-  const given = valueOf(await readValue(request, parts.config), isUrlencoded(request) && request.method === 'POST')
+  const given = valueOf(await readValue(request, deps.config), isUrlencoded(request) && request.method === 'POST')
   const wanted = query.get('index')
   if (position === undefined && wanted === undefined) {
-    await parts.properties.put(access, path, given)
+    await deps.properties.put(access, path, given)
     return noContent()
   }
-  const kind = await parts.properties.kindOf(access, 'write', path, 'append')
+  const kind = await deps.properties.kindOf(access, 'write', path, 'append')
   if (kind !== 'list') {
     if (position === undefined) throw propertyNotFound(path)
-    await parts.properties.put(access, path, given)
+    await deps.properties.put(access, path, given)
     return noContent()
   }
   if (deeper.length > 0) throw new ServiceError('conflict', 'Cannot write inside a list item: replace the item')
@@ -268,7 +282,7 @@ async function putOne(exchange: ActorExchange): Promise<Answer> {
   if (place === null)
     throw new ServiceError('invalid_index', 'Cannot write the item: its index is not a whole number from 0 on')
   if (given === 'null') throw new ServiceError('invalid_value', 'Cannot write the item: it is null')
-  if (!(await parts.lists.update(access, name, place, given, { orAppend: true })))
+  if (!(await deps.lists.update(access, name, place, given, { orAppend: true })))
     throw propertyNotFound([name, String(place)])
   return noContent()
 }
@@ -280,48 +294,47 @@ function valueOf(body: Body, isForm: boolean): JsonText {
   return stringText(isForm ? (new URLSearchParams(body.text).get('value') ?? '') : body.text)
 }
 
-async function postOne(exchange: ActorExchange): Promise<Answer> {
-  const { parts, request, actor, caller } = exchange
+async function postOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { request, actor, caller } = exchange
   const access = { actor, caller }
   const path = pathOf(exchange)
   const [name = ''] = path
-  const given = valueOf(await readValue(request, parts.config), false)
-  const kind = await parts.properties.kindOf(access, rightToPut(path, given), path, 'append')
-  const url = `${urlOf(parts, actor.id)}/properties/${path.map(encodeURIComponent).join('/')}`
+  const given = valueOf(await readValue(request, deps.config), false)
+  const kind = await deps.properties.kindOf(access, rightToPut(path, given), path, 'append')
+  const url = `${urlOf(deps, actor.id)}/properties/${path.map(encodeURIComponent).join('/')}`
   if (kind !== 'list') {
-    return jsonText(201, await parts.properties.put(access, path, given, 'post'), { Location: url })
+    return jsonText(201, await deps.properties.put(access, path, given, 'post'), { Location: url })
   }
   if (path.length > 1) throw new ServiceError('conflict', 'Cannot add inside a list item: append to the list')
   if (given === 'null') throw new ServiceError('invalid_value', 'Cannot append to the list: the item is null')
-  const { index, item } = await parts.lists.append(access, name, given)
+  const { index, item } = await deps.lists.append(access, name, given)
   return jsonText(201, item, { Location: `${url}/${index}` })
 }
 
-async function deleteOne(exchange: ActorExchange): Promise<Answer> {
-  const { parts, query, actor, caller } = exchange
+async function deleteOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { query, actor, caller } = exchange
   const access = { actor, caller }
   const path = pathOf(exchange)
   const [name = '', position, ...deeper] = path
   const wanted = query.get('index')
   const isWhole = position === undefined && wanted === undefined
   // Removing an item writes the list.
-  const kind = await parts.properties.kindOf(access, 'delete', path, isWhole ? 'delete' : 'write')
+  const kind = await deps.properties.kindOf(access, 'delete', path, isWhole ? 'delete' : 'write')
   if (kind === 'list') {
-    if (isWhole) await parts.lists.remove(access, name)
-    else await deleteItem(access, parts, path, deeper.length > 0 ? null : parseIndex(position ?? wanted ?? ''))
+    if (isWhole) await deps.lists.remove(access, name)
+    else await deleteItem(deps, access, path, deeper.length > 0 ? null : parseIndex(position ?? wanted ?? ''))
     return noContent()
   }
   if (position === undefined && wanted !== undefined) throw propertyNotFound(path)
-  await parts.properties.delete(access, path)
+  await deps.properties.delete(access, path)
   return noContent()
 }
 
 async function deleteItem(
+  deps: PropertyRouteDeps,
   access: Access,
-  parts: ActorExchange['parts'],
   path: readonly string[],
   position: number | null,
 ): Promise<void> {
-  if (position === null || !(await parts.lists.deleteItem(access, path[0] ?? '', position)))
-    throw propertyNotFound(path)
+  if (position === null || !(await deps.lists.deleteItem(access, path[0] ?? '', position))) throw propertyNotFound(path)
 }

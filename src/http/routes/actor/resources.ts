@@ -2,45 +2,68 @@
 import { ServiceError } from '../../../errors.ts'
 import { isObject, type Json, toPlain } from '../../../json/json.ts'
 import { type Answer, jsonText, noContent } from '../../edge/response.ts'
-import { readJson } from '../../edge/body.ts'
+import { type BodyLimits, readJson } from '../../edge/body.ts'
 import { type ActorExchange, type Method, type Route, rightOf } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
+import type { Operations } from '../../../operation/operations.ts'
 
 const request = { 'application/json': { type: 'object' } }
 const answered = { text: 'What the handler answered', schema: anyValue }
 const done = 'The handler returned nothing'
 
-export const resourceRoutes: readonly Route[] = [
-  route('getResource', 'GET', {
-    summary: 'Reads the resource',
-    responses: { 200: answered, 204: done, ...actorErrors },
-  }),
-  route('postResource', 'POST', {
-    summary: 'Adds to the resource',
-    request,
-    responses: { 201: answered, 204: done, ...writeErrors },
-  }),
-  route('putResource', 'PUT', {
-    summary: 'Changes the resource',
-    request,
-    responses: { 200: answered, 204: done, ...writeErrors },
-  }),
-  route('deleteResource', 'DELETE', {
-    summary: 'Deletes the resource',
-    responses: { 200: answered, 204: done, ...actorErrors },
-  }),
-]
-
-function route(id: string, method: Method, about: Pick<Route, 'summary' | 'request' | 'responses'>): Route {
-  return { id, method, path: '/:actor/resources/*', access: 'resources', ...about, handler: serve }
+export interface ResourceRouteDeps {
+  readonly operations: Operations
+  readonly config: BodyLimits
 }
 
-async function serve({ parts, method, request: incoming, rest, actor, caller }: ActorExchange): Promise<Answer> {
+export function resourceRoutes(deps: ResourceRouteDeps): readonly Route[] {
+  return [
+    route(deps, 'getResource', 'GET', {
+      summary: 'Reads the resource',
+      responses: { 200: answered, 204: done, ...actorErrors },
+    }),
+    route(deps, 'postResource', 'POST', {
+      summary: 'Adds to the resource',
+      request,
+      responses: { 201: answered, 204: done, ...writeErrors },
+    }),
+    route(deps, 'putResource', 'PUT', {
+      summary: 'Changes the resource',
+      request,
+      responses: { 200: answered, 204: done, ...writeErrors },
+    }),
+    route(deps, 'deleteResource', 'DELETE', {
+      summary: 'Deletes the resource',
+      responses: { 200: answered, 204: done, ...actorErrors },
+    }),
+  ]
+}
+
+function route(
+  deps: ResourceRouteDeps,
+  id: string,
+  method: Method,
+  about: Pick<Route, 'summary' | 'request' | 'responses'>,
+): Route {
+  return {
+    id,
+    method,
+    path: '/:actor/resources/*',
+    access: 'resources',
+    ...about,
+    handler: (exchange) => serve(deps, exchange),
+  }
+}
+
+async function serve(
+  deps: ResourceRouteDeps,
+  { method, request: incoming, rest, actor, caller }: ActorExchange,
+): Promise<Answer> {
   const name = rest.join('/')
   const access = { actor, caller }
   const hasBody = method === 'POST' || method === 'PUT'
-  const data = { ...(hasBody ? readObject(await readJson(incoming, parts.config)) : {}), method }
-  const result = await parts.operations.resource(access, rightOf(method), name, data)
+  const data = { ...(hasBody ? readObject(await readJson(incoming, deps.config)) : {}), method }
+  const result = await deps.operations.resource(access, rightOf(method), name, data)
   if (result === null) throw new ServiceError('not_found', `There is no resource ${JSON.stringify(name.slice(0, 120))}`)
   if (result === undefined) return noContent()
   return jsonText(method === 'POST' ? 201 : 200, result)

@@ -1,9 +1,10 @@
 /** Answers of the authorization server, and its way to read requests (RFC 6749 sections 3.1, 3.2, 5.2). */
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import { ServiceError } from '../../../errors.ts'
+import { acceptsPages } from '../../edge/accepts.ts'
 import { type Answer, json } from '../../edge/response.ts'
-import { isUrlencoded, readFormText } from '../../edge/body.ts'
-import type { Exchange } from '../../dispatch/route.ts'
+import { type BodyLimits, isUrlencoded, readFormText } from '../../edge/body.ts'
+import type { Incoming } from '../../edge/request.ts'
 
 const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' }
 
@@ -37,6 +38,17 @@ export async function inOAuthWords(work: () => Promise<Answer>): Promise<Answer>
   }
 }
 
+/** What the client may not be told is told to the person on a page, and to a program in the words of OAuth. */
+export async function onPage(request: Incoming, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error
+    if (!acceptsPages(request)) return oauthFailure(error)
+    throw new ServiceError('bad_request', `Cannot let a client in: ${error.message}`)
+  }
+}
+
 export interface OAuthFields {
   /** An empty value reads as not given (RFC 6749 section 3.1). */
   readonly get: (name: string) => string | undefined
@@ -50,7 +62,7 @@ export interface OAuthFields {
 const repeatable: ReadonlySet<string> = new Set(['resource'])
 const mostFields = 100
 
-export function readFields(text: string): OAuthFields {
+export function parseOAuthFields(text: string): OAuthFields {
   const values = new Map<string, string>()
   let repeated: string | null = null
   let count = 0
@@ -67,11 +79,17 @@ export function readFields(text: string): OAuthFields {
  *
  * @throws OAuthError `invalid_request` for a body of another kind.
  */
-export async function readForm({ request, parts }: Exchange): Promise<OAuthFields> {
+export async function readOAuthForm(request: Incoming, limits: BodyLimits): Promise<OAuthFields> {
   if (!isUrlencoded(request)) {
     throw new OAuthError('invalid_request', 'The body has to be application/x-www-form-urlencoded')
   }
-  const fields = readFields((await readFormText(request, parts.config)) ?? '')
+  const fields = parseOAuthFields((await readFormText(request, limits)) ?? '')
   const inBoth = [...new URLSearchParams(request.query).keys()].find(fields.has)
   return inBoth === undefined ? fields : { ...fields, repeated: fields.repeated ?? inBoth.slice(0, 64) }
+}
+
+/** @throws OAuthError for two of them: neither is believed. */
+export function authorizationOf(request: Incoming): string | undefined {
+  if (request.hasRepeated('authorization')) throw new OAuthError('invalid_request', 'Authorization is given twice')
+  return request.header('authorization')
 }

@@ -1,15 +1,21 @@
 /** `/<actor>/callbacks`: what peers tell the actor, and the callbacks that the application declared. */
 import { anonymous, type Caller } from '../../../caller.ts'
+import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
 import { currentContext } from '../../../observe/context.ts'
-import { refusal } from '../../../permission/permission.ts'
+import type { Callbacks } from '../../../operation/callbacks.ts'
+import { type Permission, refusal } from '../../../permission/permission.ts'
+import type { Publications } from '../../../publication/publications.ts'
+import type { PeerFacts } from '../../../replica/peer-metadata.ts'
 import { parseCallback } from '../../../replica/processor.ts'
+import type { Receiver } from '../../../replica/receiver.ts'
+import type { Subscribing } from '../../../replica/subscribing.ts'
 import { hopsAfter, hopsHeader, isLoop } from '../../../subscription/hop-limit.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
 import { outboundView } from '../../../subscription/view.ts'
 import { type Answer, jsonText, noContent } from '../../edge/response.ts'
-import { readJson, readJsonOrForm } from '../../edge/body.ts'
+import { type BodyLimits, readJson, readJsonOrForm } from '../../edge/body.ts'
 import {
   type ActorExchange,
   type Exchange,
@@ -43,113 +49,134 @@ const callbackSchema = {
   },
 } as const
 
-export const callbackRoutes: readonly Route[] = [
-  ...(['POST', 'PUT'] as const).map(
-    (method): Route => ({
-      id: `${method.toLowerCase()}SubscriptionCallback`,
-      method,
+export interface CallbackRouteDeps extends AppCallbackRouteDeps {
+  readonly publications: Publications
+  readonly subscribing: Subscribing
+  readonly receiver: Receiver
+  readonly facts: PeerFacts
+  readonly permission: Permission
+  readonly config: BodyLimits & Pick<Config, 'autoSequence'>
+}
+
+export function callbackRoutes(deps: CallbackRouteDeps): readonly Route[] {
+  return [
+    ...(['POST', 'PUT'] as const).map(
+      (method): Route => ({
+        id: `${method.toLowerCase()}SubscriptionCallback`,
+        method,
+        path: ofSubscription,
+        access: 'open',
+        category: 'callbacks',
+        owner: sender,
+        summary: 'The peer tells what changed',
+        request: { 'application/json': callbackSchema },
+        responses: { 204: 'Taken, or known already', ...errorResponses(429), ...writeErrors },
+        handler: (exchange) => takeCallback(deps, exchange),
+      }),
+    ),
+    {
+      id: 'deleteSubscriptionCallback',
+      method: 'DELETE',
       path: ofSubscription,
-      access: 'open',
-      category: 'callbacks',
-      owner: sender,
-      summary: 'The peer tells what changed',
-      request: { 'application/json': callbackSchema },
-      responses: { 204: 'Taken, or known already', ...errorResponses(429), ...writeErrors },
-      handler: takeCallback,
-    }),
-  ),
-  {
-    id: 'deleteSubscriptionCallback',
-    method: 'DELETE',
-    path: ofSubscription,
-    access: 'callbacks',
-    owner: { param: 'peerid', standing: 'approved' },
-    summary: 'Ends a subscription, in either direction',
-    responses: { 204: 'Ended', ...actorErrors },
-    handler: end,
-  },
-  ...(['POST', 'PUT'] as const).map(
-    (method): Route => ({
-      id: `${method.toLowerCase()}PermissionCallback`,
-      method,
-      path: ofPermissions,
       access: 'callbacks',
-      owner: sender,
-      summary: 'The peer tells what it grants from now on',
-      request: { 'application/json': { type: 'object', properties: { data: { type: ['object', 'null'] } } } },
-      responses: { 204: 'Taken', ...writeErrors },
-      handler: takePermissions,
-    }),
-  ),
-  ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(
-    (method): Route => ({
-      id: `${method.toLowerCase()}Callback`,
-      method,
-      path: `${path}/*`,
-      access: 'open',
-      acts: true,
-      summary: 'A callback of the application',
-      ...(method === 'POST' || method === 'PUT' ? { request: { 'application/json': anyValue } } : {}),
-      responses: {
-        200: { text: 'What the handler answered, true, or false when none took it', schema: anyValue },
-        ...(method === 'POST' || method === 'PUT' ? writeErrors : actorErrors),
-      },
-      handler: call,
-    }),
-  ),
-]
+      owner: { param: 'peerid', standing: 'approved' },
+      summary: 'Ends a subscription, in either direction',
+      responses: { 204: 'Ended', ...actorErrors },
+      handler: (exchange) => end(deps, exchange),
+    },
+    ...(['POST', 'PUT'] as const).map(
+      (method): Route => ({
+        id: `${method.toLowerCase()}PermissionCallback`,
+        method,
+        path: ofPermissions,
+        access: 'callbacks',
+        owner: sender,
+        summary: 'The peer tells what it grants from now on',
+        request: { 'application/json': { type: 'object', properties: { data: { type: ['object', 'null'] } } } },
+        responses: { 204: 'Taken', ...writeErrors },
+        handler: (exchange) => takePermissions(deps, exchange),
+      }),
+    ),
+    ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(
+      (method): Route => ({
+        id: `${method.toLowerCase()}Callback`,
+        method,
+        path: `${path}/*`,
+        access: 'open',
+        acts: true,
+        summary: 'A callback of the application',
+        ...(method === 'POST' || method === 'PUT' ? { request: { 'application/json': anyValue } } : {}),
+        responses: {
+          200: { text: 'What the handler answered, true, or false when none took it', schema: anyValue },
+          ...(method === 'POST' || method === 'PUT' ? writeErrors : actorErrors),
+        },
+        handler: (exchange) => call(deps, exchange),
+      }),
+    ),
+  ]
+}
+
+export interface AppCallbackRouteDeps {
+  readonly callbacks: Callbacks
+  readonly config: BodyLimits
+}
 
 /** Those of the whole application; where it declares none there is nothing. */
-export const appCallbackRoutes: readonly Route[] = (['GET', 'POST', 'PUT', 'DELETE'] as const).map(
-  (method): Route => ({
-    id: `${method.toLowerCase()}AppCallback`,
-    method,
-    path: '/callbacks/:name',
-    access: 'service',
-    summary: 'A callback of the whole application',
-    responses: { 200: { text: 'What the handler answered', schema: anyValue }, ...errorResponses(404) },
-    handler: callApp,
-  }),
-)
+export function appCallbackRoutes(deps: AppCallbackRouteDeps): readonly Route[] {
+  return (['GET', 'POST', 'PUT', 'DELETE'] as const).map(
+    (method): Route => ({
+      id: `${method.toLowerCase()}AppCallback`,
+      method,
+      path: '/callbacks/:name',
+      access: 'service',
+      summary: 'A callback of the whole application',
+      responses: { 200: { text: 'What the handler answered', schema: anyValue }, ...errorResponses(404) },
+      handler: (exchange) => callApp(deps, exchange),
+    }),
+  )
+}
 
 /**
  * What does not exist is 404 before credentials count: a peer whose secret went with the relationship has to learn that
  * its subscriber is gone.
  */
-async function takeCallback(exchange: OpenExchange): Promise<Answer> {
-  const { parts, actor, params, request } = exchange
+async function takeCallback(deps: CallbackRouteDeps, exchange: OpenExchange): Promise<Answer> {
+  const { actor, params, request } = exchange
   const key = { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
-  const subscription = await parts.receiver.find(key)
+  const subscription = await deps.receiver.find(key)
   if (subscription === null) throw new ServiceError('not_found', 'There is no such subscription')
   const caller = await exchange.authorised()
-  const body = await readJson(request, parts.config, { inflates: true })
+  const body = await readJson(request, deps.config, { inflates: true })
   const context = currentContext()
   if (context !== undefined) context.hops = hopsAfter(request.header(hopsHeader.toLowerCase()))
-  if (!parts.config.autoSequence) {
+  if (!deps.config.autoSequence) {
     if (isLoop(context?.hops)) throw new ServiceError('conflict', 'Cannot take this callback: it goes round in a loop')
     const data = objectOf(body)
     const call_ = { subscription: outboundView(subscription), peer_id: key.peerId, data }
-    if (await parts.callbacks.raw(actor, caller, call_)) return noContent()
+    if (await deps.callbacks.raw(actor, caller, call_)) return noContent()
     throw new ServiceError('rejected', 'Cannot take this callback: the application does not want it')
   }
-  await parts.receiver.take(key, parseCallback(body, parts.config.maxJsonDepth))
+  await deps.receiver.take(key, parseCallback(body, deps.config.maxJsonDepth))
   return noContent()
 }
 
-async function end({ parts, actor, caller, params }: ActorExchange): Promise<Answer> {
+async function end(deps: CallbackRouteDeps, { actor, caller, params }: ActorExchange): Promise<Answer> {
   const address = { peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
   const isPeer = caller.kind === 'peer'
-  const wasThere = await endSubscription(parts, actor, address, isPeer ? 'peer' : 'owner')
+  const wasThere = await endSubscription(deps, actor, address, isPeer ? 'peer' : 'owner')
   if (!wasThere && !isPeer) throw new ServiceError('not_found', 'There is no such subscription')
   return noContent()
 }
 
-async function takePermissions({ parts, actor, caller, params, request }: ActorExchange): Promise<Answer> {
+async function takePermissions(
+  deps: CallbackRouteDeps,
+  { actor, caller, params, request }: ActorExchange,
+): Promise<Answer> {
   const peerId = params['peerid'] ?? ''
-  const body = await readJson(request, parts.config, { inflates: true })
-  const granted = await parts.facts.granted({ actorId: actor.id, peerId }, body)
+  const body = await readJson(request, deps.config, { inflates: true })
+  const granted = await deps.facts.granted({ actorId: actor.id, peerId }, body)
   if (granted !== null) {
-    await parts.callbacks.heard({ actor, caller }, 'permissions', {
+    await deps.callbacks.heard({ actor, caller }, 'permissions', {
       ...objectOf(body),
       granting_actor_id: peerId,
       method: 'POST',
@@ -168,33 +195,36 @@ function objectOf(body: JsonText): { readonly [member: string]: Json } {
 /** These addresses are the service's own, whatever an application declares. */
 const reserved: ReadonlySet<string> = new Set(['subscriptions', 'permissions'])
 
-async function call(exchange: OpenExchange): Promise<Answer> {
-  const { parts, actor, rest, request } = exchange
+async function call(deps: CallbackRouteDeps, exchange: OpenExchange): Promise<Answer> {
+  const { actor, rest, request } = exchange
   const name = rest.join('/')
   if (reserved.has(rest[0] ?? '')) throw new ServiceError('not_found', 'There is nothing at this address')
-  const isOpen = parts.callbacks.isPublic(name) && request.header('authorization') === undefined
+  const isOpen = deps.callbacks.isPublic(name) && request.header('authorization') === undefined
   const caller = isOpen ? anonymous : await exchange.authenticated()
-  if (!isOpen) refuseUnlessKnown(exchange, caller)
-  return jsonText(200, await parts.callbacks.call({ actor, caller }, name, await dataOf(exchange)))
+  if (!isOpen) refuseUnlessKnown(deps, exchange, caller)
+  return jsonText(200, await deps.callbacks.call({ actor, caller }, name, await dataOf(deps, exchange)))
 }
 
 /** Every peer that the owner approved may call; whoever else by its role. */
-function refuseUnlessKnown({ parts, method }: OpenExchange, caller: Caller): void {
+function refuseUnlessKnown(deps: CallbackRouteDeps, { method }: OpenExchange, caller: Caller): void {
   if (caller.kind === 'peer' && caller.approved) return
   const wanted = { category: 'callbacks', right: rightOf(method) } as const
-  const verdict = parts.permission.mayTouch(caller, wanted)
+  const verdict = deps.permission.mayTouch(caller, wanted)
   if (!verdict.allowed) throw refusal(caller, wanted, verdict)
 }
 
-async function callApp(exchange: Exchange): Promise<Answer> {
-  const { parts, params } = exchange
-  return jsonText(200, await parts.callbacks.callApp(params['name'] ?? '', await dataOf(exchange)))
+async function callApp(deps: AppCallbackRouteDeps, exchange: Exchange): Promise<Answer> {
+  const { params } = exchange
+  return jsonText(200, await deps.callbacks.callApp(params['name'] ?? '', await dataOf(deps, exchange)))
 }
 
 /** Whatever the sender of a webhook makes of its body: an object or a form is its members, anything else is `body`. */
-async function dataOf({ parts, method, request }: Exchange): Promise<{ readonly [member: string]: Json }> {
+async function dataOf(
+  deps: AppCallbackRouteDeps,
+  { method, request }: Exchange,
+): Promise<{ readonly [member: string]: Json }> {
   if (method === 'GET' || method === 'DELETE') return { method }
-  const body = await readJsonOrForm(request, parts.config)
+  const body = await readJsonOrForm(request, deps.config)
   switch (body.kind) {
     case 'none':
       return { method: calledMethod(method) }

@@ -1,9 +1,9 @@
 /** What peers may do: the owner's endpoints below a relationship, and the peer's own view. */
 import { ServiceError } from '../../../errors.ts'
 import { ruledCategories } from '../../../permission/rules.ts'
-import { type PermissionsView, wireRules } from '../../../trust/permissions.ts'
+import { type Permissions, type PermissionsView, wireRules } from '../../../trust/permissions.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
-import { readJson } from '../../edge/body.ts'
+import { type BodyLimits, readJson } from '../../edge/body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
 
@@ -19,66 +19,73 @@ const rule = {
 const rules = { type: 'object', properties: Object.fromEntries(ruledCategories.map((category) => [category, rule])) }
 const path = '/:actor/trust/:relationship/:peerid/permissions'
 
-export const permissionRoutes: readonly Route[] = [
-  {
-    id: 'getPermissions',
-    method: 'GET',
-    path,
-    access: 'trust',
-    summary: 'What the peer may do: the trust type’s rules with the owner’s override',
-    responses: { 200: { text: 'The effective permissions', schema: rules }, ...actorErrors },
-    handler: async (exchange) => json(200, ownersView(await viewOf(exchange))),
-  },
-  {
-    id: 'putPermissions',
-    method: 'PUT',
-    path,
-    access: 'trust',
-    summary: 'Replaces categories of the override; `"merge": false` in one lets its grants stand alone',
-    request: { 'application/json': rules },
-    responses: { 200: 'Changed', 201: 'The first override', ...writeErrors },
-    handler: put,
-  },
-  {
-    id: 'deletePermissions',
-    method: 'DELETE',
-    path,
-    access: 'trust',
-    summary: 'Removes the override',
-    responses: { 204: 'Removed', ...actorErrors },
-    handler: async ({ parts, actor, params }) => {
-      await parts.permissions.reset(actor.id, params['peerid'] ?? '', params['relationship'] ?? '')
-      return noContent()
-    },
-  },
-  {
-    id: 'getSharedProperties',
-    method: 'GET',
-    path: '/:actor/trust/:relationship/:peerid/shared_properties',
-    access: 'trust',
-    owner: { param: 'peerid', standing: 'approved', exclusive: true },
-    summary: 'What the calling peer may subscribe to',
-    responses: { 200: { text: 'The properties', schema: { type: 'object' } }, ...actorErrors },
-    handler: shared,
-  },
-  {
-    id: 'getGrantedPermissions',
-    method: 'GET',
-    path: '/:actor/permissions/:peerid',
-    access: 'permissions',
-    owner: { param: 'peerid', standing: 'approved' },
-    summary: 'What the peer was granted: for the peer itself, and for the owner',
-    query: {
-      explain:
-        '`<operation>:<target>` or `<category>.<operation>:<target>` (owner only): whether the peer may, by which rule, and what would change it',
-    },
-    responses: { 200: { text: 'The permissions', schema: { type: 'object' } }, ...actorErrors },
-    handler: granted,
-  },
-]
+export interface PermissionRouteDeps {
+  readonly permissions: Permissions
+  readonly config: BodyLimits
+}
 
-function viewOf({ parts, actor, params }: ActorExchange): Promise<PermissionsView> {
-  return parts.permissions.require(actor.id, params['peerid'] ?? '', params['relationship'])
+export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'getPermissions',
+      method: 'GET',
+      path,
+      access: 'trust',
+      summary: 'What the peer may do: the trust type’s rules with the owner’s override',
+      responses: { 200: { text: 'The effective permissions', schema: rules }, ...actorErrors },
+      handler: async (exchange) => json(200, ownersView(await viewOf(deps, exchange))),
+    },
+    {
+      id: 'putPermissions',
+      method: 'PUT',
+      path,
+      access: 'trust',
+      summary: 'Replaces categories of the override; `"merge": false` in one lets its grants stand alone',
+      request: { 'application/json': rules },
+      responses: { 200: 'Changed', 201: 'The first override', ...writeErrors },
+      handler: (exchange) => put(deps, exchange),
+    },
+    {
+      id: 'deletePermissions',
+      method: 'DELETE',
+      path,
+      access: 'trust',
+      summary: 'Removes the override',
+      responses: { 204: 'Removed', ...actorErrors },
+      handler: async ({ actor, params }) => {
+        await deps.permissions.reset(actor.id, params['peerid'] ?? '', params['relationship'] ?? '')
+        return noContent()
+      },
+    },
+    {
+      id: 'getSharedProperties',
+      method: 'GET',
+      path: '/:actor/trust/:relationship/:peerid/shared_properties',
+      access: 'trust',
+      owner: { param: 'peerid', standing: 'approved', exclusive: true },
+      summary: 'What the calling peer may subscribe to',
+      responses: { 200: { text: 'The properties', schema: { type: 'object' } }, ...actorErrors },
+      handler: (exchange) => shared(deps, exchange),
+    },
+    {
+      id: 'getGrantedPermissions',
+      method: 'GET',
+      path: '/:actor/permissions/:peerid',
+      access: 'permissions',
+      owner: { param: 'peerid', standing: 'approved' },
+      summary: 'What the peer was granted: for the peer itself, and for the owner',
+      query: {
+        explain:
+          '`<operation>:<target>` or `<category>.<operation>:<target>` (owner only): whether the peer may, by which rule, and what would change it',
+      },
+      responses: { 200: { text: 'The permissions', schema: { type: 'object' } }, ...actorErrors },
+      handler: (exchange) => granted(deps, exchange),
+    },
+  ]
+}
+
+function viewOf(deps: PermissionRouteDeps, { actor, params }: ActorExchange): Promise<PermissionsView> {
+  return deps.permissions.require(actor.id, params['peerid'] ?? '', params['relationship'])
 }
 
 function ownersView({ trust, override, effective }: PermissionsView): object {
@@ -99,10 +106,10 @@ function sourceOf(override: PermissionsView['override']): string {
   return override === null ? 'trust_type_default' : 'custom_override'
 }
 
-async function put(exchange: ActorExchange): Promise<Answer> {
-  const { parts, request, params, actor, caller } = exchange
-  const body = await readJson(request, parts.config)
-  const isFirst = await parts.permissions.override(
+async function put(deps: PermissionRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { request, params, actor, caller } = exchange
+  const body = await readJson(request, deps.config)
+  const isFirst = await deps.permissions.override(
     actor.id,
     params['peerid'] ?? '',
     params['relationship'] ?? '',
@@ -112,19 +119,19 @@ async function put(exchange: ActorExchange): Promise<Answer> {
   return { status: isFirst ? 201 : 200, headers: {}, body: null }
 }
 
-async function shared({ parts, params, actor }: ActorExchange): Promise<Answer> {
+async function shared(deps: PermissionRouteDeps, { params, actor }: ActorExchange): Promise<Answer> {
   const peerId = params['peerid'] ?? ''
   return json(200, {
     actor_id: actor.id,
     peer_id: peerId,
     relationship: params['relationship'],
-    shared_properties: await parts.permissions.shared(actor.id, peerId),
+    shared_properties: await deps.permissions.shared(actor.id, peerId),
     // The names of what is not shared are nobody's business.
     excluded_properties: [],
   })
 }
 
-async function granted({ parts, params, query, actor, caller }: ActorExchange): Promise<Answer> {
+async function granted(deps: PermissionRouteDeps, { params, query, actor, caller }: ActorExchange): Promise<Answer> {
   const peerId = params['peerid'] ?? ''
   if (caller.kind !== 'creator' && !(caller.kind === 'peer' && caller.peerId === peerId)) {
     throw new ServiceError('forbidden', 'Cannot show these permissions: they are another peer’s')
@@ -132,9 +139,9 @@ async function granted({ parts, params, query, actor, caller }: ActorExchange): 
   const question = query.get('explain')
   if (question !== undefined) {
     if (caller.kind !== 'creator') throw new ServiceError('forbidden', 'Cannot explain: only the owner may ask why')
-    return json(200, await parts.permissions.explain(actor.id, peerId, question))
+    return json(200, await deps.permissions.explain(actor.id, peerId, question))
   }
-  const { trust, override, effective } = await parts.permissions.require(actor.id, peerId)
+  const { trust, override, effective } = await deps.permissions.require(actor.id, peerId)
   return json(200, {
     actor_id: actor.id,
     peer_id: peerId,

@@ -2,17 +2,18 @@
 import { nameOf } from '../../../caller.ts'
 import { ServiceError } from '../../../errors.ts'
 import { array, type JsonText, known, object, stringText, stringValue } from '../../../json/json.ts'
-import type { Polled, Timeline } from '../../../publication/publications.ts'
+import type { Polled, Publications, Timeline } from '../../../publication/publications.ts'
+import type { Subscribing } from '../../../replica/subscribing.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
 import type { SubscriptionRecord } from '../../../subscription/record-store.ts'
 import { parseSequence } from '../../../replica/processor.ts'
 import { subscriptionView } from '../../../subscription/view.ts'
 import { fieldsOf, type Fields } from '../../../trust/fields.ts'
 import { type Answer, json, jsonText, noContent } from '../../edge/response.ts'
-import { readJson, readJsonOrForm } from '../../edge/body.ts'
+import { type BodyLimits, readJson, readJsonOrForm } from '../../edge/body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
-import { urlOf } from '../../dispatch/urls.ts'
+import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 
 const path = '/:actor/subscriptions'
 const ofPeer = `${path}/:peerid`
@@ -51,143 +52,161 @@ const scopeQuery = {
   resource: 'Only those to this part of that',
 }
 
-export const subscriptionRoutes: readonly Route[] = [
-  {
-    id: 'listSubscriptions',
-    method: 'GET',
-    path,
-    access: 'subscriptions',
-    summary: 'Subscriptions in both directions',
-    query: { peerid: 'Only those with this peer', ...scopeQuery },
-    responses: { 200: { text: 'The subscriptions', schema: listSchema }, ...actorErrors },
-    handler: listAll,
-  },
-  {
-    id: 'subscribe',
-    method: 'POST',
-    path,
-    access: 'subscriptions',
-    summary: 'Begins to listen to a peer, and fetches what it shows',
-    request: {
-      'application/json': {
-        type: 'object',
-        required: ['peerid', 'target'],
-        properties: {
-          peerid: { type: 'string' },
-          target: { type: 'string' },
-          subtarget: { type: ['string', 'null'] },
-          resource: { type: ['string', 'null'] },
-          granularity: { type: 'string', description: '`high`, `low`, or anything else to poll (`none` unless given)' },
-        },
-      },
-    },
-    responses: { 204: 'Subscribed; Location is the subscription at the peer', ...errorResponses(408), ...writeErrors },
-    handler: subscribe,
-  },
-  {
-    id: 'listSubscriptionsOfPeer',
-    method: 'GET',
-    path: ofPeer,
-    access: 'subscriptions',
-    owner,
-    summary: 'Subscriptions between the actor and one peer',
-    query: scopeQuery,
-    responses: { 200: { text: 'The subscriptions', schema: listSchema }, ...actorErrors },
-    handler: listOfPeer,
-  },
-  {
-    id: 'receiveSubscription',
-    method: 'POST',
-    path: ofPeer,
-    access: 'subscriptions',
-    owner: { ...owner, exclusive: true },
-    summary: 'The peer begins to listen to the actor',
-    request: {
-      'application/json': {
-        type: 'object',
-        required: ['target'],
-        properties: {
-          target: { type: 'string' },
-          subtarget: { type: ['string', 'null'] },
-          resource: { type: ['string', 'null'] },
-          granularity: { type: 'string', description: '`high`, `low`, or anything else to poll (`none` unless given)' },
-        },
-      },
-    },
-    responses: { 201: { text: 'The subscription', schema: subscriptionSchema }, ...writeErrors },
-    handler: receive,
-  },
-  {
-    id: 'pollSubscription',
-    method: 'GET',
-    path: one,
-    access: 'subscriptions',
-    owner,
-    summary: 'What waits for the peer; nothing is cleared by reading it',
-    query: { timeline: '"true" gives the owner what became of each number instead' },
-    responses: { 200: { text: 'The diffs, ascending', schema: { type: 'object' } }, ...actorErrors },
-    handler: poll,
-  },
-  {
-    id: 'acknowledgeSubscription',
-    method: 'PUT',
-    path: one,
-    access: 'subscriptions',
-    owner,
-    summary: 'Everything up to a number has arrived; 0 stands for everything',
-    request: {
-      'application/json': { type: 'object', required: ['sequence'], properties: { sequence: { type: 'integer' } } },
-    },
-    query: { sequence: 'In place of a body' },
-    responses: { 204: 'Done', ...writeErrors },
-    handler: acknowledge,
-  },
-  {
-    id: 'endSubscription',
-    method: 'DELETE',
-    path: one,
-    access: 'subscriptions',
-    owner,
-    summary: 'Ends a subscription; the other side is told',
-    responses: { 204: 'Done', ...actorErrors },
-    handler: end,
-  },
-  {
-    id: 'readDiff',
-    method: 'GET',
-    path: `${one}/:sequence`,
-    access: 'subscriptions',
-    owner,
-    summary: 'One diff, which is cleared by that',
-    responses: { 200: { text: 'The diff', schema: { type: 'object' } }, ...actorErrors },
-    handler: readDiff,
-  },
-  {
-    id: 'redriveSubscription',
-    method: 'POST',
-    path: `${one}/redrive`,
-    access: 'subscriptions',
-    summary: 'Sends again what failed for good and is still kept',
-    responses: {
-      200: {
-        text: 'How many changes are sent again',
-        schema: { type: 'object', properties: { redriven: { type: 'integer' } } },
-      },
-      ...actorErrors,
-    },
-    handler: redrive,
-  },
-]
+export interface SubscriptionRouteDeps extends BaseUrl {
+  readonly publications: Publications
+  readonly subscribing: Subscribing
+  readonly config: BodyLimits
+}
 
-async function listAll({ parts, actor, query }: ActorExchange): Promise<Answer> {
+export function subscriptionRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'listSubscriptions',
+      method: 'GET',
+      path,
+      access: 'subscriptions',
+      summary: 'Subscriptions in both directions',
+      query: { peerid: 'Only those with this peer', ...scopeQuery },
+      responses: { 200: { text: 'The subscriptions', schema: listSchema }, ...actorErrors },
+      handler: (exchange) => listAll(deps, exchange),
+    },
+    {
+      id: 'subscribe',
+      method: 'POST',
+      path,
+      access: 'subscriptions',
+      summary: 'Begins to listen to a peer, and fetches what it shows',
+      request: {
+        'application/json': {
+          type: 'object',
+          required: ['peerid', 'target'],
+          properties: {
+            peerid: { type: 'string' },
+            target: { type: 'string' },
+            subtarget: { type: ['string', 'null'] },
+            resource: { type: ['string', 'null'] },
+            granularity: {
+              type: 'string',
+              description: '`high`, `low`, or anything else to poll (`none` unless given)',
+            },
+          },
+        },
+      },
+      responses: {
+        204: 'Subscribed; Location is the subscription at the peer',
+        ...errorResponses(408),
+        ...writeErrors,
+      },
+      handler: (exchange) => subscribe(deps, exchange),
+    },
+    {
+      id: 'listSubscriptionsOfPeer',
+      method: 'GET',
+      path: ofPeer,
+      access: 'subscriptions',
+      owner,
+      summary: 'Subscriptions between the actor and one peer',
+      query: scopeQuery,
+      responses: { 200: { text: 'The subscriptions', schema: listSchema }, ...actorErrors },
+      handler: (exchange) => listOfPeer(deps, exchange),
+    },
+    {
+      id: 'receiveSubscription',
+      method: 'POST',
+      path: ofPeer,
+      access: 'subscriptions',
+      owner: { ...owner, exclusive: true },
+      summary: 'The peer begins to listen to the actor',
+      request: {
+        'application/json': {
+          type: 'object',
+          required: ['target'],
+          properties: {
+            target: { type: 'string' },
+            subtarget: { type: ['string', 'null'] },
+            resource: { type: ['string', 'null'] },
+            granularity: {
+              type: 'string',
+              description: '`high`, `low`, or anything else to poll (`none` unless given)',
+            },
+          },
+        },
+      },
+      responses: { 201: { text: 'The subscription', schema: subscriptionSchema }, ...writeErrors },
+      handler: (exchange) => receive(deps, exchange),
+    },
+    {
+      id: 'pollSubscription',
+      method: 'GET',
+      path: one,
+      access: 'subscriptions',
+      owner,
+      summary: 'What waits for the peer; nothing is cleared by reading it',
+      query: { timeline: '"true" gives the owner what became of each number instead' },
+      responses: { 200: { text: 'The diffs, ascending', schema: { type: 'object' } }, ...actorErrors },
+      handler: (exchange) => poll(deps, exchange),
+    },
+    {
+      id: 'acknowledgeSubscription',
+      method: 'PUT',
+      path: one,
+      access: 'subscriptions',
+      owner,
+      summary: 'Everything up to a number has arrived; 0 stands for everything',
+      request: {
+        'application/json': { type: 'object', required: ['sequence'], properties: { sequence: { type: 'integer' } } },
+      },
+      query: { sequence: 'In place of a body' },
+      responses: { 204: 'Done', ...writeErrors },
+      handler: (exchange) => acknowledge(deps, exchange),
+    },
+    {
+      id: 'endSubscription',
+      method: 'DELETE',
+      path: one,
+      access: 'subscriptions',
+      owner,
+      summary: 'Ends a subscription; the other side is told',
+      responses: { 204: 'Done', ...actorErrors },
+      handler: (exchange) => end(deps, exchange),
+    },
+    {
+      id: 'readDiff',
+      method: 'GET',
+      path: `${one}/:sequence`,
+      access: 'subscriptions',
+      owner,
+      summary: 'One diff, which is cleared by that',
+      responses: { 200: { text: 'The diff', schema: { type: 'object' } }, ...actorErrors },
+      handler: (exchange) => readDiff(deps, exchange),
+    },
+    {
+      id: 'redriveSubscription',
+      method: 'POST',
+      path: `${one}/redrive`,
+      access: 'subscriptions',
+      summary: 'Sends again what failed for good and is still kept',
+      responses: {
+        200: {
+          text: 'How many changes are sent again',
+          schema: { type: 'object', properties: { redriven: { type: 'integer' } } },
+        },
+        ...actorErrors,
+      },
+      handler: (exchange) => redrive(deps, exchange),
+    },
+  ]
+}
+
+async function listAll(deps: SubscriptionRouteDeps, { actor, query }: ActorExchange): Promise<Answer> {
   const peerId = query.get('peerid')
   const filter = peerId === undefined ? scopeIn(query) : { peerId }
-  const records = await parts.publications.records(actor.id, filter)
+  const records = await deps.publications.records(actor.id, filter)
   return json(200, { id: actor.id, data: records.map(subscriptionView) })
 }
 
-async function subscribe({ parts, actor, request, query }: ActorExchange): Promise<Answer> {
-  const body = await readJsonOrForm(request, parts.config)
+async function subscribe(deps: SubscriptionRouteDeps, { actor, request, query }: ActorExchange): Promise<Answer> {
+  const body = await readJsonOrForm(request, deps.config)
   if (body.kind === 'text')
     throw new ServiceError('invalid_json', 'Cannot read the body: it is neither JSON nor a form')
   const fields = body.kind === 'json' ? fieldsOf(body.json, 'subscribe') : null
@@ -198,13 +217,13 @@ async function subscribe({ parts, actor, request, query }: ActorExchange): Promi
     throw new ServiceError('bad_request', 'Cannot subscribe: peerid and target have to be given')
   const granularity = field('granularity') || 'none'
   const wish = { target, subtarget: field('subtarget'), resource: field('resource'), granularity }
-  const { location } = await parts.subscribing.subscribe(actor, peerId, wish)
+  const { location } = await deps.subscribing.subscribe(actor, peerId, wish)
   return noContent({ Location: location })
 }
 
-async function listOfPeer({ parts, actor, params, query }: ActorExchange): Promise<Answer> {
+async function listOfPeer(deps: SubscriptionRouteDeps, { actor, params, query }: ActorExchange): Promise<Answer> {
   const peerId = params['peerid'] ?? ''
-  const records = await parts.publications.records(actor.id, { peerId, ...scopeIn(query) })
+  const records = await deps.publications.records(actor.id, { peerId, ...scopeIn(query) })
   return json(200, { id: actor.id, peerid: peerId, data: records.map(subscriptionView) })
 }
 
@@ -213,15 +232,15 @@ function scopeIn(query: ActorExchange['query']): { target?: string; subtarget?: 
   return Object.fromEntries(names.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : [])))
 }
 
-async function receive({ parts, request, actor, params }: ActorExchange): Promise<Answer> {
-  const fields = fieldsOf(await readJson(request, parts.config), 'subscribe')
+async function receive(deps: SubscriptionRouteDeps, { request, actor, params }: ActorExchange): Promise<Answer> {
+  const fields = fieldsOf(await readJson(request, deps.config), 'subscribe')
   const target = optionalText(fields, 'target') ?? ''
   if (target === '') throw new ServiceError('bad_request', 'Cannot subscribe: target is missing')
   const peerId = params['peerid'] ?? ''
   const subtarget = optionalText(fields, 'subtarget') ?? ''
   const resource = optionalText(fields, 'resource') ?? ''
   const granularity = optionalText(fields, 'granularity') ?? 'none'
-  const subscription = await parts.publications.subscribe(actor.id, peerId, {
+  const subscription = await deps.publications.subscribe(actor.id, peerId, {
     target,
     subtarget,
     resource,
@@ -238,7 +257,7 @@ async function receive({ parts, request, actor, params }: ActorExchange): Promis
       granularity,
       sequence: 0,
     },
-    { Location: `${urlOf(parts, actor.id)}/subscriptions/${encodeURIComponent(peerId)}/${subscriptionId}` },
+    { Location: `${urlOf(deps, actor.id)}/subscriptions/${encodeURIComponent(peerId)}/${subscriptionId}` },
   )
 }
 
@@ -252,8 +271,8 @@ function optionalText(fields: Fields, name: string): string | undefined {
   return text
 }
 
-async function poll(exchange: ActorExchange): Promise<Answer> {
-  const { parts, actor, caller, query } = exchange
+async function poll(deps: SubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { actor, caller, query } = exchange
   const address = addressOf(exchange)
   if (query.get('timeline') === 'true') {
     if (caller.kind === 'peer') {
@@ -261,13 +280,13 @@ async function poll(exchange: ActorExchange): Promise<Answer> {
         reason: `${nameOf(caller)} asked for a time line`,
       })
     }
-    const timeline = await parts.publications.timeline(address)
+    const timeline = await deps.publications.timeline(address)
     if (timeline === null) throw noSubscription(address)
     return json(200, timelineView(timeline))
   }
-  const polled = await parts.publications.poll(address, caller)
+  const polled = await deps.publications.poll(address, caller)
   if (polled !== null) return jsonText(200, pollView(polled))
-  const [record] = await parts.publications.records(actor.id, {
+  const [record] = await deps.publications.records(actor.id, {
     peerId: address.peerId,
     subscriptionId: address.subscriptionId,
   })
@@ -331,36 +350,36 @@ function timelineView({ subscription, entries }: Timeline): object {
   }
 }
 
-async function acknowledge(exchange: ActorExchange): Promise<Answer> {
-  const { parts, request, query } = exchange
-  const bytes = await request.body(parts.config.maxBodyBytes)
+async function acknowledge(deps: SubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { request, query } = exchange
+  const bytes = await request.body(deps.config.maxBodyBytes)
   const given =
     bytes.length === 0
       ? query.get('sequence')
-      : (fieldsOf(await readJson(request, parts.config), 'acknowledge').get('sequence') ?? query.get('sequence'))
+      : (fieldsOf(await readJson(request, deps.config), 'acknowledge').get('sequence') ?? query.get('sequence'))
   const sequence = parseSequence(given?.replace(/^"(.*)"$/, '$1') ?? '')
   if (sequence === null) throw new ServiceError('bad_request', 'Cannot acknowledge: sequence must be a whole number')
   const address = addressOf(exchange)
-  if (!(await parts.publications.acknowledge(address, sequence))) throw noSubscription(address)
+  if (!(await deps.publications.acknowledge(address, sequence))) throw noSubscription(address)
   return noContent()
 }
 
-async function end(exchange: ActorExchange): Promise<Answer> {
-  const { parts, actor, caller } = exchange
+async function end(deps: SubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { actor, caller } = exchange
   const address = addressOf(exchange)
   const isPeer = caller.kind === 'peer'
-  const wasThere = await endSubscription(parts, actor, address, isPeer ? 'peer' : 'owner')
+  const wasThere = await endSubscription(deps, actor, address, isPeer ? 'peer' : 'owner')
   if (!wasThere && !isPeer) throw noSubscription(address)
   return noContent()
 }
 
-async function readDiff(exchange: ActorExchange): Promise<Answer> {
-  const { request, parts, caller, params } = exchange
+async function readDiff(deps: SubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { request, caller, params } = exchange
   const address = addressOf(exchange)
   const sequence = parseSequence(params['sequence'] ?? '')
   // HEAD answers as GET does and leaves the diff in place.
   const clears = request.method !== 'HEAD'
-  const read = sequence === null ? null : await parts.publications.readOne(address, sequence, caller, clears)
+  const read = sequence === null ? null : await deps.publications.readOne(address, sequence, caller, clears)
   if (read === null) throw new ServiceError('not_found', 'There is no such diff (any more)')
   const { diff } = read
   return jsonText(
@@ -375,9 +394,9 @@ async function readDiff(exchange: ActorExchange): Promise<Answer> {
   )
 }
 
-async function redrive(exchange: ActorExchange): Promise<Answer> {
+async function redrive(deps: SubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
   const address = addressOf(exchange)
-  const redriven = await exchange.parts.publications.redrive(address)
+  const redriven = await deps.publications.redrive(address)
   if (redriven === null) throw noSubscription(address)
   return json(200, { redriven })
 }

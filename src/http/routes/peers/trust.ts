@@ -1,18 +1,20 @@
 /** `/<actor>/trust`: relationships with other actors. */
+import type { Actors } from '../../../actor/actors.ts'
 import type { Caller } from '../../../caller.ts'
 import { ServiceError } from '../../../errors.ts'
-import { readOverride } from '../../../trust/permissions.ts'
+import type { Permission } from '../../../permission/permission.ts'
+import { type Permissions, readOverride } from '../../../trust/permissions.ts'
 import { fieldsOf, plainText, textField } from '../../../trust/fields.ts'
 import { keptOwn } from '../../../trust/incoming-request.ts'
 import { parseTrustChange } from '../../../trust/trust-change.ts'
 import { trustUrl } from '../../../trust/baseuri.ts'
 import type { Trust } from '../../../trust/trust.ts'
-import type { Wish } from '../../../trust/trusts.ts'
+import type { Trusts, Wish } from '../../../trust/trusts.ts'
 import { type Answer, json, noContent, redirect } from '../../edge/response.ts'
-import { readJson, readJsonOrForm } from '../../edge/body.ts'
+import { type BodyLimits, readJson, readJsonOrForm } from '../../edge/body.ts'
 import type { ActorExchange, Exchange, OpenExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, trustSchema, writeErrors } from '../../dispatch/schemas.ts'
-import { urlOf } from '../../dispatch/urls.ts'
+import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 
 const path = '/:actor/trust'
 const ofPeer = `${path}/:relationship/:peerid`
@@ -23,183 +25,193 @@ const states = {
   202: 'The relationship, not approved here',
 }
 
-export const trustRoutes: readonly Route[] = [
-  {
-    id: 'listTrusts',
-    method: 'GET',
-    path,
-    access: 'trust',
-    summary: 'The relationships of the actor',
-    query: {
-      relationship: 'Only those of this name',
-      type: 'Only those with actors of this application type',
-      peerid: 'Only the one with this peer',
+export interface TrustRouteDeps extends BaseUrl {
+  readonly actors: Actors
+  readonly trusts: Trusts
+  readonly permission: Permission
+  readonly permissions: Permissions
+  readonly config: BodyLimits
+}
+
+export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'listTrusts',
+      method: 'GET',
+      path,
+      access: 'trust',
+      summary: 'The relationships of the actor',
+      query: {
+        relationship: 'Only those of this name',
+        type: 'Only those with actors of this application type',
+        peerid: 'Only the one with this peer',
+      },
+      responses: { 200: { text: 'The relationships', schema: { type: 'array', items: trustSchema } }, ...actorErrors },
+      handler: (exchange) => list(deps, exchange),
     },
-    responses: { 200: { text: 'The relationships', schema: { type: 'array', items: trustSchema } }, ...actorErrors },
-    handler: list,
-  },
-  {
-    id: 'requestTrust',
-    method: 'POST',
-    path,
-    access: 'trust',
-    summary: 'Asks another actor for a relationship',
-    request: {
-      'application/json': {
-        type: 'object',
-        required: ['url'],
-        properties: {
-          url: { type: 'string', description: 'The other actor' },
-          relationship: { type: 'string', description: 'The configured default unless given' },
-          desc: { type: 'string' },
-          type: { type: 'string', description: 'What kind of actor it has to be' },
+    {
+      id: 'requestTrust',
+      method: 'POST',
+      path,
+      access: 'trust',
+      summary: 'Asks another actor for a relationship',
+      request: {
+        'application/json': {
+          type: 'object',
+          required: ['url'],
+          properties: {
+            url: { type: 'string', description: 'The other actor' },
+            relationship: { type: 'string', description: 'The configured default unless given' },
+            desc: { type: 'string' },
+            type: { type: 'string', description: 'What kind of actor it has to be' },
+          },
         },
       },
+      responses: { 201: record, ...errorResponses(408), ...writeErrors },
+      handler: (exchange) => ask(deps, exchange),
     },
-    responses: { 201: record, ...errorResponses(408), ...writeErrors },
-    handler: ask,
-  },
-  {
-    id: 'putTrustee',
-    method: 'PUT',
-    path: `${path}/trustee`,
-    access: 'trust',
-    summary: 'Says whose companion the actor is',
-    request: {
-      'application/json': {
-        type: 'object',
-        properties: { trustee_root: { type: 'string' }, creator: { type: 'string' } },
-      },
-    },
-    responses: { 204: 'Done', ...writeErrors },
-    handler: putTrustee,
-  },
-  {
-    id: 'deleteTrustee',
-    method: 'DELETE',
-    path: `${path}/trustee`,
-    access: 'trust',
-    summary: 'The actor is nobody’s companion any more',
-    responses: { 204: 'Done', ...actorErrors },
-    handler: async ({ parts, actor }) => {
-      await parts.actors.setTrustee(actor.id, { trusteeRoot: null })
-      return noContent()
-    },
-  },
-  {
-    id: 'getTrustsNamed',
-    method: 'GET',
-    path: `${path}/:relationship`,
-    access: 'trust',
-    owner: { param: 'relationship', standing: 'approved' },
-    summary: 'The relationships of this name; a peer that names itself gets its own',
-    responses: { 200: { text: 'A list, or the one record', schema: { type: ['array', 'object'] } }, ...actorErrors },
-    handler: listNamed,
-  },
-  {
-    id: 'receiveTrust',
-    method: 'POST',
-    path: `${path}/:relationship`,
-    access: 'open',
-    limit: ['trust_request/source', 'trust_request/target', 'trust_request/total'],
-    summary: 'Another actor asks for a relationship',
-    request: {
-      'application/json': {
-        type: 'object',
-        required: ['baseuri', 'id'],
-        properties: {
-          baseuri: { type: 'string', description: 'The actor that asks' },
-          id: { type: 'string' },
-          type: { type: 'string' },
-          secret: { type: 'string', minLength: 16, description: 'Made here when absent, and told in the answer' },
-          desc: { type: 'string' },
-          verify: { type: 'string', description: 'What the asking actor shows when it is called back' },
+    {
+      id: 'putTrustee',
+      method: 'PUT',
+      path: `${path}/trustee`,
+      access: 'trust',
+      summary: 'Says whose companion the actor is',
+      request: {
+        'application/json': {
+          type: 'object',
+          properties: { trustee_root: { type: 'string' }, creator: { type: 'string' } },
         },
       },
+      responses: { 204: 'Done', ...writeErrors },
+      handler: (exchange) => putTrustee(deps, exchange),
     },
-    responses: {
-      201: { ...record, text: 'Approved at once' },
-      202: 'Waits for approval',
-      ...errorResponses(429),
-      ...writeErrors,
-    },
-    handler: receive,
-  },
-  {
-    id: 'putTrustNamed',
-    method: 'PUT',
-    path: `${path}/:relationship`,
-    access: 'trust',
-    summary: 'As for one relationship: the segment names the peer',
-    responses: { 204: 'Done', ...writeErrors },
-    handler: change,
-  },
-  {
-    id: 'deleteTrustNamed',
-    method: 'DELETE',
-    path: `${path}/:relationship`,
-    access: 'open',
-    category: 'trust',
-    owner: { param: 'relationship', standing: 'any' },
-    summary: 'As for one relationship: the segment names the peer',
-    responses: { 204: 'Done', ...actorErrors },
-    handler: remove,
-  },
-  {
-    id: 'getTrust',
-    method: 'GET',
-    path: ofPeer,
-    access: 'trust',
-    owner: { param: 'peerid', standing: 'any' },
-    summary: 'One relationship, and whether it is approved here',
-    query: { permissions: '`true` adds what the owner granted or withdrew beyond the trust type' },
-    responses: { ...states, ...actorErrors },
-    handler: get,
-  },
-  {
-    id: 'notifyTrust',
-    method: 'POST',
-    path: ofPeer,
-    access: 'trust',
-    owner: { param: 'peerid', standing: 'any', exclusive: true },
-    summary: 'The peer says that its owner approved',
-    request: { 'application/json': { type: 'object', properties: { approved: { type: 'boolean' } } } },
-    responses: { 204: 'Done', ...writeErrors },
-    handler: notified,
-  },
-  {
-    id: 'putTrust',
-    method: 'PUT',
-    path: ofPeer,
-    access: 'trust',
-    summary: 'Approves a relationship, withdraws the approval, or changes what is known of the peer',
-    request: {
-      'application/json': {
-        type: 'object',
-        properties: {
-          approved: { type: 'boolean' },
-          baseuri: { type: 'string' },
-          desc: { type: 'string' },
-          permissions: { type: 'object' },
-        },
+    {
+      id: 'deleteTrustee',
+      method: 'DELETE',
+      path: `${path}/trustee`,
+      access: 'trust',
+      summary: 'The actor is nobody’s companion any more',
+      responses: { 204: 'Done', ...actorErrors },
+      handler: async ({ actor }) => {
+        await deps.actors.setTrustee(actor.id, { trusteeRoot: null })
+        return noContent()
       },
     },
-    responses: { 204: 'Done', ...writeErrors },
-    handler: change,
-  },
-  {
-    id: 'deleteTrust',
-    method: 'DELETE',
-    path: ofPeer,
-    access: 'open',
-    category: 'trust',
-    owner: { param: 'peerid', standing: 'any' },
-    summary: 'Ends a relationship here at once; the peer is told in the background',
-    query: { peer: '`true`: the peer is not told' },
-    responses: { 204: 'Ended', ...errorResponses(400), ...actorErrors },
-    handler: remove,
-  },
-]
+    {
+      id: 'getTrustsNamed',
+      method: 'GET',
+      path: `${path}/:relationship`,
+      access: 'trust',
+      owner: { param: 'relationship', standing: 'approved' },
+      summary: 'The relationships of this name; a peer that names itself gets its own',
+      responses: { 200: { text: 'A list, or the one record', schema: { type: ['array', 'object'] } }, ...actorErrors },
+      handler: (exchange) => listNamed(deps, exchange),
+    },
+    {
+      id: 'receiveTrust',
+      method: 'POST',
+      path: `${path}/:relationship`,
+      access: 'open',
+      limit: ['trust_request/source', 'trust_request/target', 'trust_request/total'],
+      summary: 'Another actor asks for a relationship',
+      request: {
+        'application/json': {
+          type: 'object',
+          required: ['baseuri', 'id'],
+          properties: {
+            baseuri: { type: 'string', description: 'The actor that asks' },
+            id: { type: 'string' },
+            type: { type: 'string' },
+            secret: { type: 'string', minLength: 16, description: 'Made here when absent, and told in the answer' },
+            desc: { type: 'string' },
+            verify: { type: 'string', description: 'What the asking actor shows when it is called back' },
+          },
+        },
+      },
+      responses: {
+        201: { ...record, text: 'Approved at once' },
+        202: 'Waits for approval',
+        ...errorResponses(429),
+        ...writeErrors,
+      },
+      handler: (exchange) => receive(deps, exchange),
+    },
+    {
+      id: 'putTrustNamed',
+      method: 'PUT',
+      path: `${path}/:relationship`,
+      access: 'trust',
+      summary: 'As for one relationship: the segment names the peer',
+      responses: { 204: 'Done', ...writeErrors },
+      handler: (exchange) => change(deps, exchange),
+    },
+    {
+      id: 'deleteTrustNamed',
+      method: 'DELETE',
+      path: `${path}/:relationship`,
+      access: 'open',
+      category: 'trust',
+      owner: { param: 'relationship', standing: 'any' },
+      summary: 'As for one relationship: the segment names the peer',
+      responses: { 204: 'Done', ...actorErrors },
+      handler: (exchange) => remove(deps, exchange),
+    },
+    {
+      id: 'getTrust',
+      method: 'GET',
+      path: ofPeer,
+      access: 'trust',
+      owner: { param: 'peerid', standing: 'any' },
+      summary: 'One relationship, and whether it is approved here',
+      query: { permissions: '`true` adds what the owner granted or withdrew beyond the trust type' },
+      responses: { ...states, ...actorErrors },
+      handler: (exchange) => get(deps, exchange),
+    },
+    {
+      id: 'notifyTrust',
+      method: 'POST',
+      path: ofPeer,
+      access: 'trust',
+      owner: { param: 'peerid', standing: 'any', exclusive: true },
+      summary: 'The peer says that its owner approved',
+      request: { 'application/json': { type: 'object', properties: { approved: { type: 'boolean' } } } },
+      responses: { 204: 'Done', ...writeErrors },
+      handler: (exchange) => notified(deps, exchange),
+    },
+    {
+      id: 'putTrust',
+      method: 'PUT',
+      path: ofPeer,
+      access: 'trust',
+      summary: 'Approves a relationship, withdraws the approval, or changes what is known of the peer',
+      request: {
+        'application/json': {
+          type: 'object',
+          properties: {
+            approved: { type: 'boolean' },
+            baseuri: { type: 'string' },
+            desc: { type: 'string' },
+            permissions: { type: 'object' },
+          },
+        },
+      },
+      responses: { 204: 'Done', ...writeErrors },
+      handler: (exchange) => change(deps, exchange),
+    },
+    {
+      id: 'deleteTrust',
+      method: 'DELETE',
+      path: ofPeer,
+      access: 'open',
+      category: 'trust',
+      owner: { param: 'peerid', standing: 'any' },
+      summary: 'Ends a relationship here at once; the peer is told in the background',
+      query: { peer: '`true`: the peer is not told' },
+      responses: { 204: 'Ended', ...errorResponses(400), ...actorErrors },
+      handler: (exchange) => remove(deps, exchange),
+    },
+  ]
+}
 
 /** Who sees how much of a record. */
 function audience(caller: Caller, trust: Trust): 'owner' | 'peer' | 'others' {
@@ -207,12 +219,12 @@ function audience(caller: Caller, trust: Trust): 'owner' | 'peer' | 'others' {
   return caller.kind === 'peer' && caller.peerId === trust.peerId ? 'peer' : 'others'
 }
 
-async function list({ parts, actor, caller, query }: ActorExchange): Promise<Answer> {
+async function list(deps: TrustRouteDeps, { actor, caller, query }: ActorExchange): Promise<Answer> {
   const filter = { relationship: query.get('relationship'), type: query.get('type'), peerId: query.get('peerid') }
-  const trusts = await parts.trusts.list(actor.id, filter)
+  const trusts = await deps.trusts.list(actor.id, filter)
   return json(
     200,
-    trusts.map((trust) => parts.trusts.shown(trust, audience(caller, trust))),
+    trusts.map((trust) => deps.trusts.shown(trust, audience(caller, trust))),
   )
 }
 
@@ -220,27 +232,27 @@ async function list({ parts, actor, caller, query }: ActorExchange): Promise<Ans
  * A peer whose subscriptions are all gone asks here, by its own id, whether the relationship still is: only its record
  * makes it keep its side.
  */
-async function listNamed({ parts, actor, caller, params }: ActorExchange): Promise<Answer> {
+async function listNamed(deps: TrustRouteDeps, { actor, caller, params }: ActorExchange): Promise<Answer> {
   const name = params['relationship'] ?? ''
   if (caller.kind === 'peer' && caller.peerId === name) {
-    const trust = await parts.trusts.require(actor.id, name, null)
-    return json(200, parts.trusts.shown(trust, 'peer'))
+    const trust = await deps.trusts.require(actor.id, name, null)
+    return json(200, deps.trusts.shown(trust, 'peer'))
   }
-  const trusts = await parts.trusts.list(actor.id, { relationship: name })
+  const trusts = await deps.trusts.list(actor.id, { relationship: name })
   return json(
     200,
-    trusts.map((trust) => parts.trusts.shown(trust, audience(caller, trust))),
+    trusts.map((trust) => deps.trusts.shown(trust, audience(caller, trust))),
   )
 }
 
-async function ask(exchange: ActorExchange): Promise<Answer> {
-  const { parts, actor, caller } = exchange
-  const trust = await parts.trusts.request(actor, await readWish(exchange))
-  return json(201, parts.trusts.shown(trust, audience(caller, trust)), locationOf(exchange, trust))
+async function ask(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { actor, caller } = exchange
+  const trust = await deps.trusts.request(actor, await readWish(deps, exchange))
+  return json(201, deps.trusts.shown(trust, audience(caller, trust)), locationOf(deps, trust))
 }
 
-async function readWish({ parts, request, query }: ActorExchange): Promise<Wish> {
-  const body = await readJsonOrForm(request, parts.config)
+async function readWish(deps: TrustRouteDeps, { request, query }: ActorExchange): Promise<Wish> {
+  const body = await readJsonOrForm(request, deps.config)
   if (body.kind === 'json') {
     const what = 'ask for this relationship'
     const fields = fieldsOf(body.json, what)
@@ -262,32 +274,32 @@ async function readWish({ parts, request, query }: ActorExchange): Promise<Wish>
   }
 }
 
-function locationOf({ parts }: Exchange, trust: Trust): { Location: string } {
-  return { Location: trustUrl(urlOf(parts, trust.actorId), trust.relationship, trust.peerId) }
+function locationOf(deps: TrustRouteDeps, trust: Trust): { Location: string } {
+  return { Location: trustUrl(urlOf(deps, trust.actorId), trust.relationship, trust.peerId) }
 }
 
 /** Anybody may ask; what an asker says of itself is proved by a call to where it says it is. */
-async function receive(exchange: OpenExchange): Promise<Answer> {
-  const { parts, actor, params, request } = exchange
-  const body = await readJson(request, parts.config)
-  const { trust, mintedSecret, keepsOwn } = await parts.trusts.receive(actor, params['relationship'] ?? '', body)
+async function receive(deps: TrustRouteDeps, exchange: OpenExchange): Promise<Answer> {
+  const { actor, params, request } = exchange
+  const body = await readJson(request, deps.config)
+  const { trust, mintedSecret, keepsOwn } = await deps.trusts.receive(actor, params['relationship'] ?? '', body)
   return json(
     trust.approved ? 201 : 202,
     {
-      ...parts.trusts.shown(trust, 'others'),
+      ...deps.trusts.shown(trust, 'others'),
       ...(mintedSecret === null ? {} : { secret: mintedSecret }),
       ...(keepsOwn ? { crossing: keptOwn } : {}),
     },
-    locationOf(exchange, trust),
+    locationOf(deps, trust),
   )
 }
 
-async function putTrustee({ parts, actor, request }: ActorExchange): Promise<Answer> {
+async function putTrustee(deps: TrustRouteDeps, { actor, request }: ActorExchange): Promise<Answer> {
   const what = 'set the trustee'
-  const fields = fieldsOf(await readJson(request, parts.config), what)
+  const fields = fieldsOf(await readJson(request, deps.config), what)
   const trusteeRoot = textField(fields, 'trustee_root', what)
   const creator = textField(fields, 'creator', what)
-  await parts.actors.setTrustee(actor.id, {
+  await deps.actors.setTrustee(actor.id, {
     ...(trusteeRoot === undefined ? {} : { trusteeRoot: trusteeRoot === '' ? null : trusteeRoot }),
     ...(creator === undefined ? {} : { creator }),
   })
@@ -300,64 +312,64 @@ function addressed({ params }: Exchange): { readonly peerId: string; readonly re
   return peerid === undefined ? { peerId: relationship, relationship: null } : { peerId: peerid, relationship }
 }
 
-async function get(exchange: ActorExchange): Promise<Answer> {
-  const { parts, actor, caller, query } = exchange
+async function get(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { actor, caller, query } = exchange
   const { peerId, relationship } = addressed(exchange)
-  const trust = await parts.trusts.require(actor.id, peerId, relationship)
+  const trust = await deps.trusts.require(actor.id, peerId, relationship)
   const wantsPermissions = query.get('permissions') === 'true'
-  const view = wantsPermissions ? await parts.permissions.find(actor.id, peerId) : null
+  const view = wantsPermissions ? await deps.permissions.find(actor.id, peerId) : null
   return json(trust.approved ? 200 : 202, {
-    ...parts.trusts.shown(trust, audience(caller, trust)),
+    ...deps.trusts.shown(trust, audience(caller, trust)),
     ...(wantsPermissions ? { permissions: view?.override?.rules ?? null } : {}),
   })
 }
 
-async function notified(exchange: ActorExchange): Promise<Answer> {
-  const { parts, actor, params, request } = exchange
+async function notified(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { actor, params, request } = exchange
   const what = 'take this notice'
-  const fields = fieldsOf(await readJson(request, parts.config), what)
+  const fields = fieldsOf(await readJson(request, deps.config), what)
   const { relationship = '', peerid = '' } = params
-  await parts.trusts.require(actor.id, peerid, relationship)
-  if (fields.get('approved') === 'true') await parts.trusts.approvedByPeer(actor, peerid, relationship)
+  await deps.trusts.require(actor.id, peerid, relationship)
+  if (fields.get('approved') === 'true') await deps.trusts.approvedByPeer(actor, peerid, relationship)
   return noContent()
 }
 
-async function change(exchange: ActorExchange): Promise<Answer> {
-  const { parts, actor, caller, request } = exchange
+async function change(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { actor, caller, request } = exchange
   const { peerId, relationship } = addressed(exchange)
-  const { permissions, ...wanted } = parseTrustChange(await readJson(request, parts.config))
+  const { permissions, ...wanted } = parseTrustChange(await readJson(request, deps.config))
   // The secret goes to that address, and nobody but the owner is shown it.
-  if (wanted.baseuri !== undefined && parts.permission.isRuled(caller)) {
+  if (wanted.baseuri !== undefined && deps.permission.isRuled(caller)) {
     throw new ServiceError('forbidden', 'Cannot change the address of the peer: only the owner may')
   }
   if (permissions !== undefined) readOverride(permissions)
-  const trust = await parts.trusts.require(actor.id, peerId, relationship)
+  const trust = await deps.trusts.require(actor.id, peerId, relationship)
   // Rights come before the approval that puts them into force.
   if (permissions !== undefined) {
-    await parts.permissions.override(actor.id, peerId, trust.relationship, permissions, caller)
+    await deps.permissions.override(actor.id, peerId, trust.relationship, permissions, caller)
   }
-  await parts.trusts.change(actor, peerId, relationship, wanted)
-  return done(exchange)
+  await deps.trusts.change(actor, peerId, relationship, wanted)
+  return done(deps, exchange)
 }
 
 /**
  * What does not exist is 404 for everybody, before credentials count: a peer whose secret went with the relationship
  * has to learn that it is gone.
  */
-async function remove(exchange: OpenExchange): Promise<Answer> {
-  const { parts, actor, query } = exchange
+async function remove(deps: TrustRouteDeps, exchange: OpenExchange): Promise<Answer> {
+  const { actor, query } = exchange
   const { peerId, relationship } = addressed(exchange)
   if (peerId === actor.id) {
     throw new ServiceError('bad_request', 'Cannot end this relationship: an actor has none with itself')
   }
-  await parts.trusts.require(actor.id, peerId, relationship)
+  await deps.trusts.require(actor.id, peerId, relationship)
   const caller = await exchange.authorised()
   const byPeer = caller.kind === 'peer' && caller.peerId === peerId
-  await parts.trusts.delete(actor, peerId, relationship, { byPeer, tell: !byPeer && query.get('peer') !== 'true' })
-  return done(exchange)
+  await deps.trusts.delete(actor, peerId, relationship, { byPeer, tell: !byPeer && query.get('peer') !== 'true' })
+  return done(deps, exchange)
 }
 
 /** A page's link that stands for another method leads back to the page. */
-function done({ parts, request, params }: Exchange): Answer {
-  return request.method === 'GET' ? redirect(302, `${urlOf(parts, params['actor'] ?? '')}/www/trust`) : noContent()
+function done(deps: TrustRouteDeps, { request, params }: Exchange): Answer {
+  return request.method === 'GET' ? redirect(302, `${urlOf(deps, params['actor'] ?? '')}/www/trust`) : noContent()
 }

@@ -1,15 +1,17 @@
 /** `/`: the front page, and the creation of actors by API and by form. */
 import { type Actor, parseActorId } from '../../../actor/actor.ts'
 import type { Created, PassphraseJudge } from '../../../actor/actors.ts'
+import type { Identity } from '../../../app/identity.ts'
+import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { isObject, type JsonText, members, stringValue } from '../../../json/json.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
 import { type Answer, html, json, redirect } from '../../edge/response.ts'
-import { readJsonOrForm } from '../../edge/body.ts'
+import { type BodyLimits, readJsonOrForm } from '../../edge/body.ts'
+import type { PageSet } from '../../../pages/shared/page-set.ts'
 import type { FactoryValues } from '../../../pages/shared/values.ts'
 import { noticeOf, noticeShown } from '../../dispatch/flash-messages.ts'
 import type { Params } from '../../edge/params.ts'
-import type { Parts } from '../../dispatch/parts.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { actorSchema, errorResponses } from '../../dispatch/schemas.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
@@ -17,88 +19,103 @@ import {
   beginAddress,
   hasConfiguredProvider,
   opensPagesByPassphrase,
+  type ProviderTargetDeps,
   providerTargets,
   webProviders,
   type Wish,
 } from '../../dispatch/sign-in-address.ts'
-import { homeOf, urlOf } from '../../dispatch/urls.ts'
-import { visitorOf } from '../../dispatch/visitor.ts'
+import { type HomeDeps, homeOf, urlOf } from '../../dispatch/urls.ts'
+import { type VisitorDeps, visitorOf } from '../../dispatch/visitor.ts'
+import type { Guesses } from '../../../rate-limit/failed-attempts.ts'
+import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { indexPage } from '../../../spa/single-page.ts'
 
-export const factoryRoutes: readonly Route[] = [
-  {
-    id: 'frontPage',
-    method: 'GET',
-    path: '/',
-    access: 'service',
-    page: true,
-    summary: 'The front page: sign in, or create an actor',
-    responses: { 200: { text: 'The page', type: 'text/html' }, 302: 'A signed-in person: to their own pages' },
-    handler: home,
-  },
-  {
-    id: 'login',
-    method: 'GET',
-    path: '/login',
-    access: 'service',
-    page: true,
-    summary: 'The sign-in page',
-    query: { redirect: 'Path to go on to afterwards', actor: 'Actor whose page was asked for' },
-    responses: { 200: { text: 'The page', type: 'text/html' } },
-    handler: (exchange) => (isSinglePage(exchange.parts) ? indexPage(exchange) : signInPage(exchange)),
-  },
-  {
-    id: 'createActor',
-    method: 'POST',
-    path: '/',
-    access: 'service',
-    page: true,
-    takesForeignPosts: true,
-    limit: ['create_actor/source', 'create_actor/total'],
-    summary: 'Creates an actor',
-    request: {
-      'application/json': {
-        type: 'object',
-        properties: {
-          creator: { type: 'string', description: 'Usually an e-mail address; "creator" when absent' },
-          passphrase: { type: 'string', description: 'Made at random when absent' },
-          trustee_root: { type: 'string' },
+export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps, VisitorDeps {
+  readonly config: BodyLimits & Pick<Config, 'mode' | 'webUi' | 'singlePage'>
+  /** The path that every address of the service begins with; empty without a prefix. */
+  readonly basePath: string
+  readonly identity: Identity
+  readonly guesses: Guesses
+  readonly signIn: Pick<SignIn, 'targets'>
+  readonly pages: Pick<PageSet, 'created' | 'factory'>
+}
+
+export function factoryRoutes(deps: FactoryRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'frontPage',
+      method: 'GET',
+      path: '/',
+      access: 'service',
+      page: true,
+      summary: 'The front page: sign in, or create an actor',
+      responses: { 200: { text: 'The page', type: 'text/html' }, 302: 'A signed-in person: to their own pages' },
+      handler: (exchange) => home(deps, exchange),
+    },
+    {
+      id: 'login',
+      method: 'GET',
+      path: '/login',
+      access: 'service',
+      page: true,
+      summary: 'The sign-in page',
+      query: { redirect: 'Path to go on to afterwards', actor: 'Actor whose page was asked for' },
+      responses: { 200: { text: 'The page', type: 'text/html' } },
+      handler: (exchange) => (isSinglePage(deps) ? indexPage(deps, exchange) : signInPage(deps, exchange)),
+    },
+    {
+      id: 'createActor',
+      method: 'POST',
+      path: '/',
+      access: 'service',
+      page: true,
+      takesForeignPosts: true,
+      limit: ['create_actor/source', 'create_actor/total'],
+      summary: 'Creates an actor',
+      request: {
+        'application/json': {
+          type: 'object',
+          properties: {
+            creator: { type: 'string', description: 'Usually an e-mail address; "creator" when absent' },
+            passphrase: { type: 'string', description: 'Made at random when absent' },
+            trustee_root: { type: 'string' },
+          },
         },
+        'application/x-www-form-urlencoded': { type: 'object', properties: { creator: { type: 'string' } } },
       },
-      'application/x-www-form-urlencoded': { type: 'object', properties: { creator: { type: 'string' } } },
+      responses: {
+        201: { text: 'The actor, its passphrase included', schema: actorSchema },
+        302: 'To the provider, where one is configured and a form was sent',
+        ...errorResponses(400, 403, 413, 415, 429),
+      },
+      handler: (exchange) => create(deps, exchange),
     },
-    responses: {
-      201: { text: 'The actor, its passphrase included', schema: actorSchema },
-      302: 'To the provider, where one is configured and a form was sent',
-      ...errorResponses(400, 403, 413, 415, 429),
-    },
-    handler: create,
-  },
-]
+  ]
+}
 
 /** Then the single-page application is also where one signs in. */
-function isSinglePage({ config }: Parts): boolean {
+function isSinglePage({ config }: FactoryRouteDeps): boolean {
   return !config.webUi && config.singlePage !== null
 }
 
-async function home(exchange: Exchange): Promise<Answer> {
-  const { parts, request } = exchange
-  const visitor = acceptsPages(request) ? await visitorOf(exchange) : null
+async function home(deps: FactoryRouteDeps, exchange: Exchange): Promise<Answer> {
+  const { request } = exchange
+  const visitor = acceptsPages(request) ? await visitorOf(deps, request) : null
   return visitor === null
-    ? signInPage(exchange, null)
-    : redirect(302, homeOf(parts, visitor.id), { Vary: 'Accept, Cookie' })
+    ? signInPage(deps, exchange, null)
+    : redirect(302, homeOf(deps, visitor.id), { Vary: 'Accept, Cookie' })
 }
 
 /** @param known The visitor, where the caller knows already; looked up unless given. */
-async function signInPage(exchange: Exchange, known?: Actor | null): Promise<Answer> {
-  const { parts, request, query } = exchange
-  const visitor = known === undefined ? await visitorOf(exchange) : known
+async function signInPage(deps: FactoryRouteDeps, exchange: Exchange, known?: Actor | null): Promise<Answer> {
+  const { request, query } = exchange
+  const visitor = known === undefined ? await visitorOf(deps, request) : known
   const actorId = query.get('actor')
   const asked = query.get('redirect')
   // An address elsewhere is left out here, and sign-in refuses it again.
-  const target = asked === undefined ? null : parts.signIn.targets.parsePath(asked)
+  const target = asked === undefined ? null : deps.signIn.targets.parsePath(asked)
   const isOwn = actorId === undefined || actorId === visitor?.id
-  const answer = await frontPage(parts, {
+  const answer = await frontPage(deps, {
     wish: { ...definedOf('actorId', actorId), ...definedOf('redirect', target ?? undefined) },
     notice:
       visitor === null || isOwn
@@ -107,25 +124,25 @@ async function signInPage(exchange: Exchange, known?: Actor | null): Promise<Ans
     visitor:
       visitor === null
         ? null
-        : { name: visitor.creator, href: isOwn && target !== null ? target : homeOf(parts, visitor.id) },
+        : { name: visitor.creator, href: isOwn && target !== null ? target : homeOf(deps, visitor.id) },
   })
   return noticeOf(request) === null ? answer : { ...answer, cookies: [noticeShown] }
 }
 
-async function create(exchange: Exchange): Promise<Answer> {
-  const { parts, request } = exchange
-  const body = await readJsonOrForm(request, parts.config)
-  const judge: PassphraseJudge = (actor, isRight) => parts.guesses.judge('passphrase', actor, exchange.source, isRight)
-  if (body.kind === 'form') return createFromForm(parts, body.form, judge, request.header('accept'))
+async function create(deps: FactoryRouteDeps, exchange: Exchange): Promise<Answer> {
+  const { request } = exchange
+  const body = await readJsonOrForm(request, deps.config)
+  const judge: PassphraseJudge = (actor, isRight) => deps.guesses.judge('passphrase', actor, exchange.source, isRight)
+  if (body.kind === 'form') return createFromForm(deps, body.form, judge, request.header('accept'))
   if (body.kind === 'text')
     throw new ServiceError('invalid_json', 'Cannot create an actor: the body is neither JSON nor a form')
-  if (body.kind === 'none' && request.header('accept')?.includes('text/html') === true) return missingCreator(parts)
-  return answerCreated(parts, await parts.actors.create(body.kind === 'none' ? {} : readFields(body.json), judge))
+  if (body.kind === 'none' && request.header('accept')?.includes('text/html') === true) return missingCreator(deps)
+  return answerCreated(deps, await deps.actors.create(body.kind === 'none' ? {} : readFields(body.json), judge))
 }
 
 /** A program that sends a form but asks for JSON gets the API's answer. */
 async function createFromForm(
-  parts: Parts,
+  deps: FactoryRouteDeps,
   form: Params,
   judge: PassphraseJudge,
   accept: string | undefined,
@@ -133,8 +150,8 @@ async function createFromForm(
   const creator = form.get('creator') ?? form.get('email')
   if (accept?.includes('application/json') === true) {
     return answerCreated(
-      parts,
-      await parts.actors.create(
+      deps,
+      await deps.actors.create(
         {
           ...definedOf('creator', creator),
           ...definedOf('passphrase', form.get('passphrase')),
@@ -144,30 +161,30 @@ async function createFromForm(
       ),
     )
   }
-  if (creator === undefined || creator.trim() === '') return missingCreator(parts)
-  const provider = hasConfiguredProvider(parts) ? webProviders(parts)[0] : undefined
+  if (creator === undefined || creator.trim() === '') return missingCreator(deps)
+  const provider = hasConfiguredProvider(deps) ? webProviders(deps)[0] : undefined
   // Whoever types an address shows to the provider that it is theirs.
-  if (provider !== undefined) return redirect(302, beginAddress(parts, provider.name, { hint: creator }))
+  if (provider !== undefined) return redirect(302, beginAddress(deps, provider.name, { hint: creator }))
   try {
-    const { actor, passphrase } = await parts.actors.create({ creator })
+    const { actor, passphrase } = await deps.actors.create({ creator })
     const values = {
-      base_path: parts.basePath,
-      name: parts.identity.name,
+      base_path: deps.basePath,
+      name: deps.identity.name,
       id: actor.id,
-      url: urlOf(parts, actor.id),
+      url: urlOf(deps, actor.id),
       creator: actor.creator,
       passphrase,
     }
-    return html(200, await parts.pages.created(values))
+    return html(200, await deps.pages.created(values))
   } catch (error) {
     if (error instanceof ServiceError && error.status < 500)
-      return frontPage(parts, { status: error.status, refused: { error: error.message, creator } })
+      return frontPage(deps, { status: error.status, refused: { error: error.message, creator } })
     throw error
   }
 }
 
-function missingCreator(parts: Parts): Promise<Answer> {
-  return frontPage(parts, { status: 400, refused: { error: 'Please enter your e-mail address.', creator: '' } })
+function missingCreator(deps: FactoryRouteDeps): Promise<Answer> {
+  return frontPage(deps, { status: 400, refused: { error: 'Please enter your e-mail address.', creator: '' } })
 }
 
 interface FrontPage {
@@ -181,35 +198,35 @@ interface FrontPage {
   readonly refused?: Pick<FactoryValues, 'error' | 'creator'>
 }
 
-async function frontPage(parts: Parts, shown: FrontPage): Promise<Answer> {
+async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<Answer> {
   const { status = 200, wish = {}, notice = null, visitor = null, refused = { error: null, creator: '' } } = shown
-  const providers = webProviders(parts).map(({ name, displayName }) => ({
+  const providers = webProviders(deps).map(({ name, displayName }) => ({
     name,
     display_name: displayName,
-    url: beginAddress(parts, name, wish),
+    url: beginAddress(deps, name, wish),
   }))
   const values = {
     oauth_urls: Object.fromEntries(providers.map(({ name, url }) => [name, url])),
     oauth_providers: providers,
     oauth_enabled: providers.length > 0,
-    base_path: parts.basePath,
-    name: parts.identity.name,
-    description: parts.identity.description,
+    base_path: deps.basePath,
+    name: deps.identity.name,
+    description: deps.identity.description,
     notice,
     is_continuing: wish.redirect !== undefined,
     signed_in_as: visitor?.name ?? null,
     continue_url: visitor?.href ?? null,
-    password_url: opensPagesByPassphrase(parts) && wish.actorId !== undefined ? passwordAddress(parts, wish) : null,
+    password_url: opensPagesByPassphrase(deps) && wish.actorId !== undefined ? passwordAddress(deps, wish) : null,
     ...refused,
   }
   // What is typed into its form is shown to the provider.
-  return html(status, await parts.pages.factory(values), {
-    'Content-Security-Policy': pagePolicy(hasConfiguredProvider(parts) ? providerTargets(parts) : []),
+  return html(status, await deps.pages.factory(values), {
+    'Content-Security-Policy': pagePolicy(hasConfiguredProvider(deps) ? providerTargets(deps) : []),
   })
 }
 
 /** A page of the actor, for which the browser asks for the passphrase; never the address that leads back to the sign-in page. */
-function passwordAddress({ basePath, config }: Parts, { actorId = '', redirect = '' }: Wish): string | null {
+function passwordAddress({ basePath, config }: FactoryRouteDeps, { actorId = '', redirect = '' }: Wish): string | null {
   if (!config.webUi || parseActorId(actorId) === null) return null
   const pages = `${basePath}/${actorId}/www`
   return redirect.startsWith(`${pages}/`) ? redirect : pages
@@ -235,7 +252,7 @@ function definedOf<K extends string>(key: K, value: string | undefined): { [key 
   return (value === undefined ? {} : { [key]: value }) as { [key in K]?: string }
 }
 
-function answerCreated(parts: Parts, { actor, passphrase }: Created): Answer {
+function answerCreated(deps: FactoryRouteDeps, { actor, passphrase }: Created): Answer {
   return json(
     201,
     {
@@ -244,6 +261,6 @@ function answerCreated(parts: Parts, { actor, passphrase }: Created): Answer {
       passphrase,
       ...(actor.trusteeRoot === null ? {} : { trustee_root: actor.trusteeRoot }),
     },
-    { Location: urlOf(parts, actor.id) },
+    { Location: urlOf(deps, actor.id) },
   )
 }

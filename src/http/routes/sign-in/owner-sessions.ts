@@ -4,6 +4,7 @@ import type { Chain } from '../../../token/chain.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors } from '../../dispatch/schemas.ts'
+import type { Sessions } from '../../../token/sessions.ts'
 
 const schema = {
   type: 'array',
@@ -22,33 +23,39 @@ const schema = {
   },
 } as const
 
-export const ownSessionsRoutes: readonly Route[] = [
-  {
-    id: 'listSessions',
-    method: 'GET',
-    path: '/:actor/sessions',
-    access: 'sessions',
-    summary: 'Where the owner is signed in, the last used first',
-    responses: { 200: { text: 'The sessions', schema }, ...actorErrors },
-    handler: list,
-  },
-  {
-    id: 'endSession',
-    method: 'DELETE',
-    path: '/:actor/sessions/:chain',
-    access: 'sessions',
-    summary: 'Signs out there, at once',
-    responses: { 204: 'Ended', ...actorErrors },
-    handler: end,
-  },
-]
+export interface OwnerSessionRouteDeps {
+  readonly sessions: Sessions
+}
 
-async function list({ parts, actor, caller }: ActorExchange): Promise<Answer> {
+export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'listSessions',
+      method: 'GET',
+      path: '/:actor/sessions',
+      access: 'sessions',
+      summary: 'Where the owner is signed in, the last used first',
+      responses: { 200: { text: 'The sessions', schema }, ...actorErrors },
+      handler: (exchange) => list(sessions, exchange),
+    },
+    {
+      id: 'endSession',
+      method: 'DELETE',
+      path: '/:actor/sessions/:chain',
+      access: 'sessions',
+      summary: 'Signs out there, at once',
+      responses: { 204: 'Ended', ...actorErrors },
+      handler: (exchange) => end(sessions, exchange),
+    },
+  ]
+}
+
+async function list(sessions: Sessions, { actor, caller }: ActorExchange): Promise<Answer> {
   const current = caller.kind === 'creator' ? caller.session : undefined
-  const sessions = await parts.sessions.list(actor.id)
+  const chains = await sessions.list(actor.id)
   return json(
     200,
-    sessions.map((chain) => shown(chain, chain.chainId === current)),
+    chains.map((chain) => shown(chain, chain.chainId === current)),
   )
 }
 
@@ -64,8 +71,8 @@ function shown(chain: Chain, current: boolean): object {
   }
 }
 
-async function end({ parts, actor, params }: ActorExchange): Promise<Answer> {
-  if (!(await parts.sessions.end(actor.id, params['chain'] ?? ''))) {
+async function end(sessions: Sessions, { actor, params }: ActorExchange): Promise<Answer> {
+  if (!(await sessions.end(actor.id, params['chain'] ?? ''))) {
     throw new ServiceError('not_found', 'There is no such session')
   }
   return noContent()

@@ -2,10 +2,11 @@
 import { ServiceError } from '../../../errors.ts'
 import { isObject, members, stringValue } from '../../../json/json.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
-import { readJson } from '../../edge/body.ts'
+import { type BodyLimits, readJson } from '../../edge/body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
-import { urlOf } from '../../dispatch/urls.ts'
+import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
+import type { PasswordAccess } from '../../../sign-in/password-access.ts'
 
 const schema = {
   type: 'array',
@@ -23,42 +24,49 @@ const schema = {
   },
 } as const
 
-export const passwordAccessRoutes: readonly Route[] = [
-  {
-    id: 'listPasswordAccess',
-    method: 'GET',
-    path: '/:actor/password-access',
-    access: 'sessions',
-    summary:
-      'Programs that created an actor under the owner’s name with a password, pending decisions first; at most 100',
-    responses: { 200: { text: 'The programs', schema }, ...actorErrors },
-    handler: list,
-  },
-  {
-    id: 'decidePasswordAccess',
-    method: 'PUT',
-    path: '/:actor/password-access/:created',
-    access: 'sessions',
-    summary: 'Keeps or revokes the access of a program; needs a session of the owner. A revocation is final',
-    request: {
-      'application/json': {
-        type: 'object',
-        required: ['decision'],
-        properties: { decision: { type: 'string', enum: ['keep', 'revoke'] } },
-      },
-    },
-    responses: { 204: 'Decided', ...writeErrors },
-    handler: decide,
-  },
-]
+export interface PasswordAccessRouteDeps extends BaseUrl {
+  readonly passwordAccess: PasswordAccess
+  readonly config: BodyLimits
+}
 
-async function list({ parts, actor }: ActorExchange): Promise<Answer> {
-  const records = await parts.passwordAccess.list(actor.id)
+export function passwordAccessRoutes(deps: PasswordAccessRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'listPasswordAccess',
+      method: 'GET',
+      path: '/:actor/password-access',
+      access: 'sessions',
+      summary:
+        'Programs that created an actor under the owner’s name with a password, pending decisions first; at most 100',
+      responses: { 200: { text: 'The programs', schema }, ...actorErrors },
+      handler: (exchange) => list(deps, exchange),
+    },
+    {
+      id: 'decidePasswordAccess',
+      method: 'PUT',
+      path: '/:actor/password-access/:created',
+      access: 'sessions',
+      summary: 'Keeps or revokes the access of a program; needs a session of the owner. A revocation is final',
+      request: {
+        'application/json': {
+          type: 'object',
+          required: ['decision'],
+          properties: { decision: { type: 'string', enum: ['keep', 'revoke'] } },
+        },
+      },
+      responses: { 204: 'Decided', ...writeErrors },
+      handler: (exchange) => decide(deps, exchange),
+    },
+  ]
+}
+
+async function list(deps: PasswordAccessRouteDeps, { actor }: ActorExchange): Promise<Answer> {
+  const records = await deps.passwordAccess.list(actor.id)
   return json(
     200,
     records.map(({ actorId, creator, decision, provenAt }) => ({
       actor_id: actorId,
-      url: urlOf(parts, actorId),
+      url: urlOf(deps, actorId),
       creator,
       own: actorId === actor.id,
       decision,
@@ -67,13 +75,16 @@ async function list({ parts, actor }: ActorExchange): Promise<Answer> {
   )
 }
 
-async function decide({ parts, request, actor, caller, params }: ActorExchange): Promise<Answer> {
-  const body = await readJson(request, parts.config)
+async function decide(
+  deps: PasswordAccessRouteDeps,
+  { request, actor, caller, params }: ActorExchange,
+): Promise<Answer> {
+  const body = await readJson(request, deps.config)
   const value = isObject(body) ? members(body)?.get('decision') : undefined
   const asked = value === undefined ? null : stringValue(value)
   if (asked !== 'keep' && asked !== 'revoke')
     throw new ServiceError('bad_request', 'Invalid decision: expected "keep" or "revoke"')
-  await parts.passwordAccess.decide({
+  await deps.passwordAccess.decide({
     ownerId: actor.id,
     actorId: params['created'] ?? '',
     decision: asked === 'keep' ? 'kept' : 'revoked',

@@ -1,6 +1,7 @@
 /** `/<actor>/services`: what the actor has at third-party services. */
 import { ServiceError } from '../../../errors.ts'
-import type { Connection } from '../../../connection/connections.ts'
+import type { Connection, Connections } from '../../../connection/connections.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
 import { type Answer, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf } from '../../edge/cookies.ts'
 import type { ActorExchange, Exchange, Route } from '../../dispatch/route.ts'
@@ -24,101 +25,109 @@ const connectionSchema = {
 }
 const callbackQuery = { code: 'Authorization code', state: 'As it was sent', error: 'Why it was not allowed' }
 
-export const serviceRoutes: readonly Route[] = [
-  {
-    id: 'listServices',
-    method: 'GET',
-    path,
-    access: 'services',
-    summary: 'The services that actors can connect with, and with which this one is',
-    responses: { 200: { text: 'The services', schema: { type: 'array', items: connectionSchema } }, ...actorErrors },
-    handler: async ({ parts, actor }) => json(200, (await parts.connections.list(actor.id)).map(shown)),
-  },
-  {
-    id: 'connectService',
-    method: 'GET',
-    path: `${path}/:service/connect`,
-    access: 'services',
-    // It begins something at the service, in the owner’s name.
-    acts: true,
-    takesNoHead: true,
-    summary: 'Sends the browser to the service, to allow the connection there',
-    query: { redirect: 'Path on this service to go on to afterwards' },
-    responses: { 302: 'To the service', ...errorResponses(400), ...actorErrors },
-    handler: connect,
-  },
-  {
-    id: 'serviceCallback',
-    method: 'GET',
-    path: `${path}/:service/callback`,
-    access: 'services',
-    takesNoHead: true,
-    summary: 'Where the service sends the browser back to',
-    query: callbackQuery,
-    responses: {
-      200: { text: 'Connected', schema: doneSchema },
-      302: 'Connected, and on to where `redirect` said',
-      ...errorResponses(400, 502),
-      ...actorErrors,
-    },
-    handler: finish,
-  },
-  {
-    id: 'disconnectService',
-    method: 'DELETE',
-    path: `${path}/:service`,
-    access: 'services',
-    summary: 'Ends the connection, and gives the token back',
-    responses: { 200: { text: 'Disconnected', schema: doneSchema }, ...errorResponses(502), ...actorErrors },
-    handler: disconnect,
-  },
-  {
-    id: 'sharedServiceCallback',
-    method: 'GET',
-    path: '/services/:service/callback',
-    access: 'service',
-    page: true,
-    limit: ['sign_in/source', 'sign_in/total'],
-    summary: 'The same for all actors, for services where every address has to be registered',
-    query: callbackQuery,
-    responses: { 302: 'To the actor’s own', ...errorResponses(400, 403, 404) },
-    handler: passOn,
-  },
-]
+export interface ConnectionRouteDeps extends BaseUrl {
+  /** The path that every address of the service begins with; empty without a prefix. */
+  readonly basePath: string
+  readonly connections: Connections
+}
 
-async function connect({ parts, request, actor, params, query }: ActorExchange): Promise<Answer> {
+export function serviceRoutes(deps: ConnectionRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'listServices',
+      method: 'GET',
+      path,
+      access: 'services',
+      summary: 'The services that actors can connect with, and with which this one is',
+      responses: { 200: { text: 'The services', schema: { type: 'array', items: connectionSchema } }, ...actorErrors },
+      handler: async ({ actor }) => json(200, (await deps.connections.list(actor.id)).map(shown)),
+    },
+    {
+      id: 'connectService',
+      method: 'GET',
+      path: `${path}/:service/connect`,
+      access: 'services',
+      // It begins something at the service, in the owner’s name.
+      acts: true,
+      takesNoHead: true,
+      summary: 'Sends the browser to the service, to allow the connection there',
+      query: { redirect: 'Path on this service to go on to afterwards' },
+      responses: { 302: 'To the service', ...errorResponses(400), ...actorErrors },
+      handler: (exchange) => connect(deps, exchange),
+    },
+    {
+      id: 'serviceCallback',
+      method: 'GET',
+      path: `${path}/:service/callback`,
+      access: 'services',
+      takesNoHead: true,
+      summary: 'Where the service sends the browser back to',
+      query: callbackQuery,
+      responses: {
+        200: { text: 'Connected', schema: doneSchema },
+        302: 'Connected, and on to where `redirect` said',
+        ...errorResponses(400, 502),
+        ...actorErrors,
+      },
+      handler: (exchange) => finish(deps, exchange),
+    },
+    {
+      id: 'disconnectService',
+      method: 'DELETE',
+      path: `${path}/:service`,
+      access: 'services',
+      summary: 'Ends the connection, and gives the token back',
+      responses: { 200: { text: 'Disconnected', schema: doneSchema }, ...errorResponses(502), ...actorErrors },
+      handler: (exchange) => disconnect(deps, exchange),
+    },
+    {
+      id: 'sharedServiceCallback',
+      method: 'GET',
+      path: '/services/:service/callback',
+      access: 'service',
+      page: true,
+      limit: ['sign_in/source', 'sign_in/total'],
+      summary: 'The same for all actors, for services where every address has to be registered',
+      query: callbackQuery,
+      responses: { 302: 'To the actor’s own', ...errorResponses(400, 403, 404) },
+      handler: (exchange) => passOn(deps, exchange),
+    },
+  ]
+}
+
+async function connect(deps: ConnectionRouteDeps, { request, actor, params, query }: ActorExchange): Promise<Answer> {
   const wanted = query.get('redirect')
-  const target = wanted === undefined ? null : parseRedirectTarget(wanted, parts)
+  const target = wanted === undefined ? null : parseRedirectTarget(wanted, deps)
   if (wanted !== undefined && target === null)
     throw new ServiceError('bad_request', 'Cannot connect: redirect must be a path of this service')
   const mark = browserCookie(request)
   const by = { browser: mark.value, redirect: target }
-  const location = await parts.connections.begin(actor.id, params['service'] ?? '', by)
+  const location = await deps.connections.begin(actor.id, params['service'] ?? '', by)
   return { ...redirect(302, location), cookies: [mark.cookie] }
 }
 
-async function finish({ parts, request, actor, params, query }: ActorExchange): Promise<Answer> {
+async function finish(deps: ConnectionRouteDeps, { request, actor, params, query }: ActorExchange): Promise<Answer> {
   const service = params['service'] ?? ''
   const brought = { code: query.get('code'), state: query.get('state'), error: query.get('error') }
-  const target = await parts.connections.finish(actor.id, service, brought, browserOf(request))
+  const target = await deps.connections.finish(actor.id, service, brought, browserOf(request))
   return target === null ? done(service, `Connected with ${service}`) : redirect(302, target)
 }
 
-async function disconnect({ parts, actor, params }: ActorExchange): Promise<Answer> {
+async function disconnect(deps: ConnectionRouteDeps, { actor, params }: ActorExchange): Promise<Answer> {
   const service = params['service'] ?? ''
-  if (!(await parts.connections.end(actor.id, service)))
+  if (!(await deps.connections.end(actor.id, service)))
     throw new ServiceError('not_found', `Cannot disconnect ${service}: the actor is not connected with it`)
   return done(service, `Disconnected from ${service}`)
 }
 
-async function passOn({ parts, request, params, query }: Exchange): Promise<Answer> {
+async function passOn(deps: ConnectionRouteDeps, { request, params, query }: Exchange): Promise<Answer> {
   const service = params['service'] ?? ''
   const state = query.get('state')
   if (state === undefined) throw new ServiceError('bad_request', `Cannot connect ${service}: the answer holds no state`)
-  const actorId = await parts.connections.actorOf(service, state, browserOf(request))
+  const actorId = await deps.connections.actorOf(service, state, browserOf(request))
   if (actorId === null)
     throw new ServiceError('forbidden', `Cannot connect ${service}: nobody asked for it in this browser lately`)
-  return redirect(302, `${parts.baseUrl}/${actorId}/services/${service}/callback?${request.query}`)
+  return redirect(302, `${deps.baseUrl}/${actorId}/services/${service}/callback?${request.query}`)
 }
 
 function done(service: string, message: string): Answer {

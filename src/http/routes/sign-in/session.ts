@@ -1,7 +1,16 @@
 /** `/oauth/session`, `/oauth/revoke`, `/oauth/logout` and their twins for single-page applications: the session itself. */
+import type { Actors } from '../../../actor/actors.ts'
+import type { Identity } from '../../../app/identity.ts'
+import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
+import type { PageSet } from '../../../pages/shared/page-set.ts'
+import type { Uses } from '../../../token/last-used.ts'
+import type { Sessions } from '../../../token/sessions.ts'
+import type { SpaSessions } from '../../../token/spa-sessions.ts'
 import { recogniseToken } from '../../../token/token-text.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
+import type { BodyLimits } from '../../edge/body.ts'
 import { type Answer, html, json, redirect } from '../../edge/response.ts'
 import { antiForgeryValue, browserSecretOf, mayChangeCookies, originOf } from '../../dispatch/anti-forgery.ts'
 import { browserOf, clearCookies, clearedCookieNames, clearedSignedInMark } from '../../edge/cookies.ts'
@@ -10,6 +19,7 @@ import { accessTokenOf, bearerOf, sessionCookiesOf } from '../../dispatch/presen
 import type { Exchange, Method, Route } from '../../dispatch/route.ts'
 import { spaErrors } from '../../dispatch/schemas.ts'
 import { readSpaFields } from '../../../spa/spa-body.ts'
+import type { Tokens } from '../../../token/tokens.ts'
 
 const done = {
   text: 'Done',
@@ -39,7 +49,7 @@ const revocation = {
   },
 } as const
 
-function sessionRoute(id: string, path: string): Route {
+function sessionRoute(deps: SessionRouteDeps, id: string, path: string): Route {
   return {
     id,
     method: 'GET',
@@ -49,11 +59,11 @@ function sessionRoute(id: string, path: string): Route {
     errors: 'spa',
     summary: 'Whether somebody is signed in, and as whom',
     responses: { 200: { text: 'The session, or that there is none', schema: sessionSchema }, ...spaErrors(503) },
-    handler: showSession,
+    handler: (exchange) => showSession(deps, exchange),
   }
 }
 
-function revokeRoute(id: string, path: string): Route {
+function revokeRoute(deps: SessionRouteDeps, id: string, path: string): Route {
   return {
     id,
     method: 'POST',
@@ -65,11 +75,11 @@ function revokeRoute(id: string, path: string): Route {
     summary: 'Ends the session of a token, of either kind (RFC 7009)',
     request: revocation,
     responses: { 200: done, ...spaErrors(400, 403, 503) },
-    handler: revoke,
+    handler: (exchange) => revoke(deps, exchange),
   }
 }
 
-function logoutRoute(id: string, method: Method): Route {
+function logoutRoute(deps: SessionRouteDeps, id: string, method: Method): Route {
   return {
     id,
     method,
@@ -80,135 +90,152 @@ function logoutRoute(id: string, method: Method): Route {
     ...(method === 'GET' ? { takesNoHead: true } : {}),
     summary: method === 'GET' ? 'Signs out; asks first where another site sent the browser' : 'Signs out',
     responses: { 200: done, 302: 'Signed out: to the front page' },
-    handler: logout,
+    handler: (exchange) => logout(deps, exchange),
   }
 }
 
-export const sessionRoutes: readonly Route[] = [
-  sessionRoute('getSession', '/oauth/session'),
-  sessionRoute('getSpaSession', '/oauth/spa/session'),
-  revokeRoute('revokeToken', '/oauth/revoke'),
-  revokeRoute('revokeSpaToken', '/oauth/spa/revoke'),
-  logoutRoute('askLogout', 'GET'),
-  logoutRoute('logout', 'POST'),
-  {
-    id: 'spaLogout',
-    method: 'POST',
-    path: '/oauth/spa/logout',
-    access: 'service',
-    cors: 'spa',
-    errors: 'spa',
-    summary: 'Signs out, with a token or without',
-    responses: { 200: done, ...spaErrors(403, 503) },
-    handler: async (exchange) => {
-      await signOut(exchange)
-      return signedOut(exchange)
-    },
-  },
-  {
-    id: 'exchangeSpaSession',
-    method: 'GET',
-    path: '/oauth/spa/session/:session',
-    access: 'service',
-    limit: ['ticket/source', 'ticket/total'],
-    cors: 'session',
-    errors: 'spa',
-    summary: 'The tokens of a one-time session id, once',
-    responses: { 200: done, ...spaErrors(404, 429, 503) },
-    handler: exchangeSession,
-  },
-  {
-    id: 'spaCallback',
-    method: 'GET',
-    path: '/oauth/spa/callback',
-    access: 'service',
-    cors: 'spa',
-    errors: 'spa',
-    summary: 'Not the address that providers come back to',
-    responses: spaErrors(400),
-    handler: () => {
-      throw new ServiceError('bad_request', 'Cannot end a sign-in here: providers come back to /oauth/callback')
-    },
-  },
-]
+export interface SessionRouteDeps extends BaseUrl {
+  /** The path that every address of the service begins with; empty without a prefix. */
+  readonly basePath: string
+  readonly identity: Identity
+  readonly actors: Actors
+  readonly tokens: Tokens
+  readonly sessions: Sessions
+  readonly spaSessions: SpaSessions
+  readonly sessionUses: Uses
+  readonly config: BodyLimits & Pick<Config, 'spaCorsOrigins'>
+  /** Unix milliseconds, by the store's clock. */
+  readonly now: () => number
+  readonly pages: Pick<PageSet, 'signOut'>
+}
 
-async function showSession({ parts, request }: Exchange): Promise<Answer> {
+export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
+  return [
+    sessionRoute(deps, 'getSession', '/oauth/session'),
+    sessionRoute(deps, 'getSpaSession', '/oauth/spa/session'),
+    revokeRoute(deps, 'revokeToken', '/oauth/revoke'),
+    revokeRoute(deps, 'revokeSpaToken', '/oauth/spa/revoke'),
+    logoutRoute(deps, 'askLogout', 'GET'),
+    logoutRoute(deps, 'logout', 'POST'),
+    {
+      id: 'spaLogout',
+      method: 'POST',
+      path: '/oauth/spa/logout',
+      access: 'service',
+      cors: 'spa',
+      errors: 'spa',
+      summary: 'Signs out, with a token or without',
+      responses: { 200: done, ...spaErrors(403, 503) },
+      handler: async (exchange) => {
+        await signOut(deps, exchange)
+        return signedOut(deps, exchange)
+      },
+    },
+    {
+      id: 'exchangeSpaSession',
+      method: 'GET',
+      path: '/oauth/spa/session/:session',
+      access: 'service',
+      limit: ['ticket/source', 'ticket/total'],
+      cors: 'session',
+      errors: 'spa',
+      summary: 'The tokens of a one-time session id, once',
+      responses: { 200: done, ...spaErrors(404, 429, 503) },
+      handler: (exchange) => exchangeSession(deps, exchange),
+    },
+    {
+      id: 'spaCallback',
+      method: 'GET',
+      path: '/oauth/spa/callback',
+      access: 'service',
+      cors: 'spa',
+      errors: 'spa',
+      summary: 'Not the address that providers come back to',
+      responses: spaErrors(400),
+      handler: () => {
+        throw new ServiceError('bad_request', 'Cannot end a sign-in here: providers come back to /oauth/callback')
+      },
+    },
+  ]
+}
+
+async function showSession(deps: SessionRouteDeps, { request }: Exchange): Promise<Answer> {
   const token = accessTokenOf(request)
-  const found = token === null ? null : await parts.tokens.validate(token)
+  const found = token === null ? null : await deps.tokens.validate(token)
   if (found?.chain.kind !== 'session') {
     const message = token === null ? 'Nobody is signed in' : 'The session has ended'
     return json(200, { authenticated: false, message })
   }
-  const actor = await parts.actors.find(found.chain.actorId)
+  const actor = await deps.actors.find(found.chain.actorId)
   if (actor === null) return json(200, { authenticated: false, message: 'The session has ended' })
-  parts.sessionUses.note(found.chain)
+  deps.sessionUses.note(found.chain)
   const expiresAt = Math.floor(found.expiresAt / 1000)
   return json(200, {
     authenticated: true,
     actor_id: actor.id,
     identifier: actor.creator,
     expires_at: expiresAt,
-    expires_in: Math.max(0, Math.floor((found.expiresAt - parts.now()) / 1000)),
+    expires_in: Math.max(0, Math.floor((found.expiresAt - deps.now()) / 1000)),
   })
 }
 
 /** Of any text it is told that it is revoked, so that nobody learns which ones were tokens. The hint is not needed. */
-async function revoke(exchange: Exchange): Promise<Answer> {
-  const { parts, request } = exchange
-  const named = (await readSpaFields(request, parts.config)).get('token')
+async function revoke(deps: SessionRouteDeps, exchange: Exchange): Promise<Answer> {
+  const { request } = exchange
+  const named = (await readSpaFields(request, deps.config)).get('token')
   const token = named ?? accessTokenOf(request) ?? sessionCookiesOf(request)[0]
   if (token === undefined) throw new ServiceError('bad_request', 'Cannot revoke: token is missing')
-  await parts.sessions.signOut([token])
-  return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearing(exchange) }
+  await deps.sessions.signOut([token])
+  return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearing(deps, exchange) }
 }
 
-async function logout(exchange: Exchange): Promise<Answer> {
-  const { parts, request } = exchange
+async function logout(deps: SessionRouteDeps, exchange: Exchange): Promise<Answer> {
+  const { request } = exchange
   const isOfBrowser = browserSecretOf(request) !== null
-  if (isOfBrowser && request.method !== 'POST' && originOf(request, new URL(parts.baseUrl).origin) !== 'same') {
-    return askFirst(exchange)
+  if (isOfBrowser && request.method !== 'POST' && originOf(request, new URL(deps.baseUrl).origin) !== 'same') {
+    return askFirst(deps, exchange)
   }
   const hasCookie = sessionCookiesOf(request).length > 0
-  await signOut(exchange)
+  await signOut(deps, exchange)
   if (!hasCookie) {
     const isForPerson = acceptsPages(request) && !asksForJson(exchange)
-    return isForPerson ? toFrontPage(exchange, clearing(exchange)) : signedOut(exchange)
+    return isForPerson ? toFrontPage(deps, exchange, clearing(deps, exchange)) : signedOut(deps, exchange)
   }
-  if (!asksForJson(exchange)) return toFrontPage(exchange, clearCookies())
+  if (!asksForJson(exchange)) return toFrontPage(deps, exchange, clearCookies())
   const cookies = [...clearCookies(), ...clearedSignedInMark(request)]
-  return { ...json(200, { success: true, message: 'You are signed out', redirect_url: `${parts.basePath}/` }), cookies }
+  return { ...json(200, { success: true, message: 'You are signed out', redirect_url: `${deps.basePath}/` }), cookies }
 }
 
 /** @param cleared Empty where another site sent the browser, which stays signed in as far as cookies did not arrive. */
-function toFrontPage({ parts, request }: Exchange, cleared: readonly string[]): Answer {
+function toFrontPage(deps: SessionRouteDeps, { request }: Exchange, cleared: readonly string[]): Answer {
   const said = cleared.length === 0 ? [] : [...clearedSignedInMark(request), noticeCookie('youAreSignedOut')]
-  return { ...redirect(302, `${parts.baseUrl}/`), cookies: [...cleared, ...said] }
+  return { ...redirect(302, `${deps.baseUrl}/`), cookies: [...cleared, ...said] }
 }
 
 /** Everything of a session that the request carries. */
-function signOut({ parts, request }: Exchange): Promise<void> {
+function signOut(deps: SessionRouteDeps, { request }: Exchange): Promise<void> {
   const bearer = bearerOf(request)
   const isOurs = bearer !== null && recogniseToken(bearer)?.chain === 'session'
-  return parts.sessions.signOut([...(isOurs ? [bearer] : []), ...sessionCookiesOf(request)])
+  return deps.sessions.signOut([...(isOurs ? [bearer] : []), ...sessionCookiesOf(request)])
 }
 
-function signedOut(exchange: Exchange): Answer {
-  const { parts, method } = exchange
+function signedOut(deps: SessionRouteDeps, exchange: Exchange): Answer {
+  const { method } = exchange
   const answer = json(200, {
     success: true,
     message: 'You are signed out',
-    redirect_url: `${parts.baseUrl}/`,
+    redirect_url: `${deps.baseUrl}/`,
     method,
     cleared_cookies: clearedCookieNames,
   })
-  return { ...answer, cookies: clearing(exchange) }
+  return { ...answer, cookies: clearing(deps, exchange) }
 }
 
 /** Another site may make a browser come without its cookies, to be rid of them: they stay. */
-function clearing({ parts, request }: Exchange): readonly string[] {
-  const isTrustedOrigin = (origin: string): boolean => parts.config.spaCorsOrigins.includes(origin)
+function clearing(deps: SessionRouteDeps, { request }: Exchange): readonly string[] {
+  const isTrustedOrigin = (origin: string): boolean => deps.config.spaCorsOrigins.includes(origin)
   const isJudged = browserSecretOf(request) !== null
-  return isJudged || mayChangeCookies(request, { origin: new URL(parts.baseUrl).origin, isTrustedOrigin })
+  return isJudged || mayChangeCookies(request, { origin: new URL(deps.baseUrl).origin, isTrustedOrigin })
     ? clearCookies()
     : []
 }
@@ -221,28 +248,28 @@ function asksForJson({ request }: Exchange): boolean {
 }
 
 /** A link that another site planted must not sign anybody out: one button says that it is meant. */
-async function askFirst({ parts, request }: Exchange): Promise<Answer> {
+async function askFirst(deps: SessionRouteDeps, { request }: Exchange): Promise<Answer> {
   if (!acceptsPages(request)) {
     throw new ServiceError(
       'forged_request',
       'Cannot sign out: nothing shows that a page of this service asks; send a POST',
     )
   }
-  const page = await parts.pages.signOut({
-    base_path: parts.basePath,
-    name: parts.identity.name,
+  const page = await deps.pages.signOut({
+    base_path: deps.basePath,
+    name: deps.identity.name,
     csrf_token: antiForgeryValue(browserSecretOf(request) ?? ''),
   })
   return html(200, page)
 }
 
-async function exchangeSession({ parts, request, params }: Exchange): Promise<Answer> {
+async function exchangeSession(deps: SessionRouteDeps, { request, params }: Exchange): Promise<Answer> {
   const id = params['session'] ?? ''
-  const isOwnPage = originOf(request, new URL(parts.baseUrl).origin) === 'same'
+  const isOwnPage = originOf(request, new URL(deps.baseUrl).origin) === 'same'
   const asker = [id, markOf(request), isOwnPage ? { browser: browserOf(request) } : null] as const
   const found = await (request.method === 'HEAD'
-    ? parts.spaSessions.find(...asker)
-    : parts.spaSessions.exchange(...asker))
+    ? deps.spaSessions.find(...asker)
+    : deps.spaSessions.exchange(...asker))
   if (found === null) {
     throw new ServiceError('not_found', 'Cannot exchange this session id: it is unknown, has expired, or was exchanged')
   }

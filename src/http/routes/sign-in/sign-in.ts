@@ -1,17 +1,22 @@
 /** Signing in on the web: the way to a provider, and the ways back. */
+import type { Identity } from '../../../app/identity.ts'
+import type { Config } from '../../../config/options.ts'
+import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { SignInRefusal } from '../../../sign-in/refusal.ts'
 import type { AuthorizationResponse, Bringer, Ending } from '../../../sign-in/callback.ts'
 import { ServiceError } from '../../../errors.ts'
+import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
 import { type Answer, html, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf, deliveryCookies, refreshCookie } from '../../edge/cookies.ts'
-import { readUrlencodedForm } from '../../edge/body.ts'
+import { type BodyLimits, readUrlencodedForm } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
-import { signedIn } from '../../dispatch/session-response.ts'
+import { type SessionResponseDeps, signedIn } from '../../dispatch/session-response.ts'
+import type { Purge } from '../../../token/purge.ts'
 
 const callbackResponses = {
   200: 'The tokens, for a single-page application that reads them here',
@@ -19,78 +24,93 @@ const callbackResponses = {
   ...errorResponses(400, 403, 429, 502, 503),
 } as const
 
-export const signInRoutes: readonly Route[] = [
-  {
-    id: 'beginSignIn',
-    method: 'GET',
-    path: '/oauth/login/:provider',
-    access: 'service',
-    limit: ['sign_in/source', 'sign_in/total'],
-    page: true,
-    summary: 'Sends the browser to a provider to sign in',
-    query: {
-      redirect: 'Path to go on to afterwards',
-      actor: 'Actor whose page was asked for: the owner of another one is refused',
-      login_hint: 'Address that was typed: another identity is refused',
-    },
-    responses: { 302: 'To the provider', ...errorResponses(400, 429, 502, 503) },
-    handler: begin,
-  },
-  {
-    id: 'signInCallback',
-    method: 'GET',
-    path: '/oauth/callback',
-    access: 'service',
-    takesNoHead: true,
-    limit: ['sign_in/source', 'sign_in/total'],
-    page: true,
-    summary: 'Where providers send the browser back to',
-    query: {
-      code: 'Authorization code',
-      state: 'As it was sent',
-      error: 'Why the provider signed nobody in',
-      iss: 'RFC 9207',
-    },
-    responses: callbackResponses,
-    handler: fromQuery,
-  },
-  {
-    id: 'signInFormCallback',
-    method: 'POST',
-    path: '/oauth/callback/:provider',
-    access: 'service',
-    limit: ['sign_in/source', 'sign_in/total'],
-    page: true,
-    // The provider's page posts it; what it carries is judged by the state.
-    takesForeignPosts: true,
-    summary: 'Where providers that answer by a form make the browser post it',
-    request: {
-      'application/x-www-form-urlencoded': { type: 'object', properties: { code: {}, state: {}, error: {}, user: {} } },
-    },
-    responses: { 303: 'On to where the browser’s cookie arrives', ...callbackResponses, ...errorResponses(404, 415) },
-    handler: fromForm,
-  },
-  {
-    id: 'claimActor',
-    method: 'POST',
-    path: '/oauth/claim',
-    access: 'service',
-    limit: ['sign_in/source', 'sign_in/total'],
-    page: true,
-    // Only a page of this service, in the browser that proved who it is, knows the claim.
-    takesForeignPosts: true,
-    summary: 'Joins the actor that somebody made under one’s identity, by its passphrase, or begins with a new one',
-    request: {
-      'application/x-www-form-urlencoded': { type: 'object', properties: { claim: {}, choice: {}, passphrase: {} } },
-    },
-    responses: { 302: 'Signed in', ...errorResponses(400, 403, 415, 429, 503) },
-    handler: claim,
-  },
-]
+export interface SignInRouteDeps extends SessionResponseDeps {
+  readonly config: BodyLimits & Pick<Config, 'webUi'>
+  /** The path that every address of the service begins with; empty without a prefix. */
+  readonly basePath: string
+  readonly identity: Identity
+  readonly signIn: SignIn
+  readonly purge: Purge
+  readonly pages: Pick<PageSet, 'claim'>
+}
 
-async function begin({ parts, request, params, query }: Exchange): Promise<Answer> {
+export function signInRoutes(deps: SignInRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'beginSignIn',
+      method: 'GET',
+      path: '/oauth/login/:provider',
+      access: 'service',
+      limit: ['sign_in/source', 'sign_in/total'],
+      page: true,
+      summary: 'Sends the browser to a provider to sign in',
+      query: {
+        redirect: 'Path to go on to afterwards',
+        actor: 'Actor whose page was asked for: the owner of another one is refused',
+        login_hint: 'Address that was typed: another identity is refused',
+      },
+      responses: { 302: 'To the provider', ...errorResponses(400, 429, 502, 503) },
+      handler: (exchange) => begin(deps, exchange),
+    },
+    {
+      id: 'signInCallback',
+      method: 'GET',
+      path: '/oauth/callback',
+      access: 'service',
+      takesNoHead: true,
+      limit: ['sign_in/source', 'sign_in/total'],
+      page: true,
+      summary: 'Where providers send the browser back to',
+      query: {
+        code: 'Authorization code',
+        state: 'As it was sent',
+        error: 'Why the provider signed nobody in',
+        iss: 'RFC 9207',
+      },
+      responses: callbackResponses,
+      handler: (exchange) => fromQuery(deps, exchange),
+    },
+    {
+      id: 'signInFormCallback',
+      method: 'POST',
+      path: '/oauth/callback/:provider',
+      access: 'service',
+      limit: ['sign_in/source', 'sign_in/total'],
+      page: true,
+      // The provider's page posts it; what it carries is judged by the state.
+      takesForeignPosts: true,
+      summary: 'Where providers that answer by a form make the browser post it',
+      request: {
+        'application/x-www-form-urlencoded': {
+          type: 'object',
+          properties: { code: {}, state: {}, error: {}, user: {} },
+        },
+      },
+      responses: { 303: 'On to where the browser’s cookie arrives', ...callbackResponses, ...errorResponses(404, 415) },
+      handler: (exchange) => fromForm(deps, exchange),
+    },
+    {
+      id: 'claimActor',
+      method: 'POST',
+      path: '/oauth/claim',
+      access: 'service',
+      limit: ['sign_in/source', 'sign_in/total'],
+      page: true,
+      // Only a page of this service, in the browser that proved who it is, knows the claim.
+      takesForeignPosts: true,
+      summary: 'Joins the actor that somebody made under one’s identity, by its passphrase, or begins with a new one',
+      request: {
+        'application/x-www-form-urlencoded': { type: 'object', properties: { claim: {}, choice: {}, passphrase: {} } },
+      },
+      responses: { 302: 'Signed in', ...errorResponses(400, 403, 415, 429, 503) },
+      handler: (exchange) => claim(deps, exchange),
+    },
+  ]
+}
+
+async function begin(deps: SignInRouteDeps, { request, params, query }: Exchange): Promise<Answer> {
   const mark = browserCookie(request)
-  const location = await parts.signIn.beginOnWeb({
+  const location = await deps.signIn.beginOnWeb({
     provider: params['provider'],
     redirect: query.get('redirect'),
     actorId: query.get('actor'),
@@ -98,42 +118,42 @@ async function begin({ parts, request, params, query }: Exchange): Promise<Answe
     browser: mark.value,
   })
   // What many begin and nobody ends goes by itself.
-  parts.purge.occasionally()
+  deps.purge.occasionally()
   return { ...redirect(302, location), cookies: [mark.cookie] }
 }
 
-async function fromQuery(exchange: Exchange): Promise<Answer> {
-  const { parts, query } = exchange
+async function fromQuery(deps: SignInRouteDeps, exchange: Exchange): Promise<Answer> {
+  const { query } = exchange
   const handle = query.get('form_post')
   const bringer = bringerOf(exchange)
   const ending =
     handle === undefined
-      ? await parts.signIn.callback.fromQuery(responseOf(query), bringer)
-      : await parts.signIn.callback.fromHandle(handle, bringer)
+      ? await deps.signIn.callback.fromQuery(responseOf(query), bringer)
+      : await deps.signIn.callback.fromHandle(handle, bringer)
   // Whoever signs in on pages alone never comes to the token endpoint.
-  parts.purge.occasionally()
-  return answerEnding(exchange, ending)
+  deps.purge.occasionally()
+  return answerEnding(deps, exchange, ending)
 }
 
-async function fromForm(exchange: Exchange): Promise<Answer> {
-  const { parts, params } = exchange
-  const form = await readUrlencodedForm(exchange.request, parts.config)
-  const ending = await parts.signIn.callback.fromForm(params['provider'] ?? '', responseOf(form), bringerOf(exchange))
+async function fromForm(deps: SignInRouteDeps, exchange: Exchange): Promise<Answer> {
+  const { params } = exchange
+  const form = await readUrlencodedForm(exchange.request, deps.config)
+  const ending = await deps.signIn.callback.fromForm(params['provider'] ?? '', responseOf(form), bringerOf(exchange))
   return ending.kind === 'put-by'
-    ? redirect(303, `${parts.baseUrl}/oauth/callback?form_post=${ending.handle}`)
-    : answerEnding(exchange, ending)
+    ? redirect(303, `${deps.baseUrl}/oauth/callback?form_post=${ending.handle}`)
+    : answerEnding(deps, exchange, ending)
 }
 
-async function claim(exchange: Exchange): Promise<Answer> {
-  const { parts, request } = exchange
-  const form = await readUrlencodedForm(exchange.request, parts.config)
+async function claim(deps: SignInRouteDeps, exchange: Exchange): Promise<Answer> {
+  const { request } = exchange
+  const form = await readUrlencodedForm(exchange.request, deps.config)
   const claimant = {
     claim: form.get('claim') ?? '',
     browser: browserOf(request),
     device: deviceOf(request.header('user-agent')),
     source: exchange.source,
   }
-  const { claims } = parts.signIn
+  const { claims } = deps.signIn
   try {
     const isJoin = form.get('choice') === 'join'
     // A passphrase is guessed at no faster here than anywhere else.
@@ -141,42 +161,47 @@ async function claim(exchange: Exchange): Promise<Answer> {
     const claimed = isJoin
       ? await claims.join(claimant, form.get('passphrase') ?? '')
       : await claims.beginAnew(claimant)
-    return await signedIn(exchange, claimed.tokens, claimed.redirect)
+    return await signedIn(deps, exchange.request, claimed.tokens, claimed.redirect)
   } catch (error) {
     if (!(error instanceof ServiceError) || error instanceof SignInRefusal || error.code !== 'forbidden') throw error
-    return claimPage(exchange, claimant.claim, error)
+    return claimPage(deps, exchange, claimant.claim, error)
   }
 }
 
-async function claimPage({ parts, request }: Exchange, value: string, error: ServiceError | null): Promise<Answer> {
-  const looked = await parts.signIn.claims.look({ claim: value, browser: browserOf(request) })
+async function claimPage(
+  deps: SignInRouteDeps,
+  { request }: Exchange,
+  value: string,
+  error: ServiceError | null,
+): Promise<Answer> {
+  const looked = await deps.signIn.claims.look({ claim: value, browser: browserOf(request) })
   const { identifier, canJoin, redirect: path } = looked
-  const page = await parts.pages.claim({
-    base_path: parts.basePath,
-    name: parts.identity.name,
+  const page = await deps.pages.claim({
+    base_path: deps.basePath,
+    name: deps.identity.name,
     claim: value,
-    action: `${parts.basePath}/oauth/claim`,
+    action: `${deps.basePath}/oauth/claim`,
     email: identifier,
     can_join: canJoin,
     error: error?.message ?? null,
   })
   // The answer to the form may lead to a client, wherever that is.
-  const leadsAway = path !== null && parts.signIn.endsAtClient(path)
+  const leadsAway = path !== null && deps.signIn.endsAtClient(path)
   return html(error?.status ?? 200, page, leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {})
 }
 
-async function answerEnding(exchange: Exchange, ending: Ending): Promise<Answer> {
-  const { parts, request } = exchange
+async function answerEnding(deps: SignInRouteDeps, exchange: Exchange, ending: Ending): Promise<Answer> {
+  const { request } = exchange
   switch (ending.kind) {
     case 'web':
-      return signedIn(exchange, ending.tokens, ending.redirect)
+      return signedIn(deps, exchange.request, ending.tokens, ending.redirect)
     case 'claim-needed':
-      return claimPage(exchange, ending.claim, null)
+      return claimPage(deps, exchange, ending.claim, null)
     case 'address-needed': {
       const { session } = ending
       return acceptsJsonByName(request)
         ? json(200, { success: false, email_required: true, session })
-        : redirect(302, `${parts.baseUrl}/oauth/email?session=${session}`)
+        : redirect(302, `${deps.baseUrl}/oauth/email?session=${session}`)
     }
     case 'redirect': {
       const answer = redirect(302, ending.location)

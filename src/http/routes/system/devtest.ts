@@ -1,19 +1,26 @@
 /** `/<actor>/devtest`: internal attributes for a test client, in development only, for the creator only. */
-import type { Attribute } from '../../../actor/attributes.ts'
+import type { Attribute, Attributes } from '../../../actor/attributes.ts'
 import { ServiceError } from '../../../errors.ts'
 import { isArray, isNull, isObject, type JsonText, known, members, object, stringText } from '../../../json/json.ts'
 import { checkName } from '../../../actor/property-name.ts'
 import { type Answer, jsonText, noContent } from '../../edge/response.ts'
-import { readValue } from '../../edge/body.ts'
+import { type BodyLimits, readValue } from '../../edge/body.ts'
 import type { ActorExchange, Method, Route } from '../../dispatch/route.ts'
 import { anyValue, actorErrors } from '../../dispatch/schemas.ts'
 
-export const devtestRoutes: readonly Route[] = [
-  route('devtestGet', 'GET', get),
-  route('devtestPut', 'PUT', put),
-  route('devtestPost', 'POST', post),
-  route('devtestDelete', 'DELETE', remove),
-]
+export interface DevtestRouteDeps {
+  readonly attributes: Attributes
+  readonly config: BodyLimits
+}
+
+export function devtestRoutes(deps: DevtestRouteDeps): readonly Route[] {
+  return [
+    route('devtestGet', 'GET', (exchange) => get(deps, exchange)),
+    route('devtestPut', 'PUT', (exchange) => put(deps, exchange)),
+    route('devtestPost', 'POST', (exchange) => post(deps, exchange)),
+    route('devtestDelete', 'DELETE', (exchange) => remove(deps, exchange)),
+  ]
+}
 
 function route(id: string, method: Method, handler: (exchange: ActorExchange) => Promise<Answer>): Route {
   return {
@@ -27,65 +34,66 @@ function route(id: string, method: Method, handler: (exchange: ActorExchange) =>
   }
 }
 
-async function get({ parts, actor, rest }: ActorExchange): Promise<Answer> {
+async function get(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Promise<Answer> {
   const [area, bucket, name, ...more] = rest
   if (isPing(rest)) return noContent()
   if ((area !== 'attribute' && area !== 'attributes') || more.length > 0) throw nothing()
   if (bucket === undefined) {
-    const buckets = await parts.attributes.all(actor.id)
+    const buckets = await deps.attributes.all(actor.id)
     if (buckets.size === 0) throw nothing()
     return jsonText(200, object([...buckets].map(([key, attributes]) => [key, viewAll(attributes)] as const)))
   }
   if (name === undefined) {
-    const attributes = await parts.attributes.bucket(actor.id, bucket)
+    const attributes = await deps.attributes.bucket(actor.id, bucket)
     if (attributes.size === 0) throw nothing()
     return jsonText(200, viewAll(attributes))
   }
-  const attribute = await parts.attributes.find(actor.id, bucket, name)
+  const attribute = await deps.attributes.find(actor.id, bucket, name)
   if (attribute === null) throw nothing()
   return jsonText(200, view(attribute))
 }
 
-async function put(exchange: ActorExchange): Promise<Answer> {
-  const { parts, rest, request } = exchange
+async function put(deps: DevtestRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { rest, request } = exchange
   if (isPing(rest)) return noContent()
   const { bucket, name } = addressOf(rest)
   if (bucket === undefined || name === undefined) throw nothing()
-  const body = await readValue(request, parts.config)
+  const body = await readValue(request, deps.config)
   const value = body.kind === 'json' ? body.json : stringText(body.kind === 'text' ? body.text : '')
-  await store(exchange, bucket, new Map([[name, value]]))
+  await store(deps, exchange, bucket, new Map([[name, value]]))
   return noContent()
 }
 
 /** Gives the body back; whatever holds nothing to store changes nothing. */
-async function post(exchange: ActorExchange): Promise<Answer> {
-  const { parts, rest, request } = exchange
+async function post(deps: DevtestRouteDeps, exchange: ActorExchange): Promise<Answer> {
+  const { rest, request } = exchange
   const { bucket } = addressOf(rest)
   if (bucket === undefined) throw nothing()
-  const body = await readValue(request, parts.config)
+  const body = await readValue(request, deps.config)
   const fields = body.kind === 'json' && isObject(body.json) ? members(body.json) : null
   if (body.kind !== 'json' || fields === null || fields.size === 0) return { status: 200, headers: {}, body: null }
-  await store(exchange, bucket, fields)
+  await store(deps, exchange, bucket, fields)
   return jsonText(200, body.json)
 }
 
-async function remove({ parts, actor, rest }: ActorExchange): Promise<Answer> {
+async function remove(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Promise<Answer> {
   if (isPing(rest)) return noContent()
   const { bucket, name } = addressOf(rest)
-  if (bucket === undefined) await parts.attributes.deleteAll(actor.id)
-  else if (name === undefined) await parts.attributes.deleteBucket(actor.id, bucket)
-  else await parts.attributes.delete(actor.id, bucket, name)
+  if (bucket === undefined) await deps.attributes.deleteAll(actor.id)
+  else if (name === undefined) await deps.attributes.deleteBucket(actor.id, bucket)
+  else await deps.attributes.delete(actor.id, bucket, name)
   return noContent()
 }
 
 async function store(
-  { parts, actor }: ActorExchange,
+  deps: DevtestRouteDeps,
+  { actor }: ActorExchange,
   bucket: string,
   values: ReadonlyMap<string, JsonText>,
 ): Promise<void> {
   for (const name of [bucket, ...values.keys()]) checkName(name)
   const kept = new Map([...values].filter(([, value]) => !isEmpty(value)))
-  if (kept.size > 0) await parts.attributes.set(actor.id, bucket, kept)
+  if (kept.size > 0) await deps.attributes.set(actor.id, bucket, kept)
 }
 
 /** Values that say nothing are not stored. */

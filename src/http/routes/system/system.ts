@@ -1,18 +1,27 @@
 /** Addresses for operators and tools: health, metrics, the OpenAPI document and the files of the pages. */
 import { hash } from 'node:crypto'
+import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { known } from '../../../json/json.ts'
+import type { Metrics } from '../../../observe/metrics.ts'
 import { sameSecret } from '../../../secret/hash.ts'
 import { assets } from '../../../pages/shared/assets.ts'
 import { type Answer, json, jsonText } from '../../edge/response.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
+import type { Health } from '../../dispatch/parts.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { fileAnswer } from '../../edge/static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
 
+export interface SystemRouteDeps {
+  readonly health: Health
+  readonly metrics: Metrics
+  readonly config: Pick<Config, 'metricsToken' | 'singlePage'>
+}
+
 /** @param openApi The document's text, made when it is first asked for. */
-export function systemRoutes(openApi: () => string): readonly Route[] {
+export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): readonly Route[] {
   return [
     {
       id: 'live',
@@ -31,7 +40,7 @@ export function systemRoutes(openApi: () => string): readonly Route[] {
       summary:
         'Whether requests should be sent here: the store answers, the keys open its secrets and no stop signal arrived',
       responses: { 200: { text: 'They should', schema: state }, ...errorResponses(503) },
-      handler: ready,
+      handler: () => ready(deps),
     },
     {
       id: 'metrics',
@@ -40,7 +49,7 @@ export function systemRoutes(openApi: () => string): readonly Route[] {
       access: 'service',
       summary: 'Counters in the Prometheus text format',
       responses: { 200: { text: 'The counters', type: 'text/plain' }, ...errorResponses(401) },
-      handler: metrics,
+      handler: (exchange) => metrics(deps, exchange),
     },
     {
       id: 'openapi',
@@ -58,37 +67,37 @@ export function systemRoutes(openApi: () => string): readonly Route[] {
       access: 'service',
       summary: 'Files that the pages use',
       responses: { 200: { text: 'The file', type: 'text/css' }, ...errorResponses(404) },
-      handler: asset,
+      handler: (exchange) => asset(deps, exchange),
     },
   ]
 }
 
-async function ready({ parts }: Exchange): Promise<Answer> {
-  if (parts.health.isStopping()) throw new ServiceError('shutting_down')
-  await parts.health.checkStore()
+async function ready(deps: SystemRouteDeps): Promise<Answer> {
+  if (deps.health.isStopping()) throw new ServiceError('shutting_down')
+  await deps.health.checkStore()
   return json(200, { status: 'ready' })
 }
 
-async function metrics({ parts, request }: Exchange): Promise<Answer> {
-  const token = parts.config.metricsToken
+async function metrics(deps: SystemRouteDeps, { request }: Exchange): Promise<Answer> {
+  const token = deps.config.metricsToken
   if (token !== null && !sameSecret(request.header('authorization') ?? '', `Bearer ${token}`)) {
     throw new ServiceError('unauthorized', 'Cannot show the metrics: their bearer token is needed', {
       headers: { 'WWW-Authenticate': 'Bearer' },
     })
   }
-  return { status: 200, headers: { 'Content-Type': parts.metrics.contentType }, body: await parts.metrics.render() }
+  return { status: 200, headers: { 'Content-Type': deps.metrics.contentType }, body: await deps.metrics.render() }
 }
 
 const tags = new Map(
   [...assets].map(([name, { text }]) => [name, `"${hash('sha256', text, 'base64url').slice(0, 22)}"`]),
 )
 
-async function asset({ parts, rest, request }: Exchange): Promise<Answer> {
+async function asset(deps: SystemRouteDeps, { rest, request }: Exchange): Promise<Answer> {
   const name = rest.join('/')
   const file = assets.get(name)
   const tag = tags.get(name)
   if (file === undefined || tag === undefined) {
-    const { singlePage } = parts.config
+    const { singlePage } = deps.config
     const own = singlePage === null ? null : await fileAnswer(request, singlePage, rest)
     if (own === null) throw new ServiceError('not_found', 'There is no such file')
     return own

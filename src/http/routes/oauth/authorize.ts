@@ -1,0 +1,89 @@
+/** `GET /oauth/authorize`: a client asks for the owner’s consent (RFC 6749 section 4.1.1). */
+import { type AuthorizationRequest, judgeAuthorization } from '../../../authorization-server/authorization-request.ts'
+import type { Client } from '../../../authorization-server/client.ts'
+import type { Clients } from '../../../authorization-server/clients.ts'
+import type { Consents } from '../../../authorization-server/consents.ts'
+import { OAuthError } from '../../../authorization-server/oauth-error.ts'
+import type { Purge } from '../../../token/purge.ts'
+import type { Exchange, Route } from '../../dispatch/route.ts'
+import { errorResponses } from '../../dispatch/schemas.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
+import { browserCookie } from '../../edge/cookies.ts'
+import { type Answer, html } from '../../edge/response.ts'
+import { backWithError } from './client-redirect.ts'
+import { consentPage, type ConsentPageDeps } from './consent-page.ts'
+import { type OAuthFields, onPage, parseOAuthFields } from './oauth-response.ts'
+import { signedInOwner, type SignedInOwnerDeps } from './signed-in-owner.ts'
+
+export interface AuthorizationRequestDeps extends BaseUrl {
+  readonly clients: Clients
+  /** Names of the service as a resource of tokens (RFC 8707). */
+  readonly resources: readonly string[]
+}
+
+export interface AuthorizeRouteDeps extends AuthorizationRequestDeps, SignedInOwnerDeps, ConsentPageDeps {
+  readonly consents: Consents
+  readonly purge: Purge
+}
+
+export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'authorizePage',
+      method: 'GET',
+      path: '/oauth/authorize',
+      access: 'service',
+      page: true,
+      cors: 'page',
+      limit: ['authorize/source', 'authorize/total'],
+      summary: 'Asks the owner whether a client may come in (RFC 6749 section 4.1.1)',
+      query: {
+        client_id: 'Registered, or the address of a metadata document',
+        redirect_uri: 'Exactly as registered',
+        response_type: '`code`',
+        state: 'Comes back byte for byte',
+        code_challenge: 'RFC 7636',
+        code_challenge_method: '`S256`',
+        scope: '`mcp`',
+        resource: 'RFC 8707',
+      },
+      responses: {
+        200: { text: 'The page', type: 'text/html' },
+        302: 'Back to the client with `error`, `state` and `iss`',
+        ...errorResponses(400),
+      },
+      handler: (exchange) => authorize(deps, exchange),
+    },
+  ]
+}
+
+async function authorize(deps: AuthorizeRouteDeps, { request }: Exchange): Promise<Answer> {
+  return onPage(request, async () => {
+    const judged = await judgeAuthorizationRequest(deps, parseOAuthFields(request.query))
+    if ('answer' in judged) return judged.answer
+    const mark = browserCookie(request)
+    // A look at the address asks nobody.
+    if (request.method === 'HEAD') return html(200, '')
+    const { client, asked } = judged
+    const owner = await signedInOwner(deps, request)
+    const consent = await deps.consents.ask(asked, owner?.id ?? null, mark.value)
+    deps.purge.occasionally()
+    return { ...(await consentPage(deps, { client, asked, owner, consent })), cookies: [mark.cookie] }
+  })
+}
+
+/** The request, or the response where it is refused at the client's redirect URI. @throws OAuthError */
+export async function judgeAuthorizationRequest(
+  deps: AuthorizationRequestDeps,
+  fields: OAuthFields,
+): Promise<{ readonly answer: Answer } | { readonly client: Client; readonly asked: AuthorizationRequest }> {
+  const clientId = fields.get('client_id')
+  if (fields.repeated === null && clientId === undefined)
+    throw new OAuthError('invalid_request', 'client_id is missing')
+  const client = fields.repeated === null ? await deps.clients.find(clientId ?? '') : null
+  const judged = judgeAuthorization(fields, client, deps.resources)
+  if (judged.kind === 'redirect')
+    return { answer: backWithError(deps.baseUrl, judged.redirectUri, judged.state, judged.error) }
+  if (client === null) throw new OAuthError('invalid_request', 'The client is not known here')
+  return { client, asked: judged.request }
+}

@@ -1,0 +1,36 @@
+/** Back to the client (RFC 6749 sections 4.1.2 and 4.1.2.1, RFC 9207). */
+import type { Actor } from '../../../actor/actor.ts'
+import type { Consents, GivenConsent } from '../../../authorization-server/consents.ts'
+import type { OAuthError } from '../../../authorization-server/oauth-error.ts'
+import { withParameters } from '../../../authorization-server/redirect-uri.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
+import { type Answer, redirect } from '../../edge/response.ts'
+
+export interface ClientRedirectDeps extends BaseUrl {
+  readonly consents: Consents
+}
+
+export async function backWithCode(
+  deps: ClientRedirectDeps,
+  owner: Actor,
+  given: GivenConsent,
+  status: 302 | 303,
+): Promise<Answer> {
+  const { redirectUri, state } = given.request
+  const code = await deps.consents.issueCode(owner, given)
+  return redirect(
+    status,
+    withParameters(redirectUri, { code, ...(state === null ? {} : { state }), iss: deps.baseUrl }),
+  )
+}
+
+export function backWithError(
+  issuer: string,
+  redirectUri: string,
+  state: string | null,
+  { code, message }: OAuthError,
+  status: 302 | 303 = 302,
+): Answer {
+  const parameters = { error: code, error_description: message, ...(state === null ? {} : { state }), iss: issuer }
+  return redirect(status, withParameters(redirectUri, parameters))
+}

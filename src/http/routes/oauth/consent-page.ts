@@ -1,0 +1,89 @@
+/** The page that asks the owner whether a client may come in. */
+import type { Actor } from '../../../actor/actor.ts'
+import type { Identity } from '../../../app/identity.ts'
+import type { AuthorizationRequest } from '../../../authorization-server/authorization-request.ts'
+import type { Client } from '../../../authorization-server/client.ts'
+import { isLoopback, shownTarget } from '../../../authorization-server/redirect-uri.ts'
+import type { Config } from '../../../config/options.ts'
+import type { PageSet } from '../../../pages/shared/page-set.ts'
+import { rightsInWords } from '../../../pages/shared/rights.ts'
+import { visible } from '../../../pages/shared/visible.ts'
+import type { Relationships } from '../../../trust/relationships.ts'
+import { type ProviderTargetDeps, providerTargets, webProviders } from '../../dispatch/sign-in-address.ts'
+import { type Answer, html } from '../../edge/response.ts'
+import { pagePolicy } from '../../edge/security-headers.ts'
+
+export interface OfferedTypeDeps {
+  readonly relationships: Relationships
+  readonly config: Pick<Config, 'clientTrustTypes'>
+}
+
+export interface ConsentPageDeps extends OfferedTypeDeps, ProviderTargetDeps {
+  /** The path that every address of the service begins with; empty without a prefix. */
+  readonly basePath: string
+  readonly identity: Identity
+  readonly config: Pick<Config, 'clientTrustTypes' | 'mode'>
+  readonly pages: Pick<PageSet, 'authorization'>
+}
+
+export interface ConsentQuestion {
+  readonly client: Client
+  readonly asked: AuthorizationRequest
+  /** Who is signed in already. */
+  readonly owner: Actor | null
+  readonly consent: string
+}
+
+export async function consentPage(
+  deps: ConsentPageDeps,
+  { client, asked, owner, consent }: ConsentQuestion,
+): Promise<Answer> {
+  const types = offeredTypes(deps).flatMap((name) => {
+    const type = deps.relationships.types.find(name)
+    return type === undefined ? [] : [type]
+  })
+  const providers = webProviders(deps)
+  const page = await deps.pages.authorization({
+    base_path: deps.basePath,
+    name: deps.identity.name,
+    consent,
+    form_action: `${deps.basePath}/oauth/authorize`,
+    form_method: 'POST',
+    client_id: client.clientId,
+    client_name: visible(client.name),
+    client_host: client.clientId.startsWith('https://') ? new URL(client.clientId).host : '',
+    redirect_host: visible(shownTarget(asked.redirectUri)),
+    is_local: isLoopback(asked.redirectUri),
+    trust_types: types.map(({ name, display_name, description }) => ({
+      name,
+      display_name,
+      description,
+      rights: rightsInWords(deps.relationships.effective(name, null)).filter(({ is_granted }) => is_granted),
+    })),
+    default_trust_type: defaultTypeOf(deps, client),
+    signed_in_as: owner?.creator ?? null,
+    oauth_providers: providers.map(({ name, displayName }) => ({ name, display_name: displayName })),
+    error: owner === null && providers.length === 0 ? 'Nobody can sign in here: no provider is configured.' : null,
+  })
+  return html(200, page, {
+    'Content-Security-Policy': pagePolicy([...providerTargets(deps), targetOf(asked.redirectUri)]),
+  })
+}
+
+/** Powerful types are given on the page of an existing connection only, after a typed confirmation. */
+export function offeredTypes({ config, relationships }: OfferedTypeDeps): readonly string[] {
+  return config.clientTrustTypes.filter((name) => !relationships.types.needsConfirmation(name))
+}
+
+/** Never more than the owner was shown, and `mcp_client` unless the client asked for something else that is offered. */
+function defaultTypeOf(deps: OfferedTypeDeps, client: Client): string {
+  const offered = offeredTypes(deps)
+  return offered.includes(client.trustType) ? client.trustType : (offered[0] ?? 'mcp_client')
+}
+
+/** As a content security policy names it. */
+function targetOf(redirectUri: string): string {
+  const url = new URL(redirectUri)
+  // It has no way to name an IPv6 address.
+  return !/^https?:$/.test(url.protocol) || url.host.startsWith('[') ? url.protocol : url.origin
+}

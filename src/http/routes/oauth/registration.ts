@@ -1,0 +1,68 @@
+/** `/oauth/register`: a client registers itself (RFC 7591). */
+import type { Clients } from '../../../authorization-server/clients.ts'
+import { OAuthError } from '../../../authorization-server/oauth-error.ts'
+import { readRegistration } from '../../../authorization-server/registration.ts'
+import type { Config } from '../../../config/options.ts'
+import { toPlain } from '../../../json/json.ts'
+import type { Exchange, Route } from '../../dispatch/route.ts'
+import { anyValue } from '../../dispatch/schemas.ts'
+import type { BaseUrl } from '../../dispatch/urls.ts'
+import { type BodyLimits, readJson, saysJson } from '../../edge/body.ts'
+import type { Answer } from '../../edge/response.ts'
+import { inOAuthWords, oauthJson } from './oauth-response.ts'
+import { oauthErrorSchema, oauthRefusals } from './oauth-schemas.ts'
+
+export interface RegistrationRouteDeps extends BaseUrl {
+  readonly clients: Clients
+  readonly config: BodyLimits & Pick<Config, 'clientTrustTypes'>
+}
+
+export function registrationRoutes(deps: RegistrationRouteDeps): readonly Route[] {
+  return [
+    {
+      id: 'registerClient',
+      method: 'POST',
+      path: '/oauth/register',
+      access: 'service',
+      cors: 'server',
+      takesForeignPosts: true,
+      limit: ['register_client/source', 'register_client/total'],
+      summary: 'A client registers itself (RFC 7591)',
+      request: { 'application/json': anyValue },
+      responses: {
+        201: { text: 'The client; its secret is shown this once', schema: anyValue },
+        413: { text: 'The body is larger than 64 KiB', schema: oauthErrorSchema },
+        ...oauthRefusals,
+      },
+      handler: (exchange) => inOAuthWords(() => register(deps, exchange)),
+    },
+  ]
+}
+
+/** Anyone may register a client, and the client's metadata is stored. */
+const maxRegistrationBytes = 65_536
+
+async function register(deps: RegistrationRouteDeps, { request }: Exchange): Promise<Answer> {
+  if (!saysJson(request)) throw new OAuthError('invalid_request', 'The body has to be application/json')
+  const { maxBodyBytes, maxJsonDepth } = deps.config
+  const limits = { maxBodyBytes: Math.min(maxBodyBytes, maxRegistrationBytes), maxJsonDepth }
+  const body = toPlain(await readJson(request, limits))
+  const { client, secret } = await deps.clients.register(readRegistration(body, deps.config.clientTrustTypes))
+  return oauthJson(201, {
+    client_id: client.clientId,
+    ...(secret === null ? {} : { client_secret: secret, client_secret_expires_at: 0 }),
+    client_name: client.name,
+    redirect_uris: client.redirectUris,
+    grant_types: client.grantTypes,
+    response_types: ['code'],
+    token_endpoint_auth_method: client.authMethod,
+    trust_type: client.trustType,
+    ...client.metadata,
+    created_at: Math.floor(client.createdAt / 1000),
+    client_id_issued_at: Math.floor(client.createdAt / 1000),
+    actor_id: client.ownerId,
+    issuer: deps.baseUrl,
+    authorization_endpoint: `${deps.baseUrl}/oauth/authorize`,
+    token_endpoint: `${deps.baseUrl}/oauth/token`,
+  })
+}
