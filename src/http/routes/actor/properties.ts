@@ -48,6 +48,10 @@ export interface PropertyRouteDeps extends BaseUrl {
 }
 
 export function propertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
+  return [...allPropertiesRoutes(deps), ...onePropertyRoutes(deps)]
+}
+
+function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
   return [
     {
       id: 'listProperties',
@@ -91,6 +95,11 @@ export function propertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
         return noContent()
       },
     },
+  ]
+}
+
+function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
+  return [
     {
       id: 'getProperty',
       method: 'GET',

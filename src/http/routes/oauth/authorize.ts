@@ -11,7 +11,7 @@ import type { BaseUrl } from '../../dispatch/urls.ts'
 import { browserCookie } from '../../edge/cookies.ts'
 import { type Answer, html } from '../../edge/response.ts'
 import { backWithError } from './client-redirect.ts'
-import { consentPage, type ConsentPageDeps } from './consent-page.ts'
+import { showConsentPage, type ConsentPageDeps } from './consent-page.ts'
 import { type OAuthFields, onPage, parseOAuthFields } from './oauth-response.ts'
 import { signedInOwner, type SignedInOwnerDeps } from './signed-in-owner.ts'
 
@@ -68,7 +68,7 @@ async function authorize(deps: AuthorizeRouteDeps, { request }: Exchange): Promi
     const owner = await signedInOwner(deps, request)
     const consent = await deps.consents.ask(asked, owner?.id ?? null, mark.value)
     deps.purge.occasionally()
-    return { ...(await consentPage(deps, { client, asked, owner, consent })), cookies: [mark.cookie] }
+    return { ...(await showConsentPage(deps, { client, asked, owner, consent })), cookies: [mark.cookie] }
   })
 }
 

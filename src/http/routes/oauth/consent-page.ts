@@ -34,7 +34,7 @@ export interface ConsentQuestion {
   readonly consent: string
 }
 
-export async function consentPage(
+export async function showConsentPage(
   deps: ConsentPageDeps,
   { client, asked, owner, consent }: ConsentQuestion,
 ): Promise<Answer> {

@@ -59,6 +59,10 @@ export interface SubscriptionRouteDeps extends BaseUrl {
 }
 
 export function subscriptionRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
+  return [...collectionRoutes(deps), ...peerRoutes(deps), ...subscriptionItemRoutes(deps), ...diffRoutes(deps)]
+}
+
+function collectionRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
   return [
     {
       id: 'listSubscriptions',
@@ -99,6 +103,11 @@ export function subscriptionRoutes(deps: SubscriptionRouteDeps): readonly Route[
       },
       handler: (exchange) => subscribe(deps, exchange),
     },
+  ]
+}
+
+function peerRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
+  return [
     {
       id: 'listSubscriptionsOfPeer',
       method: 'GET',
@@ -135,6 +144,11 @@ export function subscriptionRoutes(deps: SubscriptionRouteDeps): readonly Route[
       responses: { 201: { text: 'The subscription', schema: subscriptionSchema }, ...writeErrors },
       handler: (exchange) => receive(deps, exchange),
     },
+  ]
+}
+
+function subscriptionItemRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
+  return [
     {
       id: 'pollSubscription',
       method: 'GET',
@@ -170,6 +184,11 @@ export function subscriptionRoutes(deps: SubscriptionRouteDeps): readonly Route[
       responses: { 204: 'Done', ...actorErrors },
       handler: (exchange) => end(deps, exchange),
     },
+  ]
+}
+
+function diffRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
+  return [
     {
       id: 'readDiff',
       method: 'GET',

@@ -35,6 +35,16 @@ export interface TrustRouteDeps extends BaseUrl {
 
 export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
   return [
+    ...collectionRoutes(deps),
+    ...trusteeRoutes(deps),
+    ...namedRoutes(deps),
+    ...namedChangeRoutes(deps),
+    ...peerRoutes(deps),
+  ]
+}
+
+function collectionRoutes(deps: TrustRouteDeps): readonly Route[] {
+  return [
     {
       id: 'listTrusts',
       method: 'GET',
@@ -70,6 +80,11 @@ export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
       responses: { 201: record, ...errorResponses(408), ...writeErrors },
       handler: (exchange) => ask(deps, exchange),
     },
+  ]
+}
+
+function trusteeRoutes(deps: TrustRouteDeps): readonly Route[] {
+  return [
     {
       id: 'putTrustee',
       method: 'PUT',
@@ -97,6 +112,11 @@ export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
         return noContent()
       },
     },
+  ]
+}
+
+function namedRoutes(deps: TrustRouteDeps): readonly Route[] {
+  return [
     {
       id: 'getTrustsNamed',
       method: 'GET',
@@ -136,6 +156,11 @@ export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
       },
       handler: (exchange) => receive(deps, exchange),
     },
+  ]
+}
+
+function namedChangeRoutes(deps: TrustRouteDeps): readonly Route[] {
+  return [
     {
       id: 'putTrustNamed',
       method: 'PUT',
@@ -156,6 +181,11 @@ export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
       responses: { 204: 'Done', ...actorErrors },
       handler: (exchange) => remove(deps, exchange),
     },
+  ]
+}
+
+function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
+  return [
     {
       id: 'getTrust',
       method: 'GET',

@@ -44,6 +44,10 @@ export interface EmailRouteDeps extends SessionResponseDeps {
 }
 
 export function oauthEmailRoutes(deps: EmailRouteDeps): readonly Route[] {
+  return [...addressRoutes(deps), ...linkRoutes(deps)]
+}
+
+function addressRoutes(deps: EmailRouteDeps): readonly Route[] {
   return [
     {
       id: 'askEmail',
@@ -72,6 +76,11 @@ export function oauthEmailRoutes(deps: EmailRouteDeps): readonly Route[] {
       responses: { 200: 'The tokens', 302: 'Signed in', ...errorResponses(400, 403, 409, 410, 429, 503) },
       handler: (exchange) => enter(deps, exchange),
     },
+  ]
+}
+
+function linkRoutes(deps: EmailRouteDeps): readonly Route[] {
+  return [
     {
       id: 'verifyEmail',
       method: 'GET',

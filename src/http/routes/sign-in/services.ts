@@ -32,6 +32,10 @@ export interface ConnectionRouteDeps extends BaseUrl {
 }
 
 export function serviceRoutes(deps: ConnectionRouteDeps): readonly Route[] {
+  return [...connectionRoutes(deps), ...sharedCallbackRoutes(deps)]
+}
+
+function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
   return [
     {
       id: 'listServices',
@@ -80,6 +84,11 @@ export function serviceRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       responses: { 200: { text: 'Disconnected', schema: doneSchema }, ...errorResponses(502), ...actorErrors },
       handler: (exchange) => disconnect(deps, exchange),
     },
+  ]
+}
+
+function sharedCallbackRoutes(deps: ConnectionRouteDeps): readonly Route[] {
+  return [
     {
       id: 'sharedServiceCallback',
       method: 'GET',

@@ -35,6 +35,10 @@ export interface SignInRouteDeps extends SessionResponseDeps {
 }
 
 export function signInRoutes(deps: SignInRouteDeps): readonly Route[] {
+  return [...providerRoutes(deps), ...claimRoutes(deps)]
+}
+
+function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
   return [
     {
       id: 'beginSignIn',
@@ -89,6 +93,11 @@ export function signInRoutes(deps: SignInRouteDeps): readonly Route[] {
       responses: { 303: 'On to where the browser’s cookie arrives', ...callbackResponses, ...errorResponses(404, 415) },
       handler: (exchange) => fromForm(deps, exchange),
     },
+  ]
+}
+
+function claimRoutes(deps: SignInRouteDeps): readonly Route[] {
+  return [
     {
       id: 'claimActor',
       method: 'POST',
