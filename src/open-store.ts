@@ -22,7 +22,7 @@ export interface StoreOptions {
   /** PostgreSQL: how long one statement may take (milliseconds, by default 5000 longer than it may wait for a lock). */
   readonly statementTimeoutMs?: number
   /** Unix milliseconds, in place of the store's own clock (`Store.now`). */
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
   /** Takes the store as it is: makes and migrates nothing (default false). */
   readonly mustExist?: boolean
   readonly onQuery?: QueryObserver

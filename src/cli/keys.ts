@@ -4,7 +4,7 @@ import { processEnvironment } from '../config/env.ts'
 import { ringFits } from '../secret/key-check.ts'
 import { generateKey } from '../secret/key-ring.ts'
 import { resealAll } from '../secret/reseal.ts'
-import { keyRingOf, unfitKeys } from '../service.ts'
+import { keyRingOf, unfitKeys } from '../open-runtime.ts'
 import { openStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
 

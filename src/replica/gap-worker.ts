@@ -14,9 +14,10 @@ import type { OutboundKey } from './outbound.ts'
 import { longestRetryMs } from './processor.ts'
 import { bringGapsForward, claimGaps, findGapsDue } from './outbound-store.ts'
 
+type FillGap = (key: OutboundKey) => Promise<void>
+
 export interface GapWorkerParts {
   readonly store: Store
-  readonly fill: (key: OutboundKey) => Promise<void>
   readonly times: Pick<PeerTimes, 'fetchLeaseMs'>
   readonly timers: Timers
   readonly now: () => number
@@ -35,9 +36,16 @@ export class GapWorker {
   #isDue = false
   #isStopping = false
   #cancelTimer: Cancel = () => {}
+  #fillGap: FillGap | null = null
 
   constructor(parts: GapWorkerParts) {
     this.#parts = parts
+  }
+
+  /** Once, before the first request: what fills a gap needs this worker for itself. */
+  connect(fillGap: FillGap): void {
+    if (this.#fillGap !== null) throw new Error('The gap worker is connected already')
+    this.#fillGap = fillGap
   }
 
   /** Looks for what is due, now. */
@@ -100,7 +108,7 @@ export class GapWorker {
     const context = { requestId: randomUUID(), actorId: key.actorId, peerId: key.peerId }
     await runInBackground(async () => {
       try {
-        await this.#parts.tracing.run('fill gap', span, () => this.#parts.fill(key))
+        await this.#parts.tracing.run('fill gap', span, async () => this.#fillGap?.(key))
       } catch (error) {
         // The subscription went meanwhile, with its relationship or its actor.
         if (error instanceof ServiceError && ['not_found', 'actor_not_found'].includes(error.code)) return

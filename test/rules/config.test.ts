@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { ConfigError, resolveConfig } from '../../src/config/config.ts'
 import type { Environment } from '../../src/config/env.ts'
 import { type Config, options } from '../../src/config/options.ts'
-import { keyRingOf } from '../../src/service.ts'
+import { keyRingOf } from '../../src/open-runtime.ts'
 import { testKeys } from '../support/service.ts'
 
 /** What a start in production needs. */

@@ -30,7 +30,7 @@ describe('the rule of directions', () => {
       importing('open-store.ts', './store/sqlite/sqlite-store.ts', './store/store.ts'),
       importing('store/sqlite/sqlite-store.ts', '../store.ts', '../portable.ts', 'node:sqlite', './connection.ts'),
       importing('store/postgres/postgres-store.ts', '../store.ts', 'pg'),
-      importing('service.ts', './http/edge/node.ts', './open-store.ts', './actor/actor.ts'),
+      importing('service.ts', './http/edge/node.ts', './open-runtime.ts', './actor/actor.ts'),
       importing('index.ts', './service.ts', './app/app.ts', './errors.ts'),
       importing('cli/serve.ts', '../service.ts', '../config/env.ts', '../open-store.ts'),
       { path: 'config/env.ts', text: 'export const port = process.env.PORT' },

@@ -6,7 +6,7 @@ export interface SourceFile {
   readonly text: string
 }
 
-const foundation = ['errors', 'json', 'observe', 'config']
+const foundation = ['errors', 'release', 'json', 'observe', 'config']
 const domain = [
   'actor',
   'api',
@@ -15,6 +15,7 @@ const domain = [
   'auth',
   'authorization-server',
   'caller',
+  'domain-event',
   'connection',
   'list',
   'live',
@@ -26,6 +27,7 @@ const domain = [
   'publication',
   'rate-limit',
   'replica',
+  'runtime',
   'secret',
   'sign-in',
   'subscription',
@@ -54,11 +56,24 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   mcp: [...foundation, ...domain, 'store port'],
   // The release's number, read from the package.
   release: [],
-  service: [...domainMay, 'release', 'store', 'open-store', 'http', 'pages', 'spa', 'mcp'],
+  'open-runtime': [...domainMay, 'release', 'open-store'],
+  service: [...domainMay, 'release', 'open-runtime', 'http', 'pages', 'spa', 'mcp'],
   // What an application declares, and the service that it makes: above everything but the commands.
   troupe: [...domainMay, 'release', 'http', 'pages', 'spa', 'service'],
   'node-handler': ['http', 'troupe'],
-  cli: [...domainMay, 'release', 'store', 'open-store', 'http', 'pages', 'spa', 'mcp', 'service', 'troupe'],
+  cli: [
+    ...domainMay,
+    'release',
+    'open-runtime',
+    'store',
+    'open-store',
+    'http',
+    'pages',
+    'spa',
+    'mcp',
+    'service',
+    'troupe',
+  ],
   index: [...domainMay, 'store', 'http', 'pages', 'spa', 'mcp', 'service', 'troupe', 'node-handler'],
 }
 
@@ -117,7 +132,7 @@ function wrongImport(path: string, target: string): string[] {
 
 /** The folder below src, or the name of a file directly in it; the store's port and its drivers are rooms of their own. */
 function roomOf(path: string): string {
-  if (path === 'store/store.ts' || path === 'store/checksum.ts') return 'store port'
+  if (['store/store.ts', 'store/checksum.ts', 'store/after-commit-store.ts'].includes(path)) return 'store port'
   if (/^store\/[^/]+\//.test(path)) return path.split('/').slice(0, 2).join('/')
   return (path.split('/')[0] ?? '').replace(/\.ts$/, '')
 }

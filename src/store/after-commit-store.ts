@@ -5,7 +5,7 @@ import type { AfterCommit, Follow, LockedActor, Store, Transaction, WriteOptions
  * A store whose transactions can be followed. What was asked for in an attempt that ran again, or failed, is forgotten
  * with it. The write resolves when everything that follows has.
  */
-export class FollowedStore implements Store {
+export class AfterCommitStore implements Store {
   readonly #inner: Store
   readonly #follows = new WeakMap<Transaction, Follow[]>()
 

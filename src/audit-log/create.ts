@@ -1,0 +1,16 @@
+import type { Runtime } from '../runtime.ts'
+import { Ledger } from './audit-log.ts'
+
+const dayMs = 86_400_000
+
+export function createAuditLog({ config, store, timers, now, log, metrics }: Runtime): Ledger {
+  return new Ledger({
+    store,
+    timers,
+    now,
+    log,
+    metrics,
+    mostPerActor: config.activityPerActor,
+    maxAgeMs: config.activityDays * dayMs,
+  })
+}

@@ -1,0 +1,55 @@
+import { findActor } from '../actor/actor-store.ts'
+import type { ActorRoom } from '../actor/create.ts'
+import type { Outbox } from '../outbox/create.ts'
+import type { Runtime } from '../runtime.ts'
+import type { TokenRoom } from '../token/create.ts'
+import type { TrustRoom } from '../trust/create.ts'
+import { fireDeleted } from '../trust/events.ts'
+import { type ClientAccess, clientAccess } from './client-access.ts'
+import { ClientEnds } from './client-ends.ts'
+import { Clients } from './clients.ts'
+import { Consents } from './consents.ts'
+import { MetadataDocuments } from './metadata-document.ts'
+import { TokenEndpoint } from './token-endpoint.ts'
+
+interface AuthorizationServerNeeds {
+  readonly actorRoom: ActorRoom
+  readonly trust: TrustRoom
+  readonly tokenRoom: TokenRoom
+  readonly outbox: Outbox
+}
+
+export function createAuthorizationServer(runtime: Runtime, needs: AuthorizationServerNeeds) {
+  const { store, keyRing, live, now, metrics, baseUrl } = runtime
+  const { tokens, oneTime } = needs.tokenRoom
+  const { actors, actorsDeleting } = needs.actorRoom
+  const ends = createClientEnds(runtime, needs.trust)
+  actorsDeleting.on((tx, actorIds) => ends.endWithActors(tx, actorIds))
+  needs.trust.trustEnding.on((tx, actorId, peerId) => ends.endWithOwnTrust(tx, actorId, peerId))
+  const documents = new MetadataDocuments(needs.outbox.outsideClient, now)
+  const clients = new Clients({ store, actors, keyRing, documents, ends, now })
+  /** Names of the service as a resource of tokens (RFC 8707). */
+  const resources = [`${baseUrl}/mcp`, baseUrl]
+  return {
+    clients,
+    resources,
+    consents: new Consents({ store, oneTime, clients, keyRing, live, now }),
+    tokenEndpoint: new TokenEndpoint({ store, oneTime, tokens, keyRing, resources, now, metrics }, clients),
+    /** Who a client's access token acts for; null for any other text. */
+    clientAccess: (token: string): Promise<ClientAccess | null> => clientAccess(store, token),
+  }
+}
+
+function createClientEnds({ store, live, registry, log }: Runtime, { trustParts }: TrustRoom): ClientEnds {
+  return new ClientEnds({
+    afterCommit: store.afterCommit,
+    // The system actor, too, which no address leads to.
+    findActor: (actorId) => store.read((q) => findActor(q, actorId)),
+    tell: async (actor, trust, byPeer) => {
+      await fireDeleted(trustParts, actor, trust, byPeer)
+      await live.announce(actor.id, 'trust', trust.peerId)
+    },
+    isHeard: () => registry.eventHandlers('trust_deleted').length > 0,
+    log,
+  })
+}

@@ -1,0 +1,51 @@
+import type { Ledger } from '../audit-log/audit-log.ts'
+import { rememberClient } from '../authorization-server/client-access.ts'
+import { currentContext } from '../observe/context.ts'
+import type { Approvals } from '../operation/approvals.ts'
+import type { Permission } from '../permission/permission.ts'
+import type { PropertyRoom } from '../property/create.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Catalogue } from './catalogue/catalogue.ts'
+import { McpEndpoint } from './endpoint.ts'
+import { McpSessions } from './sessions/sessions.ts'
+import { McpTasks } from './tasks/tasks.ts'
+
+interface McpNeeds {
+  readonly catalogue: Catalogue
+  readonly permission: Permission
+  readonly property: PropertyRoom
+  readonly approvals: Approvals
+  readonly ledger: Ledger
+}
+
+export function createMcp(runtime: Runtime, { catalogue, permission, property, approvals, ledger }: McpNeeds) {
+  const { config, identity, store, timers, now, live, keyRing, handles } = runtime
+  return new McpEndpoint({
+    ...runtime,
+    catalogue,
+    permission,
+    properties: property.properties,
+    lists: property.lists,
+    handleOf: handles.of,
+    server: { name: identity.name, version: identity.version },
+    instructions: config.mcpInstructions,
+    sessions: new McpSessions({ store, timers, now }),
+    tasks: new McpTasks({ store, live, keyRing, timers, now }),
+    approvals,
+    remember: rememberClient(store),
+    note: ({ access, method, target, decision, reason }) =>
+      ledger.record({
+        actorId: access.actor.id,
+        callerKind: 'client',
+        caller: access.caller.peerId,
+        through: 'mcp',
+        method,
+        path: target,
+        decision,
+        reason,
+        status: 200,
+        requestId: currentContext()?.requestId ?? '',
+        isRead: method !== 'tools/call',
+      }),
+  })
+}

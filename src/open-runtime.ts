@@ -1,0 +1,97 @@
+/** Opens the store, checks that the configured keys fit it, and puts the runtime together. */
+import { dirname, join, resolve } from 'node:path'
+import { rebuildLookups } from './actor/lookup-rebuild.ts'
+import { ActorHandles } from './app/actor-handles.ts'
+import { ConfigError } from './config/config.ts'
+import type { Config } from './config/options.ts'
+import { Live } from './live/live.ts'
+import { createLog } from './observe/log.ts'
+import { createMetrics } from './observe/metrics.ts'
+import { Tracing } from './observe/tracing.ts'
+import { openStore } from './open-store.ts'
+import { release } from './release.ts'
+import type { Runtime, RuntimeOptions } from './runtime.ts'
+import { developmentKeyRing } from './secret/development-key.ts'
+import { KeyCheck } from './secret/key-check.ts'
+import { type KeyRing, KeyRingError, parseKeyRing } from './secret/key-ring.ts'
+import { AfterCommitStore } from './store/after-commit-store.ts'
+import { systemTimers } from './timers.ts'
+
+/** @throws ConfigError, StoreStartError: one sentence for the operator. */
+export async function openRuntime(options: RuntimeOptions): Promise<{ runtime: Runtime; keyCheck: KeyCheck }> {
+  const { config, identity, registry, baseUrl, onQuery } = options
+  const log = options.log ?? createLog(config.logLevel)
+  const metrics = createMetrics(release)
+  const keyRing = await keyRingOf(config)
+  const opened = await openStore({
+    url: config.database,
+    synchronous: config.synchronous,
+    workers: config.workers,
+    lockTimeoutMs: config.storeTimeoutSeconds * 1000,
+    now: options.now,
+    log: (level, message, cause) => log[level]({ error: cause }, message),
+    onQuery: (sql) => {
+      metrics.statementRun()
+      onQuery?.(sql)
+    },
+  })
+  const store = new AfterCommitStore(options.wrapStore?.(opened) ?? opened)
+  const { now } = store
+  const keyCheck = new KeyCheck(store, keyRing, now)
+  try {
+    if (!(await keyCheck.fits())) throw unfitKeys(config)
+    await rebuildLookups(store, new Set(config.indexedProperties))
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+  const timers = options.timers ?? systemTimers
+  const runtime: Runtime = {
+    config,
+    identity,
+    registry,
+    baseUrl,
+    basePath: new URL(baseUrl).pathname.replace(/\/$/, ''),
+    store,
+    now,
+    timers,
+    random: options.random ?? Math.random,
+    keyRing,
+    log,
+    metrics,
+    tracing: new Tracing(release),
+    live: new Live({ store, afterCommit: store.afterCommit, timers, now, log }),
+    handles: new ActorHandles(),
+  }
+  return { runtime, keyCheck }
+}
+
+/** @throws ConfigError */
+export async function keyRingOf(config: Config): Promise<KeyRing> {
+  try {
+    return config.secretKeys === null
+      ? await developmentKeyRing(developmentKeyFile(config))
+      : parseKeyRing(config.secretKeys)
+  } catch (error) {
+    if (!(error instanceof KeyRingError)) throw error
+    throw new ConfigError(
+      config.secretKeys === null ? `${error.message}.` : `TROUPE_SECRET_KEYS cannot be used: ${error.message}.`,
+    )
+  }
+}
+
+/** The refusal to work on a store that was written with other keys: everything that needs a secret would fail. */
+export function unfitKeys(config: Config): ConfigError {
+  const [keys, mend] =
+    config.secretKeys === null
+      ? [`The key in ${developmentKeyFile(config)}`, 'restore the key']
+      : ['TROUPE_SECRET_KEYS', 'set the keys']
+  return new ConfigError(
+    `${keys} opens none of the secrets in the database: ${mend} that encrypted them, or use another database.`,
+  )
+}
+
+function developmentKeyFile(config: Config): string {
+  const file = /^sqlite:(.+)$/.exec(config.database)?.[1]
+  return join(file === undefined ? resolve('data') : dirname(resolve(file)), 'development.key')
+}

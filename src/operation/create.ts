@@ -1,0 +1,38 @@
+import type { Ledger } from '../audit-log/audit-log.ts'
+import { currentContext } from '../observe/context.ts'
+import type { Permission } from '../permission/permission.ts'
+import type { Runtime } from '../runtime.ts'
+import { decisionAct } from './approval-act.ts'
+import { Approvals } from './approvals.ts'
+import { Callbacks } from './callbacks.ts'
+import { Once } from './idempotency.ts'
+import { Operations } from './operations.ts'
+
+interface OperationNeeds {
+  readonly permission: Permission
+  readonly ledger: Ledger
+}
+
+export function createOperations(runtime: Runtime, { permission, ledger }: OperationNeeds) {
+  const { config, registry, store, live, keyRing, timers, now, log, baseUrl, handles } = runtime
+  const handleOf = handles.of
+  const approvals = new Approvals({
+    store,
+    live,
+    keyRing,
+    addressOf: (actorId, approvalId) => {
+      // Without pages, the address is the one at which programs decide: it works for the owner in every configuration.
+      const own = `${baseUrl}/{actor}/${config.webUi ? 'www/approvals' : 'approvals'}/{approval}`
+      return (config.approvalUrl ?? own).replaceAll('{actor}', actorId).replaceAll('{approval}', approvalId)
+    },
+    note: (approval, decided) =>
+      ledger.record({ ...decisionAct(approval, decided), requestId: currentContext()?.requestId ?? '' }),
+    now,
+  })
+  return {
+    approvals,
+    operations: new Operations({ registry, permission, approvals, handleOf }),
+    callbacks: new Callbacks({ registry, log, handleOf }),
+    once: new Once({ store, keyRing, timers, now }),
+  }
+}

@@ -1,0 +1,30 @@
+import { GuardedClient } from '../peer/guarded-client.ts'
+import { ObservedClient } from '../peer/observed-client.ts'
+import type { PeerClient } from '../peer/peer-client.ts'
+import { peerTimes } from '../peer/timeouts.ts'
+import { release } from '../release.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Deliveries } from './deliveries.ts'
+import { Notices } from './notices.ts'
+
+interface OutboxNeeds {
+  readonly deliveries: Deliveries
+  /** Calls to other actors; the guarded client over the network unless given. */
+  readonly client?: PeerClient | undefined
+}
+
+export type Outbox = ReturnType<typeof createOutbox>
+
+export function createOutbox(runtime: Runtime, { deliveries, client }: OutboxNeeds) {
+  const { config, keyRing, now, store, tracing, metrics } = runtime
+  const timeouts = { connectSeconds: config.peerConnectSeconds, readSeconds: config.peerReadSeconds }
+  const { allowPrivatePeers, allowHttp } = config
+  const outsideClient = client ?? new GuardedClient({ allowPrivatePeers, allowHttp, ...timeouts, release })
+  return {
+    /** For third-party services, which receive no trace context: nothing of theirs belongs to it. */
+    outsideClient,
+    peerClient: new ObservedClient(outsideClient, tracing, metrics),
+    times: peerTimes(timeouts),
+    notices: new Notices({ keyRing, now, afterCommit: store.afterCommit, ...deliveries }),
+  }
+}

@@ -1,0 +1,43 @@
+import { Indexes } from '../actor/indexes.ts'
+import { RemovedLists } from '../list/removed-lists.ts'
+import type { Permission } from '../permission/permission.ts'
+import type { Runtime } from '../runtime.ts'
+import { BulkWrite } from './bulk-write.ts'
+import { ActorWriter, type ChangeSink, namesIn } from './change.ts'
+import { ListHooks } from './list-hooks.ts'
+import { Lists } from './lists.ts'
+import { Properties } from './properties.ts'
+import { PropertyGate } from './property-hooks.ts'
+import { Versions } from './version.ts'
+
+interface PropertyNeeds {
+  readonly permission: Permission
+  /** Receive the changes of every write inside its transaction, in this order. */
+  readonly changeSinks: readonly ChangeSink[]
+}
+
+export type PropertyRoom = ReturnType<typeof createProperties>
+
+export function createProperties(runtime: Runtime, { permission, changeSinks }: PropertyNeeds) {
+  const { config, registry, store, timers, log, now, keyRing, live, handles } = runtime
+  const removedLists = new RemovedLists({ store, timers, log })
+  const deleteRemoved = removedLists.wake
+  const writer = new ActorWriter(store, async (tx, actor, changes, by) => {
+    for (const sink of changeSinks) await sink(tx, actor, changes, by)
+    if (actor.watchedUntil > 0) await live.record(tx, actor, 'properties', namesIn(changes))
+  })
+  const gate = new PropertyGate(registry, handles.withoutHooks)
+  const indexes = new Indexes({
+    indexedProperties: new Set(config.indexedProperties),
+    forceEmailAsCreator: config.forceEmailAsCreator,
+    uniqueCreator: config.uniqueCreator,
+    onCollision: (actorId, name) =>
+      log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
+  })
+  const versions = new Versions(keyRing)
+  const properties = new Properties({ store, writer, permission, gate, indexes, versions, deleteRemoved })
+  const hooks = new ListHooks(store, gate)
+  const lists = new Lists({ store, writer, permission, versions, hooks, now, deleteRemoved })
+  const bulkWrite = new BulkWrite({ writer, permission, gate, indexes, lists, now })
+  return { properties, lists, bulkWrite, removedLists }
+}

@@ -1,0 +1,98 @@
+import type { ActorRoom } from '../actor/create.ts'
+import type { Outbox } from '../outbox/create.ts'
+import type { Permission } from '../permission/permission.ts'
+import type { PropertyRoom } from '../property/create.ts'
+import type { Runtime } from '../runtime.ts'
+import type { TrustRoom } from '../trust/create.ts'
+import type { DeliveryPort } from './delivery-port.ts'
+import { fullState } from './full-state.ts'
+import { deleteInboundOf } from './inbound-store.ts'
+import { Publications } from './publications.ts'
+import { Publisher } from './publisher.ts'
+import { DeliveryWorker } from './worker.ts'
+
+const dayMs = 86_400_000
+
+export function createPublisher(
+  { config, store, now }: Runtime,
+  { permission, delivery }: { readonly permission: Permission; readonly delivery: DeliveryPort },
+): Publisher {
+  return new Publisher({
+    permission,
+    now,
+    maxDiffs: config.maxDiffs,
+    announce: (tx, actorId, entries) =>
+      store.afterCommit(tx, () =>
+        config.synchronousCallbacks ? delivery.worker.attempted(actorId, entries) : delivery.wake(),
+      ),
+  })
+}
+
+interface PublicationNeeds {
+  readonly permission: Permission
+  readonly publisher: Publisher
+  readonly delivery: DeliveryPort
+  readonly outbox: Outbox
+  readonly property: PropertyRoom
+  readonly actors: ActorRoom['actors']
+  readonly trust: TrustRoom
+}
+
+export type PublicationRoom = ReturnType<typeof createPublications>
+
+export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
+  const { config, store, live, registry, log, now, handles } = runtime
+  const { permission, publisher, trust, outbox, delivery } = needs
+  const deliveries = createWorker(runtime, needs)
+  delivery.connect(deliveries)
+  runtime.metrics.backlogFrom(() => deliveries.backlog())
+  trust.trustEnding.on(deleteInboundOf)
+  trust.trustApproved.on(async (tx, actor, approved) => {
+    if (await publisher.resyncPeer(tx, actor, approved.peerId)) await trust.permissions.tell(tx, approved)
+  })
+  const publications = new Publications({
+    store,
+    live,
+    registry,
+    permission,
+    publisher,
+    log,
+    now,
+    maxPeerSubscriptions: config.maxPeerSubscriptions,
+    enqueue: outbox.notices.enqueue,
+    afterCommit: store.afterCommit,
+    wake: deliveries.wake,
+    handleOf: handles.of,
+  })
+  return { publications, deliveries }
+}
+
+function createWorker(runtime: Runtime, { permission, outbox, property, actors, trust }: PublicationNeeds) {
+  const { config, live } = runtime
+  const maxDiffAgeMs = config.maxDiffAgeDays * dayMs
+  return new DeliveryWorker({
+    ...runtime,
+    permission,
+    peerClient: outbox.peerClient,
+    times: outbox.times,
+    policy: {
+      retryUnknown: config.retryCallbacks,
+      circuitThreshold: config.circuitThreshold,
+      circuitCooldownMs: config.circuitCooldownSeconds * 1000,
+      giveUpAfterMs: maxDiffAgeMs,
+    },
+    announce: ({ actorId, subscriptionId }) => live.announce(actorId, 'subscriptions', subscriptionId),
+    settleRenewal: async ({ actorId, ...offer }) => {
+      const actor = await actors.find(actorId)
+      return actor === null ? null : trust.trusts.settleRenewal(actor, offer)
+    },
+    fullState: async (actorId, caller, scope) => {
+      const actor = await actors.find(actorId)
+      return actor === null ? null : fullState(property, { actor, caller }, scope)
+    },
+    maxHighGranularityBytes: config.maxHighGranularityBytes,
+    maxConcurrentCallbacks: config.maxConcurrentCallbacks,
+    maxDiffAgeMs,
+    shutdownMs: config.shutdownSeconds * 1000,
+  })
+}

@@ -1,0 +1,16 @@
+import type { Runtime } from '../runtime.ts'
+import { Guesses } from './failed-attempts.ts'
+import { Limiter } from './limiter.ts'
+import { LocalLimiter } from './local-limiter.ts'
+import { ratesOf } from './rates.ts'
+
+export type RateLimits = ReturnType<typeof createRateLimits>
+
+export function createRateLimits({ config, store, now, log, metrics }: Runtime) {
+  const rates = ratesOf(config)
+  return {
+    limiter: new Limiter({ store, rates, now, log, metrics }),
+    localLimiter: new LocalLimiter({ rates, now, metrics }),
+    guesses: new Guesses({ store, rates, now, log, metrics }),
+  }
+}

@@ -1,0 +1,92 @@
+import type { ActorRoom } from '../actor/create.ts'
+import { fire } from '../app/events.ts'
+import type { TrustTypes } from '../permission/trust-types.ts'
+import type { RateLimits } from '../rate-limit/create.ts'
+import { release } from '../release.ts'
+import type { Runtime } from '../runtime.ts'
+import type { TokenRoom } from '../token/create.ts'
+import { Sessions } from '../token/sessions.ts'
+import { Accounts } from './accounts.ts'
+import { ConfiguredProviders } from './configured.ts'
+import { hasLocalProvider, LocalProvider, LocalProviders } from './local/local-provider.ts'
+import type { LocalPages } from './local/local-server.ts'
+import { PasswordAccess } from './password-access.ts'
+import { KeySets } from './providers/key-sets.ts'
+import { Outbound } from './providers/outbound.ts'
+import type { ProviderPlan } from './providers/provider-config.ts'
+import { SignIn } from './sign-in.ts'
+
+export function createAccounts({ store, keyRing, now, registry, log, handles }: Runtime): Accounts {
+  return new Accounts({
+    store,
+    keyRing,
+    now,
+    afterCommit: store.afterCommit,
+    onSuperseded: async ({ actorId, creator, superseded }) => {
+      const actor = handles.of({ id: actorId, creator })
+      await fire(registry, log, 'creator_superseded', { actor, creator, superseded })
+    },
+  })
+}
+
+interface SignInNeeds {
+  readonly actors: ActorRoom['actors']
+  readonly accounts: Accounts
+  readonly tokenRoom: TokenRoom
+  readonly guesses: RateLimits['guesses']
+  readonly trustTypes: TrustTypes
+  /** The path at which owners who authorize an AI client come back from the provider, below the service's prefix. */
+  readonly clientPath: string
+  readonly localPages: LocalPages
+  readonly providers: readonly ProviderPlan[]
+}
+
+export type SignInRoom = ReturnType<typeof createSignIn>
+
+export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
+  const { config, store, live, keyRing, now, basePath, handles } = runtime
+  const { accounts, tokenRoom } = needs
+  const { tokens, oneTime } = tokenRoom
+  const { providers, close } = createProviders(runtime, needs)
+  return {
+    accounts,
+    providers,
+    closeProviders: close,
+    passwordAccess: new PasswordAccess({ store, keyRing, now }),
+    sessions: new Sessions({
+      store,
+      tokens,
+      live,
+      onSignOut: (tx, actorId) => accounts.clearProviderTokens(tx, actorId),
+    }),
+    signIn: new SignIn({
+      ...runtime,
+      ...needs,
+      tokens,
+      oneTime,
+      providers,
+      handleOf: handles.of,
+      // Where the creator is to be the address, an address is needed.
+      mode: config.forceEmailAsCreator ? 'email' : config.signInIdentity,
+      clientPath: `${basePath}${needs.clientPath}`,
+      redirectOrigins: config.spaRedirectOrigins,
+      isDevelopment: config.mode === 'development',
+    }),
+  }
+}
+
+/** The configured providers; without any, the local one in development. */
+function createProviders({ config, now, baseUrl, log }: Runtime, needs: SignInNeeds) {
+  const outbound = new Outbound({ allowHttp: config.allowHttp, release })
+  const providerParts = { outbound, keySets: new KeySets(outbound, now), now, baseUrl, log }
+  const isLocal =
+    needs.providers.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
+  const local = isLocal ? new LocalProvider(providerParts, { pages: needs.localPages, log }) : null
+  return {
+    providers: local === null ? new ConfiguredProviders(needs.providers, providerParts) : new LocalProviders(local),
+    close: async (): Promise<void> => {
+      await local?.close()
+      await outbound.close()
+    },
+  }
+}

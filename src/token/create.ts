@@ -1,0 +1,25 @@
+import type { Runtime } from '../runtime.ts'
+import { Uses } from './last-used.ts'
+import { OneTime } from './one-time.ts'
+import { Purge } from './purge.ts'
+import { SpaSessions } from './spa-sessions.ts'
+import { Tokens } from './tokens.ts'
+
+export type TokenRoom = ReturnType<typeof createTokens>
+
+export function createTokens({ config, store, log, now, keyRing, metrics }: Runtime) {
+  const oneTime = new OneTime(keyRing, now)
+  return {
+    tokens: new Tokens({
+      store,
+      log,
+      now,
+      maxSessionDays: config.maxSessionDays,
+      onSession: (tx, grant) => store.afterCommit(tx, () => metrics.tokensIssued('session', grant)),
+    }),
+    oneTime,
+    spaSessions: new SpaSessions(store, oneTime),
+    sessionUses: new Uses(store, log, now),
+    purge: new Purge(store, log, now),
+  }
+}

@@ -1,0 +1,86 @@
+import { DomainEvent } from '../domain-event.ts'
+import { deleteNoticesOf } from '../outbox/notice-store.ts'
+import type { Outbox } from '../outbox/create.ts'
+import { Permission, type RelationshipRules } from '../permission/permission.ts'
+import { TrustTypes } from '../permission/trust-types.ts'
+import type { ActorRoom } from '../actor/create.ts'
+import type { Runtime } from '../runtime.ts'
+import type { LockedActor, Transaction } from '../store/store.ts'
+import { Companions } from './companions.ts'
+import { Contacts } from './last-seen.ts'
+import { TrustCalls } from './peer-calls.ts'
+import { Permissions, type PermissionsParts } from './permissions.ts'
+import { Relationships } from './relationships.ts'
+import { partings } from './trust-notifications.ts'
+import type { Self, TrustParts } from './trust-parts.ts'
+import { Trusts } from './trusts.ts'
+import type { Trust } from './trust.ts'
+
+/** @param rules What peers and clients may do; by their relationships unless given. */
+export function createPermission({ registry, store }: Runtime, rules?: RelationshipRules) {
+  const relationships = new Relationships(new TrustTypes(registry.trustTypes))
+  const permission =
+    rules === undefined ? new Permission(relationships.rules(store), relationships.rulesOfMany) : new Permission(rules)
+  return { relationships, permission }
+}
+
+interface TrustNeeds extends Pick<PermissionsParts, 'declares' | 'needsApproval'> {
+  readonly outbox: Outbox
+  readonly wakeDeliveries: () => void
+  readonly relationships: Relationships
+  readonly actorsDeleting: ActorRoom['actorsDeleting']
+}
+
+/** Events of relationships that the rooms above take part in. Those with a transaction run inside of it. */
+function trustEvents() {
+  return {
+    /** Before the row of the relationship is deleted. */
+    trustEnding: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
+    /** A relationship was made again, or one side approved it. */
+    trustRenewed: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
+    /** The owner approved a relationship that was not approved. */
+    trustApproved: new DomainEvent<[tx: Transaction, actor: LockedActor, trust: Trust]>(),
+    /** After the commit in which both sides came to agree. The emitter does not wait. */
+    trustMutual: new DomainEvent<[actor: Self, peerId: string]>(),
+  }
+}
+
+export type TrustRoom = ReturnType<typeof createTrust>
+
+export function createTrust(runtime: Runtime, needs: TrustNeeds) {
+  const { config, store, keyRing, live, now, timers, log } = runtime
+  const { outbox, relationships, declares, needsApproval, wakeDeliveries } = needs
+  const { notices, peerClient, times } = outbox
+  const events = trustEvents()
+  events.trustEnding.on(deleteNoticesOf)
+  needs.actorsDeleting.on(async (tx, actorIds) => {
+    await notices.takeLeave(tx, actorIds, await partings(tx, keyRing, actorIds))
+  })
+  const enqueue = config.notifyPermissions ? notices.enqueue : null
+  const permissions = new Permissions({ store, declares, needsApproval, live, relationships, now, enqueue })
+  const trustParts: TrustParts = {
+    ...runtime,
+    times,
+    type: runtime.identity.type,
+    handleOf: runtime.handles.of,
+    calls: new TrustCalls(peerClient, timers),
+    enqueue: (tx, all) => notices.enqueueAll(tx, all),
+    enqueueAwaited: (tx, all) => notices.enqueueAwaited(tx, all),
+    wakeDelivery: (tx) => store.afterCommit(tx, wakeDeliveries),
+    defaultRelationship: config.relationship,
+    maxPending: config.maxPendingTrusts,
+    isAutoAccepted: (name) =>
+      config.autoAcceptTrust &&
+      name === config.relationship &&
+      relationships.types.find(name)?.neverAutoApproved !== true,
+    onEnd: [events.trustEnding.emit],
+    onRenewed: events.trustRenewed.emit,
+    onApproved: events.trustApproved.emit,
+    tellRights: (tx, trust) => permissions.tell(tx, trust),
+    onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
+  }
+  const trusts = new Trusts(trustParts)
+  const companions = new Companions(trustParts, trusts, peerClient)
+  const contacts = new Contacts(store, log, now)
+  return { trusts, companions, contacts, permissions, relationships, trustParts, ...events }
+}
