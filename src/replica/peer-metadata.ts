@@ -13,11 +13,12 @@ import {
 } from '../json/json.ts'
 import { ServiceError } from '../errors.ts'
 import { runBehindResponse } from '../observe/context.ts'
+import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import { changesOfGrants, isRevoked, type PermissionChanges } from '../permission/grant-diff.ts'
 import { readOverride, wireRules } from '../trust/permissions.ts'
 import type { Rules } from '../permission/rules.ts'
-import type { AfterCommit, Store, Transaction } from '../store/store.ts'
+import type { AfterCommit, Store } from '../store/store.ts'
 import { emptyPending, markForFetch } from './outbound-store.ts'
 import { removeNames } from './remote-data.ts'
 import type { Trust } from '../trust/trust.ts'
@@ -27,6 +28,7 @@ import type { PeerLinks, Reading } from './peer-link.ts'
 
 export interface PeerFactsParts {
   readonly store: Store
+  readonly live: Pick<Live, 'record'>
   readonly links: PeerLinks
   readonly log: Log
   readonly now: () => number
@@ -245,8 +247,8 @@ export class PeerFacts {
     fresh: readonly (readonly [string, JsonText])[] | null,
     failure: string | null,
   ): Promise<void> {
-    const { store, now } = this.#parts
-    await store.writeActor(key.actorId, async (tx: Transaction) => {
+    const { store, live, now } = this.#parts
+    await store.writeActor(key.actorId, async (tx, actor) => {
       // Whatever ended meanwhile stays ended.
       if ((await findTrust(tx, key.actorId, key.peerId)) === null) return
       const before = fresh === null ? await findFact(tx, key, kind) : null
@@ -264,6 +266,8 @@ export class PeerFacts {
               ['fetch_error', known('null')],
             ])
       await putFact(tx, key, kind, text, now())
+      // A page that is open shows the peer by its name.
+      await live.record(tx, actor, 'trust', [key.peerId])
     })
   }
 }

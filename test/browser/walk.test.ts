@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, it } from 'node:test'
-import type { BrowserContextOptions } from 'playwright-core'
+import type { BrowserContextOptions, Locator } from 'playwright-core'
 import { z } from 'zod'
 import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
 import { type Hands, keyboard, pointer } from '../support/hands.ts'
@@ -89,10 +89,12 @@ class Person {
     await this.page.getByRole('status').filter({ hasText: notice }).waitFor()
   }
 
-  /** Something that happened elsewhere comes by itself where scripts run, and at the next look where none do. */
-  async sees(text: string): Promise<void> {
-    if (!this.#live) await this.page.reload()
-    await this.page.locator('main').getByText(text).first().waitFor()
+  /** A change that happened elsewhere appears by itself where scripts run, and after a reload where none do. */
+  async sees(what: string | Locator): Promise<void> {
+    const seen = typeof what === 'string' ? this.page.locator('main').getByText(what).first() : what
+    if (this.#live) return seen.waitFor()
+    do await this.page.reload()
+    while (!(await seen.isVisible()))
   }
 
   async text(): Promise<string> {
@@ -179,7 +181,9 @@ describe('a walk through the pages of two services', () => {
       await ada.sees('Mutual')
 
       // What changes there is seen here, while the page is open.
-      await ada.hands.press(ada.page.locator('.row-head').getByRole('link', { name: 'Grace Hopper' }))
+      const graceAsPeer = ada.page.locator('.row-head').getByRole('link', { name: 'Grace Hopper' })
+      await ada.sees(graceAsPeer)
+      await ada.hands.press(graceAsPeer)
       await ada.at('Grace Hopper')
       await ada.press('button', 'Follow Grace Hopper')
       await ada.reads('You are told of each change from now on.')
@@ -204,7 +208,9 @@ describe('a walk through the pages of two services', () => {
 
       // Rights of one peer, and what they mean for it.
       await ada.goTo('Relationships')
-      await ada.hands.press(ada.page.locator('.row-head').getByRole('link', { name: 'Grace Hopper' }))
+      const peer = ada.page.locator('.row-head').getByRole('link', { name: 'Grace Hopper' })
+      await ada.sees(peer)
+      await ada.hands.press(peer)
       await ada.press('link', 'View as Grace Hopper')
       await ada.at('As Grace Hopper sees you')
       assert.match(await ada.text(), /color[^]*green[^]*diary[^]*A walk/)

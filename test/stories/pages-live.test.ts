@@ -103,6 +103,31 @@ forEachService((start) => {
       await listener.close()
     })
 
+    it('tells of a peer again when its name is known, after both sides agreed (R-WEB-01)', async () => {
+      const mayRead = Promise.withResolvers<void>()
+      const there = await start({
+        listen: true,
+        declare: (app) =>
+          app.property('displayname', {
+            get: async ({ value }) => {
+              await mayRead.promise
+              return value
+            },
+          }),
+      })
+      const peer = await there.createActor('grace@example.org')
+      await peer.request('PUT', '/properties/displayname', 'Grace Hopper')
+      const { actor, listener } = await open({ listen: true })
+      const wish = { url: `${there.url}/${peer.id}`, relationship: 'friend' }
+      assert.equal((await actor.request('POST', '/trust', wish)).status, 201)
+      assert.deepEqual(await listener.change(), { category: 'trust', name: peer.id, number: 2 })
+      assert.equal((await peer.request('PUT', `/trust/friend/${actor.id}`, { approved: true })).status, 204)
+      assert.deepEqual(await listener.change(), { category: 'trust', name: peer.id, number: 3 })
+      mayRead.resolve()
+      assert.deepEqual(await listener.change(), { category: 'trust', name: peer.id, number: 4 })
+      await listener.close()
+    })
+
     it('R-WEB-01 ends with the session, wherever that ended, before anything more is told', async () => {
       const { service, actor, token, listener } = await open()
       const sessions = (await (await actor.request('GET', '/sessions')).json()) as { id: string }[]
