@@ -34,12 +34,12 @@ import {
 } from './actor-store.ts'
 
 export interface NewActor {
-  readonly creator?: string
+  readonly creator?: string | undefined
   /** Made at random when absent or empty. */
-  readonly passphrase?: string
+  readonly passphrase?: string | undefined
   /** Chosen by code only; made at random when absent. */
   readonly id?: string
-  readonly trusteeRoot?: string
+  readonly trusteeRoot?: string | undefined
   /** Replaces every actor of the same creator, in the same transaction. */
   readonly deleteExisting?: boolean
   /** The caller knows that the creator is who they say: whoever proves it to a provider is signed in to this actor. */
@@ -248,7 +248,10 @@ export class Actors {
    *
    * @throws ServiceError `conflict` when somebody signs in to the actor, or creators are unique and this one has another.
    */
-  async setTrustee(id: string, change: { trusteeRoot?: string | null; creator?: string }): Promise<void> {
+  async setTrustee(
+    id: string,
+    change: { trusteeRoot?: string | null | undefined; creator?: string | undefined },
+  ): Promise<void> {
     const creator = change.creator === undefined ? undefined : normaliseCreator(change.creator)
     await this.#parts.store.writeActor(id, async (tx) => {
       if (change.trusteeRoot !== undefined) await setTrusteeRoot(tx, id, change.trusteeRoot)

@@ -34,7 +34,7 @@ interface Link {
 export interface Follower {
   readonly token: string
   /** The actor that the path names, where it names one. */
-  readonly actorId?: string
+  readonly actorId?: string | undefined
   readonly browser: string | null
   /** The actor whose session the visitor has. */
   readonly signedInTo: string | null

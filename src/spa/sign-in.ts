@@ -174,7 +174,7 @@ async function authorize(deps: SpaSignInDeps, exchange: Exchange): Promise<Answe
     state: begun.state,
     provider: begun.provider,
     token_delivery: delivery,
-    ...(trustType === undefined ? {} : { trust_type: trustType }),
+    trust_type: trustType,
     ...(pkce === 'server'
       ? { code_challenge: begun.codeChallenge, code_challenge_method: 'S256', pkce_managed_by: 'server' }
       : {}),

@@ -44,11 +44,11 @@ export function providerTargets(deps: ProviderTargetDeps): readonly string[] {
 
 export interface Wish {
   /** Path of this host to go on to. */
-  readonly redirect?: string
+  readonly redirect?: string | undefined
   /** The actor whose page was asked for: another one's owner is refused. */
-  readonly actorId?: string
+  readonly actorId?: string | undefined
   /** What was typed as an address. */
-  readonly hint?: string
+  readonly hint?: string | undefined
 }
 
 /** Of the one provider that is named. */
@@ -58,10 +58,9 @@ export function beginAddress({ baseUrl }: BaseUrl, provider: string, wish: Wish 
 
 /** For `/login` and the addresses of providers alike: empty, or beginning with a question mark. */
 export function wishQuery({ redirect, actorId, hint }: Wish): string {
-  const query = new URLSearchParams({
-    ...(actorId === undefined ? {} : { actor: actorId }),
-    ...(redirect === undefined ? {} : { redirect }),
-    ...(hint === undefined ? {} : { login_hint: hint }),
-  }).toString()
-  return query === '' ? '' : `?${query}`
+  const query = new URLSearchParams()
+  if (actorId !== undefined) query.set('actor', actorId)
+  if (redirect !== undefined) query.set('redirect', redirect)
+  if (hint !== undefined) query.set('login_hint', hint)
+  return query.size === 0 ? '' : `?${query.toString()}`
 }

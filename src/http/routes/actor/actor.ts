@@ -53,8 +53,8 @@ function get(deps: ActorRouteDeps, exchange: ActorExchange): Answer {
       id: actor.id,
       creator: actor.creator,
       // Whoever has it is the owner: a relationship, however far it reaches, is none.
-      ...(isRelated(caller) ? {} : { passphrase: deps.actors.passphraseOf(actor) }),
-      ...(actor.trusteeRoot === null ? {} : { trustee_root: actor.trusteeRoot }),
+      passphrase: isRelated(caller) ? undefined : deps.actors.passphraseOf(actor),
+      trustee_root: actor.trusteeRoot ?? undefined,
     },
     { Vary: 'Accept' },
   )

@@ -1,11 +1,9 @@
 /** `/<actor>/approvals`: calls that need the owner's approval, for an application's own pages and for programs. */
-import type { Registry } from '../../../app/registry.ts'
 import { ServiceError } from '../../../errors.ts'
 import { isObject, toPlain } from '../../../json/json.ts'
-import type { McpEndpoint } from '../../../mcp/endpoint.ts'
 import { type Approval, type Approvals, longestArguments, mostListed } from '../../../operation/approvals.ts'
 import { type Answer, json } from '../../edge/response.ts'
-import { wordsFor } from '../../../pages/approvals/approval-words.ts'
+import { type ApprovalWordsDeps, wordsFor } from '../../../pages/approvals/approval-words.ts'
 import { type BodyLimits, readJson } from '../../edge/body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
@@ -47,11 +45,9 @@ const approvalSchema = {
   },
 } as const
 
-export interface ApprovalRouteDeps {
+export interface ApprovalRouteDeps extends ApprovalWordsDeps {
   readonly approvals: Approvals
   readonly config: BodyLimits
-  readonly mcp: McpEndpoint
-  readonly registry: Registry
 }
 
 export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {

@@ -58,6 +58,6 @@ function success(id: JsonText | undefined, result: JsonText): Answer {
 }
 
 function failure(id: JsonText | undefined, code: number, message: string, data?: string): Answer {
-  const error = JSON.stringify({ code, message, ...(data === undefined ? {} : { data }) })
+  const error = JSON.stringify({ code, message, data })
   return jsonText(200, known(`{"jsonrpc":"2.0","error":${error},"id":${id ?? 'null'}}`))
 }

@@ -92,10 +92,7 @@ async function decide(deps: ConsentRouteDeps, { request }: Exchange): Promise<An
       const given = await deps.consents.give({ request: asked, trustType }, browser)
       const redirectTo = `${deps.basePath}${finishPath}?consent=${given}`
       const { provider, hint } = decision
-      return redirect(
-        303,
-        beginAddress(deps, provider, { redirect: redirectTo, ...(hint === undefined ? {} : { hint }) }),
-      )
+      return redirect(303, beginAddress(deps, provider, { redirect: redirectTo, hint }))
     }
     const owner = await signedInOwner(deps, request)
     if (owner === null || owner.id !== answered.ownerId) {

@@ -50,7 +50,8 @@ async function register(deps: RegistrationRouteDeps, { request }: Exchange): Pro
   const { client, secret } = await deps.clients.register(readRegistration(body, deps.config.clientTrustTypes))
   return oauthJson(201, {
     client_id: client.clientId,
-    ...(secret === null ? {} : { client_secret: secret, client_secret_expires_at: 0 }),
+    client_secret: secret ?? undefined,
+    client_secret_expires_at: secret === null ? undefined : 0,
     client_name: client.name,
     redirect_uris: client.redirectUris,
     grant_types: client.grantTypes,

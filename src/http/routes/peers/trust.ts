@@ -317,8 +317,8 @@ async function receive(deps: TrustRouteDeps, exchange: OpenExchange): Promise<An
     trust.approved ? 201 : 202,
     {
       ...deps.trusts.shown(trust, 'others'),
-      ...(mintedSecret === null ? {} : { secret: mintedSecret }),
-      ...(keepsOwn ? { crossing: keptOwn } : {}),
+      secret: mintedSecret ?? undefined,
+      crossing: keepsOwn ? keptOwn : undefined,
     },
     locationOf(deps, trust),
   )
@@ -330,8 +330,8 @@ async function putTrustee(deps: TrustRouteDeps, { actor, request }: ActorExchang
   const trusteeRoot = textField(fields, 'trustee_root', what)
   const creator = textField(fields, 'creator', what)
   await deps.actors.setTrustee(actor.id, {
-    ...(trusteeRoot === undefined ? {} : { trusteeRoot: trusteeRoot === '' ? null : trusteeRoot }),
-    ...(creator === undefined ? {} : { creator }),
+    trusteeRoot: trusteeRoot === '' ? null : trusteeRoot,
+    creator,
   })
   return noContent()
 }

@@ -251,7 +251,7 @@ async function showLink(
   const { request } = exchange
   if (token === undefined) throw new ServiceError('bad_request', 'Cannot verify an address: the token is missing')
   if (isForProgram(exchange) && request.method === 'GET') return follow(deps, exchange, token, actorId)
-  const found = await deps.signIn.verification.look({ token, ...(actorId === undefined ? {} : { actorId }) })
+  const found = await deps.signIn.verification.look({ token, actorId })
   return verificationPage(deps, found, token, {
     status: 'confirm',
     message: 'Somebody entered this address here, to be known by it. Verify it if that was you.',
@@ -266,7 +266,7 @@ async function follow(deps: EmailRouteDeps, exchange: Exchange, token: string, a
     token,
     browser: browserOf(request),
     signedInTo: signedInTo?.chain.kind === 'session' ? signedInTo.chain.actorId : null,
-    ...(actorId === undefined ? {} : { actorId }),
+    actorId,
   })
   const message = 'Thank you: the address is verified.'
   if (!isForProgram(exchange)) return verificationPage(deps, verified, '', { status: 'verified', message })

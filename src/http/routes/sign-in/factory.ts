@@ -1,6 +1,6 @@
 /** `/`: the front page, and the creation of actors by API and by form. */
 import { type Actor, parseActorId } from '../../../actor/actor.ts'
-import type { Created, PassphraseJudge } from '../../../actor/actors.ts'
+import type { Created, NewActor, PassphraseJudge } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -116,7 +116,7 @@ async function signInPage(deps: FactoryRouteDeps, exchange: Exchange, known?: Ac
   const target = asked === undefined ? null : deps.signIn.targets.parsePath(asked)
   const isOwn = actorId === undefined || actorId === visitor?.id
   const answer = await frontPage(deps, {
-    wish: { ...definedOf('actorId', actorId), ...definedOf('redirect', target ?? undefined) },
+    wish: { actorId, redirect: target ?? undefined },
     notice:
       visitor === null || isOwn
         ? noticeOf(request)
@@ -149,17 +149,8 @@ async function createFromForm(
 ): Promise<Answer> {
   const creator = form.get('creator') ?? form.get('email')
   if (accept?.includes('application/json') === true) {
-    return answerCreated(
-      deps,
-      await deps.actors.create(
-        {
-          ...definedOf('creator', creator),
-          ...definedOf('passphrase', form.get('passphrase')),
-          ...definedOf('trusteeRoot', form.get('trustee_root')),
-        },
-        judge,
-      ),
-    )
+    const fields = { creator, passphrase: form.get('passphrase'), trusteeRoot: form.get('trustee_root') }
+    return answerCreated(deps, await deps.actors.create(fields, judge))
   }
   if (creator === undefined || creator.trim() === '') return missingCreator(deps)
   const provider = hasConfiguredProvider(deps) ? webProviders(deps)[0] : undefined
@@ -232,7 +223,7 @@ function passwordAddress({ basePath, config }: FactoryRouteDeps, { actorId = '',
   return redirect.startsWith(`${pages}/`) ? redirect : pages
 }
 
-function readFields(body: JsonText): { creator?: string; passphrase?: string; trusteeRoot?: string } {
+function readFields(body: JsonText): NewActor {
   const fields = isObject(body) ? members(body) : null
   if (fields === null) throw new ServiceError('bad_request', 'Cannot create an actor: the body must be a JSON object')
   const read = (name: string): string | undefined => {
@@ -242,14 +233,10 @@ function readFields(body: JsonText): { creator?: string; passphrase?: string; tr
     return text
   }
   return {
-    ...definedOf('creator', read('creator')),
-    ...definedOf('passphrase', read('passphrase')),
-    ...definedOf('trusteeRoot', read('trustee_root')),
+    creator: read('creator'),
+    passphrase: read('passphrase'),
+    trusteeRoot: read('trustee_root'),
   }
-}
-
-function definedOf<K extends string>(key: K, value: string | undefined): { [key in K]?: string } {
-  return (value === undefined ? {} : { [key]: value }) as { [key in K]?: string }
 }
 
 function answerCreated(deps: FactoryRouteDeps, { actor, passphrase }: Created): Answer {
@@ -259,7 +246,7 @@ function answerCreated(deps: FactoryRouteDeps, { actor, passphrase }: Created): 
       id: actor.id,
       creator: actor.creator,
       passphrase,
-      ...(actor.trusteeRoot === null ? {} : { trustee_root: actor.trusteeRoot }),
+      trustee_root: actor.trusteeRoot ?? undefined,
     },
     { Location: urlOf(deps, actor.id) },
   )
