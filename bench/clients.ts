@@ -1,7 +1,7 @@
 /** Calls of AI clients beside a bare server that does the same look-ups by hand. */
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
-import { type Line, micros, rate } from './report.ts'
+import { besideBare, type Line } from './report.ts'
 import type { Subject } from './subject.ts'
 
 const version = '2026-07-28'
@@ -19,16 +19,7 @@ export async function measureClients(store: string, subject: Subject, loader: Lo
     for (const [what, request] of cases) {
       const [own, bound] = await compare(loader, [troupe, bare], () => [request], slices)
       if (own === undefined || bound === undefined) continue
-      const ratio = own.rate / bound.rate
-      lines.push({
-        store,
-        what,
-        measured: `${rate(own.rate)}, ${micros(own.cpu)} CPU, p99 ${(own.p99 / 1000).toFixed(1)} ms`,
-        bound: `${rate(bound.rate)}, ${micros(bound.cpu)} CPU bare`,
-        ratio,
-        aim: '≥ 0.6',
-        met: ratio >= 0.6,
-      })
+      lines.push(besideBare({ store, what, own, bound, aim: 0.6 }))
     }
     return lines
   } finally {

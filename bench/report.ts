@@ -1,3 +1,5 @@
+import type { Measured } from './compare.ts'
+
 /** The table: on the screen, and in `docs/benchmarks.md` when asked for. */
 export interface Line {
   readonly store: string
@@ -8,6 +10,29 @@ export interface Line {
   /** What the ratio should be, in words. */
   readonly aim: string
   readonly met: boolean | null
+}
+
+interface BesideBare {
+  readonly store: string
+  readonly what: string
+  readonly own: Measured
+  readonly bound: Measured
+  /** The least ratio of the rates; null without one. */
+  readonly aim: number | null
+}
+
+/** The line of a request that the service and the bare server answered in turn. */
+export function besideBare({ store, what, own, bound, aim }: BesideBare): Line {
+  const ratio = own.rate / bound.rate
+  return {
+    store,
+    what,
+    measured: `${rate(own.rate)}, ${micros(own.cpu)} CPU, p99 ${(own.p99 / 1000).toFixed(1)} ms`,
+    bound: `${rate(bound.rate)}, ${micros(bound.cpu)} CPU bare`,
+    ratio,
+    aim: aim === null ? '' : `≥ ${aim}`,
+    met: aim === null ? null : ratio >= aim,
+  }
 }
 
 const columns = ['store', 'what', 'measured', 'beside', 'ratio', 'aim'] as const

@@ -2,7 +2,7 @@
 import { type BenchActor, createActor, requestText, send, signIn, value } from './client.ts'
 import { compare, type Slices } from './compare.ts'
 import { type Loader, startServer } from './process.ts'
-import { type Line, micros, rate } from './report.ts'
+import { besideBare, type Line, micros, rate } from './report.ts'
 import type { Subject } from './subject.ts'
 
 export async function measureRequests(
@@ -37,16 +37,7 @@ export async function measureRequests(
       const sets = [await requests(), await requests()]
       const [own, bound] = await compare(loader, [troupe, bare], (server) => sets[server] ?? [], slices)
       if (own === undefined || bound === undefined) continue
-      const ratio = own.rate / bound.rate
-      lines.push({
-        store,
-        what,
-        measured: `${rate(own.rate)}, ${micros(own.cpu)} CPU, p99 ${(own.p99 / 1000).toFixed(1)} ms`,
-        bound: `${rate(bound.rate)}, ${micros(bound.cpu)} CPU bare`,
-        ratio,
-        aim: aim === null ? '' : `≥ ${aim}`,
-        met: aim === null ? null : ratio >= aim,
-      })
+      lines.push(besideBare({ store, what, own, bound, aim }))
     }
     const [creation] = await compare(
       loader,

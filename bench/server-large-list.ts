@@ -4,9 +4,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { ListHandle } from '../src/app/actor-handle.ts'
-import { createLog } from '../src/observe/log.ts'
-import { App } from '../src/troupe.ts'
-import type { Subject } from './subject.ts'
+import { subjectApp } from './subject-app.ts'
 
 /** What the process is asked to do. */
 export type Order =
@@ -39,21 +37,7 @@ const works = {
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
-const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
-const app = new App(
-  {
-    type: 'urn:actingweb:example.com:bench',
-    name: 'bench',
-    mode: 'development',
-    database: subject.database,
-    secretKeys: subject.keys,
-    host: '127.0.0.1',
-    port: 0,
-    env: {},
-    rateLimits: { '*': null },
-  },
-  { log: createLog('warn') },
-)
+const app = subjectApp('warn')
 // Counts must not call it, and streams call it for every item.
 app.property('hooked', { get: ({ value }) => value })
 const listening = await app.listen()

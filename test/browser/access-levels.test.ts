@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions } from 'playwright-core'
-import {
-  accessibilityViolations,
-  desktop,
-  hasFocus,
-  isTooWide,
-  openPage,
-  phone,
-  type WatchedPage,
-} from '../support/browser.ts'
+import { accessibilityViolations, desktop, hasFocus, isTooWide, phone, type WatchedPage } from '../support/browser.ts'
 import { relate } from '../support/friends.ts'
+import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
-import { signIn } from '../support/sessions.ts'
 import { until } from '../support/until.ts'
 
 const begin = sqliteService()
@@ -22,13 +14,8 @@ before(async () => {
   service = await begin({ listen: true, name: 'Notes', declare: (app) => app.action('clear_notes', {}, () => ({})) })
 })
 
-async function visit(actor: TestActor, path: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
-  const page = await openPage({ viewport: desktop, ...options })
-  const token = await signIn(service, actor)
-  const cookie = { name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' as const }
-  await page.context().addCookies([cookie])
-  await page.goto(`${service.url}/${actor.id}/www${path}`)
-  return page
+function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  return visitAsOwner(service, actor, path, options)
 }
 
 async function pair(): Promise<{ actor: TestActor; peer: TestActor }> {

@@ -11,8 +11,8 @@ import {
   type WatchedPage,
 } from '../support/browser.ts'
 import { relate } from '../support/friends.ts'
+import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
-import { signIn } from '../support/sessions.ts'
 
 const begin = sqliteService()
 let service: TestService
@@ -25,13 +25,8 @@ before(async () => {
   })
 })
 
-async function visit(actor: TestActor, path: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
-  const page = await openPage({ viewport: desktop, ...options })
-  const token = await signIn(service, actor)
-  const cookie = { name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' as const }
-  await page.context().addCookies([cookie])
-  await page.goto(`${service.url}/${actor.id}/www${path}`)
-  return page
+function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  return visitAsOwner(service, actor, path, options)
 }
 
 async function furnished(): Promise<TestActor> {

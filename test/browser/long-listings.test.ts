@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { openPage, type WatchedPage } from '../support/browser.ts'
+import { type WatchedPage } from '../support/browser.ts'
+import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
-import { signIn } from '../support/sessions.ts'
 
 const start = sqliteService()
 let service: TestService
@@ -11,14 +11,8 @@ before(async () => {
   service = await start({ listen: true, name: 'Notes' })
 })
 
-async function visit(actor: TestActor, path: string): Promise<WatchedPage> {
-  const page = await openPage({ viewport: { width: 375, height: 667 } })
-  const token = await signIn(service, actor)
-  await page
-    .context()
-    .addCookies([{ name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' }])
-  await page.goto(`${service.url}/${actor.id}/www${path}`)
-  return page
+function visit(actor: TestActor, path: string): Promise<WatchedPage> {
+  return visitAsOwner(service, actor, path, { viewport: { width: 375, height: 667 } })
 }
 
 const focused = (page: WatchedPage): Promise<unknown> => page.evaluate('document.activeElement.textContent')

@@ -10,8 +10,8 @@ import {
   phone,
   type WatchedPage,
 } from '../support/browser.ts'
+import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, startService, type TestActor, type TestService } from '../support/service.ts'
-import { signIn } from '../support/sessions.ts'
 import { createTestDatabase } from '../support/stores.ts'
 
 const start = sqliteService()
@@ -41,14 +41,8 @@ async function furnished(): Promise<TestActor> {
   return actor
 }
 
-/** A browser in which the owner signed in, at a page of the actor. */
-async function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
-  const page = await openPage({ viewport: desktop, ...options })
-  const token = await signIn(service, actor)
-  const cookie = { name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' as const }
-  await page.context().addCookies([cookie])
-  await page.goto(`${service.url}/${actor.id}/www${path}`)
-  return page
+function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  return visitAsOwner(service, actor, path, options)
 }
 
 const heading = (page: Page): Promise<string | null> => page.getByRole('heading', { level: 1 }).textContent()

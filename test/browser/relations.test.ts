@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { accessibilityViolations, desktop, isTooWide, openPage, phone, type WatchedPage } from '../support/browser.ts'
+import { accessibilityViolations, desktop, isTooWide, phone, type WatchedPage } from '../support/browser.ts'
 import { relate } from '../support/friends.ts'
 import { letIn } from '../support/mcp-client.ts'
+import { visitAsOwner } from '../support/owner-page.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
-import { signIn } from '../support/sessions.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
 
 const begin = sqliteService()
@@ -32,13 +32,8 @@ before(async () => {
   elsewhere = await start('Elsewhere')
 })
 
-async function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
-  const page = await openPage({ viewport: desktop, ...options })
-  const token = await signIn(service, actor)
-  const cookie = { name: 'oauth_token', value: token, url: service.url, httpOnly: true, sameSite: 'Lax' as const }
-  await page.context().addCookies([cookie])
-  await open(page, actor, path)
-  return page
+function visit(actor: TestActor, path = '', options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  return visitAsOwner(service, actor, path, options)
 }
 
 async function open(page: Page, actor: TestActor, path: string): Promise<void> {

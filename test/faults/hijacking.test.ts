@@ -3,7 +3,15 @@ import { describe, it } from 'node:test'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { authorizePath, consent, newPkce, redirectUri, registerClient, requestTokens } from '../support/oauth-client.ts'
 import { forEachService, type TestService } from '../support/service.ts'
-import { actorIn, peopleStored, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import {
+  actorIn,
+  peopleStored,
+  sharedProvider,
+  signIn,
+  signInAt,
+  TestBrowser,
+  singlePageReturn,
+} from '../support/sign-in.ts'
 
 describe('a peer that asks under a name of somebody else’s relationship', () => {
   const provider = sharedProvider()
@@ -57,17 +65,8 @@ describe('a link of a stranger that ends in the page of this service', () => {
 
   forEachService((start) => {
     /** Mallory begins with a program and signs in as Mallory: where the browser is sent back to. */
-    async function planted(service: TestService, sub: string, redirect_uri: string): Promise<URLSearchParams> {
-      const begun = await service.request('/oauth/spa/authorize', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ redirect_uri }),
-      })
-      const { authorization_url } = (await begun.json()) as { authorization_url: string }
-      const { url } = await (await provider()).signIn(authorization_url, sub)
-      const back = await service.request(url.href.slice(service.url.length), { headers: { accept: 'text/html' } })
-      return new URL(back.headers.get('location') ?? '').searchParams
-    }
+    const planted = async (service: TestService, sub: string, redirect_uri: string): Promise<URLSearchParams> =>
+      singlePageReturn(service, await provider(), sub, { redirect_uri })
     const startOne = async (): Promise<TestService> =>
       start({ ...signInAt(await provider()), spaRedirectOrigins: ['https://app.example.com'] })
     const ofPage = { 'sec-fetch-site': 'same-origin' }

@@ -1,37 +1,24 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Events } from '../../src/app/declarations.ts'
 import { signIn as signInByPassphrase } from '../support/sessions.ts'
 import { basic, forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
-import { actorIn, peopleStored, sharedProvider, signIn, signInAt, TestBrowser } from '../support/sign-in.ts'
+import {
+  actorIn,
+  newPerson,
+  peopleStored,
+  sharedProvider,
+  signIn,
+  signInAt,
+  singlePageReturn,
+  TestBrowser,
+} from '../support/sign-in.ts'
 
 const provider = sharedProvider()
 
-interface Person {
-  readonly sub: string
-  readonly email: string
-}
-
-/** Nobody else of this file has the address. */
-async function newPerson(): Promise<Person> {
-  const sub = randomUUID()
-  const email = `${sub}@example.com`
-  ;(await provider()).people.set(sub, { email, email_verified: true })
-  return { sub, email }
-}
-
 /** A session of the person at their own actor, as a single-page application gets it. */
 async function singlePageSignIn(service: TestService, sub: string): Promise<{ id: string; token: string }> {
-  const begun = await service.request('/oauth/spa/authorize', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ redirect_uri: 'https://app.example.com/' }),
-  })
-  const { authorization_url } = (await begun.json()) as { authorization_url: string }
-  const { url } = await (await provider()).signIn(authorization_url, sub)
-  const back = await service.request(url.href.slice(service.url.length))
-  const session = new URL(back.headers.get('location') ?? '').searchParams.get('session') ?? ''
+  const session = (await singlePageReturn(service, await provider(), sub)).get('session') ?? ''
   const answer = await service.request(`/oauth/spa/session/${session}`)
   const { actor_id, access_token } = (await answer.json()) as { actor_id: string; access_token: string }
   return { id: actor_id, token: access_token }
@@ -88,7 +75,7 @@ forEachService((start) => {
   describe('a program that created an actor, after its owner signs in to a single-page application', () => {
     it('keeps its Basic credentials, and its data, and sees nothing of the owner (IDP-08)', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
       assert.equal((await program.request('PUT', '/properties/color', 'red')).status, 204)
       const owner = await singlePageSignIn(service, sub)
@@ -113,7 +100,7 @@ forEachService((start) => {
 
     it('is reported to the application by one event (IDP-08)', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const [first, second] = [await service.createActor(email), await service.createActor(email)]
       const owner = await singlePageSignIn(service, sub)
       assert.deepEqual(
@@ -126,7 +113,7 @@ forEachService((start) => {
 
     it('is not reported where no program used the name', async () => {
       const service = await startWith()
-      const { sub } = await newPerson()
+      const { sub } = newPerson(await provider())
       const owner = await singlePageSignIn(service, sub)
       assert.deepEqual(heard, [])
       assert.deepEqual(await listed(service, owner), [])
@@ -134,7 +121,7 @@ forEachService((start) => {
 
     it('stays the owner’s decision: kept, then revoked for good (IDP-08)', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
       const session = await signInByPassphrase(service, program)
       const owner = await singlePageSignIn(service, sub)
@@ -170,7 +157,7 @@ forEachService((start) => {
 
     it('cannot evade a later revocation by a new name (IDP-08)', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
       const owner = await singlePageSignIn(service, sub)
       const renamed = await program.request('PUT', '/trust/trustee', { creator: 'another name' })
@@ -183,7 +170,7 @@ forEachService((start) => {
 
     it('does not get the name back by claiming it again: the proven actor is found first (IDP-08)', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
       const owner = await singlePageSignIn(service, sub)
       assert.equal((await program.request('PUT', '/trust/trustee', { creator: email })).status, 204)
@@ -192,7 +179,7 @@ forEachService((start) => {
 
     it('keeps its credentials where creators are unique, too (IDP-08)', async () => {
       const service = await startWith({ uniqueCreator: true })
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
       const owner = await singlePageSignIn(service, sub)
       assert.equal(await status(program), 200)
@@ -201,7 +188,7 @@ forEachService((start) => {
 
     it('is decided about by the owner’s next actor when the first one was deleted (IDP-08)', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
       const first = await singlePageSignIn(service, sub)
       await service.app.actors.delete(first.id)
@@ -218,7 +205,7 @@ forEachService((start) => {
   describe('a decision about a program with a password', () => {
     it('is refused to everyone but the person who proved the name (IDP-08 ACL-01)', async () => {
       const service = await startWith()
-      const [ada, bob] = [await newPerson(), await newPerson()]
+      const [ada, bob] = [newPerson(await provider()), newPerson(await provider())]
       const program = await service.createActor(ada.email)
       const stranger = await service.createActor('stranger@example.com')
       const owner = await singlePageSignIn(service, ada.sub)
@@ -248,7 +235,7 @@ forEachService((start) => {
 
     it('about an actor that the owner joined needs a session: the program has the same passphrase (IDP-08)', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
       const browser = new TestBrowser(service)
       const page = await (await signIn(browser, await provider(), sub)).text()
@@ -275,7 +262,7 @@ forEachService((start) => {
   describe('the page about programs with a password', () => {
     it('asks about a program, and the overview leads to the page until the owner decides (IDP-08)', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const program = await service.createActor(email)
       const { id } = await singlePageSignIn(service, sub)
       const browser = new TestBrowser(service)

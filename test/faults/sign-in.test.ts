@@ -6,10 +6,13 @@ import { openid } from '../../src/index.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import {
   actorIn,
+  beginSinglePage,
+  newPerson,
   peopleStored,
   sharedProvider,
   signIn,
   signInAt,
+  singlePageReturn,
   signsNobodyIn,
   TestBrowser,
   wayBack,
@@ -20,14 +23,6 @@ import type { Queries } from '../../src/store/store.ts'
 import { type FaultyStore, faulty } from '../support/stores.ts'
 
 const provider = sharedProvider()
-
-/** A person of their own for a test: nobody else of this file has the address. */
-async function newPerson(): Promise<{ sub: string; email: string }> {
-  const sub = randomUUID()
-  const email = `${sub}@example.com`
-  ;(await provider()).people.set(sub, { email, email_verified: true })
-  return { sub, email }
-}
 
 forEachService((start) => {
   async function startWith(options: StartOptions = {}): Promise<TestService> {
@@ -63,7 +58,7 @@ forEachService((start) => {
   describe('somebody who made an actor under another’s address', () => {
     it('IDP-08 is never joined silently: the person who proves the address is asked, and nothing changes before', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
       const browser = new TestBrowser(service)
       const { page } = await signsNobodyIn(service, () => claimOn(browser, sub))
@@ -74,7 +69,7 @@ forEachService((start) => {
 
     it('IDP-08 keeps what they made, under another name, and sees nothing of what the person does', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
       const theirs = await sessionByPassphrase(service, squatted)
       const browser = new TestBrowser(service)
@@ -108,7 +103,7 @@ forEachService((start) => {
 
     it('IDP-08 was the person, who joins by the passphrase and finds everything', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const other = await squat(service, email)
       const mine = await squat(service, email)
       const browser = new TestBrowser(service)
@@ -126,7 +121,7 @@ forEachService((start) => {
 
     it('IDP-08 WEB-12 is not joined by a wrong passphrase, which tells nothing and may be tried again', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const mine = await squat(service, email)
       const stranger = await squat(service, 'stranger@example.com')
       const browser = new TestBrowser(service)
@@ -146,7 +141,7 @@ forEachService((start) => {
 
     it('IDP-08 IDP-03 the page is one browser’s, for one answer', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
       const browser = new TestBrowser(service)
       const { claim } = await claimOn(browser, sub)
@@ -167,17 +162,9 @@ forEachService((start) => {
 
     it('IDP-08 makes room without a question where nobody can be asked', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
-      const answer = await service.request('/oauth/spa/authorize', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ redirect_uri: 'https://app.example.com/' }),
-      })
-      const { authorization_url } = (await answer.json()) as { authorization_url: string }
-      const { url } = await (await provider()).signIn(authorization_url, sub)
-      const back = await service.request(url.href.slice(service.url.length))
-      const session = new URL(back.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      const session = (await singlePageReturn(service, await provider(), sub)).get('session') ?? ''
       const { actor_id } = (await (await service.request(`/oauth/spa/session/${session}`)).json()) as {
         actor_id: string
       }
@@ -187,7 +174,7 @@ forEachService((start) => {
 
     it('IDP-08 makes room where creators are unique, too', async () => {
       const service = await startWith({ uniqueCreator: true })
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       await squat(service, email)
       const browser = new TestBrowser(service)
       const { claim } = await claimOn(browser, sub)
@@ -198,7 +185,7 @@ forEachService((start) => {
 
     it('IDP-08 by the API after the person signed in takes nothing over', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const id = actorIn(await signIn(new TestBrowser(service), await provider(), sub))
       const squatted = await squat(service, email)
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), id)
@@ -211,8 +198,8 @@ forEachService((start) => {
     it('IDP-08 by the property that names the creator takes nothing over', async () => {
       const service = await startWith({ forceEmailAsCreator: true })
       const idp = await provider()
-      const { sub, email } = await newPerson()
-      const attacker = await newPerson()
+      const { sub, email } = newPerson(await provider())
+      const attacker = newPerson(await provider())
       const theirs = actorIn(await signIn(new TestBrowser(service), idp, attacker.sub))
       await (await service.app.actors.get(theirs))?.set('email', email)
       const browser = new TestBrowser(service)
@@ -257,7 +244,7 @@ forEachService((start) => {
 
     it('IDP-08 is never joined: the person who proves the address begins anew, and the link is dead', async () => {
       const { service, sent } = await startListening()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const { attacker, theirs, link } = await type(service, sent, email)
       const token = attacker.cookies.get('oauth_token') ?? ''
       const browser = new TestBrowser(service)
@@ -272,7 +259,7 @@ forEachService((start) => {
 
     it('IDP-08 IDP-18 a link that the owner of the address follows elsewhere confirms the address, and joins nobody', async () => {
       const { service, sent } = await startListening()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const { theirs, link } = await type(service, sent, email)
       const victim = new TestBrowser(service)
       assert.equal((await victim.post('/oauth/email', { verify: link.token })).status, 200)
@@ -284,7 +271,7 @@ forEachService((start) => {
 
     it('IDP-08 was the person: the link, followed where the address was typed, proves it', async () => {
       const { service, sent } = await startListening()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const { attacker: browser, theirs, link } = await type(service, sent, email)
       assert.equal((await browser.post('/oauth/email', { verify: link.token })).status, 200)
       assert.equal(actorIn(await signIn(new TestBrowser(service), await provider(), sub)), theirs)
@@ -292,7 +279,7 @@ forEachService((start) => {
 
     it('IDP-08 was the person: a session of the actor proves it in another browser', async () => {
       const { service, sent } = await startListening()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const { attacker: first, theirs, link } = await type(service, sent, email)
       const second = new TestBrowser(service)
       second.cookies.set('oauth_token', first.cookies.get('oauth_token') ?? '')
@@ -325,15 +312,7 @@ forEachService((start) => {
       const idp = await provider()
       const sub = randomUUID()
       idp.people.set(sub, {})
-      const answer = await service.request('/oauth/spa/authorize', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ redirect_uri: 'https://app.example.com/', token_delivery: 'cookie' }),
-      })
-      const { authorization_url } = (await answer.json()) as { authorization_url: string }
-      const { url } = await idp.signIn(authorization_url, sub)
-      const back = await service.request(url.href.slice(service.url.length))
-      const session = new URL(back.headers.get('location') ?? '').searchParams.get('session') ?? ''
+      const session = (await singlePageReturn(service, idp, sub, { token_delivery: 'cookie' })).get('session') ?? ''
       const victim = new TestBrowser(service)
       assert.equal((await victim.get(`/oauth/email?session=${session}`)).status, 400)
       assert.equal(
@@ -355,7 +334,7 @@ forEachService((start) => {
   describe('actors that the application vouches for', () => {
     it('IDP-08 are entered by whoever proves the address', async () => {
       const service = await startWith()
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const squatted = await squat(service, email)
       const { actor } = await service.app.actors.create({ creator: email, verified: true })
       assert.equal((await service.app.actors.get(squatted.id))?.creator, `unproven:${email}:${squatted.id}`)
@@ -371,7 +350,7 @@ forEachService((start) => {
         declare: (app) => app.on('actor_created', ({ actor }) => void created.push(actor.id)),
       })
       const idp = await provider()
-      const { sub } = await newPerson()
+      const { sub } = newPerson(await provider())
       const waiting = await Promise.all(
         Array.from({ length: 8 }, async () => {
           const browser = new TestBrowser(service)
@@ -411,7 +390,7 @@ forEachService((start) => {
         }),
       })
       const idp = await provider()
-      const { sub } = await newPerson()
+      const { sub } = newPerson(await provider())
       const browser = new TestBrowser(service)
       const back = await wayBack(browser, idp, sub)
       let first = ''
@@ -425,7 +404,7 @@ forEachService((start) => {
     it('CON-01 while creators are unique make one, too', async () => {
       const service = await startWith({ uniqueCreator: true })
       const idp = await provider()
-      const { sub } = await newPerson()
+      const { sub } = newPerson(await provider())
       const waiting = await Promise.all(
         Array.from({ length: 4 }, async () => {
           const browser = new TestBrowser(service)
@@ -472,7 +451,7 @@ forEachService((start) => {
       const idp = await provider()
       await everyStatement(
         async (browser) => {
-          const { sub } = await newPerson()
+          const { sub } = newPerson(await provider())
           const back = await wayBack(browser, idp, sub)
           return { begin: () => browser.get(back.href), retry: () => signIn(new TestBrowser(service), idp, sub) }
         },
@@ -503,14 +482,8 @@ forEachService((start) => {
     it('R-OC-16 DUR-04 is told to an application as server_error, in words that say nothing more, and nothing is made', async () => {
       let store: FaultyStore | undefined
       const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
-      const { sub } = await newPerson()
-      const begun = await service.request('/oauth/spa/authorize', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ redirect_uri: 'https://app.example.com/' }),
-      })
-      const { authorization_url } = (await begun.json()) as { authorization_url: string }
-      const { url } = await (await provider()).signIn(authorization_url, sub)
+      const { sub } = newPerson(await provider())
+      const { url } = await (await provider()).signIn(await beginSinglePage(service), sub)
       store?.plan({ matching: /INSERT INTO token_chain/ })
       const answer = await signsNobodyIn(service, () => service.request(url.href.slice(service.url.length)), [
         'deleted_actor',
@@ -525,7 +498,7 @@ forEachService((start) => {
       const service = await startWith({ wrapStore: (inner) => (store = faulty(inner)) })
       await everyStatement(
         async (browser) => {
-          const { sub, email } = await newPerson()
+          const { sub, email } = newPerson(await provider())
           const mine = await squat(service, email)
           const { claim } = await claimOn(browser, sub)
           const join = (): Promise<Response> =>
@@ -556,7 +529,7 @@ forEachService((start) => {
 
     it('RATE-01 of the passphrase of an actor that is claimed are refused, the right one too', async () => {
       const service = await startWith(only({ 'passphrase/target': { count: 3, seconds: 600 } }))
-      const { sub, email } = await newPerson()
+      const { sub, email } = newPerson(await provider())
       const mine = await squat(service, email)
       const browser = new TestBrowser(service)
       const { claim } = await claimOn(browser, sub)
@@ -607,7 +580,7 @@ forEachService((start) => {
         declare: (app) => app.on('email_verification_required', ({ token }) => void sent.push(token)),
       })
       const idp = await provider()
-      const { sub } = await newPerson()
+      const { sub } = newPerson(await provider())
       const browser = new TestBrowser(service)
       const back = await wayBack(browser, idp, sub)
       const id = actorIn(await browser.get(back.href))

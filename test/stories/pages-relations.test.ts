@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import { github, google } from '../../src/index.ts'
 import {
   type ActivityValues,
   type ApprovalsValues,
@@ -533,62 +532,6 @@ forEachService((start) => {
       }
       await writtenLedger(service)
       assert.deepEqual(await costs(), little)
-    })
-  })
-
-  describe('whoever is not the owner', () => {
-    it('WEB-04 R-WEB-05 sends no form of these pages and sees none of them', async () => {
-      // Without a provider the owner's passphrase opens them: test/stories/pages-by-passphrase.test.ts.
-      const world = await open({
-        signIn: [google({ clientId: 'web', clientSecret: 'hush' }), github({ clientId: 'hub', clientSecret: 'hush' })],
-      })
-      const { service, actor, peer, browser } = world
-      const related = await relate(peer, [service, actor])
-      const id = await subscribe(world, 'high')
-      const client = await letIn(service, actor)
-      const stranger = await OwnersBrowser.open(service, peer)
-      for (const path of ['/subscriptions', `/subscriptions/${peer.id}/${id}`, '/apps', '/approvals', '/activity']) {
-        assert.equal((await related.request('GET', `/www${path}`)).status, 403)
-        assert.equal((await actor.request('GET', `/www${path}`)).status, 302)
-        for (const headers of [
-          { cookie: `oauth_token=${stranger.token}` },
-          { authorization: `Bearer ${stranger.token}` },
-          { authorization: `Bearer ${client.token}` },
-        ]) {
-          const { status } = await service.request(`/${actor.id}/www${path}`, { headers })
-          assert.ok([401, 403].includes(status), `${path} ${status}`)
-        }
-      }
-      const forms: [string, Record<string, string>][] = [
-        [`/subscriptions/${peer.id}/${id}`, { action: 'end' }],
-        ['/apps', { action: 'end_other_sessions' }],
-        ['/apps', { action: 'revoke', peerid: client.peerId }],
-        ['/approvals/none', { decision: 'allow' }],
-      ]
-      for (const [path, fields] of forms) {
-        for (const headers of [
-          { 'sec-fetch-site': 'cross-site' },
-          { origin: 'https://evil.example.com' },
-          { origin: 'null' },
-        ])
-          await leavesAll(world.service, () => browser.send(path, fields, headers), 403)
-        const body = new URLSearchParams(fields).toString()
-        const form = { 'content-type': 'application/x-www-form-urlencoded' }
-        for (const token of [related.secret, stranger.token, client.token]) {
-          await leavesAll(
-            world.service,
-            async () => {
-              const answer = await service.request(`/${actor.id}/www${path}`, {
-                method: 'POST',
-                headers: { ...form, authorization: `Bearer ${token}` },
-                body,
-              })
-              return new Response(null, { status: answer.status === 401 ? 403 : answer.status })
-            },
-            403,
-          )
-        }
-      }
     })
   })
 })

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
-  github,
-  google,
   html,
   type TrustListValues,
   type TrustNewValues,
@@ -644,56 +642,6 @@ forEachService((start) => {
         offered,
       )
       assert.deepEqual(offered, ['add_note'])
-    })
-  })
-
-  describe('whoever is not the owner', () => {
-    it('WEB-04 R-WEB-05 sends no form of these pages and sees none of them', async () => {
-      // Without a provider the owner's passphrase opens them: test/stories/pages-by-passphrase.test.ts.
-      const world = await open({
-        signIn: [google({ clientId: 'web', clientSecret: 'hush' }), github({ clientId: 'hub', clientSecret: 'hush' })],
-      })
-      const { service, actor, peer, browser } = world
-      const related = await relate(peer, [service, actor], 'friend')
-      const stranger = await OwnersBrowser.open(service, peer)
-      const paths = ['/trust', '/trust/new', `/trust/${peer.id}`, `/trust/${peer.id}/view`]
-      for (const path of paths) {
-        assert.equal((await related.request('GET', `/www${path}`)).status, 403)
-        assert.equal((await actor.request('GET', `/www${path}`)).status, 302)
-        const answer = await service.request(`/${actor.id}/www${path}`, {
-          headers: { cookie: `oauth_token=${stranger.token}` },
-        })
-        assert.equal(answer.status, 403)
-      }
-      const forms: [string, Record<string, string>][] = [
-        [`/trust/${peer.id}`, { action: 'end' }],
-        [`/trust/${peer.id}/permissions`, { step: 'save', 'properties.allowed': 'private' }],
-        ['/trust/new', { peer_url: `${service.url}/${peer.id}`, trust_type: 'friend' }],
-      ]
-      for (const [path, fields] of forms) {
-        for (const headers of [
-          { 'sec-fetch-site': 'cross-site' },
-          { 'sec-fetch-site': 'same-site' },
-          { origin: 'https://evil.example.com' },
-          { origin: 'null' },
-        ])
-          await leavesAll(world.service, () => browser.send(path, fields, headers), 403)
-        const wrong = { ...fields, csrf_token: 'x'.repeat(43) }
-        await leavesAll(world.service, () => browser.send(path, wrong, { origin: 'null' }), 403)
-        const body = new URLSearchParams(fields).toString()
-        const form = { 'content-type': 'application/x-www-form-urlencoded' }
-        await leavesAll(
-          world.service,
-          () =>
-            service.request(`/${actor.id}/www${path}`, {
-              method: 'POST',
-              headers: { ...form, authorization: `Bearer ${related.secret}` },
-              body,
-            }),
-          403,
-        )
-        await leavesAll(world.service, () => actor.request('POST', `/www${path}`, body, form), 302)
-      }
     })
   })
 })

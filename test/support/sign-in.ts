@@ -1,5 +1,6 @@
 /** A browser at a service whose people sign in at a real OpenID provider. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after } from 'node:test'
 import { openid } from '../../src/index.ts'
 import { type IdentityProvider, startIdentityProvider, type PersonClaims } from './identity-provider.ts'
@@ -69,6 +70,39 @@ export function sharedProvider(people: Readonly<Record<string, PersonClaims>> = 
   let started: Promise<IdentityProvider> | undefined
   after(async () => (await started)?.close())
   return () => (started ??= startIdentityProvider({ people: { ...knownPeople, ...people } }))
+}
+
+/** A person of the provider whose address no other test uses. */
+export function newPerson(provider: IdentityProvider): { readonly sub: string; readonly email: string } {
+  const sub = randomUUID()
+  const email = `${sub}@example.com`
+  provider.people.set(sub, { email, email_verified: true })
+  return { sub, email }
+}
+
+/** The provider's page where the sign-in of a single-page application goes on. */
+export async function beginSinglePage(
+  service: TestService,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const begun = await service.request('/oauth/spa/authorize', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uri: 'https://app.example.com/', ...more }),
+  })
+  return ((await begun.json()) as { authorization_url: string }).authorization_url
+}
+
+/** Signs the person in to a single-page application. The parameters that the application gets back. */
+export async function singlePageReturn(
+  service: TestService,
+  provider: IdentityProvider,
+  sub: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<URLSearchParams> {
+  const { url } = await provider.signIn(await beginSinglePage(service, more), sub)
+  const back = await service.request(url.href.slice(service.url.length), { headers: { accept: 'text/html' } })
+  return new URL(back.headers.get('location') ?? 'none:').searchParams
 }
 
 const knownPeople: Readonly<Record<string, PersonClaims>> = {

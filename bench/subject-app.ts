@@ -1,0 +1,23 @@
+/** The service under measurement. Apart from `subject.ts`, which the bare server imports without the service. */
+import { createLog } from '../src/observe/log.ts'
+import { App } from '../src/troupe.ts'
+import type { Subject } from './subject.ts'
+
+export function subjectApp(level: 'info' | 'warn'): App {
+  const subject = JSON.parse(process.argv[2] ?? '{}') as Subject
+  return new App(
+    {
+      type: 'urn:actingweb:example.com:bench',
+      name: 'bench',
+      mode: 'development',
+      database: subject.database,
+      secretKeys: subject.keys,
+      host: '127.0.0.1',
+      port: 0,
+      env: {},
+      // A refused request is less work than the one that is measured.
+      rateLimits: { '*': null },
+    },
+    { log: createLog(level) },
+  )
+}
