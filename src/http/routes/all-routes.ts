@@ -1,6 +1,7 @@
 /** The whole route table. */
 import { openApiDocument } from '../dispatch/openapi.ts'
 import type { Parts } from '../dispatch/parts.ts'
+import { ownerPageRoutes } from '../../pages/all-pages.ts'
 import type { Route } from '../dispatch/route.ts'
 import { activityRoutes } from './actor/activity.ts'
 import { actorRoutes } from './actor/actor.ts'
@@ -11,7 +12,6 @@ import { devtestProxyRoutes } from './peers/devtest-proxy.ts'
 import { devtestRoutes } from './system/devtest.ts'
 import { factoryRoutes } from './sign-in/factory.ts'
 import { listRoutes } from './actor/lists.ts'
-import { livePageRoutes } from '../../pages/live/routes.ts'
 import { mcpRoutes } from './system/mcp.ts'
 import { oauthServerRoutes } from './oauth/authorization-server.ts'
 import { wellKnownRoutes } from './oauth/well-known.ts'
@@ -32,14 +32,6 @@ import { serviceRoutes } from './sign-in/services.ts'
 import { subscriptionRoutes } from './peers/subscriptions.ts'
 import { systemRoutes } from './system/system.ts'
 import { trustRoutes } from './peers/trust.ts'
-import { activityPageRoutes } from '../../pages/activity/routes.ts'
-import { appPageRoutes } from '../../pages/apps/routes.ts'
-import { approvalPageRoutes } from '../../pages/approvals/routes.ts'
-import { passwordAccessPageRoutes } from '../../pages/password-access/routes.ts'
-import { propertyPageRoutes } from '../../pages/properties/routes.ts'
-import { subscriptionPageRoutes } from '../../pages/subscriptions/routes.ts'
-import { relationshipPageRoutes } from '../../pages/relationships/routes.ts'
-import { homePageRoutes } from '../../pages/home/routes.ts'
 
 /** The route table for the documentation. Its handlers have no deps, so none of them may run. */
 export function documentedRoutes(facts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'registry'>): readonly Route[] {
@@ -75,19 +67,7 @@ export function routesFor(parts: Parts): readonly Route[] {
     ...subscriptionRoutes(parts),
     ...callbackRoutes(parts),
     // Where they are off they do not exist, for anybody.
-    ...(parts.config.webUi
-      ? [
-          ...homePageRoutes(parts),
-          ...propertyPageRoutes(parts),
-          ...relationshipPageRoutes(parts),
-          ...subscriptionPageRoutes(parts),
-          ...appPageRoutes(parts),
-          ...approvalPageRoutes(parts),
-          ...passwordAccessPageRoutes(parts),
-          ...activityPageRoutes(parts),
-          ...livePageRoutes(parts),
-        ]
-      : []),
+    ...(parts.config.webUi ? ownerPageRoutes(parts) : []),
     ...(parts.config.singlePage === null ? [] : singlePageRoutes(parts)),
     ...(parts.registry.hasAppCallbacks ? appCallbackRoutes(parts) : []),
     ...(parts.config.devtest ? [...devtestRoutes(parts), ...devtestProxyRoutes(parts)] : []),

@@ -1,15 +1,15 @@
 /** `/<actor>/www/activity`: who did what with the actor. */
 import { html } from 'hono/html'
 import type { ActivityRow, ActivityValues } from './values.ts'
-import { actorPage } from '../shared/layout.ts'
+import { actorPage, type Navigation } from '../shared/layout.ts'
 import { clockView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
 
-export function activityPage(values: ActivityValues): Html {
+export function activityPage(values: ActivityValues, navigation: Navigation): Html {
   const { days, caller, caller_name, older_href, is_first, is_off, actor_www } = values
   return actorPage(
     values,
-    { title: 'Activity', section: '/activity' },
+    { title: 'Activity', section: '/activity', navigation },
     html`
 <h1>Activity</h1>
 <p class="lead">What others did with your actor, what they were refused, and what you decided about their calls. Nothing else that you do is kept, and no value ever is.</p>

@@ -1,12 +1,12 @@
 /** `/<actor>/www/approvals/<id>`: one call that needs the owner's approval, which the owner allows once or refuses. */
 import { html } from 'hono/html'
 import type { ApprovalRow, ApprovalValues } from './values.ts'
-import { actorPage, following, forgeryField } from '../shared/layout.ts'
+import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 
-export function approvalPage(values: ApprovalValues): Html {
+export function approvalPage(values: ApprovalValues, navigation: Navigation): Html {
   const { approval, actor_www } = values
   const { peer, title, description, kind, operation } = approval
   return actorPage(
@@ -14,6 +14,7 @@ export function approvalPage(values: ApprovalValues): Html {
     {
       title,
       section: '/apps',
+      navigation,
       trail: [
         { text: 'Connected apps', href: `${actor_www}/apps` },
         { text: 'Waiting for your yes', href: `${actor_www}/approvals` },

@@ -1,17 +1,18 @@
 /** `/<actor>/www/approvals`: calls that wait for the owner's approval. */
 import { html } from 'hono/html'
 import type { ApprovalsValues } from './values.ts'
-import { actorPage, following } from '../shared/layout.ts'
+import { actorPage, following, type Navigation } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import type { Html } from '../shared/values.ts'
 
-export function approvalsPage(values: ApprovalsValues): Html {
+export function approvalsPage(values: ApprovalsValues, navigation: Navigation): Html {
   const { approvals } = values
   return actorPage(
     values,
     {
       title: 'Waiting for your yes',
       section: '/apps',
+      navigation,
       trail: [{ text: 'Connected apps', href: `${values.actor_www}/apps` }],
     },
     html`

@@ -2,18 +2,18 @@
 import { html } from 'hono/html'
 import type { AppGroup, AppsValues, ConnectedApp, SessionRow } from './values.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
-import { actorPage, following, forgeryField } from '../shared/layout.ts'
+import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import { rightsList } from '../relationships/rights-form-view.ts'
 import type { Html } from '../shared/values.ts'
 import { count } from '../shared/plural.ts'
 
-export function appsPage(values: AppsValues): Html {
+export function appsPage(values: AppsValues, navigation: Navigation): Html {
   const { sessions, groups, form_action } = values
   const others = sessions.filter(({ is_current }) => !is_current).length
   return actorPage(
     values,
-    { title: 'Connected apps', section: '/apps' },
+    { title: 'Connected apps', section: '/apps', navigation },
     html`
 <h1>Connected apps</h1>
 <p class="lead">Programs that act for you, and where you are signed in. Whatever you end here ends at once, everywhere.</p>

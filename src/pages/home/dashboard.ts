@@ -1,16 +1,21 @@
 /** `/<actor>/www`: what the actor is and holds, at a glance. */
 import { html } from 'hono/html'
 import { formField, verbatim } from '../shared/form-field.ts'
-import { actorPage, following, forgeryField } from '../shared/layout.ts'
+import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
 import type { DashboardValues, Html } from '../shared/values.ts'
 import { count } from '../shared/plural.ts'
 
-export function dashboardPage(values: DashboardValues): Html {
+export function dashboardPage(values: DashboardValues, navigation: Navigation): Html {
   const { actor_www, actor_root } = values
   const address = values.url.slice(0, -'/www'.length)
   return actorPage(
     values,
-    { title: 'Overview', section: '', wrongField: values.error_field === 'confirmation' ? 'confirmation' : null },
+    {
+      title: 'Overview',
+      section: '',
+      navigation,
+      wrongField: values.error_field === 'confirmation' ? 'confirmation' : null,
+    },
     html`
 <h1>Your actor</h1>
 <p class="lead">Your own corner of ${values.name}: only you, and those you allow, can read or change it.</p>

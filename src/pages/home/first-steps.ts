@@ -1,13 +1,13 @@
 /** `/<actor>/www/init`: first steps with a new actor. */
 import { html } from 'hono/html'
-import { actorPage } from '../shared/layout.ts'
+import { actorPage, type Navigation } from '../shared/layout.ts'
 import type { ActorPageValues, Html } from '../shared/values.ts'
 
-export function initPage(values: ActorPageValues): Html {
+export function initPage(values: ActorPageValues, navigation: Navigation): Html {
   const { actor_www } = values
   return actorPage(
     values,
-    { title: 'First steps', section: '', trail: [{ text: 'Overview', href: actor_www }] },
+    { title: 'First steps', section: '', navigation, trail: [{ text: 'Overview', href: actor_www }] },
     html`
 <h1>First steps</h1>
 <ol class="steps">

@@ -1,18 +1,19 @@
 /** `/<actor>/www/password-access`: programs that created an account under the owner's name, and the owner's decision. */
 import { html } from 'hono/html'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
-import { actorPage, forgeryField } from '../shared/layout.ts'
+import { actorPage, forgeryField, type Navigation } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import type { PasswordAccessValues, ProgramWithPassword } from './values.ts'
 import type { Html } from '../shared/values.ts'
 
-export function passwordAccessPage(values: PasswordAccessValues): Html {
+export function passwordAccessPage(values: PasswordAccessValues, navigation: Navigation): Html {
   const { programs, actor_www } = values
   return actorPage(
     values,
     {
       title: 'Programs with a password',
       section: '/apps',
+      navigation,
       trail: [{ text: 'Connected apps', href: `${actor_www}/apps` }],
     },
     html`

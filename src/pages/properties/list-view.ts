@@ -3,17 +3,17 @@ import { html } from 'hono/html'
 import { editableOf } from './edit-conflict.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
 import { hiddenFields, pager, pastRows, valueField } from '../shared/forms.ts'
-import { actorPage, following, forgeryField } from '../shared/layout.ts'
+import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
 import type { ExistingProperty, PropertiesValues, PropertyRow, TypedProperty } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 import { count } from '../shared/plural.ts'
 
-export function propertiesPage(values: PropertiesValues): Html {
+export function propertiesPage(values: PropertiesValues, navigation: Navigation): Html {
   const { rows, paging, actor_www } = values
   return actorPage(
     values,
-    { title: 'Properties', section: '/properties', wrongField: wrongFieldOf(values) },
+    { title: 'Properties', section: '/properties', navigation, wrongField: wrongFieldOf(values) },
     html`
 <h1>Properties</h1>
 ${existingView(values)}

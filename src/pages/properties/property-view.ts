@@ -3,12 +3,12 @@ import { html } from 'hono/html'
 import { conflictField, conflictView, editableOf } from './edit-conflict.ts'
 import { formField } from '../shared/form-field.ts'
 import { deletion, hiddenFields, pager, pastRows, valueField } from '../shared/forms.ts'
-import { actorPage, following, forgeryField } from '../shared/layout.ts'
+import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
 import type { Editable, ListItemValues, PropertyValues, TypedItem } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 
-export function propertyPage(values: PropertyValues): Html {
+export function propertyPage(values: PropertyValues, navigation: Navigation): Html {
   const { property, actor_root, actor_www } = values
   const address = `${actor_root}/properties/${encodeURIComponent(property)}`
   return actorPage(
@@ -16,6 +16,7 @@ export function propertyPage(values: PropertyValues): Html {
     {
       title: property,
       section: '/properties',
+      navigation,
       trail: [{ text: 'Properties', href: `${actor_www}/properties` }],
       wrongField: wrongFieldOf(values),
     },

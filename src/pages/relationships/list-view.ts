@@ -1,18 +1,18 @@
 /** `/<actor>/www/trust`: with whom the actor is connected, as a picture and as a list. */
 import { html } from 'hono/html'
 import { pager } from '../shared/forms.ts'
-import { actorPage, following } from '../shared/layout.ts'
+import { actorPage, following, type Navigation } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import { mostInPicture, trustPicture } from './picture.ts'
 import type { Standing, TrustListValues, TrustRow } from './values.ts'
 import type { Html } from '../shared/values.ts'
 import { count } from '../shared/plural.ts'
 
-export function trustPage(values: TrustListValues): Html {
+export function trustPage(values: TrustListValues, navigation: Navigation): Html {
   const { trusts, waiting, paging, actor_www } = values
   return actorPage(
     values,
-    { title: 'Relationships', section: '/trust' },
+    { title: 'Relationships', section: '/trust', navigation },
     html`
 <h1>Relationships</h1>
 <p class="lead">Other actors and apps that you know. Each may do what you allow, and nothing else.</p>

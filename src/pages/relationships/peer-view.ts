@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { operationsOf, ruledCategories } from '../../permission/rules.ts'
 import { confirmationField, levelChoice, reviewView } from './access-review-view.ts'
 import { confirmation, hiddenFields } from '../shared/forms.ts'
-import { actorPage, following, forgeryField } from '../shared/layout.ts'
+import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import { rightsForm, rightsList } from './rights-form-view.ts'
 import { subjects, verbOf } from '../shared/rights.ts'
@@ -11,7 +11,7 @@ import { badge } from './list-view.ts'
 import type { AccessReview, TrustPeerValues } from './values.ts'
 import type { Html } from '../shared/values.ts'
 
-export function trustPeerPage(values: TrustPeerValues): Html {
+export function trustPeerPage(values: TrustPeerValues, navigation: Navigation): Html {
   const { trust, actor_www } = values
   const { peer } = trust
   return actorPage(
@@ -19,6 +19,7 @@ export function trustPeerPage(values: TrustPeerValues): Html {
     {
       title: peer.name,
       section: '/trust',
+      navigation,
       trail: [{ text: 'Relationships', href: `${actor_www}/trust` }],
       isAnswer: values.is_editing || (values.level?.review ?? null) !== null,
       wrongField: wrongFieldOf(values),

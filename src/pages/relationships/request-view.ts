@@ -3,17 +3,18 @@ import { html } from 'hono/html'
 import { levelChoice, reviewView } from './access-review-view.ts'
 import { formField, verbatim } from '../shared/form-field.ts'
 import { hiddenFields } from '../shared/forms.ts'
-import { actorPage, forgeryField } from '../shared/layout.ts'
+import { actorPage, forgeryField, type Navigation } from '../shared/layout.ts'
 import type { AccessReview, TrustNewValues } from './values.ts'
 import type { Html } from '../shared/values.ts'
 
-export function trustNewPage(values: TrustNewValues): Html {
+export function trustNewPage(values: TrustNewValues, navigation: Navigation): Html {
   const { actor_www, error_field, review } = values
   return actorPage(
     values,
     {
       title: 'Ask for a relationship',
       section: '/trust',
+      navigation,
       trail: [{ text: 'Relationships', href: `${actor_www}/trust` }],
       isAnswer: review !== null,
       wrongField: error_field !== null && Object.hasOwn(ids, error_field) ? error_field : null,

@@ -1,14 +1,14 @@
 /** `/<actor>/www/trust/<peerid>/view`: the actor as a peer sees it. */
 import { html } from 'hono/html'
 import { pager } from '../shared/forms.ts'
-import { actorPage, following } from '../shared/layout.ts'
+import { actorPage, following, type Navigation } from '../shared/layout.ts'
 import { both } from '../shared/rights.ts'
 import type { SeenOperation, SeenProperty, TrustViewValues } from './values.ts'
 import { valueView } from '../shared/value-view.ts'
 import type { Html } from '../shared/values.ts'
 import { count } from '../shared/plural.ts'
 
-export function trustViewPage(values: TrustViewValues): Html {
+export function trustViewPage(values: TrustViewValues, navigation: Navigation): Html {
   const { trust, actor_www, properties, parts, paging, methods, actions, tools } = values
   const { name, href } = trust.peer
   return actorPage(
@@ -16,6 +16,7 @@ export function trustViewPage(values: TrustViewValues): Html {
     {
       title: `As ${name} sees you`,
       section: '/trust',
+      navigation,
       trail: [
         { text: 'Relationships', href: `${actor_www}/trust` },
         { text: name, href },

@@ -17,23 +17,21 @@ ${content}
   )
 }
 
-/** The parts of an actor's pages, in the order of the navigation. */
-const sections = [
-  ['', 'Overview'],
-  ['/properties', 'Properties'],
-  ['/trust', 'Relationships'],
-  ['/subscriptions', 'Subscriptions'],
-  ['/apps', 'Connected apps'],
-  ['/activity', 'Activity'],
-] as const
+/** A link of the navigation that every page of the owner has. */
+export interface Section {
+  /** Path below `actor_www`; empty for the first page. */
+  readonly path: string
+  readonly label: string
+}
 
-/** A part of the actor's pages: its path below `actor_www`. */
-export type Section = (typeof sections)[number][0]
+/** In the order in which the pages show it. */
+export type Navigation = readonly Section[]
 
 export interface ActorFrame {
   readonly title: string
-  /** The part that the page belongs to. */
-  readonly section: Section
+  readonly navigation: Navigation
+  /** Path of the section that the page belongs to. */
+  readonly section: string
   /** Ways up, outermost first, where the page lies below another one. */
   readonly trail?: readonly Step[]
   /** The page answers a form, with what was typed in it: nothing of that is shown anew while it is open. */
@@ -55,9 +53,9 @@ export function actorPage(values: ActorPageValues, frame: ActorFrame, content: H
     html`${bar(values, values.actor_www, owner(values))}
 <div class="columns">
 <nav class="sections" aria-label="Your actor"><ul>
-${sections.map(
-  ([path, text]) =>
-    html`<li><a href="${values.actor_www}${path}"${path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${text}</a></li>`,
+${frame.navigation.map(
+  ({ path, label }) =>
+    html`<li><a href="${values.actor_www}${path}"${path === frame.section ? html` aria-current="${frame.trail === undefined ? 'page' : 'true'}"` : ''}>${label}</a></li>`,
 )}
 </ul></nav>
 <main id="content" tabindex="-1"${isAnswer ? '' : html` data-live="${values.actor_www}/live"`}>

@@ -1,16 +1,16 @@
 /** `/<actor>/www/subscriptions`: who listens to the actor, and to whom it listens. */
 import { html } from 'hono/html'
 import { pager } from '../shared/forms.ts'
-import { actorPage, following } from '../shared/layout.ts'
+import { actorPage, following, type Navigation } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import type { SubscriptionRow, SubscriptionsValues } from './values.ts'
 import type { Html } from '../shared/values.ts'
 
-export function subscriptionsPage(values: SubscriptionsValues): Html {
+export function subscriptionsPage(values: SubscriptionsValues, navigation: Navigation): Html {
   const { listeners, listening, paging, actor_www } = values
   return actorPage(
     values,
-    { title: 'Subscriptions', section: '/subscriptions' },
+    { title: 'Subscriptions', section: '/subscriptions', navigation },
     html`
 <h1>Subscriptions</h1>
 <p class="lead">Who is told when something changes here, and whose changes you are told.</p>

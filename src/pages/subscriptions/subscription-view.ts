@@ -1,7 +1,7 @@
 /** `/<actor>/www/subscriptions/<peerid>/<id>`: what became of each number of one subscription. */
 import { html } from 'hono/html'
 import { confirmation, pager } from '../shared/forms.ts'
-import { actorPage, following, forgeryField } from '../shared/layout.ts'
+import { actorPage, following, forgeryField, type Navigation } from '../shared/layout.ts'
 import { clockView, exactView, momentView } from '../shared/time.ts'
 import { seenRow } from '../relationships/view-as-peer-view.ts'
 import { stateBadge } from './list-view.ts'
@@ -9,7 +9,7 @@ import type { SubscriptionValues, TimelineRow } from './values.ts'
 import type { Html } from '../shared/values.ts'
 import { count } from '../shared/plural.ts'
 
-export function subscriptionPage(values: SubscriptionValues): Html {
+export function subscriptionPage(values: SubscriptionValues, navigation: Navigation): Html {
   const { subscription, is_own: isOwn, actor_www, form_action } = values
   const { peer, about } = subscription
   return actorPage(
@@ -17,6 +17,7 @@ export function subscriptionPage(values: SubscriptionValues): Html {
     {
       title: `${peer.name}: ${about}`,
       section: '/subscriptions',
+      navigation,
       trail: [{ text: 'Subscriptions', href: `${actor_www}/subscriptions` }],
     },
     html`

@@ -1,0 +1,54 @@
+/** Every page, once: the navigation, the page set and the routes of the owner's pages derive from this list. */
+import type { Route } from '../http/dispatch/route.ts'
+import { failed } from './failed/page.ts'
+import { front } from './front/page.ts'
+import { signIn } from './sign-in/page.ts'
+import { consent } from './consent/page.ts'
+import { home } from './home/page.ts'
+import { properties } from './properties/page.ts'
+import { relationships } from './relationships/page.ts'
+import { subscriptions } from './subscriptions/page.ts'
+import { apps } from './apps/page.ts'
+import { approvals } from './approvals/page.ts'
+import { passwordAccess } from './password-access/page.ts'
+import { activity } from './activity/page.ts'
+import { live } from './live/page.ts'
+import type { Navigation } from './shared/layout.ts'
+import type { PageDefinition } from './shared/page-group.ts'
+import type { View } from './shared/values.ts'
+
+/** In the order of the navigation. */
+const groups = [
+  failed,
+  front,
+  signIn,
+  consent,
+  home,
+  properties,
+  relationships,
+  subscriptions,
+  apps,
+  approvals,
+  passwordAccess,
+  activity,
+  live,
+] as const
+
+type Group = (typeof groups)[number]
+type Page = Group['pages'][number]
+
+/** The pages by name, each a function from plain data to safe HTML. */
+export type Pages = { readonly [P in Page as P['name']]: View<Parameters<P['view']>[0]> }
+
+export const pageDefinitions: readonly PageDefinition[] = groups.flatMap<PageDefinition>(({ pages }) => pages)
+
+export const navigation: Navigation = groups.flatMap((group) => ('section' in group ? [group.section] : []))
+
+type Routes = Extract<Group, { readonly routes: unknown }>['routes']
+
+/** What the handlers of all pages of the owner need together. */
+export type OwnerPageDeps = Routes extends (deps: infer Deps) => unknown ? Deps : never
+
+export function ownerPageRoutes(deps: OwnerPageDeps): readonly Route[] {
+  return groups.flatMap((group) => ('routes' in group ? group.routes(deps) : []))
+}

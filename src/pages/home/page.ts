@@ -1,0 +1,14 @@
+/** The overview of an actor. */
+import type { PageGroup } from '../shared/page-group.ts'
+import { homePageRoutes } from './routes.ts'
+import { dashboardPage } from './dashboard.ts'
+import { initPage } from './first-steps.ts'
+
+export const home = {
+  section: { path: '', label: 'Overview' },
+  pages: [
+    { name: 'dashboard', template: 'aw-actor-www-root.html', view: dashboardPage },
+    { name: 'init', template: 'aw-actor-www-init.html', view: initPage },
+  ],
+  routes: homePageRoutes,
+} as const satisfies PageGroup

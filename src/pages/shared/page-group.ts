@@ -1,0 +1,20 @@
+/** What each folder of pages says about itself; `all-pages.ts` lists the folders. */
+import type { Route } from '../../http/dispatch/route.ts'
+import type { Navigation, Section } from './layout.ts'
+import type { Html } from './values.ts'
+
+export interface PageGroup {
+  /** Link in the navigation of the owner's pages. Other pages link to a group without one. */
+  readonly section?: Section
+  readonly pages: readonly PageDefinition[]
+  /** Routes below `/<actor>/www`, which close over the deps of their handlers. */
+  readonly routes?: (deps: never) => readonly Route[]
+}
+
+export interface PageDefinition {
+  /** Name under which an application replaces the page, unique among all pages. */
+  readonly name: string
+  /** File that replaces the page in the template folder of an application. */
+  readonly template: string
+  readonly view: (values: never, navigation: Navigation) => Html
+}

@@ -1,0 +1,14 @@
+/** Subscriptions in both directions. */
+import type { PageGroup } from '../shared/page-group.ts'
+import { subscriptionPageRoutes } from './routes.ts'
+import { subscriptionsPage } from './list-view.ts'
+import { subscriptionPage } from './subscription-view.ts'
+
+export const subscriptions = {
+  section: { path: '/subscriptions', label: 'Subscriptions' },
+  pages: [
+    { name: 'subscriptions', template: 'aw-actor-www-subscriptions.html', view: subscriptionsPage },
+    { name: 'subscription', template: 'aw-actor-www-subscription.html', view: subscriptionPage },
+  ],
+  routes: subscriptionPageRoutes,
+} as const satisfies PageGroup
