@@ -40,6 +40,9 @@ type Page = Group['pages'][number]
 /** The pages by name, each a function from plain data to safe HTML. */
 export type Pages = { readonly [P in Page as P['name']]: View<Parameters<P['view']>[0]> }
 
+/** The values that a page is made from. */
+export type PageValues<Name extends keyof Pages> = Parameters<Pages[Name]>[0]
+
 export const pageDefinitions: readonly PageDefinition[] = groups.flatMap<PageDefinition>(({ pages }) => pages)
 
 export const navigation: Navigation = groups.flatMap((group) => ('section' in group ? [group.section] : []))

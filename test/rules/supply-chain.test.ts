@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 
 interface Manifest {
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
   readonly engines?: { readonly node?: string }
   readonly scripts?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
@@ -192,6 +193,14 @@ describe('the release archive', () => {
       assert.ok(existsSync(join(root, source)) || existsSync(join(root, path.replace('dist/', 'src/'))), path)
       assert.ok(!path.endsWith('.ts') || path.endsWith('.d.ts'), path)
     }
+  })
+
+  it('holds every file that package.json exports', () => {
+    const targets = Object.values(project.exports ?? {}).flatMap((entry) =>
+      typeof entry === 'string' ? [entry] : [entry['types'] ?? '', entry['default'] ?? ''],
+    )
+    assert.equal(targets.length, 5)
+    for (const target of targets) assert.ok(paths.includes(target.replace('./', '')), target)
   })
 
   it('holds every file that its pages link to', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { html, type PropertiesValues, type PropertyValues } from '../../src/index.ts'
+import { html } from '../../src/index.ts'
+import type { PropertiesValues, PropertyValues } from '../../src/pages.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { asBrowser, OwnersBrowser } from '../support/sessions.ts'
 

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import {
-  type ActivityValues,
-  type ApprovalsValues,
-  type ApprovalValues,
-  type AppsValues,
-  type DashboardValues,
-  html,
-  type SubscriptionsValues,
-  type SubscriptionValues,
-} from '../../src/index.ts'
+import { html } from '../../src/index.ts'
+import type {
+  ActivityValues,
+  ApprovalsValues,
+  ApprovalValues,
+  AppsValues,
+  DashboardValues,
+  SubscriptionsValues,
+  SubscriptionValues,
+} from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { letIn } from '../support/mcp-client.ts'

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import {
-  html,
-  type TrustListValues,
-  type TrustNewValues,
-  type TrustPeerValues,
-  type TrustViewValues,
-} from '../../src/index.ts'
+import { html } from '../../src/index.ts'
+import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues } from '../../src/pages.ts'
 import { relate } from '../support/friends.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type CreatedValues, type FactoryValues, html } from '../../src/index.ts'
+import { html } from '../../src/index.ts'
+import type { CreatedValues, FactoryValues } from '../../src/pages.ts'
 import { forEachService } from '../support/service.ts'
 
 const form = (creator: string, accept = 'text/html'): RequestInit => ({
