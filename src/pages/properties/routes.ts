@@ -7,6 +7,10 @@ import { formResponses, formSchema, pageResponses } from '../../http/dispatch/sc
 const page = { page: 'Which part, from 1' }
 
 export function propertyPageRoutes(deps: PropertyPageDeps): readonly Route[] {
+  return [...collectionRoutes(deps), ...propertyRoutes(deps), ...listRoutes(deps)]
+}
+
+function collectionRoutes(deps: PropertyPageDeps): readonly Route[] {
   return [
     {
       id: 'propertiesPage',
@@ -35,6 +39,11 @@ export function propertyPageRoutes(deps: PropertyPageDeps): readonly Route[] {
       responses: formResponses,
       handler: (exchange) => createProperty(deps, exchange),
     },
+  ]
+}
+
+function propertyRoutes(deps: PropertyPageDeps): readonly Route[] {
+  return [
     {
       id: 'propertyPage',
       method: 'GET',
@@ -64,6 +73,11 @@ export function propertyPageRoutes(deps: PropertyPageDeps): readonly Route[] {
       responses: formResponses,
       handler: (exchange) => deleteProperty(deps, exchange),
     },
+  ]
+}
+
+function listRoutes(deps: PropertyPageDeps): readonly Route[] {
+  return [
     {
       id: 'itemForm',
       method: 'POST',

@@ -10,6 +10,10 @@ import type { RelationshipPageDeps } from './deps.ts'
 const page = { page: 'Which part, from 1' }
 
 export function relationshipPageRoutes(deps: RelationshipPageDeps): readonly Route[] {
+  return [...requestRoutes(deps), ...peerRoutes(deps), ...rightsRoutes(deps)]
+}
+
+function requestRoutes(deps: RelationshipPageDeps): readonly Route[] {
   return [
     {
       id: 'trustPage',
@@ -45,6 +49,11 @@ export function relationshipPageRoutes(deps: RelationshipPageDeps): readonly Rou
       },
       handler: (exchange) => requestTrust(deps, exchange),
     },
+  ]
+}
+
+function peerRoutes(deps: RelationshipPageDeps): readonly Route[] {
+  return [
     {
       id: 'peerPage',
       method: 'GET',
@@ -73,6 +82,11 @@ export function relationshipPageRoutes(deps: RelationshipPageDeps): readonly Rou
       },
       handler: (exchange) => changeTrust(deps, exchange),
     },
+  ]
+}
+
+function rightsRoutes(deps: RelationshipPageDeps): readonly Route[] {
+  return [
     {
       id: 'rightsForm',
       method: 'POST',
