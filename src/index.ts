@@ -27,32 +27,8 @@ export { ConfigError } from './config/config.ts'
 export { StoreStartError } from './store/start-error.ts'
 export { ListenError, type Listening } from './http/edge/server.ts'
 export type { NewActor } from './actor/actors.ts'
-export type {
-  Activity,
-  ActivityPage,
-  ActorClient,
-  ActorHandle,
-  ClientsHandle,
-  ClientStats,
-  Delivery,
-  ListHandle,
-  ListItem,
-  ListItemWithHandle,
-  ListMetadata,
-  ProviderAccess,
-  RemoteHandle,
-  ServiceConnection,
-  ServiceHandle,
-  ServicesHandle,
-  SignIn,
-  SignInHandle,
-  Subscription,
-  SubscriptionsHandle,
-  SyncSummary,
-  TrustHandle,
-} from './app/actor-handle.ts'
+export type { ActorHandle } from './app/actor-handle.ts'
 export type { ServiceDeclaration, ServiceRequest } from './app/service-declaration.ts'
-export type { TrustRecord } from './app/trust-record.ts'
 export type {
   Annotations,
   AppCallbackCall,
@@ -83,25 +59,6 @@ export type {
   SubscriptionHandler,
   TrustEvent,
 } from './app/declarations.ts'
-export { McpFailure, type McpFailureKind } from './mcp/protocol/failure.ts'
-export type {
-  ClientInfo,
-  ClientQuestion,
-  ClientType,
-  Completer,
-  FormAnswer,
-  FormQuestion,
-  Icon,
-  LogLevel,
-  McpCall,
-  McpContext,
-  MethodMcp,
-  PromptArgument,
-  PromptDeclaration,
-  ResourceDeclaration,
-  ToolAudience,
-  ToolDeclaration,
-} from './app/mcp-declarations.ts'
 export type { DeclaredSchema, InferOutput, JsonSchema, StandardSchema } from './app/schema.ts'
 export type { Caller } from './caller.ts'
 export type { Config, Mode } from './config/options.ts'

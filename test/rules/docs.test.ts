@@ -354,7 +354,7 @@ describe('the guide to writing an application', () => {
   })
 
   it('explains every name that the package exports, and no other', () => {
-    const entries = ['src/index.ts', 'src/pages.ts'].map(read).join('\n')
+    const entries = ['src/index.ts', 'src/handles.ts', 'src/mcp.ts', 'src/pages.ts'].map(read).join('\n')
     const exported = [...entries.matchAll(/^export (?:type )?\{([^}]*)\}/gms)]
       .flatMap(([, names = '']) => names.split(','))
       .map((name) => name.replace(/\btype\b/, '').trim())

@@ -74,8 +74,12 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'service',
     'troupe',
   ],
+  handles: ['app'],
   index: [...domainMay, 'store', 'http', 'pages', 'spa', 'mcp', 'service', 'troupe', 'node-handler'],
 }
+
+/** What package.json exports. */
+const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts']
 
 /** It opens the driver that is configured. No other file names one. */
 const mayNameADriver = ['open-store.ts']
@@ -122,7 +126,7 @@ function wrongImport(path: string, target: string): string[] {
   const from = roomOf(path)
   const to = roomOf(target)
   if (target.startsWith('..')) return [`${path} imports ${target}, outside src`]
-  if (target === 'index.ts') return [`${path} imports index.ts, which is for applications only`]
+  if (entries.includes(target)) return [`${path} imports ${target}, which is for applications only`]
   if (to.startsWith('store/') && from !== to) {
     return mayNameADriver.includes(path) ? [] : [`${path} names a concrete store, ${target}`]
   }

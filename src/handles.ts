@@ -1,0 +1,25 @@
+/** `troupe/handles`: the types of what an `ActorHandle` leads to, for functions of an application that take one of them. */
+export type {
+  Activity,
+  ActivityPage,
+  ActorClient,
+  ClientsHandle,
+  ClientStats,
+  Delivery,
+  ListHandle,
+  ListItem,
+  ListItemWithHandle,
+  ListMetadata,
+  ProviderAccess,
+  RemoteHandle,
+  ServiceConnection,
+  ServiceHandle,
+  ServicesHandle,
+  SignIn,
+  SignInHandle,
+  Subscription,
+  SubscriptionsHandle,
+  SyncSummary,
+  TrustHandle,
+} from './app/actor-handle.ts'
+export type { TrustRecord } from './app/trust-record.ts'
