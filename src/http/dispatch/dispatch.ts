@@ -21,12 +21,11 @@ import { sourceOf } from '../edge/client-address.ts'
 import type { Handle, Incoming } from '../edge/request.ts'
 import { methodOf, overriddenMethod } from './method.ts'
 import { maxQueryFields, Params } from '../edge/params.ts'
-import type { Parts } from './parts.ts'
+import type { DispatchExchange as Exchange, Parts } from './parts.ts'
 import { decodePath } from '../edge/path.ts'
 import { requestIdOf } from '../edge/request-id.ts'
 import {
   type ActorRoute,
-  type Exchange,
   type Method,
   type OpenActorRoute,
   type PageRoute,
@@ -40,8 +39,6 @@ import { securityHeaders } from '../edge/security-headers.ts'
 import { opensPagesByPassphrase } from './sign-in-address.ts'
 import { toLogin, toSignIn } from './sign-in-redirect.ts'
 import { lazily, type Trace } from './request-state.ts'
-
-export type { Handle } from '../edge/request.ts'
 
 /** In characters of path and query. */
 const longestAddress = 8192

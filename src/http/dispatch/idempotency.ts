@@ -6,14 +6,14 @@ import { ServiceError } from '../../errors.ts'
 import type { KeptAnswer } from '../../operation/idempotency.ts'
 import type { Answer } from '../edge/response.ts'
 import { errorAnswer, toServiceError } from '../edge/error-response.ts'
-import type { Exchange } from './route.ts'
+import type { DispatchExchange } from './parts.ts'
 
 /** Such a request was not looked at: it may be sent again under its key. */
 const withoutEffect: ReadonlySet<number> = new Set([401, 403, 404, 429, 503])
 
 /** Runs the request, or gives the answer that the first one of its key was given; without a key it just runs. */
 export async function onceOf(
-  { request, parts, method }: Exchange,
+  { request, parts, method }: DispatchExchange,
   actor: Actor,
   caller: Caller,
   run: () => Promise<Answer>,

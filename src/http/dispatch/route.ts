@@ -9,7 +9,6 @@ import type { CorsFamily } from '../edge/cors.ts'
 import type { ErrorFamily } from '../edge/error-response.ts'
 import type { Incoming } from '../edge/request.ts'
 import type { Params } from '../edge/params.ts'
-import type { Parts } from './parts.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -17,7 +16,6 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 export interface Exchange {
   readonly request: Incoming
   readonly method: Method
-  readonly parts: Parts
   readonly query: Params
   /** The values of the `:name` segments, decoded. */
   readonly params: Readonly<Record<string, string>>

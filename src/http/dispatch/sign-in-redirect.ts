@@ -4,6 +4,7 @@ import type { SignIn } from '../../sign-in/sign-in.ts'
 import { type Answer, redirect } from '../edge/response.ts'
 import { clearedSignedInMark, cookieOf, endedSessionCookie, hasSignedInMark } from '../edge/cookies.ts'
 import { noticeCookie } from './flash-messages.ts'
+import type { DispatchExchange } from './parts.ts'
 import type { Exchange } from './route.ts'
 import { beginAddress, wishQuery, type Wish } from './sign-in-address.ts'
 import type { BaseUrl } from './urls.ts'
@@ -22,7 +23,7 @@ export function loginRedirect(deps: LoginRedirectDeps, exchange: Exchange): Answ
   return redirect(302, `${deps.baseUrl}/login${wishQuery(wishOf(deps, exchange))}`, vary)
 }
 
-export function toLogin(exchange: Exchange): Answer {
+export function toLogin(exchange: DispatchExchange): Answer {
   return loginRedirect(exchange.parts, exchange)
 }
 
@@ -31,7 +32,11 @@ export function toLogin(exchange: Exchange): Answer {
  * where the person has to read something first, the browser goes to the page where one chooses. Either way the browser comes
  * back to the page that it asked for.
  */
-export async function toSignIn(exchange: Exchange, credential: Credential, mustChoose = false): Promise<Answer> {
+export async function toSignIn(
+  exchange: DispatchExchange,
+  credential: Credential,
+  mustChoose = false,
+): Promise<Answer> {
   const session = await formerSession(exchange, credential)
   const answer = mustChoose || session === 'other' ? toLogin(exchange) : toProvider(exchange)
   if (session !== 'expired') return answer
@@ -41,7 +46,7 @@ export async function toSignIn(exchange: Exchange, credential: Credential, mustC
   return { ...answer, cookies: [...ended, ...clearedSignedInMark(request), notice] }
 }
 
-function toProvider(exchange: Exchange): Answer {
+function toProvider(exchange: DispatchExchange): Answer {
   const { parts, request } = exchange
   // Browsers keep a form from leaving this service (`form-action`).
   if (request.method === 'POST') return toLogin(exchange)
@@ -53,7 +58,7 @@ function toProvider(exchange: Exchange): Answer {
 
 /** `other`: the browser has a session of another account, which stays. `expired`: of this or another one, which is over. */
 async function formerSession(
-  { parts, request }: Exchange,
+  { parts, request }: DispatchExchange,
   credential: Credential,
 ): Promise<'other' | 'expired' | null> {
   if (credential.kind === 'none') return hasSignedInMark(request) ? 'expired' : null
