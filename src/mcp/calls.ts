@@ -1,11 +1,11 @@
 /** Calls on their way from a message to a reply: bounded, cancelled, told to the owner, and put in a revision's words. */
 import { AtOnce } from '../rate-limit/concurrency-limit.ts'
 import { currentContext } from '../observe/context.ts'
-import { type Asked, clientKeyOf, type McpCallIn } from './call/call.ts'
+import { type McpRequest, clientKeyOf, type InFlightCall } from './call/call.ts'
 import { channelOf } from './call/channel.ts'
 import type { Codec } from './codecs/codec.ts'
 import { McpFailure } from './protocol/failure.ts'
-import type { McpParts } from './mcp-deps.ts'
+import type { McpDeps } from './deps.ts'
 import type { Id, Params } from './protocol/message.ts'
 import { observed } from './observed.ts'
 import { Outgoing } from './call/outgoing.ts'
@@ -19,25 +19,25 @@ import type { Session } from './sessions/session.ts'
 const mostCalls = 100
 
 /** Tells that the client goes away before it has its answer; gives what ends the telling. */
-export type OnGone = (then: () => void) => () => void
+export type WatchDisconnect = (then: () => void) => () => void
 
 export class Calls {
-  readonly #parts: McpParts
+  readonly #deps: McpDeps
   readonly #atOnce = new AtOnce(mostCalls, 'This client', 'calls')
   /** Of legacy sessions, whose clients cancel by a message. */
   readonly #running = new Map<string, Outgoing>()
 
-  constructor(parts: McpParts) {
-    this.#parts = parts
+  constructor(deps: McpDeps) {
+    this.#deps = deps
   }
 
   /** @throws ServiceError for what is answered by status (503, 429). */
-  async run(asked: Asked, id: Id, codec: Codec, onGone: OnGone): Promise<Reply> {
+  async run(asked: McpRequest, id: Id, codec: Codec, onGone: WatchDisconnect): Promise<Reply> {
     const release = this.#atOnce.begin(clientKeyOf(asked.access))
     const outgoing = new Outgoing(asked.revision === modernRevision ? 'cancels' : 'means_nothing')
     const forget = this.#remember(asked.session, id, outgoing)
     const stopWatching = onGone(() => outgoing.left())
-    const call = { ...asked, channel: channelOf(asked, outgoing, this.#parts.sessions), held: { as: null } }
+    const call = { ...asked, channel: channelOf(asked, outgoing, this.#deps.sessions), held: { as: null } }
     const answered = this.#answer(call, id, codec).finally(() => {
       release()
       forget()
@@ -66,16 +66,16 @@ export class Calls {
     }
   }
 
-  async #answer(call: McpCallIn, id: Id, codec: Codec): Promise<Reply & { kind: 'json' }> {
+  async #answer(call: InFlightCall, id: Id, codec: Codec): Promise<Reply & { kind: 'json' }> {
     const context = currentContext()
     if (context !== undefined) context.call = `${call.method} ${targetOf(call.params)} ${id}`.slice(0, 200)
     let result: Result
     try {
-      result = await observed(this.#parts, call, () => answer(this.#parts, call))
+      result = await observed(this.#deps, call, () => answer(this.#deps, call))
     } catch (error) {
       this.#note(call, error)
       if (!(error instanceof McpFailure)) throw error
-      if (error.kind === 'internal') this.#parts.log.error({ error, method: call.method }, 'A call of a client failed')
+      if (error.kind === 'internal') this.#deps.log.error({ error, method: call.method }, 'A call of a client failed')
       return failed(codec, call.method, id, error)
     }
     this.#note(call, null)
@@ -83,14 +83,14 @@ export class Calls {
   }
 
   /** For the owner: which call it was and what was decided, never with what arguments. */
-  #note({ access, method, params, held }: McpCallIn, error: unknown): void {
+  #note({ access, method, params, held }: InFlightCall, error: unknown): void {
     const isRefused = error instanceof McpFailure && error.kind === 'not_permitted'
     const { decision, reason } =
       held.as ??
       (isRefused
         ? ({ decision: 'refused', reason: error.message } as const)
-        : { decision: 'allowed', reason: this.#parts.permission.grantOf(access.caller) ?? 'asked by name' })
-    this.#parts.note({ access, method, target: targetOf(params), decision, reason })
+        : { decision: 'allowed', reason: this.#deps.permission.grantOf(access.caller) ?? 'asked by name' })
+    this.#deps.note({ access, method, target: targetOf(params), decision, reason })
   }
 }
 

@@ -5,15 +5,15 @@
 import type { LiveChange } from '../live/live.ts'
 import { paced } from '../live/with-heartbeat.ts'
 import { uriOf } from '../permission/property-address.ts'
-import type { Asked, McpAccess } from './call/call.ts'
-import type { McpParts } from './mcp-deps.ts'
+import type { McpRequest, McpAccess } from './call/call.ts'
+import type { McpDeps } from './deps.ts'
 import { listPrompts } from './methods/get-prompt.ts'
 import { isUri, listResources, listTemplates } from './methods/read-resource.ts'
 import type { Result } from './protocol/result.ts'
 import { listTools } from './methods/list-tools.ts'
 
 /** What a client wants to hear of. */
-export interface Wanted {
+export interface SubscriptionFilter {
   readonly tools: boolean
   readonly prompts: boolean
   readonly resources: boolean
@@ -22,7 +22,7 @@ export interface Wanted {
   readonly taskIds: readonly string[]
 }
 
-export type Told =
+export type ChangeNotification =
   | { readonly method: 'notifications/tools/list_changed' }
   | { readonly method: 'notifications/prompts/list_changed' }
   | { readonly method: 'notifications/resources/list_changed' }
@@ -32,7 +32,7 @@ export type Told =
 type Lists = Readonly<Record<'tools' | 'prompts' | 'resources', string>>
 
 /** Who listens, as it is now; null when the token is no longer good. */
-export type Again = () => Promise<McpAccess | null>
+export type Reauthorize = () => Promise<McpAccess | null>
 
 /** A stream on which nothing happens is looked at so often: its token may have expired, its session may have ended. */
 const lookMs = 30_000
@@ -43,22 +43,22 @@ const lookMs = 30_000
  * @param onBegun Called once no change can be missed any more.
  */
 export async function* watchFor(
-  parts: McpParts,
-  asked: Asked,
-  wantedNow: () => Promise<Wanted | null>,
+  deps: McpDeps,
+  asked: McpRequest,
+  wantedNow: () => Promise<SubscriptionFilter | null>,
   signal: AbortSignal,
-  again: Again,
+  again: Reauthorize,
   onBegun?: () => void,
-): AsyncGenerator<Told> {
+): AsyncGenerator<ChangeNotification> {
   const first = await wantedNow()
   if (first === null) return
-  let known = await listsOf(parts, asked, first)
-  for await (const changes of paced(parts.live.watch(asked.access.actor.id, signal, onBegun), parts.timers, lookMs)) {
+  let known = await listsOf(deps, asked, first)
+  for await (const changes of paced(deps.live.watch(asked.access.actor.id, signal, onBegun), deps.timers, lookMs)) {
     const wanted = await wantedNow()
     const access = await again()
     if (wanted === null || access === null) return
     if (changes === 'tick') continue
-    const lists = await listsOf(parts, { ...asked, access }, wanted)
+    const lists = await listsOf(deps, { ...asked, access }, wanted)
     for (const kind of ['tools', 'prompts', 'resources'] as const) {
       // What the application says has changed may look the same in the list.
       const isSaid = changes.some(({ category }) => category === kind)
@@ -68,7 +68,7 @@ export async function* watchFor(
     }
     known = lists
     const uris = [...new Set(changes.flatMap(uriIn))].filter((uri) => covers(wanted.uris, uri))
-    for (const uri of await readable(parts, access, uris)) yield { method: 'notifications/resources/updated', uri }
+    for (const uri of await readable(deps, access, uris)) yield { method: 'notifications/resources/updated', uri }
     for (const { category, name } of changes) {
       if (category === 'tasks' && wanted.taskIds.includes(name)) yield { method: 'notifications/tasks', taskId: name }
     }
@@ -91,20 +91,20 @@ function isArea(uri: string): boolean {
 
 /** Those that the client may follow, by its rights alone: whether there is such a resource is not told. */
 export async function followable(
-  parts: McpParts,
+  deps: McpDeps,
   access: McpAccess,
   uris: readonly string[],
 ): Promise<readonly string[]> {
   const asked = uris.filter(isUri)
   const areas = asked.filter(isArea)
   const resources = asked.filter((uri) => !isArea(uri))
-  const may = new Set([...(await readable(parts, access, resources)), ...(await reachable(parts, access, areas))])
+  const may = new Set([...(await readable(deps, access, resources)), ...(await reachable(deps, access, areas))])
   return asked.filter((uri) => may.has(uri))
 }
 
 /** Those below which something may be read, there or not. */
 async function reachable(
-  { permission }: McpParts,
+  { permission }: McpDeps,
   { actor, caller }: McpAccess,
   areas: readonly string[],
 ): Promise<readonly string[]> {
@@ -115,7 +115,7 @@ async function reachable(
 
 /** As reading each of them would be judged. */
 async function readable(
-  { permission }: McpParts,
+  { permission }: McpDeps,
   { actor, caller }: McpAccess,
   uris: readonly string[],
 ): Promise<readonly string[]> {
@@ -125,14 +125,14 @@ async function readable(
 }
 
 /** Each list as one text, to be compared; empty for what nobody asked for. */
-async function listsOf(parts: McpParts, call: Asked, wanted: Wanted): Promise<Lists> {
+async function listsOf(deps: McpDeps, call: McpRequest, wanted: SubscriptionFilter): Promise<Lists> {
   const bare = { ...call, params: {} }
   return {
-    tools: wanted.tools ? textOf(await listTools(parts, { ...bare, method: 'tools/list' })) : '',
-    prompts: wanted.prompts ? textOf(await listPrompts(parts, { ...bare, method: 'prompts/list' })) : '',
+    tools: wanted.tools ? textOf(await listTools(deps, { ...bare, method: 'tools/list' })) : '',
+    prompts: wanted.prompts ? textOf(await listPrompts(deps, { ...bare, method: 'prompts/list' })) : '',
     resources: wanted.resources
-      ? textOf(await listResources(parts, { ...bare, method: 'resources/list' })) +
-        textOf(await listTemplates(parts, { ...bare, method: 'resources/templates/list' }))
+      ? textOf(await listResources(deps, { ...bare, method: 'resources/list' })) +
+        textOf(await listTemplates(deps, { ...bare, method: 'resources/templates/list' }))
       : '',
   }
 }

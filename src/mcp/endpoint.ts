@@ -1,7 +1,7 @@
 /** One address, two eras: from the text of a body to a reply. */
 import { AtOnce } from '../rate-limit/concurrency-limit.ts'
-import { type Asked, clientKeyOf, type McpAccess, readClientInfo } from './call/call.ts'
-import { Calls, type OnGone } from './calls.ts'
+import { type McpRequest, clientKeyOf, type McpAccess, readClientInfo } from './call/call.ts'
+import { Calls, type WatchDisconnect } from './calls.ts'
 import { isLogLevel } from './call/channel.ts'
 import type { Codec } from './codecs/codec.ts'
 import { legacyCodec } from './codecs/legacy.ts'
@@ -18,7 +18,7 @@ import { McpFailure } from './protocol/failure.ts'
 import { initialize } from './methods/initialize.ts'
 import { housekeepingOf } from './session-methods.ts'
 import { listen, sessionEvents } from './methods/listen.ts'
-import type { McpParts } from './mcp-deps.ts'
+import type { McpDeps } from './deps.ts'
 import { isRecord, type Id, type Malformed, type Message, type Params, readBody } from './protocol/message.ts'
 import { accepted, failed, json, type Reply, rpcError, rpcResult } from './protocol/reply.ts'
 import { asLegacy, type LegacyRevision, modernRevision, since } from './protocol/revisions.ts'
@@ -33,11 +33,11 @@ export interface McpHeaders extends ProtocolHeaders {
 }
 
 /** Who asks, and what becomes of that while an answer goes on for long. */
-export interface Asking {
+export interface McpRequester {
   readonly access: McpAccess
   /** As it is now; null when the token is no longer good. */
   readonly again: () => Promise<McpAccess | null>
-  readonly onGone: OnGone
+  readonly onGone: WatchDisconnect
   /** Counts so many messages of the client. @throws ServiceError `too_many_requests` */
   readonly count: (messages: number) => void
 }
@@ -49,19 +49,19 @@ const mostInBatch = 50
 const mostStreams = 16
 
 export class McpEndpoint {
-  readonly #parts: McpParts
+  readonly #deps: McpDeps
   readonly #calls: Calls
   readonly #streams = new AtOnce(mostStreams, 'This client', 'streams')
   readonly #modern: Codec
 
-  constructor(parts: McpParts) {
-    this.#parts = parts
-    this.#calls = new Calls(parts)
-    this.#modern = modernCodec(parts.server)
+  constructor(deps: McpDeps) {
+    this.#deps = deps
+    this.#calls = new Calls(deps)
+    this.#modern = modernCodec(deps.server)
   }
 
   /** @throws ServiceError for faults that are answered by status (503, 429). */
-  async post(text: string, headers: McpHeaders, asking: Asking): Promise<Reply> {
+  async post(text: string, headers: McpHeaders, asking: McpRequester): Promise<Reply> {
     const body = readBody(text)
     // A batch that is refused for its size costs no more than the largest that is not.
     asking.count(body.kind === 'batch' ? Math.max(1, Math.min(body.entries.length, mostInBatch)) : 1)
@@ -77,12 +77,12 @@ export class McpEndpoint {
 
   /** What a client with this relationship is offered now. */
   tools(access: Pick<McpAccess, 'actor' | 'caller' | 'remembered'>): Promise<readonly ToolView[]> {
-    return toolsFor(this.#parts, access, access.remembered)
+    return toolsFor(this.#deps, access, access.remembered)
   }
 
   /** As the application declared it; null when it has none of this name. */
   tool(name: string): { readonly title: string; readonly description: string } | null {
-    const tool = this.#parts.catalogue.tools.get(name)
+    const tool = this.#deps.catalogue.tools.get(name)
     return tool === undefined
       ? null
       : { title: tool.declaration.title ?? tool.operation.name, description: tool.description }
@@ -90,7 +90,7 @@ export class McpEndpoint {
 
   /** As `tool`, for a prompt. */
   prompt(name: string): { readonly title: string; readonly description: string } | null {
-    const prompt = this.#parts.catalogue.prompts.get(name)
+    const prompt = this.#deps.catalogue.prompts.get(name)
     return prompt === undefined
       ? null
       : { title: prompt.declaration.title ?? prompt.name, description: prompt.description }
@@ -101,7 +101,7 @@ export class McpEndpoint {
    *
    * @throws ServiceError `too_many_requests` for a client with too many streams.
    */
-  async events(headers: McpHeaders, asking: Asking): Promise<Reply | null> {
+  async events(headers: McpHeaders, asking: McpRequester): Promise<Reply | null> {
     const session = await this.#sessionOf(headers, asking.access)
     if (session === null) return null
     if (session === 'gone') return sessionGone(undefined)
@@ -115,18 +115,18 @@ export class McpEndpoint {
       sessionId: headers.session ?? null,
       header: headers.field,
     }
-    return this.#stream(asking, (signal) => sessionEvents(this.#parts, session, asked, asking.again, signal))
+    return this.#stream(asking, (signal) => sessionEvents(this.#deps, session, asked, asking.again, signal))
   }
 
   /** True when there was such a session. */
   async endSession(headers: McpHeaders, access: McpAccess): Promise<boolean> {
     const session = await this.#sessionOf(headers, access)
     if (session === null || session === 'gone') return false
-    await this.#parts.sessions.end(session)
+    await this.#deps.sessions.end(session)
     return true
   }
 
-  async #message(message: Message, headers: McpHeaders, asking: Asking): Promise<Reply> {
+  async #message(message: Message, headers: McpHeaders, asking: McpRequester): Promise<Reply> {
     const era = eraOf(message, headers)
     switch (era.era) {
       case 'refused':
@@ -140,7 +140,7 @@ export class McpEndpoint {
     }
   }
 
-  async #modernMessage(message: Message, headers: McpHeaders, asking: Asking): Promise<Reply> {
+  async #modernMessage(message: Message, headers: McpHeaders, asking: McpRequester): Promise<Reply> {
     if (message.kind === 'notification') return accepted
     if (message.kind === 'response') {
       return json(400, rpcError(message.id, { code: -32600, message: 'The server sends no requests in this revision' }))
@@ -150,7 +150,7 @@ export class McpEndpoint {
     if (refusal !== null) return json(refusal.status, rpcError(id, refusal))
     const client = clientIn(metaOf(params))
     if (client === null) return json(400, rpcError(id, { code: -32602, message: 'The log level is not known' }))
-    const asked: Asked = {
+    const asked: McpRequest = {
       access: asking.access,
       revision: modernRevision,
       method,
@@ -163,7 +163,7 @@ export class McpEndpoint {
     }
     if (method !== 'subscriptions/listen') return this.#calls.run(asked, id, this.#modern, asking.onGone)
     return orFailure(this.#modern, message, async () =>
-      this.#stream(asking, await listen(this.#parts, this.#modern, id, asked, asking.again)),
+      this.#stream(asking, await listen(this.#deps, this.#modern, id, asked, asking.again)),
     )
   }
 
@@ -171,11 +171,11 @@ export class McpEndpoint {
     message: Message,
     said: LegacyRevision | null,
     headers: McpHeaders,
-    asking: Asking,
+    asking: McpRequester,
   ): Promise<Reply> {
     if (message.kind === 'request' && message.method === 'initialize') {
       const codec = legacyCodec(legacyRevisionOf(said, asLegacy(message.params['protocolVersion'])))
-      return orFailure(codec, message, () => initialize(this.#parts, message, asking.access))
+      return orFailure(codec, message, () => initialize(this.#deps, message, asking.access))
     }
     const session = await this.#sessionOf(headers, asking.access)
     if (session === 'gone') return sessionGone(idOf(message))
@@ -189,7 +189,7 @@ export class McpEndpoint {
         // Clients of the reference expect an empty result where they name no version (decision 30).
         return headers.version === undefined ? json(200, { jsonrpc: '2.0', id: null, result: {} }) : accepted
       case 'response':
-        if (session !== null) await this.#parts.sessions.answered(session, message.id, message.body)
+        if (session !== null) await this.#deps.sessions.answered(session, message.id, message.body)
         return accepted
       default:
         return message satisfies never
@@ -200,7 +200,7 @@ export class McpEndpoint {
     message: Request,
     said: LegacyRevision | null,
     headers: McpHeaders,
-    asking: Asking,
+    asking: McpRequester,
     session: Session | null,
   ): Promise<Reply> {
     const { id, method, params } = message
@@ -209,11 +209,11 @@ export class McpEndpoint {
     const keep = housekeepingOf(method)
     if (keep !== null) {
       return orFailure(codec, message, async () => {
-        await keep(this.#parts.sessions, session, params)
+        await keep(this.#deps.sessions, session, params)
         return json(200, rpcResult(id, {}))
       })
     }
-    const asked: Asked = {
+    const asked: McpRequest = {
       access: asking.access,
       revision,
       method,
@@ -229,11 +229,11 @@ export class McpEndpoint {
   /** Null where the client names none that could be ours; `gone` for one that is not (any more), or another client's. */
   async #sessionOf({ session: id }: McpHeaders, access: McpAccess): Promise<Session | null | 'gone'> {
     if (!McpSessions.isOurs(id)) return null
-    return (await this.#parts.sessions.find(id, access)) ?? 'gone'
+    return (await this.#deps.sessions.find(id, access)) ?? 'gone'
   }
 
   /** @throws ServiceError `too_many_requests` */
-  #stream({ access }: Asking, messages: (signal: AbortSignal) => AsyncGenerator<object>): Reply {
+  #stream({ access }: McpRequester, messages: (signal: AbortSignal) => AsyncGenerator<object>): Reply {
     const release = this.#streams.begin(clientKeyOf(access))
     const controller = new AbortController()
     const close = (): void => {
@@ -244,7 +244,7 @@ export class McpEndpoint {
   }
 
   /** 2025-03-26 has to take them, later revisions know none; each entry is judged by itself. */
-  async #batch(entries: readonly (Message | Malformed)[], headers: McpHeaders, asking: Asking): Promise<Reply> {
+  async #batch(entries: readonly (Message | Malformed)[], headers: McpHeaders, asking: McpRequester): Promise<Reply> {
     const isOld = headers.version === undefined || asLegacy(headers.version) !== null
     const revision = legacyRevisionOf(asLegacy(headers.version), null)
     if (entries.length === 0 || entries.length > mostInBatch || !isOld || since(revision, '2025-06-18')) {

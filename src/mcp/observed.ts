@@ -1,10 +1,10 @@
 /** Calls as the operator sees them: a span and a duration for each, by names that are declared, so that there are few. */
 import { failed, type Span } from '../observe/tracing.ts'
 import { readTraceContext } from '../observe/trace-context.ts'
-import type { McpCallIn } from './call/call.ts'
+import type { InFlightCall } from './call/call.ts'
 import { metaOf } from './protocol/protocol-version.ts'
 import { McpFailure } from './protocol/failure.ts'
-import type { McpParts } from './mcp-deps.ts'
+import type { McpDeps } from './deps.ts'
 import type { Result } from './protocol/result.ts'
 import { isKnown } from './server.ts'
 
@@ -12,8 +12,8 @@ type Done = { readonly result: Result } | { readonly error: unknown }
 
 /** A client that is in a trace says so in `_meta`; the request that carries the call need not be in the same. */
 export async function observed(
-  { tracing, metrics, catalogue }: Pick<McpParts, 'tracing' | 'metrics' | 'catalogue'>,
-  call: McpCallIn,
+  { tracing, metrics, catalogue }: Pick<McpDeps, 'tracing' | 'metrics' | 'catalogue'>,
+  call: InFlightCall,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const method = isKnown(call) ? call.method : 'other'
@@ -39,7 +39,7 @@ export async function observed(
   return done.result
 }
 
-function declared(all: ReadonlyMap<string, unknown>, { params: { name } }: McpCallIn): string {
+function declared(all: ReadonlyMap<string, unknown>, { params: { name } }: InFlightCall): string {
   return typeof name === 'string' && all.has(name) ? name : ''
 }
 
@@ -55,7 +55,7 @@ const goingOn: ReadonlySet<string> = new Set(['ok', 'input_required', 'task', 'u
 
 function describe(
   span: Span,
-  { access, revision }: McpCallIn,
+  { access, revision }: InFlightCall,
   { method, tool, outcome }: { readonly method: string; readonly tool: string; readonly outcome: string },
 ): void {
   if (!span.isRecording()) return

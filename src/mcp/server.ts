@@ -1,20 +1,20 @@
 /** The methods of the protocol, each one function from a call to a result; framing and eras lie outside. */
 import { McpFailure } from './protocol/failure.ts'
-import type { Channel, McpCallIn } from './call/call.ts'
+import type { Channel, InFlightCall } from './call/call.ts'
 import { complete, type Result } from './protocol/result.ts'
-import { RoundTrip, Unanswered } from './call/input-required.ts'
+import { RoundTrip, InputRequiredError } from './call/input-required.ts'
 import { completion } from './methods/complete.ts'
 import { getPrompt, listPrompts } from './methods/get-prompt.ts'
 import { listResources, listTemplates, readResource } from './methods/read-resource.ts'
-import type { McpParts } from './mcp-deps.ts'
-import { requireTasks } from './tasks/run-as-task.ts'
+import type { McpDeps } from './deps.ts'
+import { requireTaskSupport } from './tasks/run-as-task.ts'
 import { tasksExtension } from './tasks/tasks.ts'
-import { callTool, takeUp } from './methods/call-tool.ts'
+import { callTool, resumeTask } from './methods/call-tool.ts'
 import { listTools } from './methods/list-tools.ts'
 import { modernRevision, supportedRevisions } from './protocol/revisions.ts'
 import { toServiceError } from './protocol/service-error.ts'
 
-type Method = (parts: McpParts, call: McpCallIn) => Promise<Result> | Result
+type Method = (deps: McpDeps, call: InFlightCall) => Promise<Result> | Result
 
 /** Lists may change with the application's rules at any moment, so they are kept briefly and for one caller. */
 const discoverTtlMs = 60_000
@@ -33,31 +33,31 @@ const methods: Readonly<Record<string, Method>> = {
 
 /** Those of the modern revision alone. */
 const modernMethods: Readonly<Record<string, Method>> = {
-  'server/discover': (parts) =>
+  'server/discover': (deps) =>
     complete(
       {
         supportedVersions: supportedRevisions,
-        capabilities: { ...capabilities(parts), extensions: { [tasksExtension]: {} } },
-        ...(parts.instructions === '' ? {} : { instructions: parts.instructions }),
+        capabilities: { ...capabilities(deps), extensions: { [tasksExtension]: {} } },
+        ...(deps.instructions === '' ? {} : { instructions: deps.instructions }),
       },
       discoverTtlMs,
     ),
-  'tasks/get': async (parts, call) => {
-    requireTasks(call)
+  'tasks/get': async (deps, call) => {
+    requireTaskSupport(call)
     return complete(
-      await parts.tasks.get(call.access, call.params['taskId'], (tool, args, running) =>
-        takeUp(parts, call, tool, args, running),
+      await deps.tasks.get(call.access, call.params['taskId'], (tool, args, running) =>
+        resumeTask(deps, call, tool, args, running),
       ),
     )
   },
-  'tasks/update': async (parts, call) => {
-    requireTasks(call)
-    await parts.tasks.update(call.access, call.params['taskId'], call.params['inputResponses'])
+  'tasks/update': async (deps, call) => {
+    requireTaskSupport(call)
+    await deps.tasks.update(call.access, call.params['taskId'], call.params['inputResponses'])
     return complete({})
   },
-  'tasks/cancel': async (parts, call) => {
-    requireTasks(call)
-    await parts.tasks.cancel(call.access, call.params['taskId'])
+  'tasks/cancel': async (deps, call) => {
+    requireTaskSupport(call)
+    await deps.tasks.cancel(call.access, call.params['taskId'])
     return complete({})
   },
 }
@@ -65,7 +65,7 @@ const modernMethods: Readonly<Record<string, Method>> = {
 /** Those whose answer may be a question. */
 const mayAsk: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
-export function capabilities({ catalogue }: McpParts): Record<string, object> {
+export function capabilities({ catalogue }: McpDeps): Record<string, object> {
   return {
     ...(catalogue.tools.size === 0 ? {} : { tools: { listChanged: true } }),
     ...(catalogue.prompts.size === 0 ? {} : { prompts: { listChanged: true } }),
@@ -79,28 +79,28 @@ export function capabilities({ catalogue }: McpParts): Record<string, object> {
 /**
  * @throws McpFailure; ServiceError `store_unavailable`, `shutting_down`, `too_many_requests`, which are answered by status.
  */
-export async function answer(parts: McpParts, call: McpCallIn): Promise<Result> {
+export async function answer(deps: McpDeps, call: InFlightCall): Promise<Result> {
   const method = methodOf(call)
   if (method === undefined) throw new McpFailure('unknown_method', 'The method is not known')
   const asks = call.revision === modernRevision && mayAsk.has(call.method)
   try {
-    return asks ? await inRounds(parts, call, method) : await method(parts, call)
+    return asks ? await inRounds(deps, call, method) : await method(deps, call)
   } catch (error) {
     throw error instanceof McpFailure ? error : toServiceError(error)
   }
 }
 
-export function isKnown(call: Pick<McpCallIn, 'method' | 'revision'>): boolean {
+export function isKnown(call: Pick<InFlightCall, 'method' | 'revision'>): boolean {
   return methodOf(call) !== undefined
 }
 
-function methodOf({ method, revision }: Pick<McpCallIn, 'method' | 'revision'>): Method | undefined {
+function methodOf({ method, revision }: Pick<InFlightCall, 'method' | 'revision'>): Method | undefined {
   if (revision === modernRevision && Object.hasOwn(modernMethods, method)) return modernMethods[method]
   return Object.hasOwn(methods, method) ? methods[method] : undefined
 }
 
-async function inRounds(parts: McpParts, call: McpCallIn, method: Method): Promise<Result> {
-  const trip = new RoundTrip(parts.keyRing, call, parts.now())
+async function inRounds(deps: McpDeps, call: InFlightCall, method: Method): Promise<Result> {
+  const trip = new RoundTrip(deps.keyRing, call, deps.now())
   const { channel: outer } = call
   const channel: Channel = {
     signal: () => outer.signal(),
@@ -110,9 +110,9 @@ async function inRounds(parts: McpParts, call: McpCallIn, method: Method): Promi
     background: () => outer.background(),
   }
   try {
-    return await method(parts, { ...call, channel })
+    return await method(deps, { ...call, channel })
   } catch (error) {
-    if (error instanceof Unanswered) return trip.toResult(error)
+    if (error instanceof InputRequiredError) return trip.toResult(error)
     throw error
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { AtOnce } from '../../src/rate-limit/concurrency-limit.ts'
 import { clientKeyOf, type McpAccess } from '../../src/mcp/call/call.ts'
-import { Outgoing, type Parting } from '../../src/mcp/call/outgoing.ts'
+import { Outgoing, type OnDisconnect } from '../../src/mcp/call/outgoing.ts'
 
 const progress = (n: number, text = ''): object => ({ method: 'notifications/progress', params: { progress: n, text } })
 const question = (id: string): object => ({ id, method: 'elicitation/create' })
@@ -46,7 +46,7 @@ describe('what a call sends while it runs', () => {
     assert.ok(JSON.stringify(messages).length < 1_100_000)
   })
 
-  const partings: [parting: Parting, isAborted: boolean][] = [
+  const partings: [parting: OnDisconnect, isAborted: boolean][] = [
     ['cancels', true],
     ['means_nothing', false],
   ]

@@ -32,7 +32,7 @@ export interface Channel {
 }
 
 /** What is asked, without the way back. */
-export interface Asked {
+export interface McpRequest {
   readonly access: McpAccess
   readonly revision: Revision
   readonly method: string
@@ -45,13 +45,13 @@ export interface Asked {
   readonly header: (field: string) => string | undefined
 }
 
-export interface McpCallIn extends Asked {
+export interface InFlightCall extends McpRequest {
   readonly channel: Channel
-  readonly held: Held
+  readonly held: ApprovalOutcome
 }
 
 /** Where a call records that it did not run for lack of the owner's approval; for the access ledger. */
-export interface Held {
+export interface ApprovalOutcome {
   as: { readonly decision: 'asked' | 'refused'; readonly reason: string } | null
 }
 

@@ -1,6 +1,6 @@
 /** How a call reaches its client while it runs: what it is told, and what it is asked. */
 import type { ClientQuestion, LogLevel } from '../../app/mcp-declarations.ts'
-import type { Asked, Channel } from './call.ts'
+import type { McpRequest, Channel } from './call.ts'
 import { metaOf } from '../protocol/protocol-version.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { isId, isRecord } from '../protocol/message.ts'
@@ -16,7 +16,7 @@ export function isLogLevel(level: unknown): level is LogLevel {
   return levels.some((known) => known === level)
 }
 
-export function channelOf(asked: Asked, outgoing: Outgoing, sessions: McpSessions): Channel {
+export function channelOf(asked: McpRequest, outgoing: Outgoing, sessions: McpSessions): Channel {
   const { params, revision, client, session } = asked
   const token = metaOf(params)['progressToken']
   let reached = Number.NEGATIVE_INFINITY

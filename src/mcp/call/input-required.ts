@@ -7,7 +7,7 @@ import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import { digestOf } from '../../json/canonical.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
-import type { McpCallIn } from './call.ts'
+import type { InFlightCall } from './call.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { isRecord, type Params } from '../protocol/message.ts'
 import type { InputRequired } from '../protocol/result.ts'
@@ -18,8 +18,8 @@ const patienceMs = 15 * 60_000
 type Answers = Readonly<Record<string, unknown>>
 
 /** Thrown through the handler: the questions that have no answer yet. */
-export class Unanswered extends Error {
-  override readonly name = 'Unanswered'
+export class InputRequiredError extends Error {
+  override readonly name = 'InputRequiredError'
   readonly questions: Readonly<Record<string, ClientQuestion>>
 
   constructor(questions: Readonly<Record<string, ClientQuestion>>) {
@@ -31,12 +31,12 @@ export class Unanswered extends Error {
 /** The answers that came with a call, of this round and those before. */
 export class RoundTrip {
   readonly #ring: KeyRing
-  readonly #call: McpCallIn
+  readonly #call: InFlightCall
   readonly #now: number
   readonly #answers: Answers
 
   /** @throws McpFailure `invalid_params` for a state that was changed, is too old, or belongs to another call or caller. */
-  constructor(ring: KeyRing, call: McpCallIn, now: number) {
+  constructor(ring: KeyRing, call: InFlightCall, now: number) {
     this.#ring = ring
     this.#call = call
     this.#now = now
@@ -44,16 +44,16 @@ export class RoundTrip {
     this.#answers = { ...this.#before(), ...(isRecord(given) ? given : {}) }
   }
 
-  /** @throws Unanswered when an answer is missing or cannot be one. @throws McpFailure `missing_capability` */
+  /** @throws InputRequiredError when an answer is missing or cannot be one. @throws McpFailure `missing_capability` */
   ask(questions: Readonly<Record<string, ClientQuestion>>): Answers {
     requireCapabilities(questions, this.#call.client.capabilities)
     const open_ = Object.entries(questions).filter(([key, question]) => !isAnswer(question, this.#answers[key]))
-    if (open_.length > 0) throw new Unanswered(Object.fromEntries(open_))
+    if (open_.length > 0) throw new InputRequiredError(Object.fromEntries(open_))
     return Object.fromEntries(Object.keys(questions).map((key) => [key, this.#answers[key]]))
   }
 
   /** The result that asks. Only answers are kept; each round has a state of its own. */
-  toResult({ questions }: Unanswered): InputRequired {
+  toResult({ questions }: InputRequiredError): InputRequired {
     const kept = Object.fromEntries(Object.entries(this.#answers).filter(([key]) => !(key in questions)))
     const state = JSON.stringify({ answers: kept, until: this.#now + patienceMs })
     return {

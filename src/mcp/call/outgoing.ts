@@ -4,7 +4,7 @@
  */
 
 /** What it means that the receiver goes away: the end of the call (2026-07-28), or nothing (before). */
-export type Parting = 'cancels' | 'means_nothing'
+export type OnDisconnect = 'cancels' | 'means_nothing'
 
 const mostWaiting = 1000
 const mostCharacters = 1_000_000
@@ -15,7 +15,7 @@ interface Waiting {
 }
 
 export class Outgoing {
-  readonly #parting: Parting
+  readonly #parting: OnDisconnect
   #waiting: Waiting[] = []
   #characters = 0
   #controller: AbortController | undefined
@@ -24,7 +24,7 @@ export class Outgoing {
   #isOver = false
   #wake: (() => void) | null = null
 
-  constructor(parting: Parting) {
+  constructor(parting: OnDisconnect) {
     this.#parting = parting
   }
 

@@ -1,21 +1,21 @@
 /** Calls that need the owner's approval, in the protocol's forms: the client opens the address, or shows it to its person. */
 import { type ApprovalAnswer, type Called, heldBecause } from '../../operation/approvals.ts'
-import type { Held, McpCallIn } from './call.ts'
+import type { ApprovalOutcome, InFlightCall } from './call.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import type { McpParts } from '../mcp-deps.ts'
+import type { McpDeps } from '../deps.ts'
 import type { Params } from '../protocol/message.ts'
 import type { Result } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'
-import { opensAddresses, Unanswered } from './input-required.ts'
+import { opensAddresses, InputRequiredError } from './input-required.ts'
 
-export interface Guarded extends Called {
+export interface ApprovalCall extends Called {
   readonly args: Params
   /** Answers a client that cannot open an address, and one whose call the owner denied. */
   readonly refused: (text: string) => Result
 }
 
 /** What the access ledger records; null for a call that runs. */
-const heldBack: Readonly<Record<ApprovalAnswer['answer'], Held['as']>> = {
+const heldBack: Readonly<Record<ApprovalAnswer['answer'], ApprovalOutcome['as']>> = {
   granted: null,
   waiting: { decision: 'asked', reason: heldBecause.waiting },
   denied: { decision: 'refused', reason: heldBecause.denied },
@@ -24,19 +24,19 @@ const heldBack: Readonly<Record<ApprovalAnswer['answer'], Held['as']>> = {
 
 /** Runs the call once the owner approved exactly this call. Until then, the client learns where the owner decides. */
 export async function whenApproved(
-  parts: McpParts,
-  call: McpCallIn,
-  { kind, name, args, refused }: Guarded,
+  deps: McpDeps,
+  call: InFlightCall,
+  { kind, name, args, refused }: ApprovalCall,
   run: () => Promise<Result>,
 ): Promise<Result> {
-  const verdict = await parts.approvals.ask(call.access, { kind, name }, args)
+  const verdict = await deps.approvals.ask(call.access, { kind, name }, args)
   call.held.as = heldBack[verdict.answer]
   switch (verdict.answer) {
     case 'granted':
       try {
         return await run()
       } catch (error) {
-        if (error instanceof Unanswered) await parts.approvals.giveBack(call.access, verdict.approvalId)
+        if (error instanceof InputRequiredError) await deps.approvals.giveBack(call.access, verdict.approvalId)
         throw error
       }
     case 'denied':
@@ -47,7 +47,8 @@ export async function whenApproved(
       const { approvalId, url } = verdict
       const message = `The owner has to agree to this call of ${name}`
       if (opensAddresses(call.client.capabilities)) {
-        if (call.revision === modernRevision) throw new Unanswered({ owner_approval: { open: { message, url } } })
+        if (call.revision === modernRevision)
+          throw new InputRequiredError({ owner_approval: { open: { message, url } } })
         throw new McpFailure('url_elicitation', message, {
           elicitations: [{ mode: 'url', elicitationId: approvalId, message, url }],
         })

@@ -1,14 +1,14 @@
 /** What a handler may use while an AI client calls it. */
 import type { ClientQuestion, FormAnswer, McpCall } from '../../app/mcp-declarations.ts'
-import { clientTypeOf, type McpCallIn } from './call.ts'
+import { clientTypeOf, type InFlightCall } from './call.ts'
 import { isRecord } from '../protocol/message.ts'
 
-export function handsOf(call: McpCallIn): McpCall {
-  return new Hands(call)
+export function toolContextOf(call: InFlightCall): McpCall {
+  return new ToolContext(call)
 }
 
 /** A class for its one accessor (see `Channel`); what a handler takes out of it by name works by itself. */
-class Hands implements McpCall {
+class ToolContext implements McpCall {
   readonly context: McpCall['context']
   readonly protocolVersion: string
   readonly clientType: McpCall['clientType']
@@ -17,9 +17,9 @@ class Hands implements McpCall {
   readonly elicit: McpCall['elicit']
   readonly ask: McpCall['ask']
   readonly background: McpCall['background']
-  readonly #channel: McpCallIn['channel']
+  readonly #channel: InFlightCall['channel']
 
-  constructor({ access, channel, client, revision, sessionId }: McpCallIn) {
+  constructor({ access, channel, client, revision, sessionId }: InFlightCall) {
     this.#channel = channel
     this.context = {
       client_id: access.caller.clientId,

@@ -158,7 +158,7 @@ function addOnce<T extends { readonly name: string }>(all: Map<string, T>, item:
 }
 
 /** The members that tools, prompts and resources share, where they are declared. */
-export function dressed(declaration: { readonly title?: string; readonly icons?: readonly Icon[] }): object {
+export function displayMetadata(declaration: { readonly title?: string; readonly icons?: readonly Icon[] }): object {
   const { title, icons } = declaration
   return { ...(title === undefined ? {} : { title }), ...(icons === undefined ? {} : { icons }) }
 }

@@ -53,9 +53,12 @@ function encode(revision: LegacyRevision, method: string, body: Params): Params 
     case 'prompts/list':
       return { ...body, prompts: each(body['prompts'], (prompt) => promptFor(revision, prompt)) }
     case 'resources/list':
-      return { ...body, resources: each(body['resources'], (resource) => dressFor(revision, resource)) }
+      return { ...body, resources: each(body['resources'], (resource) => downgradeMetadata(revision, resource)) }
     case 'resources/templates/list':
-      return { ...body, resourceTemplates: each(body['resourceTemplates'], (template) => dressFor(revision, template)) }
+      return {
+        ...body,
+        resourceTemplates: each(body['resourceTemplates'], (template) => downgradeMetadata(revision, template)),
+      }
     case 'tools/call':
       return callFor(revision, body)
     case 'prompts/get':
@@ -75,7 +78,7 @@ function callFor(revision: LegacyRevision, { structuredContent, content, ...rest
 }
 
 function toolFor(revision: LegacyRevision, tool: Params): Params {
-  const { outputSchema, annotations, ...rest } = dressFor(revision, tool)
+  const { outputSchema, annotations, ...rest } = downgradeMetadata(revision, tool)
   const hasOutput = since(revision, '2025-06-18') && isRecord(outputSchema) && outputSchema['type'] === 'object'
   return {
     ...rest,
@@ -85,13 +88,16 @@ function toolFor(revision: LegacyRevision, tool: Params): Params {
 }
 
 function promptFor(revision: LegacyRevision, prompt: Params): Params {
-  const dressed = dressFor(revision, prompt)
-  return dressed['arguments'] === undefined
-    ? dressed
-    : { ...dressed, arguments: each(dressed['arguments'], (argument) => dressFor(revision, argument)) }
+  const displayMetadata = downgradeMetadata(revision, prompt)
+  return displayMetadata['arguments'] === undefined
+    ? displayMetadata
+    : {
+        ...displayMetadata,
+        arguments: each(displayMetadata['arguments'], (argument) => downgradeMetadata(revision, argument)),
+      }
 }
 
-function dressFor(revision: LegacyRevision, { title, icons, ...rest }: Params): Params {
+function downgradeMetadata(revision: LegacyRevision, { title, icons, ...rest }: Params): Params {
   return {
     ...rest,
     ...(title !== undefined && since(revision, '2025-06-18') ? { title } : {}),

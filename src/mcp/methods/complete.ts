@@ -1,27 +1,27 @@
 /** `completion/complete`: proposals for the arguments of prompts and the variables of resource templates. */
 import type { Completer } from '../../app/mcp-declarations.ts'
-import type { McpCallIn } from '../call/call.ts'
+import type { InFlightCall } from '../call/call.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import type { McpParts } from '../mcp-deps.ts'
+import type { McpDeps } from '../deps.ts'
 import { isRecord, type Params } from '../protocol/message.ts'
 import { requirePrompt } from './get-prompt.ts'
 import { complete, type Result } from '../protocol/result.ts'
 
 const mostValues = 100
 
-export async function completion(parts: McpParts, call: McpCallIn): Promise<Result> {
+export async function completion(deps: McpDeps, call: InFlightCall): Promise<Result> {
   const { ref, argument, context } = call.params
   if (!isRecord(ref) || !isRecord(argument)) throw unclear()
   const { name, value } = argument
   if (typeof name !== 'string' || typeof value !== 'string') throw unclear()
-  const completer = await completerOf(parts, call, ref, name)
+  const completer = await completerOf(deps, call, ref, name)
   const { actor, caller } = call.access
   const given = isRecord(context) && isRecord(context['arguments']) ? context['arguments'] : {}
   const texts = Object.entries(given).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   const proposed =
     completer === undefined
       ? []
-      : await completer({ actor: parts.handleOf(actor), caller, value, known: Object.fromEntries(texts) })
+      : await completer({ actor: deps.handleOf(actor), caller, value, known: Object.fromEntries(texts) })
   return complete({
     completion: {
       values: proposed.slice(0, mostValues),
@@ -32,21 +32,21 @@ export async function completion(parts: McpParts, call: McpCallIn): Promise<Resu
 }
 
 async function completerOf(
-  parts: McpParts,
-  call: McpCallIn,
+  deps: McpDeps,
+  call: InFlightCall,
   ref: Params,
   name: string,
 ): Promise<Completer | undefined> {
   if (ref['type'] === 'ref/prompt' && typeof ref['name'] === 'string') {
-    const prompt = await requirePrompt(parts, call, ref['name'])
+    const prompt = await requirePrompt(deps, call, ref['name'])
     return prompt.declaration.arguments?.find((argument) => argument.name === name)?.complete
   }
   if (ref['type'] === 'ref/resource' && typeof ref['uri'] === 'string') {
     const { uri } = ref
     const { actor, caller } = call.access
-    const verdict = await parts.permission.may(actor.id, caller, { category: 'resources', right: 'read', target: uri })
+    const verdict = await deps.permission.may(actor.id, caller, { category: 'resources', right: 'read', target: uri })
     if (!verdict.allowed) throw new McpFailure('not_permitted', 'These credentials may not read the resource')
-    const resource = parts.catalogue.resources.find(({ template }) => template.text === uri)
+    const resource = deps.catalogue.resources.find(({ template }) => template.text === uri)
     if (resource === undefined) throw new McpFailure('unknown_resource', 'Resource not found', { uri })
     return resource.declaration.complete?.[name]
   }

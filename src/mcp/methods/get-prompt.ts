@@ -1,26 +1,26 @@
 /** `prompts/list` and `prompts/get`: the application's methods that it offers as prompts. */
 import { handlerResult } from '../../app/handler-result.ts'
 import { toPlain } from '../../json/json.ts'
-import type { Asked, McpCallIn } from '../call/call.ts'
-import { dressed, type Prompt } from '../catalogue/catalogue.ts'
+import type { McpRequest, InFlightCall } from '../call/call.ts'
+import { displayMetadata, type Prompt } from '../catalogue/catalogue.ts'
 import { pageOf } from '../protocol/cursor.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import type { McpParts } from '../mcp-deps.ts'
+import type { McpDeps } from '../deps.ts'
 import { isRecord } from '../protocol/message.ts'
 import { refusedCall, whenApproved } from '../call/owner-approval.ts'
 import { complete, type Result } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
-import { handsOf } from '../call/tool-context.ts'
+import { toolContextOf } from '../call/tool-context.ts'
 
 const listTtlMs = 5_000
 
-export async function listPrompts(parts: McpParts, call: Asked): Promise<Result> {
+export async function listPrompts(deps: McpDeps, call: McpRequest): Promise<Result> {
   const { actor, caller } = call.access
-  const all = [...parts.catalogue.prompts.values()]
+  const all = [...deps.catalogue.prompts.values()]
   const names = all.map(({ name }) => name)
-  const usable = await parts.permission.filter(actor.id, caller, { category: 'prompts', right: 'read' }, names)
+  const usable = await deps.permission.filter(actor.id, caller, { category: 'prompts', right: 'read' }, names)
   const { items, ...page } = pageOf(
-    parts.keyRing,
+    deps.keyRing,
     call,
     all.filter(({ name }) => usable.has(name)),
     ({ name }) => name,
@@ -30,13 +30,13 @@ export async function listPrompts(parts: McpParts, call: Asked): Promise<Result>
 
 function view({ name, declaration, description }: Prompt): object {
   const args = declaration.arguments?.map(({ complete: _completer, ...argument }) => argument) ?? []
-  return { name, ...dressed(declaration), description, ...(args.length === 0 ? {} : { arguments: args }) }
+  return { name, ...displayMetadata(declaration), description, ...(args.length === 0 ? {} : { arguments: args }) }
 }
 
-export async function getPrompt(parts: McpParts, call: McpCallIn): Promise<Result> {
+export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<Result> {
   const { name, arguments: given = {} } = call.params
   if (typeof name !== 'string' || name === '') throw new McpFailure('invalid_params', 'The call names no prompt')
-  const prompt = await requirePrompt(parts, call, name)
+  const prompt = await requirePrompt(deps, call, name)
   const args = given ?? {}
   if (!isRecord(args) || Object.values(args).some((value) => typeof value !== 'string')) {
     throw new McpFailure('invalid_params', 'The arguments of a prompt are texts')
@@ -48,36 +48,36 @@ export async function getPrompt(parts: McpParts, call: McpCallIn): Promise<Resul
     throw new McpFailure('invalid_params', `The argument ${JSON.stringify(missing.name)} is missing`)
   const { operation } = prompt
   const input = operation.input === null ? args : await operation.input.check(args)
-  const run = (): Promise<Result> => runPrompt(parts, call, prompt, input)
+  const run = (): Promise<Result> => runPrompt(deps, call, prompt, input)
   if (!prompt.needsApproval) return run()
-  return whenApproved(parts, call, { kind: 'prompts', name, args, refused: refusedCall }, run)
+  return whenApproved(deps, call, { kind: 'prompts', name, args, refused: refusedCall }, run)
 }
 
 async function runPrompt(
-  parts: McpParts,
-  call: McpCallIn,
+  deps: McpDeps,
+  call: InFlightCall,
   { operation, description }: Prompt,
   input: unknown,
 ): Promise<Result> {
   const answer = await operation.handler({
-    actor: parts.handleOf(call.access.actor),
+    actor: deps.handleOf(call.access.actor),
     caller: call.access.caller,
     name: operation.name,
     input,
-    mcp: handsOf(call),
+    mcp: toolContextOf(call),
   })
   const value: unknown = toPlain(handlerResult(answer ?? null))
   return complete({ description, messages: messagesOf(value) })
 }
 
 /** The right comes first: whoever may not use a prompt is not told whether there is one. */
-export async function requirePrompt(parts: McpParts, call: Asked, name: string): Promise<Prompt> {
+export async function requirePrompt(deps: McpDeps, call: McpRequest, name: string): Promise<Prompt> {
   const { actor, caller } = call.access
-  const verdict = await parts.permission.may(actor.id, caller, { category: 'prompts', right: 'read', target: name })
+  const verdict = await deps.permission.may(actor.id, caller, { category: 'prompts', right: 'read', target: name })
   const quoted = JSON.stringify(name.slice(0, 64))
   if (!verdict.allowed) throw new McpFailure('not_permitted', `These credentials may not use the prompt ${quoted}`)
-  parts.permission.decided(caller, verdict)
-  const prompt = parts.catalogue.prompts.get(name)
+  deps.permission.decided(caller, verdict)
+  const prompt = deps.catalogue.prompts.get(name)
   if (prompt === undefined) throw new McpFailure('unknown_prompt', `There is no prompt ${quoted}`)
   return prompt
 }

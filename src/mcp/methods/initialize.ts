@@ -1,6 +1,6 @@
 /** `initialize`: which revision is spoken, and a session for what comes after. */
 import { type McpAccess, readClientInfo } from '../call/call.ts'
-import type { McpParts } from '../mcp-deps.ts'
+import type { McpDeps } from '../deps.ts'
 import { isRecord, type Message } from '../protocol/message.ts'
 import { json, type Reply, rpcResult } from '../protocol/reply.ts'
 import { asLegacy, latestLegacy, type LegacyRevision, since } from '../protocol/revisions.ts'
@@ -8,17 +8,17 @@ import { capabilities } from '../server.ts'
 
 /** @throws McpFailure `invalid_params` for a client that tells too much of itself. */
 export async function initialize(
-  parts: McpParts,
+  deps: McpDeps,
   { id, params }: Message & { kind: 'request' },
   access: McpAccess,
 ): Promise<Reply> {
   const revision = asLegacy(params['protocolVersion']) ?? latestLegacy
-  const { server, instructions, sessions } = parts
+  const { server, instructions, sessions } = deps
   const info = readClientInfo(params['clientInfo'])
   const declared = params['capabilities']
   const body = rpcResult(id, {
     protocolVersion: revision,
-    capabilities: capabilitiesFor(parts, revision),
+    capabilities: capabilitiesFor(deps, revision),
     serverInfo: server,
     ...(instructions === '' ? {} : { instructions }),
   })
@@ -26,12 +26,12 @@ export async function initialize(
   const session = since(revision, '2025-03-26')
     ? await sessions.begin(access, revision, info, isRecord(declared) ? declared : {})
     : null
-  if (session !== null) parts.metrics.mcpSessionBegun(revision)
-  if (info !== null) await parts.remember(access, info)
+  if (session !== null) deps.metrics.mcpSessionBegun(revision)
+  if (info !== null) await deps.remember(access, info)
   return session === null ? json(200, body) : { ...json(200, body), headers: { 'Mcp-Session-Id': session } }
 }
 
-function capabilitiesFor(parts: McpParts, revision: LegacyRevision): object {
-  const { completions, ...rest } = capabilities(parts)
+function capabilitiesFor(deps: McpDeps, revision: LegacyRevision): object {
+  const { completions, ...rest } = capabilities(deps)
   return since(revision, '2025-03-26') ? { ...rest, completions } : rest
 }

@@ -1,28 +1,28 @@
 /** `tools/list`: the application's actions that it offers to AI clients. */
 import type { ClientInfo, ToolAudience } from '../../app/mcp-declarations.ts'
-import { type Asked, type McpAccess, clientTypeOf } from '../call/call.ts'
-import { dressed, type Tool } from '../catalogue/catalogue.ts'
+import { type McpRequest, type McpAccess, clientTypeOf } from '../call/call.ts'
+import { displayMetadata, type Tool } from '../catalogue/catalogue.ts'
 import { pageOf } from '../protocol/cursor.ts'
-import type { McpParts } from '../mcp-deps.ts'
+import type { McpDeps } from '../deps.ts'
 import type { Params } from '../protocol/message.ts'
 import { complete, type Result } from '../protocol/result.ts'
 
 const listTtlMs = 5_000
 
-export async function listTools(parts: McpParts, call: Asked): Promise<Result> {
-  const listed = await toolsFor(parts, call.access, call.client.info)
-  const { items, ...page } = pageOf(parts.keyRing, call, listed, ({ name }) => name)
+export async function listTools(deps: McpDeps, call: McpRequest): Promise<Result> {
+  const listed = await toolsFor(deps, call.access, call.client.info)
+  const { items, ...page } = pageOf(deps.keyRing, call, listed, ({ name }) => name)
   return complete({ tools: items, ...page }, listTtlMs)
 }
 
 /** Declared, permitted, meant for this kind of client, and not hidden by a predicate; in the order of declaration. */
 export async function toolsFor(
-  parts: McpParts,
+  deps: McpDeps,
   { actor, caller }: Pick<McpAccess, 'actor' | 'caller'>,
   info: ClientInfo | null,
 ): Promise<readonly ToolView[]> {
-  const all = [...parts.catalogue.tools.values()]
-  const usable = await parts.permission.filter(
+  const all = [...deps.catalogue.tools.values()]
+  const usable = await deps.permission.filter(
     actor.id,
     caller,
     { category: 'tools', right: 'write' },
@@ -31,11 +31,11 @@ export async function toolsFor(
   const permitted = all.filter(({ name }) => usable.has(name))
   if (permitted.every(isTheSameForAll)) return permitted.map(viewForAll)
   const audience: ToolAudience = {
-    actor: parts.handleOf(actor),
+    actor: deps.handleOf(actor),
     caller,
     clientType: clientTypeOf(info),
   }
-  const shown = await Promise.all(permitted.map((tool) => view(parts, tool, audience)))
+  const shown = await Promise.all(permitted.map((tool) => view(deps, tool, audience)))
   return shown.filter((tool) => tool !== null)
 }
 
@@ -58,11 +58,11 @@ function viewForAll(tool: Tool): ToolView {
   return made
 }
 
-async function view(parts: McpParts, tool: Tool, audience: ToolAudience): Promise<ToolView | null> {
+async function view(deps: McpDeps, tool: Tool, audience: ToolAudience): Promise<ToolView | null> {
   const { declaration } = tool
   if (declaration.allowedClients?.includes(audience.clientType) === false) return null
-  if (declaration.visible !== undefined && !(await holds(parts, tool, audience))) return null
-  return viewWith(tool, await descriptionFor(parts, tool, audience))
+  if (declaration.visible !== undefined && !(await holds(deps, tool, audience))) return null
+  return viewWith(tool, await descriptionFor(deps, tool, audience))
 }
 
 function viewWith(tool: Tool, description: string): ToolView {
@@ -70,7 +70,7 @@ function viewWith(tool: Tool, description: string): ToolView {
   const annotations = declaration.annotations ?? operation.metadata?.annotations
   return {
     name: tool.name,
-    ...dressed(declaration),
+    ...displayMetadata(declaration),
     description,
     inputSchema: tool.inputSchema,
     ...(tool.outputSchema === null ? {} : { outputSchema: tool.outputSchema }),
@@ -79,22 +79,22 @@ function viewWith(tool: Tool, description: string): ToolView {
 }
 
 /** A predicate that fails hides the tool. */
-async function holds(parts: McpParts, tool: Tool, audience: ToolAudience): Promise<boolean> {
+async function holds(deps: McpDeps, tool: Tool, audience: ToolAudience): Promise<boolean> {
   try {
     return (await tool.declaration.visible?.(audience)) === true
   } catch (error) {
-    parts.log.warn({ error, tool: tool.name }, 'The visibility of a tool cannot be told, so it is hidden')
+    deps.log.warn({ error, tool: tool.name }, 'The visibility of a tool cannot be told, so it is hidden')
     return false
   }
 }
 
-async function descriptionFor(parts: McpParts, tool: Tool, audience: ToolAudience): Promise<string> {
+async function descriptionFor(deps: McpDeps, tool: Tool, audience: ToolAudience): Promise<string> {
   const { describe, clientDescriptions } = tool.declaration
   try {
     const own = await describe?.(audience)
     if (typeof own === 'string') return own
   } catch (error) {
-    parts.log.warn({ error, tool: tool.name }, 'The description of a tool cannot be told, so the declared one stands')
+    deps.log.warn({ error, tool: tool.name }, 'The description of a tool cannot be told, so the declared one stands')
   }
   return clientDescriptions?.[audience.clientType] ?? tool.description
 }

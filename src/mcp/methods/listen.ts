@@ -1,15 +1,21 @@
 /** Streams that go on: `subscriptions/listen` of the modern revision, and the GET stream of a legacy session. */
-import { requireTasks, takesTasks } from '../tasks/run-as-task.ts'
-import type { Asked } from '../call/call.ts'
+import { requireTaskSupport, supportsTasks } from '../tasks/run-as-task.ts'
+import type { McpRequest } from '../call/call.ts'
 import type { Codec } from '../codecs/codec.ts'
 import { metaKeys } from '../protocol/protocol-version.ts'
-import type { McpParts } from '../mcp-deps.ts'
+import type { McpDeps } from '../deps.ts'
 import { type Id, isRecord, type Params } from '../protocol/message.ts'
 import { rpcResult } from '../protocol/reply.ts'
 import { complete } from '../protocol/result.ts'
 import type { Session } from '../sessions/session.ts'
-import { takeUp } from './call-tool.ts'
-import { type Again, followable, type Told, type Wanted, watchFor } from '../change-notifications.ts'
+import { resumeTask } from './call-tool.ts'
+import {
+  type Reauthorize,
+  followable,
+  type ChangeNotification,
+  type SubscriptionFilter,
+  watchFor,
+} from '../change-notifications.ts'
 
 const mostUris = 500
 
@@ -20,17 +26,17 @@ const mostUris = 500
  * @throws McpFailure `missing_capability` for tasks that the client does not take.
  */
 export async function listen(
-  parts: McpParts,
+  deps: McpDeps,
   codec: Codec,
   id: Id,
-  asked: Asked,
-  again: Again,
+  asked: McpRequest,
+  again: Reauthorize,
 ): Promise<(signal: AbortSignal) => AsyncGenerator<object>> {
-  const wanted = await mayFollow(parts, asked, wantedIn(parts, asked))
+  const wanted = await mayFollow(deps, asked, wantedIn(deps, asked))
   return async function* stream(signal) {
     const meta = { [metaKeys.subscriptionId]: id }
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-    const told = watchFor(parts, asked, () => Promise.resolve(wanted), signal, again, begin)
+    const told = watchFor(deps, asked, () => Promise.resolve(wanted), signal, again, begin)
     const first = told.next()
     first.catch(() => {})
     // A client that is told that it listens changes something at once, and waits to hear of it.
@@ -44,38 +50,42 @@ export async function listen(
     for (let next = await first; next.done !== true; next = await told.next()) {
       const { method, ...params } = next.value
       const body =
-        next.value.method === 'notifications/tasks' ? await taskOf(parts, asked, again, next.value.taskId) : params
+        next.value.method === 'notifications/tasks' ? await taskOf(deps, asked, again, next.value.taskId) : params
       if (body !== null) yield { jsonrpc: '2.0', method, params: { ...body, _meta: meta } }
     }
     yield rpcResult(id, codec.result('subscriptions/listen', complete({ _meta: meta })))
   }
 }
 
-function wantedIn(parts: McpParts, call: Asked): Wanted {
+function wantedIn(deps: McpDeps, call: McpRequest): SubscriptionFilter {
   const asked = isRecord(call.params['notifications']) ? call.params['notifications'] : {}
   const texts = (value: unknown): readonly string[] =>
     Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string').slice(0, mostUris) : []
   const taskIds = texts(asked['taskIds'])
-  if (taskIds.length > 0) requireTasks(call)
+  if (taskIds.length > 0) requireTaskSupport(call)
   return {
-    tools: asked['toolsListChanged'] === true && parts.catalogue.tools.size > 0,
-    prompts: asked['promptsListChanged'] === true && parts.catalogue.prompts.size > 0,
+    tools: asked['toolsListChanged'] === true && deps.catalogue.tools.size > 0,
+    prompts: asked['promptsListChanged'] === true && deps.catalogue.prompts.size > 0,
     resources: asked['resourcesListChanged'] === true,
     uris: texts(asked['resourceSubscriptions']),
-    taskIds: takesTasks(call) ? taskIds : [],
+    taskIds: supportsTasks(call) ? taskIds : [],
   }
 }
 
-async function mayFollow(parts: McpParts, { access }: Asked, wanted: Wanted): Promise<Wanted> {
-  const own = await parts.tasks.own(access, wanted.taskIds)
+async function mayFollow(
+  deps: McpDeps,
+  { access }: McpRequest,
+  wanted: SubscriptionFilter,
+): Promise<SubscriptionFilter> {
+  const own = await deps.tasks.own(access, wanted.taskIds)
   return {
     ...wanted,
-    uris: await followable(parts, access, wanted.uris),
+    uris: await followable(deps, access, wanted.uris),
     taskIds: wanted.taskIds.filter((taskId) => own.has(taskId)),
   }
 }
 
-function grantedOf({ tools, prompts, resources, uris, taskIds }: Wanted): object {
+function grantedOf({ tools, prompts, resources, uris, taskIds }: SubscriptionFilter): object {
   return {
     ...(tools ? { toolsListChanged: true } : {}),
     ...(prompts ? { promptsListChanged: true } : {}),
@@ -86,32 +96,32 @@ function grantedOf({ tools, prompts, resources, uris, taskIds }: Wanted): object
 }
 
 /** With the rights of this moment. Null for one that is gone meanwhile. */
-async function taskOf(parts: McpParts, asked: Asked, again: Again, taskId: string): Promise<Params | null> {
+async function taskOf(deps: McpDeps, asked: McpRequest, again: Reauthorize, taskId: string): Promise<Params | null> {
   const access = await again()
   if (access === null) return null
   const call = { ...asked, access }
-  return parts.tasks
-    .get(access, taskId, (tool, args, running) => takeUp(parts, call, tool, args, running))
+  return deps.tasks
+    .get(access, taskId, (tool, args, running) => resumeTask(deps, call, tool, args, running))
     .catch(() => null)
 }
 
 /** What the session subscribed to is read anew with every change: a subscription may come while the stream is open. */
 export async function* sessionEvents(
-  parts: McpParts,
+  deps: McpDeps,
   session: Session,
-  asked: Asked,
-  again: Again,
+  asked: McpRequest,
+  again: Reauthorize,
   signal: AbortSignal,
 ): AsyncGenerator<object> {
-  const wanted = async (): Promise<Wanted | null> => {
-    const fresh = await parts.sessions.again(session)
+  const wanted = async (): Promise<SubscriptionFilter | null> => {
+    const fresh = await deps.sessions.again(session)
     return fresh === null
       ? null
       : { tools: true, prompts: true, resources: true, uris: fresh.subscriptions, taskIds: [] }
   }
-  for await (const each of watchFor(parts, asked, wanted, signal, again)) yield messageOf(each)
+  for await (const each of watchFor(deps, asked, wanted, signal, again)) yield messageOf(each)
 }
 
-function messageOf({ method, ...params }: Told): object {
+function messageOf({ method, ...params }: ChangeNotification): object {
   return { jsonrpc: '2.0', method, ...(Object.keys(params).length === 0 ? {} : { params }) }
 }

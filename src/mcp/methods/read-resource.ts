@@ -15,16 +15,16 @@ import {
 } from '../../permission/property-address.ts'
 import type { Access } from '../../property/access.ts'
 import type { StoredProperty } from '../../property/property-store.ts'
-import type { Asked, McpCallIn } from '../call/call.ts'
-import { dressed, type Resource } from '../catalogue/catalogue.ts'
+import type { McpRequest, InFlightCall } from '../call/call.ts'
+import { displayMetadata, type Resource } from '../catalogue/catalogue.ts'
 import { pageOf } from '../protocol/cursor.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import type { McpParts } from '../mcp-deps.ts'
+import type { McpDeps } from '../deps.ts'
 import { isRecord } from '../protocol/message.ts'
 import { refusedCall, whenApproved } from '../call/owner-approval.ts'
 import { complete, type Result } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
-import { handsOf } from '../call/tool-context.ts'
+import { toolContextOf } from '../call/tool-context.ts'
 
 const listTtlMs = 5_000
 const itemsAtOnce = 100
@@ -37,16 +37,16 @@ interface Listed {
   readonly mimeType: string
 }
 
-export async function listResources(parts: McpParts, call: Asked): Promise<Result> {
-  const declared = parts.catalogue.resources.filter(({ template }) => !template.isTemplate)
-  const properties = await visibleProperties(parts, call)
+export async function listResources(deps: McpDeps, call: McpRequest): Promise<Result> {
+  const declared = deps.catalogue.resources.filter(({ template }) => !template.isTemplate)
+  const properties = await visibleProperties(deps, call)
   const uris = [
     ...declared.map(({ template }) => template.text),
     everything,
     ...properties.map(({ name }) => uriOf(name)),
   ]
   const { actor, caller } = call.access
-  const readable = await parts.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, uris)
+  const readable = await deps.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, uris)
   const listed = properties.filter(({ name }) => readable.has(uriOf(name)))
   const own = listed.map(({ name, kind }) => ({
     uri: uriOf(name),
@@ -68,19 +68,19 @@ export async function listResources(parts: McpParts, call: Asked): Promise<Resul
       : []),
     ...own,
   ]
-  const { items, ...page } = pageOf(parts.keyRing, call, all, ({ uri }) => uri)
+  const { items, ...page } = pageOf(deps.keyRing, call, all, ({ uri }) => uri)
   return complete({ resources: items, ...page }, listTtlMs)
 }
 
 /** The properties that the rights on properties open to the client and no hook hides. */
-function visibleProperties(parts: McpParts, { access }: Asked): Promise<readonly StoredProperty[]> {
-  return parts.properties.all({ actor: access.actor, caller: access.caller })
+function visibleProperties(deps: McpDeps, { access }: McpRequest): Promise<readonly StoredProperty[]> {
+  return deps.properties.all({ actor: access.actor, caller: access.caller })
 }
 
-export async function listTemplates(parts: McpParts, call: Asked): Promise<Result> {
+export async function listTemplates(deps: McpDeps, call: McpRequest): Promise<Result> {
   const { actor, caller } = call.access
-  const templates = parts.catalogue.resources.filter(({ template }) => template.isTemplate)
-  const readable = await parts.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, [
+  const templates = deps.catalogue.resources.filter(({ template }) => template.isTemplate)
+  const readable = await deps.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, [
     ...templates.map(({ template }) => template.text),
     itemsTemplate,
   ])
@@ -89,7 +89,7 @@ export async function listTemplates(parts: McpParts, call: Asked): Promise<Resul
     .map(({ template, name, declaration, description, mimeType }) => ({
       uriTemplate: template.text,
       name,
-      ...dressed(declaration),
+      ...displayMetadata(declaration),
       description,
       mimeType,
     }))
@@ -100,27 +100,27 @@ export async function listTemplates(parts: McpParts, call: Asked): Promise<Resul
     mimeType: 'application/json',
   }
   const all = readable.has(itemsTemplate) ? [...declared, own] : declared
-  const { items, ...page } = pageOf(parts.keyRing, call, all, ({ uriTemplate }) => uriTemplate)
+  const { items, ...page } = pageOf(deps.keyRing, call, all, ({ uriTemplate }) => uriTemplate)
   return complete({ resourceTemplates: items, ...page }, listTtlMs)
 }
 
 function view({ template, name, declaration, description, mimeType }: Resource): Listed {
-  return { uri: template.text, name, ...dressed(declaration), description, mimeType }
+  return { uri: template.text, name, ...displayMetadata(declaration), description, mimeType }
 }
 
-export async function readResource(parts: McpParts, call: McpCallIn): Promise<Result> {
+export async function readResource(deps: McpDeps, call: InFlightCall): Promise<Result> {
   const { uri } = call.params
   if (!isUri(uri)) throw new McpFailure('invalid_params', 'The call names no resource')
-  if (uri.startsWith(propertiesUri)) return readProperties(parts, call, uri)
+  if (uri.startsWith(propertiesUri)) return readProperties(deps, call, uri)
   const { actor, caller } = call.access
-  const judge = await parts.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
+  const judge = await deps.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
   requireAllowed(judge(uri))
-  for (const resource of parts.catalogue.resources) {
+  for (const resource of deps.catalogue.resources) {
     const variables = resource.template.match(uri)
     if (variables === null) continue
     // A rule holds for what the handler is given, not for one spelling of it: `%70rivate` is `private`.
     requireAllowed(judge(resource.template.filled(variables)))
-    return readDeclared(parts, call, resource, uri, variables)
+    return readDeclared(deps, call, resource, uri, variables)
   }
   throw unknownResource(uri)
 }
@@ -130,8 +130,8 @@ function requireAllowed({ allowed }: Verdict): void {
 }
 
 async function readDeclared(
-  parts: McpParts,
-  call: McpCallIn,
+  deps: McpDeps,
+  call: InFlightCall,
   resource: Resource,
   uri: string,
   variables: Readonly<Record<string, string>>,
@@ -139,24 +139,24 @@ async function readDeclared(
   const { operation, needsApproval } = resource
   const args = { uri, ...variables }
   const input = operation.input === null ? args : await operation.input.check(args)
-  const run = (): Promise<Result> => runDeclared(parts, call, resource, uri, input)
+  const run = (): Promise<Result> => runDeclared(deps, call, resource, uri, input)
   if (!needsApproval) return run()
-  return whenApproved(parts, call, { kind: 'resources', name: operation.name, args, refused: refusedCall }, run)
+  return whenApproved(deps, call, { kind: 'resources', name: operation.name, args, refused: refusedCall }, run)
 }
 
 async function runDeclared(
-  parts: McpParts,
-  call: McpCallIn,
+  deps: McpDeps,
+  call: InFlightCall,
   { operation, mimeType }: Resource,
   uri: string,
   input: unknown,
 ): Promise<Result> {
   const answer = await operation.handler({
-    actor: parts.handleOf(call.access.actor),
+    actor: deps.handleOf(call.access.actor),
     caller: call.access.caller,
     name: operation.name,
     input,
-    mcp: handsOf(call),
+    mcp: toolContextOf(call),
   })
   if (answer === null || answer === undefined) throw unknownResource(uri)
   const value: unknown = toPlain(handlerResult(answer))
@@ -171,15 +171,15 @@ function contentsOf(value: unknown, uri: string, mimeType: string): readonly unk
 }
 
 /** The rights and hooks of `/<actor>/properties`, and the rules on resources before them. */
-async function readProperties(parts: McpParts, call: McpCallIn, uri: string): Promise<Result> {
+async function readProperties(deps: McpDeps, call: InFlightCall, uri: string): Promise<Result> {
   const { actor, caller } = call.access
   const access = { actor, caller }
-  const judge = await parts.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
+  const judge = await deps.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
   const verdict = judge(uri)
   requireAllowed(verdict)
-  parts.permission.decided(caller, verdict)
+  deps.permission.decided(caller, verdict)
   if (uri === everything) {
-    const values = (await visibleProperties(parts, call)).flatMap((property) =>
+    const values = (await visibleProperties(deps, call)).flatMap((property) =>
       property.kind === 'value' && judge(uriOf(property.name)).allowed
         ? [[property.name, property.value] as const]
         : [],
@@ -187,25 +187,25 @@ async function readProperties(parts: McpParts, call: McpCallIn, uri: string): Pr
     return complete({ contents: [{ uri, mimeType: 'application/json', text: object(values) }] }, 0)
   }
   const place = propertyAt(uri)
-  const contents = place === null ? null : await contentsAt(parts, access, uri, place)
+  const contents = place === null ? null : await contentsAt(deps, access, uri, place)
   if (contents === null) throw unknownResource(uri)
   return complete({ contents }, 0)
 }
 
 /** A value as it is; of a list as many items as are given at once, and where there are more, their address. */
 async function contentsAt(
-  parts: McpParts,
+  deps: McpDeps,
   access: Access,
   uri: string,
   { name, from }: PropertyPlace,
 ): Promise<readonly object[] | null> {
-  const found = await parts.properties.get(access, [name])
+  const found = await deps.properties.get(access, [name])
   if (found === null) return null
   const content = (text: JsonText): object => ({ uri, mimeType: 'application/json', text })
   if (found.kind === 'value') return from === null ? [content(found.value)] : null
   const start = from ?? 0
   const end = start + itemsAtOnce
-  const page = await parts.lists.items(access, name, { from: start, to: end })
+  const page = await deps.lists.items(access, name, { from: start, to: end })
   if (page === null) return null
   const items = content(array(page.items.map(({ item }) => item)))
   if (page.length <= end) return [items]

@@ -1,7 +1,7 @@
 /** Pages of lists: a cursor is sealed for one caller and one method, so it can be neither read nor carried elsewhere. */
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
-import type { Asked } from '../call/call.ts'
+import type { McpRequest } from '../call/call.ts'
 import { McpFailure } from './failure.ts'
 
 const pageSize = 100
@@ -13,7 +13,7 @@ export interface Page<T> {
 }
 
 /** @throws McpFailure `invalid_params` for a cursor that was not made for this. */
-export function pageOf<T>(ring: KeyRing, call: Asked, all: readonly T[], nameOf: (item: T) => string): Page<T> {
+export function pageOf<T>(ring: KeyRing, call: McpRequest, all: readonly T[], nameOf: (item: T) => string): Page<T> {
   const from = startOf(ring, call, all, nameOf)
   const items = all.slice(from, from + pageSize)
   const last = items.at(-1)
@@ -22,7 +22,7 @@ export function pageOf<T>(ring: KeyRing, call: Asked, all: readonly T[], nameOf:
 }
 
 /** After the item that the page before ended with, also when others came or went in between. */
-function startOf<T>(ring: KeyRing, call: Asked, all: readonly T[], nameOf: (item: T) => string): number {
+function startOf<T>(ring: KeyRing, call: McpRequest, all: readonly T[], nameOf: (item: T) => string): number {
   const { cursor } = call.params
   if (cursor === undefined) return 0
   const after = typeof cursor === 'string' ? opened(ring, call, cursor) : null
@@ -32,7 +32,7 @@ function startOf<T>(ring: KeyRing, call: Asked, all: readonly T[], nameOf: (item
   return at + 1
 }
 
-function opened(ring: KeyRing, call: Asked, cursor: string): string | null {
+function opened(ring: KeyRing, call: McpRequest, cursor: string): string | null {
   try {
     return open(ring, cursor as Sealed, bindingOf(call))
   } catch {
@@ -40,6 +40,6 @@ function opened(ring: KeyRing, call: Asked, cursor: string): string | null {
   }
 }
 
-function bindingOf({ access, method }: Asked): readonly string[] {
+function bindingOf({ access, method }: McpRequest): readonly string[] {
   return [access.actor.id, 'mcp.cursor', access.caller.peerId, access.caller.clientId, method]
 }

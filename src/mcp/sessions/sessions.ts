@@ -28,7 +28,7 @@ import {
   takeAnswer,
 } from './session-store.ts'
 
-export interface SessionsParts {
+export interface SessionsDeps {
   readonly store: Store
   readonly timers: Timers
   readonly now: () => number
@@ -50,12 +50,12 @@ const longestClient = 16_384
 const idForm = /^ms_[\w-]{43}$/
 
 export class McpSessions {
-  readonly #parts: SessionsParts
+  readonly #deps: SessionsDeps
   /** Of each session, by the id of the request. */
   readonly #waiting = new Map<SecretHash, Map<string, (body: Params) => void>>()
 
-  constructor(parts: SessionsParts) {
-    this.#parts = parts
+  constructor(deps: SessionsDeps) {
+    this.#deps = deps
   }
 
   /** What a header names is a session of ours, or a name that the client made up, which means nothing here. */
@@ -73,7 +73,7 @@ export class McpSessions {
     info: ClientInfo | null,
     capabilities: Params,
   ): Promise<string> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const id = `ms_${randomToken()}`
     const owner = ownerOf(access)
     const client = JSON.stringify({ info, capabilities })
@@ -105,7 +105,7 @@ export class McpSessions {
   }
 
   async #find(hash: SecretHash, owner: SessionOwner): Promise<Session | null> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const row = await store.read((q) => findSession(q, hash, owner))
     if (row === null || row.expiresAt < now()) return null
     if (row.expiresAt - now() < lifetimeMs - prolongAfterMs) {
@@ -127,11 +127,11 @@ export class McpSessions {
   }
 
   end(session: Session): Promise<void> {
-    return this.#parts.store.write((tx) => deleteSession(tx, session.hash))
+    return this.#deps.store.write((tx) => deleteSession(tx, session.hash))
   }
 
   setLogLevel(session: Session, level: LogLevel): Promise<void> {
-    return this.#parts.store.write((tx) => setLogLevel(tx, session.hash, level))
+    return this.#deps.store.write((tx) => setLogLevel(tx, session.hash, level))
   }
 
   /** @throws McpFailure `invalid_params` beyond what one session may watch. */
@@ -151,7 +151,7 @@ export class McpSessions {
 
   /** In the actor's turn, so that two at once are both kept. */
   #changeSubscriptions(session: Session, change: (uris: readonly string[]) => readonly string[]): Promise<void> {
-    return this.#parts.store.writeActor(session.actorId, async (tx) => {
+    return this.#deps.store.writeActor(session.actorId, async (tx) => {
       const row = await findSession(tx, session.hash, session)
       if (row === null) return
       const uris = JSON.parse(row.subscriptions) as string[]
@@ -165,7 +165,7 @@ export class McpSessions {
    * @throws ServiceError `too_many_requests` for a session in which too many questions wait.
    */
   answerTo(session: Session, requestId: string, signal: AbortSignal): Promise<Params | null> {
-    const { timers, now } = this.#parts
+    const { timers, now } = this.#deps
     const questions = this.#waiting.get(session.hash) ?? new Map<string, (body: Params) => void>()
     if (questions.size >= mostQuestions) {
       throw new ServiceError('too_many_requests', 'Cannot ask the client: too many questions wait for an answer', {
@@ -199,7 +199,7 @@ export class McpSessions {
   }
 
   async #taken(session: SecretHash, requestId: string): Promise<string | null> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const isThere = await store.read((q) => hasAnswer(q, session, requestId))
     return isThere ? store.write((tx) => takeAnswer(tx, session, requestId)) : null
   }
@@ -211,7 +211,7 @@ export class McpSessions {
     const waiting = this.#waiting.get(session.hash)?.get(requestId)
     if (waiting !== undefined) waiting(body)
     else {
-      await this.#parts.store.write((tx) =>
+      await this.#deps.store.write((tx) =>
         insertAnswer(tx, session.hash, requestId, JSON.stringify(body), mostQuestions),
       )
     }

@@ -19,7 +19,7 @@ import {
   type TaskStatus,
 } from './task-store.ts'
 
-export interface TaskRecordsParts {
+export interface TaskRecordsDeps {
   readonly store: Store
   readonly live: Live
   readonly keyRing: KeyRing
@@ -42,15 +42,15 @@ const holdMs = 30_000
 export const pollIntervalMs = 1000
 
 export class TaskRecords {
-  readonly #parts: TaskRecordsParts
+  readonly #deps: TaskRecordsDeps
 
-  constructor(parts: TaskRecordsParts) {
-    this.#parts = parts
+  constructor(deps: TaskRecordsDeps) {
+    this.#deps = deps
   }
 
   /** Null for a client that has `most` of them already. */
   async insert(owner: TaskOwner, taskId: string, tool: string, args: Params, most: number): Promise<TaskRow | null> {
-    const { store, keyRing, now } = this.#parts
+    const { store, keyRing, now } = this.#deps
     const at = now()
     const place = { actorId: owner.actorId, taskId }
     const task: TaskRow = {
@@ -75,32 +75,32 @@ export class TaskRecords {
 
   /** Null for one that is over, never was, or is another client's. */
   async find(owner: TaskOwner, taskId: string): Promise<TaskRow | null> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const task = await store.read((q) => findTask(q, owner, taskId))
     return task === null || task.expiresAt < now() ? null : task
   }
 
   /** Of these, the ones that `find` would give. */
   async findIds(owner: TaskOwner, taskIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     return taskIds.length === 0 ? new Set() : store.read((q) => findTaskIds(q, owner, taskIds, now()))
   }
 
   /** False when it ended meanwhile. */
   hold(task: TaskRow): Promise<boolean> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     return store.write((tx) => holdTask(tx, task, now() + holdMs))
   }
 
   /** True for the one process that takes over what another left. */
   claim(task: TaskRow): Promise<boolean> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     return store.write((tx) => claimTask(tx, task, now(), now() + holdMs))
   }
 
   /** Nobody works on it any more. */
   isDead({ status, heldUntil }: TaskRow): boolean {
-    return (status === 'working' || status === 'input_required') && heldUntil < this.#parts.now()
+    return (status === 'working' || status === 'input_required') && heldUntil < this.#deps.now()
   }
 
   /** Two answers at once are both kept; what is final stays. */
@@ -108,7 +108,7 @@ export class TaskRecords {
     task: TaskOwner & Place,
     work: (outcome: Outcome) => { readonly status: TaskStatus; readonly outcome: Outcome },
   ): Promise<void> {
-    const { store, live, now } = this.#parts
+    const { store, live, now } = this.#deps
     await store.writeActor(task.actorId, async (tx, actor) => {
       const fresh = await findTask(tx, task, task.taskId)
       if (fresh === null) return
@@ -119,16 +119,16 @@ export class TaskRecords {
   }
 
   argumentsOf({ actorId, taskId, call }: TaskRow): Params {
-    const args: unknown = JSON.parse(open(this.#parts.keyRing, call, bindingOf(taskCall, actorId, taskId)))
+    const args: unknown = JSON.parse(open(this.#deps.keyRing, call, bindingOf(taskCall, actorId, taskId)))
     return isRecord(args) ? args : {}
   }
 
   outcomeOf({ actorId, taskId, outcome }: TaskRow): Outcome {
-    return JSON.parse(open(this.#parts.keyRing, outcome, bindingOf(taskOutcome, actorId, taskId))) as Outcome
+    return JSON.parse(open(this.#deps.keyRing, outcome, bindingOf(taskOutcome, actorId, taskId))) as Outcome
   }
 
   #sealed({ actorId, taskId }: Place, outcome: Outcome): Sealed {
-    return seal(this.#parts.keyRing, JSON.stringify(outcome), bindingOf(taskOutcome, actorId, taskId))
+    return seal(this.#deps.keyRing, JSON.stringify(outcome), bindingOf(taskOutcome, actorId, taskId))
   }
 }
 

@@ -10,17 +10,17 @@ import type { McpAccess } from '../call/call.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { isRecord, type Params } from '../protocol/message.ts'
 import { RunningTask } from './running-task.ts'
-import { TaskRecords, type TaskRecordsParts, viewOf } from './task-records.ts'
+import { TaskRecords, type TaskRecordsDeps, viewOf } from './task-records.ts'
 import type { TaskOwner, TaskRow } from './task-store.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
-export interface TasksParts extends TaskRecordsParts {
+export interface TasksDeps extends TaskRecordsDeps {
   readonly timers: Timers
 }
 
 /** Goes on with work that another process left; false for work that must not be repeated. */
-export type TakeUp = (tool: string, args: Params, task: RunningTask) => boolean
+export type ResumeTask = (tool: string, args: Params, task: RunningTask) => boolean
 
 /** Of one client, within their lifetime. */
 const mostTasks = 100
@@ -31,8 +31,8 @@ export class McpTasks {
   /** Those that this process works on. */
   readonly #running = new Map<string, RunningTask>()
 
-  constructor({ timers, ...parts }: TasksParts) {
-    this.#records = new TaskRecords(parts)
+  constructor({ timers, ...deps }: TasksDeps) {
+    this.#records = new TaskRecords(deps)
     this.#timers = timers
   }
 
@@ -48,10 +48,10 @@ export class McpTasks {
   }
 
   /** @throws McpFailure `invalid_params` for a task that is not there, or not this client's. */
-  async get(access: McpAccess, taskId: unknown, takeUp: TakeUp): Promise<Params> {
+  async get(access: McpAccess, taskId: unknown, resumeTask: ResumeTask): Promise<Params> {
     const task = await this.#require(access, taskId)
     if (!this.#records.isDead(task)) return viewOf(task, this.#records.outcomeOf(task))
-    if (await this.#records.claim(task)) await this.#takeOver(task, takeUp)
+    if (await this.#records.claim(task)) await this.#takeOver(task, resumeTask)
     const fresh = await this.#require(access, task.taskId)
     return viewOf(fresh, this.#records.outcomeOf(fresh))
   }
@@ -93,9 +93,9 @@ export class McpTasks {
     return task
   }
 
-  async #takeOver(task: TaskRow, takeUp: TakeUp): Promise<void> {
+  async #takeOver(task: TaskRow, resumeTask: ResumeTask): Promise<void> {
     const running = this.#work(task)
-    if (takeUp(task.tool, this.#records.argumentsOf(task), running)) return
+    if (resumeTask(task.tool, this.#records.argumentsOf(task), running)) return
     await running.finish({ error: { code: -32603, message: 'The work was interrupted and cannot be repeated' } })
   }
 

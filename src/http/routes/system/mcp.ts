@@ -6,7 +6,7 @@ import type { Timers } from '../../../timers.ts'
 import { ServiceError } from '../../../errors.ts'
 import { paced } from '../../../live/with-heartbeat.ts'
 import { clientKeyOf, type McpAccess } from '../../../mcp/call/call.ts'
-import { type Asking, type McpEndpoint, type McpHeaders, notJson } from '../../../mcp/endpoint.ts'
+import { type McpRequester, type McpEndpoint, type McpHeaders, notJson } from '../../../mcp/endpoint.ts'
 import type { Reply } from '../../../mcp/protocol/reply.ts'
 import { supportedRevisions } from '../../../mcp/protocol/revisions.ts'
 import { currentContext } from '../../../observe/context.ts'
@@ -132,7 +132,7 @@ function refuseForeignOrigin(deps: McpRouteDeps, { request }: Exchange): void {
 const neededScope = 'mcp'
 
 /** Or the answer to somebody who may not ask. */
-async function askingOf(deps: McpRouteDeps, { request, chargeClient }: Exchange): Promise<Asking | Answer> {
+async function askingOf(deps: McpRouteDeps, { request, chargeClient }: Exchange): Promise<McpRequester | Answer> {
   const [, token] = /^bearer +([^ ]+) *$/i.exec(request.header('authorization') ?? '') ?? []
   if (token === undefined || request.hasRepeated('authorization')) return unauthorized(deps)
   const again = async (): Promise<McpAccess | null> => {

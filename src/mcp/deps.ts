@@ -18,7 +18,7 @@ import type { Catalogue } from './catalogue/catalogue.ts'
 import type { McpSessions } from './sessions/sessions.ts'
 import type { McpTasks } from './tasks/tasks.ts'
 
-export interface McpAct {
+export interface AuditedCall {
   readonly access: McpAccess
   readonly method: string
   readonly target: string
@@ -26,7 +26,7 @@ export interface McpAct {
   readonly reason: string
 }
 
-export interface McpParts {
+export interface McpDeps {
   readonly catalogue: Catalogue
   readonly permission: Permission
   readonly properties: Properties
@@ -42,7 +42,7 @@ export interface McpParts {
   /** Notes in the relationship what the client says of itself. */
   readonly remember: (access: McpAccess, info: ClientInfo) => Promise<void>
   /** For the access ledger. */
-  readonly note: (act: McpAct) => void
+  readonly note: (act: AuditedCall) => void
   readonly metrics: Pick<Metrics, 'mcpCalled' | 'mcpSessionBegun'>
   readonly tracing: Tracing
   readonly log: Log
