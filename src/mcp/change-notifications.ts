@@ -7,10 +7,12 @@ import { paced } from '../live/with-heartbeat.ts'
 import { uriOf } from '../permission/property-address.ts'
 import type { McpRequest, McpAccess } from './call/call.ts'
 import type { McpDeps } from './deps.ts'
-import { listPrompts } from './methods/get-prompt.ts'
-import { isUri, listResources, listTemplates } from './methods/read-resource.ts'
+import { listPrompts } from './methods/list-prompts.ts'
+import { listResourceTemplates } from './methods/list-resource-templates.ts'
+import { listResources } from './methods/list-resources.ts'
 import type { Result } from './protocol/result.ts'
 import { listTools } from './methods/list-tools.ts'
+import { isUri } from './protocol/resource-uri.ts'
 
 /** What a client wants to hear of. */
 export interface SubscriptionFilter {
@@ -37,25 +39,27 @@ export type Reauthorize = () => Promise<McpAccess | null>
 /** A stream on which nothing happens is looked at so often: its token may have expired, its session may have ended. */
 const lookMs = 30_000
 
-/**
- * Ends with the token, with the relationship, and when nothing is wanted any more.
- *
- * @param onBegun Called once no change can be missed any more.
- */
-export async function* watchFor(
+export interface Watch {
+  /** What the client listens to now. Null ends the watch. */
+  readonly filter: () => Promise<SubscriptionFilter | null>
+  readonly signal: AbortSignal
+  readonly reauthorize: Reauthorize
+  /** Called once no change can be missed. */
+  readonly onBegun?: (() => void) | undefined
+}
+
+/** Ends with the token, with the relationship, and with the filter. */
+export async function* watchChanges(
   deps: McpDeps,
   asked: McpRequest,
-  wantedNow: () => Promise<SubscriptionFilter | null>,
-  signal: AbortSignal,
-  again: Reauthorize,
-  onBegun?: () => void,
+  { filter, signal, reauthorize, onBegun }: Watch,
 ): AsyncGenerator<ChangeNotification> {
-  const first = await wantedNow()
+  const first = await filter()
   if (first === null) return
   let known = await listsOf(deps, asked, first)
   for await (const changes of paced(deps.live.watch(asked.access.actor.id, signal, onBegun), deps.timers, lookMs)) {
-    const wanted = await wantedNow()
-    const access = await again()
+    const wanted = await filter()
+    const access = await reauthorize()
     if (wanted === null || access === null) return
     if (changes === 'tick') continue
     const lists = await listsOf(deps, { ...asked, access }, wanted)
@@ -132,7 +136,7 @@ async function listsOf(deps: McpDeps, call: McpRequest, wanted: SubscriptionFilt
     prompts: wanted.prompts ? textOf(await listPrompts(deps, { ...bare, method: 'prompts/list' })) : '',
     resources: wanted.resources
       ? textOf(await listResources(deps, { ...bare, method: 'resources/list' })) +
-        textOf(await listTemplates(deps, { ...bare, method: 'resources/templates/list' }))
+        textOf(await listResourceTemplates(deps, { ...bare, method: 'resources/templates/list' }))
       : '',
   }
 }

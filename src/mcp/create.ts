@@ -33,7 +33,7 @@ export function createMcp(runtime: Runtime, { catalogue, permission, property, a
     tasks: new McpTasks({ store, live, keyRing, timers, now }),
     approvals,
     remember: rememberClient(store),
-    note: ({ access, method, target, decision, reason }) =>
+    note: ({ access, method, target, decision, reason, isRead }) =>
       ledger.record({
         actorId: access.actor.id,
         callerKind: 'client',
@@ -45,7 +45,7 @@ export function createMcp(runtime: Runtime, { catalogue, permission, property, a
         reason,
         status: 200,
         requestId: currentContext()?.requestId ?? '',
-        isRead: method !== 'tools/call',
+        isRead,
       }),
   })
 }

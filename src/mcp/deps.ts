@@ -24,6 +24,8 @@ export interface AuditedCall {
   readonly target: string
   readonly decision: Decision
   readonly reason: string
+  /** Nothing changed: the audit log counts repetitions instead of keeping each. */
+  readonly isRead: boolean
 }
 
 export interface McpDeps {
@@ -41,7 +43,7 @@ export interface McpDeps {
   readonly approvals: Approvals
   /** Notes in the relationship what the client says of itself. */
   readonly remember: (access: McpAccess, info: ClientInfo) => Promise<void>
-  /** For the access ledger. */
+  /** Records the call in the audit log. */
   readonly note: (act: AuditedCall) => void
   readonly metrics: Pick<Metrics, 'mcpCalled' | 'mcpSessionBegun'>
   readonly tracing: Tracing

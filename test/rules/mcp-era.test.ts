@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Era, eraOf, judgeModern, type ProtocolHeaders } from '../../src/mcp/protocol/protocol-version.ts'
+import { type Era, eraOf, judgeModern, type ProtocolHeaders } from '../../src/mcp/protocol-version.ts'
 import { decodeHeaderValue, isSameArgument } from '../../src/mcp/protocol/header-value.ts'
 import { type Message, readBody } from '../../src/mcp/protocol/message.ts'
 

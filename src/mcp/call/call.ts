@@ -50,7 +50,7 @@ export interface InFlightCall extends McpRequest {
   readonly held: ApprovalOutcome
 }
 
-/** Where a call records that it did not run for lack of the owner's approval; for the access ledger. */
+/** Where a call records that it did not run for lack of the owner's approval; for the audit log. */
 export interface ApprovalOutcome {
   as: { readonly decision: 'asked' | 'refused'; readonly reason: string } | null
 }

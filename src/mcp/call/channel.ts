@@ -1,7 +1,7 @@
 /** How a call reaches its client while it runs: what it is told, and what it is asked. */
 import type { ClientQuestion, LogLevel } from '../../app/mcp-declarations.ts'
 import type { McpRequest, Channel } from './call.ts'
-import { metaOf } from '../protocol/protocol-version.ts'
+import { metaOf } from '../protocol/meta.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { isId, isRecord } from '../protocol/message.ts'
 import type { Outgoing } from './outgoing.ts'

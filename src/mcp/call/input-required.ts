@@ -7,10 +7,10 @@ import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import { digestOf } from '../../json/canonical.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
-import type { InFlightCall } from './call.ts'
+import type { Channel, InFlightCall } from './call.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { isRecord, type Params } from '../protocol/message.ts'
-import type { InputRequired } from '../protocol/result.ts'
+import type { InputRequired, Result } from '../protocol/result.ts'
 
 /** How long a person may take, in milliseconds. */
 const patienceMs = 15 * 60_000
@@ -29,7 +29,7 @@ export class InputRequiredError extends Error {
 }
 
 /** The answers that came with a call, of this round and those before. */
-export class RoundTrip {
+class RoundTrip {
   readonly #ring: KeyRing
   readonly #call: InFlightCall
   readonly #now: number
@@ -87,6 +87,33 @@ export class RoundTrip {
     const { inputResponses: _answers, requestState: _state, _meta, ...rest } = params
     const { peerId, clientId } = access.caller
     return [access.actor.id, 'mcp.request_state', peerId, clientId, method, digestOf(rest)]
+  }
+}
+
+/**
+ * Runs a handler with the answers that came with the call. Questions without an answer become the result.
+ *
+ * @throws McpFailure
+ */
+export async function withInputRequired(
+  { keyRing, now }: { readonly keyRing: KeyRing; readonly now: () => number },
+  call: InFlightCall,
+  run: (call: InFlightCall) => Promise<Result> | Result,
+): Promise<Result> {
+  const trip = new RoundTrip(keyRing, call, now())
+  const { channel: outer } = call
+  const channel: Channel = {
+    signal: () => outer.signal(),
+    progress: (...values) => outer.progress(...values),
+    log: (...values) => outer.log(...values),
+    ask: async (questions) => trip.ask(questions),
+    background: () => outer.background(),
+  }
+  try {
+    return await run({ ...call, channel })
+  } catch (error) {
+    if (error instanceof InputRequiredError) return trip.toResult(error)
+    throw error
   }
 }
 

@@ -1,6 +1,6 @@
 /** 2026-07-28. */
 import type { McpFailureKind, McpFailure } from '../protocol/failure.ts'
-import { metaKeys } from '../protocol/protocol-version.ts'
+import { metaKeys } from '../protocol/meta.ts'
 import { isRecord, type Params } from '../protocol/message.ts'
 import type { Result } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'

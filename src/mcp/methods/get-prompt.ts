@@ -1,9 +1,8 @@
-/** `prompts/list` and `prompts/get`: the application's methods that it offers as prompts. */
+/** `prompts/get`: runs a method of the application that is declared as a prompt. */
 import { handlerResult } from '../../app/handler-result.ts'
 import { toPlain } from '../../json/json.ts'
 import type { McpRequest, InFlightCall } from '../call/call.ts'
-import { displayMetadata, type Prompt } from '../catalogue/catalogue.ts'
-import { pageOf } from '../protocol/cursor.ts'
+import type { Prompt } from '../catalogue/catalogue.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import type { McpDeps } from '../deps.ts'
 import { isRecord } from '../protocol/message.ts'
@@ -11,27 +10,6 @@ import { refusedCall, whenApproved } from '../call/owner-approval.ts'
 import { complete, type Result } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
 import { toolContextOf } from '../call/tool-context.ts'
-
-const listTtlMs = 5_000
-
-export async function listPrompts(deps: McpDeps, call: McpRequest): Promise<Result> {
-  const { actor, caller } = call.access
-  const all = [...deps.catalogue.prompts.values()]
-  const names = all.map(({ name }) => name)
-  const usable = await deps.permission.filter(actor.id, caller, { category: 'prompts', right: 'read' }, names)
-  const { items, ...page } = pageOf(
-    deps.keyRing,
-    call,
-    all.filter(({ name }) => usable.has(name)),
-    ({ name }) => name,
-  )
-  return complete({ prompts: items.map(view), ...page }, listTtlMs)
-}
-
-function view({ name, declaration, description }: Prompt): object {
-  const args = declaration.arguments?.map(({ complete: _completer, ...argument }) => argument) ?? []
-  return { name, ...displayMetadata(declaration), description, ...(args.length === 0 ? {} : { arguments: args }) }
-}
 
 export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<Result> {
   const { name, arguments: given = {} } = call.params

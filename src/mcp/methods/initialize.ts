@@ -1,16 +1,18 @@
-/** `initialize`: which revision is spoken, and a session for what comes after. */
+/** `initialize`: agrees on a revision and opens a session. */
 import { type McpAccess, readClientInfo } from '../call/call.ts'
 import type { McpDeps } from '../deps.ts'
-import { isRecord, type Message } from '../protocol/message.ts'
+import type { Capabilities } from '../method.ts'
+import { type Id, isRecord, type Params } from '../protocol/message.ts'
 import { json, type Reply, rpcResult } from '../protocol/reply.ts'
 import { asLegacy, latestLegacy, type LegacyRevision, since } from '../protocol/revisions.ts'
-import { capabilities } from '../server.ts'
 
-/** @throws McpFailure `invalid_params` for a client that tells too much of itself. */
+/** @throws McpFailure `invalid_params` for a client that describes itself at too much length. */
 export async function initialize(
   deps: McpDeps,
-  { id, params }: Message & { kind: 'request' },
   access: McpAccess,
+  id: Id,
+  params: Params,
+  capabilitiesIn: (revision: LegacyRevision) => Capabilities,
 ): Promise<Reply> {
   const revision = asLegacy(params['protocolVersion']) ?? latestLegacy
   const { server, instructions, sessions } = deps
@@ -18,7 +20,7 @@ export async function initialize(
   const declared = params['capabilities']
   const body = rpcResult(id, {
     protocolVersion: revision,
-    capabilities: capabilitiesFor(deps, revision),
+    capabilities: capabilitiesIn(revision),
     serverInfo: server,
     ...(instructions === '' ? {} : { instructions }),
   })
@@ -29,9 +31,4 @@ export async function initialize(
   if (session !== null) deps.metrics.mcpSessionBegun(revision)
   if (info !== null) await deps.remember(access, info)
   return session === null ? json(200, body) : { ...json(200, body), headers: { 'Mcp-Session-Id': session } }
-}
-
-function capabilitiesFor(deps: McpDeps, revision: LegacyRevision): object {
-  const { completions, ...rest } = capabilities(deps)
-  return since(revision, '2025-03-26') ? { ...rest, completions } : rest
 }

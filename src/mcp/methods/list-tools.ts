@@ -7,12 +7,10 @@ import type { McpDeps } from '../deps.ts'
 import type { Params } from '../protocol/message.ts'
 import { complete, type Result } from '../protocol/result.ts'
 
-const listTtlMs = 5_000
-
 export async function listTools(deps: McpDeps, call: McpRequest): Promise<Result> {
   const listed = await toolsFor(deps, call.access, call.client.info)
   const { items, ...page } = pageOf(deps.keyRing, call, listed, ({ name }) => name)
-  return complete({ tools: items, ...page }, listTtlMs)
+  return complete({ tools: items, ...page })
 }
 
 /** Declared, permitted, meant for this kind of client, and not hidden by a predicate; in the order of declaration. */

@@ -1,21 +1,14 @@
-/** Streams that go on: `subscriptions/listen` of the modern revision, and the GET stream of a legacy session. */
+/** `subscriptions/listen`: a stream of what changes (2026-07-28). */
 import { requireTaskSupport, supportsTasks } from '../tasks/run-as-task.ts'
 import type { McpRequest } from '../call/call.ts'
 import type { Codec } from '../codecs/codec.ts'
-import { metaKeys } from '../protocol/protocol-version.ts'
+import { metaKeys } from '../protocol/meta.ts'
 import type { McpDeps } from '../deps.ts'
 import { type Id, isRecord, type Params } from '../protocol/message.ts'
 import { rpcResult } from '../protocol/reply.ts'
 import { complete } from '../protocol/result.ts'
-import type { Session } from '../sessions/session.ts'
 import { resumeTask } from './call-tool.ts'
-import {
-  type Reauthorize,
-  followable,
-  type ChangeNotification,
-  type SubscriptionFilter,
-  watchFor,
-} from '../change-notifications.ts'
+import { type Reauthorize, followable, type SubscriptionFilter, watchChanges } from '../change-notifications.ts'
 
 const mostUris = 500
 
@@ -30,13 +23,18 @@ export async function listen(
   codec: Codec,
   id: Id,
   asked: McpRequest,
-  again: Reauthorize,
+  reauthorize: Reauthorize,
 ): Promise<(signal: AbortSignal) => AsyncGenerator<object>> {
   const wanted = await mayFollow(deps, asked, wantedIn(deps, asked))
   return async function* stream(signal) {
     const meta = { [metaKeys.subscriptionId]: id }
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-    const told = watchFor(deps, asked, () => Promise.resolve(wanted), signal, again, begin)
+    const told = watchChanges(deps, asked, {
+      filter: () => Promise.resolve(wanted),
+      signal,
+      reauthorize,
+      onBegun: begin,
+    })
     const first = told.next()
     first.catch(() => {})
     // A client that is told that it listens changes something at once, and waits to hear of it.
@@ -50,7 +48,7 @@ export async function listen(
     for (let next = await first; next.done !== true; next = await told.next()) {
       const { method, ...params } = next.value
       const body =
-        next.value.method === 'notifications/tasks' ? await taskOf(deps, asked, again, next.value.taskId) : params
+        next.value.method === 'notifications/tasks' ? await taskOf(deps, asked, reauthorize, next.value.taskId) : params
       if (body !== null) yield { jsonrpc: '2.0', method, params: { ...body, _meta: meta } }
     }
     yield rpcResult(id, codec.result('subscriptions/listen', complete({ _meta: meta })))
@@ -96,32 +94,16 @@ function grantedOf({ tools, prompts, resources, uris, taskIds }: SubscriptionFil
 }
 
 /** With the rights of this moment. Null for one that is gone meanwhile. */
-async function taskOf(deps: McpDeps, asked: McpRequest, again: Reauthorize, taskId: string): Promise<Params | null> {
-  const access = await again()
+async function taskOf(
+  deps: McpDeps,
+  asked: McpRequest,
+  reauthorize: Reauthorize,
+  taskId: string,
+): Promise<Params | null> {
+  const access = await reauthorize()
   if (access === null) return null
   const call = { ...asked, access }
   return deps.tasks
     .get(access, taskId, (tool, args, running) => resumeTask(deps, call, tool, args, running))
     .catch(() => null)
-}
-
-/** What the session subscribed to is read anew with every change: a subscription may come while the stream is open. */
-export async function* sessionEvents(
-  deps: McpDeps,
-  session: Session,
-  asked: McpRequest,
-  again: Reauthorize,
-  signal: AbortSignal,
-): AsyncGenerator<object> {
-  const wanted = async (): Promise<SubscriptionFilter | null> => {
-    const fresh = await deps.sessions.again(session)
-    return fresh === null
-      ? null
-      : { tools: true, prompts: true, resources: true, uris: fresh.subscriptions, taskIds: [] }
-  }
-  for await (const each of watchFor(deps, asked, wanted, signal, again)) yield messageOf(each)
-}
-
-function messageOf({ method, ...params }: ChangeNotification): object {
-  return { jsonrpc: '2.0', method, ...(Object.keys(params).length === 0 ? {} : { params }) }
 }

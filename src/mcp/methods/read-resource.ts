@@ -1,116 +1,28 @@
 /**
- * `resources/…`: the application's methods that it offers as resources, and the actor's own properties and lists under
+ * `resources/read`: the application's methods that it offers as resources, and the actor's own properties and lists under
  * `actingweb://properties/`, as far as the client may read them.
  */
 import { handlerResult } from '../../app/handler-result.ts'
 import { array, type JsonText, object, toPlain } from '../../json/json.ts'
 import type { Verdict } from '../../permission/permission.ts'
-import {
-  everything,
-  itemsTemplate,
-  propertiesUri,
-  propertyAt,
-  type PropertyPlace,
-  uriOf,
-} from '../../permission/property-address.ts'
+import { everything, propertiesUri, propertyAt, type PropertyPlace, uriOf } from '../../permission/property-address.ts'
 import type { Access } from '../../property/access.ts'
-import type { StoredProperty } from '../../property/property-store.ts'
-import type { McpRequest, InFlightCall } from '../call/call.ts'
-import { displayMetadata, type Resource } from '../catalogue/catalogue.ts'
-import { pageOf } from '../protocol/cursor.ts'
+import type { InFlightCall } from '../call/call.ts'
+import type { Resource } from '../catalogue/catalogue.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import type { McpDeps } from '../deps.ts'
 import { isRecord } from '../protocol/message.ts'
 import { refusedCall, whenApproved } from '../call/owner-approval.ts'
+import { requireUri } from '../protocol/resource-uri.ts'
 import { complete, type Result } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
 import { toolContextOf } from '../call/tool-context.ts'
 
-const listTtlMs = 5_000
-const itemsAtOnce = 100
-const longestUri = 2048
-
-interface Listed {
-  readonly uri: string
-  readonly name: string
-  readonly description: string
-  readonly mimeType: string
-}
-
-export async function listResources(deps: McpDeps, call: McpRequest): Promise<Result> {
-  const declared = deps.catalogue.resources.filter(({ template }) => !template.isTemplate)
-  const properties = await visibleProperties(deps, call)
-  const uris = [
-    ...declared.map(({ template }) => template.text),
-    everything,
-    ...properties.map(({ name }) => uriOf(name)),
-  ]
-  const { actor, caller } = call.access
-  const readable = await deps.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, uris)
-  const listed = properties.filter(({ name }) => readable.has(uriOf(name)))
-  const own = listed.map(({ name, kind }) => ({
-    uri: uriOf(name),
-    name,
-    description: kind === 'list' ? 'A list of the actor' : 'A property of the actor',
-    mimeType: 'application/json',
-  }))
-  const all: Listed[] = [
-    ...declared.filter(({ template }) => readable.has(template.text)).map(view),
-    ...(readable.has(everything)
-      ? [
-          {
-            uri: everything,
-            name: 'properties',
-            description: 'All properties of the actor',
-            mimeType: 'application/json',
-          },
-        ]
-      : []),
-    ...own,
-  ]
-  const { items, ...page } = pageOf(deps.keyRing, call, all, ({ uri }) => uri)
-  return complete({ resources: items, ...page }, listTtlMs)
-}
-
-/** The properties that the rights on properties open to the client and no hook hides. */
-function visibleProperties(deps: McpDeps, { access }: McpRequest): Promise<readonly StoredProperty[]> {
-  return deps.properties.all({ actor: access.actor, caller: access.caller })
-}
-
-export async function listTemplates(deps: McpDeps, call: McpRequest): Promise<Result> {
-  const { actor, caller } = call.access
-  const templates = deps.catalogue.resources.filter(({ template }) => template.isTemplate)
-  const readable = await deps.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, [
-    ...templates.map(({ template }) => template.text),
-    itemsTemplate,
-  ])
-  const declared = templates
-    .filter(({ template }) => readable.has(template.text))
-    .map(({ template, name, declaration, description, mimeType }) => ({
-      uriTemplate: template.text,
-      name,
-      ...displayMetadata(declaration),
-      description,
-      mimeType,
-    }))
-  const own = {
-    uriTemplate: itemsTemplate,
-    name: 'items of a list',
-    description: `${itemsAtOnce} items of a list of the actor, from an index on`,
-    mimeType: 'application/json',
-  }
-  const all = readable.has(itemsTemplate) ? [...declared, own] : declared
-  const { items, ...page } = pageOf(deps.keyRing, call, all, ({ uriTemplate }) => uriTemplate)
-  return complete({ resourceTemplates: items, ...page }, listTtlMs)
-}
-
-function view({ template, name, declaration, description, mimeType }: Resource): Listed {
-  return { uri: template.text, name, ...displayMetadata(declaration), description, mimeType }
-}
+/** Items of a list in one result. */
+export const itemsAtOnce = 100
 
 export async function readResource(deps: McpDeps, call: InFlightCall): Promise<Result> {
-  const { uri } = call.params
-  if (!isUri(uri)) throw new McpFailure('invalid_params', 'The call names no resource')
+  const uri = requireUri(call.params['uri'])
   if (uri.startsWith(propertiesUri)) return readProperties(deps, call, uri)
   const { actor, caller } = call.access
   const judge = await deps.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })
@@ -160,7 +72,7 @@ async function runDeclared(
   })
   if (answer === null || answer === undefined) throw unknownResource(uri)
   const value: unknown = toPlain(handlerResult(answer))
-  return complete({ contents: contentsOf(value, uri, mimeType) }, 0)
+  return complete({ contents: contentsOf(value, uri, mimeType) })
 }
 
 function contentsOf(value: unknown, uri: string, mimeType: string): readonly unknown[] {
@@ -179,17 +91,17 @@ async function readProperties(deps: McpDeps, call: InFlightCall, uri: string): P
   requireAllowed(verdict)
   deps.permission.decided(caller, verdict)
   if (uri === everything) {
-    const values = (await visibleProperties(deps, call)).flatMap((property) =>
+    const values = (await deps.properties.all(access)).flatMap((property) =>
       property.kind === 'value' && judge(uriOf(property.name)).allowed
         ? [[property.name, property.value] as const]
         : [],
     )
-    return complete({ contents: [{ uri, mimeType: 'application/json', text: object(values) }] }, 0)
+    return complete({ contents: [{ uri, mimeType: 'application/json', text: object(values) }] })
   }
   const place = propertyAt(uri)
   const contents = place === null ? null : await contentsAt(deps, access, uri, place)
   if (contents === null) throw unknownResource(uri)
-  return complete({ contents }, 0)
+  return complete({ contents })
 }
 
 /** A value as it is; of a list as many items as are given at once, and where there are more, their address. */
@@ -212,10 +124,6 @@ async function contentsAt(
   const next = `${uriOf(name)}/items/${end}`
   const note = `These are the items from ${start} on, of ${page.length}. The next ones are at ${next}`
   return [items, { uri: next, mimeType: 'text/plain', text: note }]
-}
-
-export function isUri(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= longestUri
 }
 
 function unknownResource(uri: string): McpFailure {

@@ -7,6 +7,7 @@ import type { Answer } from '../../http/edge/response.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
+import { auditWordsOf } from '../../mcp/methods.ts'
 import type { Ledger } from '../../audit-log/audit-log.ts'
 import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
@@ -90,7 +91,7 @@ const strangers = {
 
 /** In words, for what others do with an actor; the request itself for the rest. */
 function whatOf({ method, path, through }: Pick<Entry, 'method' | 'path' | 'through'>): string {
-  if (through === 'mcp') return mcpWords(method, path)
+  if (through === 'mcp') return auditWordsOf(method, path.replace(/^\//, ''))
   const [, first = '', ...rest] = path.split('/').map(decoded)
   const name = rest.join('/')
   const verb = verbs[method]
@@ -163,14 +164,6 @@ function trustWords(method: string, rest: readonly string[]): string {
   if (method === 'DELETE') return 'end the relationship'
   if (rest.includes('permissions') || rest.includes('shared_properties')) return 'look at what it may do'
   return method === 'PUT' ? 'change the relationship' : 'look at the relationship'
-}
-
-function mcpWords(method: string, path: string): string {
-  const name = path.replace(/^\//, '')
-  if (method === 'tools/call') return `call the tool “${name}”`
-  if (method === 'resources/read') return `read “${name}”`
-  if (method === 'prompts/get') return `ask for the prompt “${name}”`
-  return `ask for ${method}`
 }
 
 function decoded(segment: string): string {

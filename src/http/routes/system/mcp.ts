@@ -6,7 +6,8 @@ import type { Timers } from '../../../timers.ts'
 import { ServiceError } from '../../../errors.ts'
 import { paced } from '../../../live/with-heartbeat.ts'
 import { clientKeyOf, type McpAccess } from '../../../mcp/call/call.ts'
-import { type McpRequester, type McpEndpoint, type McpHeaders, notJson } from '../../../mcp/endpoint.ts'
+import { type McpEndpoint, type McpRequester, notJson } from '../../../mcp/endpoint.ts'
+import type { McpHeaders } from '../../../mcp/request.ts'
 import type { Reply } from '../../../mcp/protocol/reply.ts'
 import { supportedRevisions } from '../../../mcp/protocol/revisions.ts'
 import { currentContext } from '../../../observe/context.ts'
@@ -135,11 +136,11 @@ const neededScope = 'mcp'
 async function askingOf(deps: McpRouteDeps, { request, chargeClient }: Exchange): Promise<McpRequester | Answer> {
   const [, token] = /^bearer +([^ ]+) *$/i.exec(request.header('authorization') ?? '') ?? []
   if (token === undefined || request.hasRepeated('authorization')) return unauthorized(deps)
-  const again = async (): Promise<McpAccess | null> => {
+  const reauthorize = async (): Promise<McpAccess | null> => {
     const found = await deps.clientAccess(token)
     return found === null || !isForUs(deps, found) ? null : accessOf(found)
   }
-  const access = await again()
+  const access = await reauthorize()
   if (access === null) return unauthorized(deps)
   if (!access.token.scope.split(' ').includes(neededScope)) return insufficientScope(deps)
   const context = currentContext()
@@ -151,7 +152,7 @@ async function askingOf(deps: McpRouteDeps, { request, chargeClient }: Exchange)
   const client = clientKeyOf(access)
   return {
     access,
-    again,
+    reauthorize,
     onGone: (then) => request.onGone(then),
     count: (messages) => chargeClient('mcp/client', client, messages),
   }

@@ -9,7 +9,7 @@ import { complete, type Result } from '../protocol/result.ts'
 
 const mostValues = 100
 
-export async function completion(deps: McpDeps, call: InFlightCall): Promise<Result> {
+export async function completeArgument(deps: McpDeps, call: InFlightCall): Promise<Result> {
   const { ref, argument, context } = call.params
   if (!isRecord(ref) || !isRecord(argument)) throw unclear()
   const { name, value } = argument

@@ -3,19 +3,17 @@
  * message by itself, by `_meta` and header, never by the method's name (but for `initialize`), because clients remember
  * the era of a server and take one wrong sign for the other era.
  */
-import type { Message } from './message.ts'
-import { isRecord, type Params } from './message.ts'
-import { asLegacy, assumedLegacy, type LegacyRevision, modernRevision, supportedRevisions } from './revisions.ts'
-import { decodeHeaderValue } from './header-value.ts'
-
-export const metaKeys = {
-  version: 'io.modelcontextprotocol/protocolVersion',
-  capabilities: 'io.modelcontextprotocol/clientCapabilities',
-  clientInfo: 'io.modelcontextprotocol/clientInfo',
-  logLevel: 'io.modelcontextprotocol/logLevel',
-  serverInfo: 'io.modelcontextprotocol/serverInfo',
-  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
-} as const
+import { isHandshake, methodOf } from './methods.ts'
+import { decodeHeaderValue } from './protocol/header-value.ts'
+import { isRecord, type Message, type Params } from './protocol/message.ts'
+import { metaKeys, metaOf } from './protocol/meta.ts'
+import {
+  asLegacy,
+  assumedLegacy,
+  type LegacyRevision,
+  modernRevision,
+  supportedRevisions,
+} from './protocol/revisions.ts'
 
 /** The header fields that count; undefined when absent. */
 export interface ProtocolHeaders {
@@ -44,7 +42,7 @@ export function eraOf(message: Message, headers: ProtocolHeaders): Era {
   if (headers.repeated) return refused(-32600, 'MCP-Protocol-Version is given twice')
   if (message.kind !== 'response' && metaKeys.version in metaOf(message.params)) return { era: 'modern' }
   const { version } = headers
-  if (message.kind !== 'response' && message.method === 'initialize') return { era: 'legacy', revision: null }
+  if (message.kind !== 'response' && isHandshake(message.method)) return { era: 'legacy', revision: null }
   if (version === undefined) return { era: 'legacy', revision: null }
   if (version === modernRevision) return { era: 'modern' }
   const revision = asLegacy(version)
@@ -88,19 +86,8 @@ export function judgeModern(message: Message & { kind: 'request' }, headers: Pro
 
 /** What `Mcp-Name` mirrors; undefined for methods without it, null where the body names nothing (which is refused later). */
 function nameOf({ method, params }: { method: string; params: Params }): string | null | undefined {
-  switch (method) {
-    case 'tools/call':
-    case 'prompts/get':
-      return textOf(params['name'])
-    case 'resources/read':
-      return textOf(params['uri'])
-    case 'tasks/get':
-    case 'tasks/update':
-    case 'tasks/cancel':
-      return textOf(params['taskId'])
-    default:
-      return undefined
-  }
+  const target = methodOf(method, modernRevision)?.target
+  return target === undefined ? undefined : textOf(params[target])
 }
 
 function isSameName(header: string | undefined, named: string | null): boolean {
@@ -110,11 +97,6 @@ function isSameName(header: string | undefined, named: string | null): boolean {
 
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
-}
-
-export function metaOf(params: Params): Params {
-  const meta = params['_meta']
-  return isRecord(meta) ? meta : {}
 }
 
 function refused(code: number, message: string): Era {

@@ -1,0 +1,2 @@
+/** `ping`: an empty result shows that the server answers. */
+export async function ping(): Promise<void> {}

@@ -1,0 +1,16 @@
+/** `_meta`, the member of `params` in which the protocol puts what is not an argument. */
+import { isRecord, type Params } from './message.ts'
+
+export const metaKeys = {
+  version: 'io.modelcontextprotocol/protocolVersion',
+  capabilities: 'io.modelcontextprotocol/clientCapabilities',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  serverInfo: 'io.modelcontextprotocol/serverInfo',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+} as const
+
+export function metaOf(params: Params): Params {
+  const meta = params['_meta']
+  return isRecord(meta) ? meta : {}
+}

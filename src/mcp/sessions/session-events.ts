@@ -1,0 +1,31 @@
+/** The GET stream of a session: changes of lists, and of the resources that the session subscribed to. */
+import type { McpRequest } from '../call/call.ts'
+import {
+  type ChangeNotification,
+  type Reauthorize,
+  type SubscriptionFilter,
+  watchChanges,
+} from '../change-notifications.ts'
+import type { McpDeps } from '../deps.ts'
+import type { Session } from './session.ts'
+
+/** What the session subscribed to is read anew with every change: a subscription may come while the stream is open. */
+export async function* sessionEvents(
+  deps: McpDeps,
+  session: Session,
+  asked: McpRequest,
+  reauthorize: Reauthorize,
+  signal: AbortSignal,
+): AsyncGenerator<object> {
+  const filter = async (): Promise<SubscriptionFilter | null> => {
+    const fresh = await deps.sessions.again(session)
+    return fresh === null
+      ? null
+      : { tools: true, prompts: true, resources: true, uris: fresh.subscriptions, taskIds: [] }
+  }
+  for await (const each of watchChanges(deps, asked, { filter, signal, reauthorize })) yield messageOf(each)
+}
+
+function messageOf({ method, ...params }: ChangeNotification): object {
+  return { jsonrpc: '2.0', method, ...(Object.keys(params).length === 0 ? {} : { params }) }
+}

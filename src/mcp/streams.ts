@@ -1,0 +1,30 @@
+/** Streams that clients keep open, of which each client has a limited number. */
+import { AtOnce } from '../rate-limit/concurrency-limit.ts'
+import { clientKeyOf, type McpAccess } from './call/call.ts'
+import type { Reply } from './protocol/reply.ts'
+
+/** Streams that one client listens to at the same time. */
+const maxStreams = 16
+
+export class Streams {
+  readonly #limit = new AtOnce(maxStreams, 'This client', 'streams')
+
+  /** @throws ServiceError `too_many_requests` */
+  open(access: McpAccess, messages: (signal: AbortSignal) => AsyncGenerator<object>): Reply {
+    const release = this.#limit.begin(clientKeyOf(access))
+    const controller = new AbortController()
+    const close = (): void => {
+      controller.abort()
+      release()
+    }
+    return { kind: 'stream', messages: closing(messages(controller.signal), close), close }
+  }
+}
+
+async function* closing(messages: AsyncGenerator<object>, close: () => void): AsyncGenerator<object> {
+  try {
+    yield* messages
+  } finally {
+    close()
+  }
+}
