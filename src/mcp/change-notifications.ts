@@ -132,11 +132,10 @@ async function readable(
 async function listsOf(deps: McpDeps, call: McpRequest, wanted: SubscriptionFilter): Promise<Lists> {
   const bare = { ...call, params: {} }
   return {
-    tools: wanted.tools ? textOf(await listTools(deps, { ...bare, method: 'tools/list' })) : '',
-    prompts: wanted.prompts ? textOf(await listPrompts(deps, { ...bare, method: 'prompts/list' })) : '',
+    tools: wanted.tools ? textOf(await listTools(deps, bare)) : '',
+    prompts: wanted.prompts ? textOf(await listPrompts(deps, bare)) : '',
     resources: wanted.resources
-      ? textOf(await listResources(deps, { ...bare, method: 'resources/list' })) +
-        textOf(await listResourceTemplates(deps, { ...bare, method: 'resources/templates/list' }))
+      ? textOf(await listResources(deps, bare)) + textOf(await listResourceTemplates(deps, bare))
       : '',
   }
 }

@@ -51,7 +51,7 @@ export async function listen(
         next.value.method === 'notifications/tasks' ? await taskOf(deps, asked, reauthorize, next.value.taskId) : params
       if (body !== null) yield { jsonrpc: '2.0', method, params: { ...body, _meta: meta } }
     }
-    yield rpcResult(id, codec.result('subscriptions/listen', complete({ _meta: meta })))
+    yield rpcResult(id, codec.result(asked.method, complete({ _meta: meta })))
   }
 }
 
