@@ -1,5 +1,4 @@
 /** `/<actor>/trust`: relationships with other actors. */
-import type { Actors } from '../../../actor/actors.ts'
 import type { Caller } from '../../../caller.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Permission } from '../../../permission/permission.ts'
@@ -11,10 +10,11 @@ import { trustUrl } from '../../../trust/baseuri.ts'
 import type { Trust } from '../../../trust/trust.ts'
 import type { Trusts, Wish } from '../../../trust/trusts.ts'
 import { type Answer, json, noContent, redirect } from '../../edge/response.ts'
-import { type BodyLimits, readJson, readJsonOrForm } from '../../edge/body.ts'
+import { readJson, readJsonOrForm } from '../../edge/body.ts'
 import type { ActorExchange, Exchange, OpenExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, trustSchema, writeErrors } from '../../dispatch/schemas.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
+import { type TrusteeRouteDeps, trusteeRoutes } from './trustee.ts'
 
 const path = '/:actor/trust'
 const ofPeer = `${path}/:relationship/:peerid`
@@ -25,12 +25,10 @@ const states = {
   202: 'The relationship, not approved here',
 }
 
-export interface TrustRouteDeps extends BaseUrl {
-  readonly actors: Actors
+export interface TrustRouteDeps extends TrusteeRouteDeps, BaseUrl {
   readonly trusts: Trusts
   readonly permission: Permission
   readonly permissions: Permissions
-  readonly config: BodyLimits
 }
 
 export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
@@ -79,38 +77,6 @@ function collectionRoutes(deps: TrustRouteDeps): readonly Route[] {
       },
       responses: { 201: record, ...errorResponses(408), ...writeErrors },
       handler: (exchange) => ask(deps, exchange),
-    },
-  ]
-}
-
-function trusteeRoutes(deps: TrustRouteDeps): readonly Route[] {
-  return [
-    {
-      id: 'putTrustee',
-      method: 'PUT',
-      path: `${path}/trustee`,
-      access: 'trust',
-      summary: 'Says whose companion the actor is',
-      request: {
-        'application/json': {
-          type: 'object',
-          properties: { trustee_root: { type: 'string' }, creator: { type: 'string' } },
-        },
-      },
-      responses: { 204: 'Done', ...writeErrors },
-      handler: (exchange) => putTrustee(deps, exchange),
-    },
-    {
-      id: 'deleteTrustee',
-      method: 'DELETE',
-      path: `${path}/trustee`,
-      access: 'trust',
-      summary: 'The actor is nobody’s companion any more',
-      responses: { 204: 'Done', ...actorErrors },
-      handler: async ({ actor }) => {
-        await deps.actors.setTrustee(actor.id, { trusteeRoot: null })
-        return noContent()
-      },
     },
   ]
 }
@@ -322,18 +288,6 @@ async function receive(deps: TrustRouteDeps, exchange: OpenExchange): Promise<An
     },
     locationOf(deps, trust),
   )
-}
-
-async function putTrustee(deps: TrustRouteDeps, { actor, request }: ActorExchange): Promise<Answer> {
-  const what = 'set the trustee'
-  const fields = fieldsOf(await readJson(request, deps.config), what)
-  const trusteeRoot = textField(fields, 'trustee_root', what)
-  const creator = textField(fields, 'creator', what)
-  await deps.actors.setTrustee(actor.id, {
-    trusteeRoot: trusteeRoot === '' ? null : trusteeRoot,
-    creator,
-  })
-  return noContent()
 }
 
 /** With one segment it is the peer, whatever the relationship. */

@@ -195,6 +195,11 @@ async function enter(deps: EmailRouteDeps, exchange: Exchange): Promise<Answer> 
     await exchange.charge('email_verification')
     return follow(deps, exchange, token)
   }
+  return enterAddress(deps, exchange, fields)
+}
+
+async function enterAddress(deps: EmailRouteDeps, exchange: Exchange, fields: Params): Promise<Answer> {
+  const { request } = exchange
   const typed = fields.get('email') ?? ''
   const session = fields.get('session')
   const browser = browserOf(request)
@@ -215,10 +220,15 @@ async function enter(deps: EmailRouteDeps, exchange: Exchange): Promise<Answer> 
     const entered = await deps.signIn.freeText.enter({ session, email: typed, browser, device })
     return await (isProgram ? enteredByProgram(deps, entered) : enteredOnPage(deps, request, entered))
   } catch (error) {
-    const isForForm = error instanceof ServiceError && (error.code === 'invalid_value' || error.code === 'actor_exists')
-    if (isProgram || !isForForm || error instanceof SignInRefusal) throw error
+    if (isProgram || !isFixedByTyping(error)) throw error
     return emailPage(deps, session, asking, { error, email: typed })
   }
+}
+
+/** The form can be sent again with another address. */
+function isFixedByTyping(error: unknown): error is ServiceError {
+  if (!(error instanceof ServiceError) || error instanceof SignInRefusal) return false
+  return error.code === 'invalid_value' || error.code === 'actor_exists'
 }
 
 type Entered = Awaited<ReturnType<SignIn['freeText']['enter']>>
