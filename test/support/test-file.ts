@@ -83,7 +83,7 @@ function runProcess(
   file: string,
   recordFile: string,
   limitSeconds: number,
-  signal: AbortSignal | undefined,
+  stop: AbortSignal | undefined,
 ): Promise<Ending> {
   const flags = [
     '--conditions=troupe-source',
@@ -98,33 +98,25 @@ function runProcess(
     env: { ...process.env, NODE_TEST_CONTEXT: undefined },
   })
   let output = ''
-  let killedBy: Ending['killedBy'] = null
   const keep = (chunk: string): void => {
     output = (output + chunk).slice(-outputKept)
   }
   child.stdout.setEncoding('utf8').on('data', keep)
   child.stderr.setEncoding('utf8').on('data', keep)
-  const end = (why: 'limit' | 'stop'): void => {
-    killedBy ??= why
-    killGroup(child)
-  }
-  const stop = (): void => end('stop')
-  // Real time: the limit for a file that hangs.
-  const limit = setTimeout(() => end('limit'), limitSeconds * 1000)
-  signal?.addEventListener('abort', stop)
-  return new Promise<Ending>((resolve, reject) => {
+  const limit = AbortSignal.timeout(limitSeconds * 1000)
+  const end = AbortSignal.any(stop === undefined ? [limit] : [limit, stop])
+  end.addEventListener('abort', () => killGroup(child))
+  if (end.aborted) killGroup(child)
+  return new Promise((resolve, reject) => {
     child.once('error', reject)
     // 'exit' and not 'close': a process that the file left behind holds the pipes open.
     child.once('exit', (code) => {
       killGroup(child)
       child.stdout.destroy()
       child.stderr.destroy()
+      const killedBy = !end.aborted ? null : end.reason === limit.reason ? 'limit' : 'stop'
       resolve({ code, killedBy, limitSeconds, output })
     })
-    if (signal?.aborted === true) stop()
-  }).finally(() => {
-    clearTimeout(limit)
-    signal?.removeEventListener('abort', stop)
   })
 }
 
