@@ -6,9 +6,10 @@ import {
   consentIn,
   newPkce,
   type Pkce,
+  redemption,
   redirectUri,
-  type RegisteredClient,
   registerClient,
+  type RegisteredClient,
   requestTokens,
 } from '../support/oauth-client.ts'
 import { forEachService, sqliteService, type StartOptions, type TestService } from '../support/service.ts'
@@ -608,13 +609,7 @@ forEachService((start) => {
       const claimed = await browser.post('/oauth/claim', { claim, choice: 'anew' })
       const finished = await browser.get(claimed.headers.get('location') ?? '')
       const code = new URL(finished.headers.get('location') ?? '').searchParams.get('code') ?? ''
-      const answer = await requestTokens(service, {
-        grant_type: 'authorization_code',
-        client_id: client.client_id,
-        code,
-        redirect_uri: redirectUri,
-        code_verifier: pkce.verifier,
-      })
+      const answer = await requestTokens(service, redemption(client, code, pkce))
       const { actor_id: actorId } = (await answer.json()) as { actor_id: string }
       assert.match(actorId, /^[0-9a-f]{32}$/)
       assert.notEqual(actorId, squatted.id)

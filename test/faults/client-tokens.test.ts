@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Store } from '../../src/store/store.ts'
 import {
   type ClientTokens,
   codeFor,
@@ -75,6 +76,21 @@ const grantError = [400, 'invalid_grant'] as const
 const requestError = [400, 'invalid_request'] as const
 const clientError = [401, 'invalid_client'] as const
 
+/** Holds the row of the actor, so that no request changes the actor before the returned function is called. */
+async function holdActor(store: Store, actorId: string): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>()
+  const isHeld = Promise.withResolvers<void>()
+  const holding = store.writeActor(actorId, async () => {
+    isHeld.resolve()
+    await held.promise
+  })
+  await isHeld.promise
+  return async () => {
+    held.resolve()
+    await holding
+  }
+}
+
 forEachService((start, dialect) => {
   describe('an authorization code', () => {
     it('OTK-01 that comes again at once, or later, is refused, and every token that came of it stops working', async () => {
@@ -110,19 +126,11 @@ forEachService((start, dialect) => {
       const { store } = await service.app.start()
       const code = await codeFor(browser, client, pkce)
       const owner = await service.app.actors.findByCreator('ada@example.com')
-      const held = Promise.withResolvers<void>()
-      const isHeld = Promise.withResolvers<void>()
-      // Nobody gets the actor's turn before all of them came so far.
-      const holding = store.writeActor(owner?.id ?? '', async () => {
-        isHeld.resolve()
-        await held.promise
-      })
-      await isHeld.promise
+      const letGo = await holdActor(store, owner?.id ?? '')
       service.reset()
       const sent = Array.from({ length: 50 }, () => requestTokens(service, redemption(client, code, pkce)))
       await until(() => service.statements.filter((sql) => /FROM one_time/.test(sql)).length >= 50)
-      held.resolve()
-      await holding
+      await letGo()
       const answers = await Promise.all(sent)
       const [winner, ...others] = answers.filter(({ status }) => status === 200)
       assert.ok(winner !== undefined && others.length === 0)
@@ -179,13 +187,7 @@ forEachService((start, dialect) => {
           const { store } = await service.app.start()
           const code = await codeFor(browser, client, pkce)
           const owner = await service.app.actors.findByCreator('ada@example.com')
-          const held = Promise.withResolvers<void>()
-          const isHeld = Promise.withResolvers<void>()
-          const holding = store.writeActor(owner?.id ?? '', async () => {
-            isHeld.resolve()
-            await held.promise
-          })
-          await isHeld.promise
+          const letGo = await holdActor(store, owner?.id ?? '')
           const form = redemption(client, code, pkce)
           const here = Array.from({ length: 25 }, () => requestTokens(service, form))
           const there = Array.from({ length: 25 }, () =>
@@ -200,8 +202,7 @@ forEachService((start, dialect) => {
           await until(async () => (await running()) >= 26)
           // Their clocks may differ by a moment.
           for (let round = 0; round < 10; round += 1) await running()
-          held.resolve()
-          await holding
+          await letGo()
           const answers = [
             ...(await Promise.all(there)),
             ...(await Promise.all(

@@ -135,6 +135,16 @@ describe('a body over the limit', () => {
     assert.ok(sent < mostBuffered, `${sent} bytes`)
   })
 
+  const putStream = async (body: ReadableStream<Uint8Array>): Promise<Response> =>
+    service.app.fetch(
+      new Request(`${service.url}/${actor.id}/properties/big`, {
+        method: 'PUT',
+        headers: { authorization: actor.authorization },
+        body,
+        duplex: 'half',
+      }),
+    )
+
   it('HTTP-01 is not read on through the fetch handler either, and its source is told', async () => {
     let pulled = 0
     const { promise: told, resolve: tell } = Promise.withResolvers<void>()
@@ -145,14 +155,7 @@ describe('a body over the limit', () => {
       },
       cancel: () => tell(),
     })
-    const answer = await service.app.fetch(
-      new Request(`${service.url}/${actor.id}/properties/big`, {
-        method: 'PUT',
-        headers: { authorization: actor.authorization },
-        body,
-        duplex: 'half',
-      }),
-    )
+    const answer = await putStream(body)
     assert.equal(answer.status, 413)
     await told
     assert.ok(pulled < 12, `${pulled} pieces`)
@@ -168,14 +171,7 @@ describe('a body over the limit', () => {
         controller.error(new Error('the other end is gone'))
       },
     })
-    const answer = await service.app.fetch(
-      new Request(`${service.url}/${actor.id}/properties/big`, {
-        method: 'PUT',
-        headers: { authorization: actor.authorization },
-        body,
-        duplex: 'half',
-      }),
-    )
+    const answer = await putStream(body)
     assert.equal(answer.status, 400)
     assert.equal((await actor.request('GET', '/properties/big')).status, 404)
   })

@@ -437,40 +437,39 @@ forEachService((start) => {
       })
     }
 
-    for (const [body, code, message] of [
-      ['{"action":"add"}', 'bad_request', 'Cannot change the list: item_value is missing'],
-      ['{"action":"add","item_value":null}', 'bad_request', 'Cannot change the list: item_value is missing'],
-      ['{"action":"update","item_index":0}', 'bad_request', 'Cannot change the list: item_value is missing'],
+    const bodyRefusals: readonly (readonly [code: string, message: string | RegExp, ...bodies: string[]])[] = [
       [
-        '{"action":"update","item_index":0,"item_value":null}',
         'bad_request',
         'Cannot change the list: item_value is missing',
+        '{"action":"add"}',
+        '{"action":"add","item_value":null}',
+        '{"action":"update","item_index":0}',
+        '{"action":"update","item_index":0,"item_value":null}',
       ],
-      ['{"action":"update","item_value":1}', 'bad_request', 'Cannot change the list: item_index is missing'],
       [
-        '{"action":"update","item_value":1,"item_index":null}',
         'bad_request',
         'Cannot change the list: item_index is missing',
+        '{"action":"update","item_value":1}',
+        '{"action":"update","item_value":1,"item_index":null}',
+        '{"action":"delete"}',
+        '{"action":"delete","item_index":null}',
       ],
-      ['{"action":"delete"}', 'bad_request', 'Cannot change the list: item_index is missing'],
-      ['{"action":"delete","item_index":null}', 'bad_request', 'Cannot change the list: item_index is missing'],
-      ['{}', 'bad_request', 'Cannot change the list: action must be "add", "update" or "delete"'],
-      ['{"action":""}', 'bad_request', 'Cannot change the list: action must be "add", "update" or "delete"'],
-      ['{"action":null}', 'bad_request', 'Cannot change the list: action must be "add", "update" or "delete"'],
       [
-        '{"action":"Add","item_value":1}',
         'bad_request',
         'Cannot change the list: action must be "add", "update" or "delete"',
+        '{}',
+        '{"action":""}',
+        '{"action":null}',
+        '{"action":"Add","item_value":1}',
+        '{"action":"clear"}',
       ],
-      ['{"action":"clear"}', 'bad_request', 'Cannot change the list: action must be "add", "update" or "delete"'],
-      ['[]', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
-      ['5', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
-      ['"add"', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
-      ['null', 'bad_request', 'Cannot change the list: the body must be a JSON object'],
-      ['', 'invalid_json', 'Cannot read the body: it is empty'],
-      ['{', 'invalid_json', /./],
-      ['action=add&item_value=1', 'invalid_json', /./],
-    ] as const) {
+      ['bad_request', 'Cannot change the list: the body must be a JSON object', '[]', '5', '"add"', 'null'],
+      ['invalid_json', 'Cannot read the body: it is empty', ''],
+      ['invalid_json', /./, '{', 'action=add&item_value=1'],
+    ]
+    for (const [body, code, message] of bodyRefusals.flatMap(([code, message, ...bodies]) =>
+      bodies.map((body) => [body, code, message] as const),
+    )) {
       it(`R-LIST-02 refuses ${body === '' ? 'nothing' : body}`, async () => {
         await fresh('a')
         await refuses(() => request('POST', '/notes/items', body), 400, code, message)

@@ -156,13 +156,7 @@ export async function letInByConsent(
   const pkce = newPkce()
   const back = await consent(browser, provider, authorizePath(client, pkce), sub, form)
   const code = back.searchParams.get('code') ?? ''
-  const answer = await requestTokens(service, {
-    grant_type: 'authorization_code',
-    client_id: client.client_id,
-    code,
-    redirect_uri: redirectUri,
-    code_verifier: pkce.verifier,
-  })
+  const answer = await requestTokens(service, redemption(client, code, pkce))
   if (answer.status !== 200) throw new Error(`No tokens: ${answer.status} ${await answer.text()}`)
   return { client, tokens: (await answer.json()) as ClientTokens, code, pkce, browser }
 }
