@@ -1,7 +1,7 @@
 /** `troupe redrive`: what could not be told to peers is tried again, while the service runs or before it starts. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
-import { redriveLanes } from '../publication/lane-store.ts'
+import { redriveLanes } from '../publication/queue-store.ts'
 import { redriveNotices } from '../outbox/notice-store.ts'
 import { openStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'

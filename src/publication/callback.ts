@@ -2,8 +2,8 @@
 import { type JsonText, known } from '../json/json.ts'
 import { hopsHeader } from '../subscription/hop-limit.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
-import type { Head, Waiting } from './head-store.ts'
-import type { LaneKey } from './lane-store.ts'
+import type { Head, Waiting } from './queue-state-store.ts'
+import type { LaneKey } from './queue-store.ts'
 
 export interface Callback {
   readonly body: JsonText

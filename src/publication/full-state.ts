@@ -3,7 +3,7 @@ import { array, getAt, type JsonText, known, object } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import type { Lists, SeenList } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
-import type { Scope } from '../subscription/inbound.ts'
+import type { Scope } from '../subscription/scope.ts'
 
 export interface FullStateParts {
   readonly properties: Properties

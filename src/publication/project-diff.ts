@@ -1,7 +1,7 @@
 /** What of a change a subscription is told: the part inside its scope, at the scope's own depth. */
 import { getAt, isObject, isString, type JsonText, known, members, object, stringValue } from '../json/json.ts'
 import type { Change } from '../property/change.ts'
-import type { Scope } from '../subscription/inbound.ts'
+import type { Scope } from '../subscription/scope.ts'
 
 export interface Fitted {
   /** Begins where the scope ends: names of properties for a subscription to all, the value itself for one to a property. */

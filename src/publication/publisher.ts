@@ -6,7 +6,7 @@ import { type Change, type ChangeSink, namesIn } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { dropOldest, type Entry, findListeners, insertEntries, type Listener } from './diff-store.ts'
 import { fit } from './project-diff.ts'
-import { isTold } from '../subscription/inbound.ts'
+import { isTold } from '../subscription/scope.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
 

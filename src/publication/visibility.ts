@@ -1,6 +1,6 @@
 /** What of a diff a peer may see. */
 import { type JsonText, known, members, object } from '../json/json.ts'
-import type { Scope } from '../subscription/inbound.ts'
+import type { Scope } from '../subscription/scope.ts'
 
 /** Whether a property path, such as `settings/theme`, may be read. */
 export type MayRead = (path: string) => boolean

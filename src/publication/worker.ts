@@ -20,8 +20,8 @@ import {
   findDue,
   type LaneKey,
   release,
-} from './lane-store.ts'
-import { type HeldLane, type LaneTurnParts, LaneTurns } from './lane-turn.ts'
+} from './queue-store.ts'
+import { type HeldLane, type LaneTurnParts, LaneTurns } from './delivery-batch.ts'
 import { longestPutOffMs } from '../outbox/policy.ts'
 import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from '../outbox/notice-store.ts'
 import { NoticeTurns, type SettleRenewal } from '../outbox/notice-turn.ts'

@@ -9,7 +9,7 @@ import { type Json, type JsonText, toPlain } from '../json/json.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import { isLoop } from '../subscription/hop-limit.ts'
-import type { OutboundSubscription } from './outbound.ts'
+import type { OutboundSubscription } from './subscriber.ts'
 import { outboundView } from '../subscription/view.ts'
 
 export interface HandedOn {

@@ -10,9 +10,9 @@ import { runInBackground } from '../observe/context.ts'
 import type { Tracing } from '../observe/tracing.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
 import type { Store } from '../store/store.ts'
-import type { OutboundKey } from './outbound.ts'
+import type { OutboundKey } from './subscriber.ts'
 import { longestRetryMs } from './processor.ts'
-import { bringGapsForward, claimGaps, findGapsDue } from './outbound-store.ts'
+import { bringGapsForward, claimGaps, findGapsDue } from './subscriber-store.ts'
 
 type FillGap = (key: OutboundKey) => Promise<void>
 

@@ -19,7 +19,7 @@ import { changesOfGrants, isRevoked, type PermissionChanges } from '../permissio
 import { readOverride, wireRules } from '../trust/permissions.ts'
 import type { Rules } from '../permission/rules.ts'
 import type { AfterCommit, Store } from '../store/store.ts'
-import { emptyPending, markForFetch } from './outbound-store.ts'
+import { emptyPending, markForFetch } from './subscriber-store.ts'
 import { removeNames } from './remote-data.ts'
 import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'

@@ -25,8 +25,8 @@ import {
   markForFetch,
   type Progress,
   saveProgress,
-} from './outbound-store.ts'
-import { keptByOthers, type OutboundKey, type OutboundSubscription, storesFor } from './outbound.ts'
+} from './subscriber-store.ts'
+import { keptByOthers, type OutboundKey, type OutboundSubscription, storesFor } from './subscriber.ts'
 import {
   awaitsResync,
   type Callback,

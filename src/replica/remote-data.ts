@@ -5,7 +5,7 @@
 import type { AttributeForm } from '../actor/attributes.ts'
 import { isObject, type JsonText, known, members } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
-import type { Scope } from '../subscription/inbound.ts'
+import type { Scope } from '../subscription/scope.ts'
 import { isStorableName, listAction, type ListOperation, type ReplicaChange } from './replica-change.ts'
 import { placesOf, placesWithout, type Run } from './replica-layout.ts'
 import { ReplicaList } from './replica-list.ts'

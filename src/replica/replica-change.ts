@@ -1,7 +1,7 @@
 /** What a diff does to the copy of a peer's data: one change for each name that it speaks of. Pure. */
 import { elements, isObject, type JsonText, members, stringValue } from '../json/json.ts'
 import { maxNameBytes } from '../actor/property-name.ts'
-import type { Scope } from '../subscription/inbound.ts'
+import type { Scope } from '../subscription/scope.ts'
 import { nameOfKey } from './remote-keys.ts'
 
 /** One operation on a list, as the protocol spells it. What an operation does not need is absent. */

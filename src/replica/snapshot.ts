@@ -1,7 +1,7 @@
 /** Reads from a peer what a subscription covers: what waits in it, and the whole. */
 import { elements, isArray, isObject, type JsonText, known, members, object, stringValue } from '../json/json.ts'
 import type { Linked, PeerLinks, Reading } from './peer-link.ts'
-import type { Scope } from '../subscription/inbound.ts'
+import type { Scope } from '../subscription/scope.ts'
 import { parseSequence } from './processor.ts'
 import { type Content, type Fetched, isListMarker } from './remote-data.ts'
 

@@ -1,6 +1,6 @@
 /** Subscriptions of both directions, as their owner and their peer look at them. */
 import type { Param, Queries, Row } from '../store/store.ts'
-import type { Scope } from './inbound.ts'
+import type { Scope } from './scope.ts'
 
 export interface SubscriptionRecord extends Scope {
   readonly actorId: string

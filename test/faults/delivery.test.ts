@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { claimProbe } from '../../src/publication/lane-store.ts'
+import { claimProbe } from '../../src/publication/queue-store.ts'
 import { findBacklogs } from '../../src/publication/backlog-store.ts'
 import { sealedSecret } from '../../src/trust/new-trust.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'

@@ -1,5 +1,5 @@
 /** A subscription of this actor to a peer. */
-import { isTold, type Scope } from '../subscription/inbound.ts'
+import { isTold, type Scope } from '../subscription/scope.ts'
 
 export interface OutboundSubscription extends Scope {
   readonly actorId: string

@@ -28,8 +28,16 @@ import {
   resyncCallback,
   supports,
 } from './callback.ts'
-import { findHeads, findWaiting, type Head, type Waiting } from './head-store.ts'
-import { type Attempt, claimProbe, type LaneKey, prolong, putFullState, settle, type Settlement } from './lane-store.ts'
+import { findHeads, findWaiting, type Head, type Waiting } from './queue-state-store.ts'
+import {
+  type Attempt,
+  claimProbe,
+  type LaneKey,
+  prolong,
+  putFullState,
+  settle,
+  type Settlement,
+} from './queue-store.ts'
 import { mayBeOfAnotherSecret, outcomeWith } from '../outbox/secret-rotation.ts'
 import {
   type Circuit,

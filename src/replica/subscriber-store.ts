@@ -1,7 +1,7 @@
 /** The SQL of this actor's subscriptions to peers, and of callbacks that wait for the ones before them. */
 import { known } from '../json/json.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
-import type { Numbered, OutboundKey, OutboundSubscription } from './outbound.ts'
+import type { Numbered, OutboundKey, OutboundSubscription } from './subscriber.ts'
 import { keptText } from './processor.ts'
 
 const columns = `actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,

@@ -1,6 +1,6 @@
 /** The SQL of peers' subscriptions. Whatever adds or removes one keeps `actor.listeners` right in the same transaction. */
 import type { Param, Queries, Transaction } from '../store/store.ts'
-import type { InboundSubscription, Scope } from '../subscription/inbound.ts'
+import type { InboundSubscription, Scope } from '../subscription/scope.ts'
 
 const columns = `actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
   granularity, sequence, settled, state, failing_since AS "failingSince", created_at AS "createdAt"`

@@ -4,7 +4,7 @@ import { parseOrigin } from '../actor/origin.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
-import type { LaneKey } from './lane-store.ts'
+import type { LaneKey } from './queue-store.ts'
 import type { Circuit } from '../outbox/policy.ts'
 
 /** A lane with everything that is needed to send from it, but what it sends. */
