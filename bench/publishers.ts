@@ -60,7 +60,7 @@ async function insert(
   const numbers = JSON.stringify(Array.from({ length: diffs }, (_, index) => [index + 1]))
   await store.write(async (tx) => {
     await tx.run(
-      `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, listeners)
+      `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, subscription_count)
        VALUES ($1, 'creator@example.com', $2, NULL, 0, $3)`,
       actorId,
       passphrase,
@@ -76,7 +76,7 @@ async function insert(
       rows,
     )
     await tx.run(
-      `INSERT INTO inbound_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity,
+      `INSERT INTO publisher_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity,
          sequence, due_at, created_at)
        SELECT $1, made.peer, made.subscription, 'properties', '', '', $3, CAST($4 AS BIGINT), CAST($5 AS BIGINT), 0
        FROM ${columns}`,

@@ -4,7 +4,7 @@ import { array, type Json, toPlain } from '../json/json.ts'
 import type { PeerFacts } from '../replica/peer-metadata.ts'
 import type { Access } from '../property/access.ts'
 import type { Store } from '../store/store.ts'
-import { outboundView } from '../subscription/view.ts'
+import { subscriberView } from '../replica/subscriber.ts'
 import { readRemote, readRemoteName, type RemoteValue } from '../replica/remote-data.ts'
 import type { Subscribing, SyncResult } from '../replica/subscribing.ts'
 
@@ -23,7 +23,7 @@ export function subscribingHandle(
     async subscribe(peerId, { target = 'properties', subtarget = '', resource = '', granularity = 'high' } = {}) {
       const wish = { target, subtarget, resource, granularity }
       const { subscription } = await subscribing.subscribe(actor, peerId, wish)
-      return outboundView(subscription)
+      return subscriberView(subscription)
     },
     unsubscribe: (peerId, subscriptionId) => subscribing.unsubscribe({ actorId: actor.id, peerId, subscriptionId }),
     async sync(peerId, subscriptionId) {
@@ -61,7 +61,7 @@ function remoteHandle(
       const found = await store.read((q) => readRemote(q, key))
       return Object.fromEntries([...found].map(([name, value]) => [name, plain(value)]))
     },
-    subscriptions: async () => (await subscribing.list(key.actorId, key.peerId)).map(outboundView),
+    subscriptions: async () => (await subscribing.list(key.actorId, key.peerId)).map(subscriberView),
     profile: () => facts.find(key, 'profile'),
     capabilities: () => facts.find(key, 'capabilities'),
     permissions: () => facts.find(key, 'permissions'),

@@ -3,11 +3,11 @@ import type { Delivery, SubscriptionsHandle } from '../app/actor-handle.ts'
 import type { Access } from '../property/access.ts'
 import type { TimelineEntry } from '../publication/diff-store.ts'
 import type { Publications } from '../publication/publications.ts'
-import { inboundView } from '../subscription/view.ts'
+import { publisherView } from '../publication/publisher-subscription.ts'
 
 export function subscriptionsHandle(publications: Publications, actor: Access['actor']): SubscriptionsHandle {
   return {
-    listeners: async (peerId) => (await publications.list(actor.id, peerId ?? null)).map(inboundView),
+    listeners: async (peerId) => (await publications.list(actor.id, peerId ?? null)).map(publisherView),
     suspend: (target, subtarget = '') => publications.suspend(actor.id, { target, subtarget }),
     resume: (target, subtarget = '') => publications.resume(actor.id, { target, subtarget }),
     suspended: () => publications.suspensions(actor.id),

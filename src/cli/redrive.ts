@@ -1,7 +1,7 @@
 /** `troupe redrive`: what could not be told to peers is tried again, while the service runs or before it starts. */
 import { resolveConfig } from '../config/config.ts'
 import { processEnvironment } from '../config/env.ts'
-import { redriveLanes } from '../publication/queue-store.ts'
+import { redriveQueues } from '../publication/queue-store.ts'
 import { redriveNotices } from '../outbox/notice-store.ts'
 import { openStore } from '../open-store.ts'
 import { UsageError } from './usage-error.ts'
@@ -16,7 +16,7 @@ export async function redrive(args: readonly string[]): Promise<number> {
     const ofPeer = { ...named('actorId', actorId), ...named('peerId', peerId) }
     const now = store.now()
     const { changes, notices } = await store.write(async (tx) => ({
-      changes: await redriveLanes(tx, { ...ofPeer, ...named('subscriptionId', subscriptionId) }, now),
+      changes: await redriveQueues(tx, { ...ofPeer, ...named('subscriptionId', subscriptionId) }, now),
       // Notices belong to no subscription.
       notices: subscriptionId === undefined ? await redriveNotices(tx, ofPeer, now) : 0,
     }))

@@ -149,9 +149,9 @@ export function createMetrics(version: string): Metrics {
         registers,
         collect: async () => {
           // Metrics answer when the store does not.
-          const lanes = await count().catch(() => null)
-          if (lanes === null) gauge.reset()
-          else gauge.set(lanes)
+          const queues = await count().catch(() => null)
+          if (queues === null) gauge.reset()
+          else gauge.set(queues)
         },
       })
     },

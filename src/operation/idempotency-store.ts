@@ -23,7 +23,7 @@ export async function insertOnce(
   now: number,
 ): Promise<boolean> {
   const inserted = await tx.run(
-    `INSERT INTO once (actor_id, key, request, answered, answer, created_at) VALUES ($1, $2, $3, 0, $4, $5)
+    `INSERT INTO idempotent_request (actor_id, key, request, answered, answer, created_at) VALUES ($1, $2, $3, 0, $4, $5)
      ON CONFLICT (actor_id, key) DO NOTHING`,
     actorId,
     key,
@@ -36,7 +36,7 @@ export async function insertOnce(
 
 export async function findOnce(q: Queries, { actorId, key }: OnceKey): Promise<OnceRow | null> {
   const row = await q.get<Row<OnceRow>>(
-    'SELECT request, answered AS "isAnswered", answer FROM once WHERE actor_id = $1 AND key = $2',
+    'SELECT request, answered AS "isAnswered", answer FROM idempotent_request WHERE actor_id = $1 AND key = $2',
     actorId,
     key,
   )
@@ -45,7 +45,7 @@ export async function findOnce(q: Queries, { actorId, key }: OnceKey): Promise<O
 
 export async function putAnswer(tx: Transaction, { actorId, key }: OnceKey, answer: Sealed): Promise<void> {
   await tx.run(
-    'UPDATE once SET answered = 1, answer = $3 WHERE actor_id = $1 AND key = $2 AND answered = 0',
+    'UPDATE idempotent_request SET answered = 1, answer = $3 WHERE actor_id = $1 AND key = $2 AND answered = 0',
     actorId,
     key,
     answer,
@@ -53,9 +53,9 @@ export async function putAnswer(tx: Transaction, { actorId, key }: OnceKey, answ
 }
 
 export async function deleteOnce(tx: Transaction, { actorId, key }: OnceKey): Promise<void> {
-  await tx.run('DELETE FROM once WHERE actor_id = $1 AND key = $2', actorId, key)
+  await tx.run('DELETE FROM idempotent_request WHERE actor_id = $1 AND key = $2', actorId, key)
 }
 
 export async function deleteOnceBefore(tx: Transaction, before: number): Promise<void> {
-  await tx.run('DELETE FROM once WHERE created_at < $1', before)
+  await tx.run('DELETE FROM idempotent_request WHERE created_at < $1', before)
 }

@@ -3,7 +3,7 @@ import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import type { Notice, NoticeKind } from './notice.ts'
 
-type Lane = Pick<Notice, 'actorId' | 'peerId'>
+type NoticeQueue = Pick<Notice, 'actorId' | 'peerId'>
 
 /** Kinds that are still said when the relationship, or the actor, is gone. */
 const endings = `('trust_deleted', 'withdrawal')`
@@ -15,7 +15,7 @@ export interface StoredNotice extends Notice {
   readonly requestId: string
 }
 
-/** At the end of their lanes, in the order given; at the head what has to be known before anything is said. */
+/** Appends notices to the queues of their peers in the given order. Notices that must be first go to the front. */
 export async function insertNotices(tx: Transaction, notices: readonly StoredNotice[], now: number): Promise<void> {
   const rows = notices.map((notice, index) => [
     notice.id,
@@ -66,7 +66,7 @@ export interface ClaimedNotice {
 }
 
 /**
- * Takes due notices that are the first of their lanes. Nobody else touches them before `until`. A withdrawal has nothing
+ * Leases due notices that are the first of their queues until `until`. A withdrawal has nothing
  * to do with what else is said: it is about another secret.
  */
 export async function claimNotices(
@@ -74,7 +74,7 @@ export async function claimNotices(
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
 ): Promise<ClaimedNotice[]> {
   return tx.all(
-    `/* delivery */ UPDATE notice SET due_at = $2, claimed_until = $2 WHERE id IN (
+    `/* delivery */ UPDATE notice SET due_at = $2, leased_until = $2 WHERE id IN (
        SELECT n.id FROM notice n
        WHERE n.due_at <= $1 AND n.sender NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND (n.kind = 'withdrawal' OR NOT EXISTS (
@@ -99,7 +99,7 @@ export interface Recipient {
 }
 
 /** Null when the relationship has ended. */
-export async function findRecipient(q: Queries, { actorId, peerId }: Lane): Promise<Recipient | null> {
+export async function findRecipient(q: Queries, { actorId, peerId }: NoticeQueue): Promise<Recipient | null> {
   const row = await q.get<Row<Recipient>>(
     '/* delivery */ SELECT baseuri, secret, approved FROM trust WHERE actor_id = $1 AND peer_id = $2',
     actorId,
@@ -122,7 +122,7 @@ export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly 
 }
 
 /** Whether the two agreed on another secret since, or may have. */
-export async function isSecretInDoubt(q: Queries, { actorId, peerId }: Lane, secret: Sealed): Promise<boolean> {
+export async function isSecretInDoubt(q: Queries, { actorId, peerId }: NoticeQueue, secret: Sealed): Promise<boolean> {
   const row = await q.get(
     `/* delivery */ SELECT 1 AS found FROM trust
      WHERE actor_id = $1 AND peer_id = $2 AND (secret <> $3 OR next_secret_hash IS NOT NULL)`,
@@ -136,7 +136,7 @@ export async function isSecretInDoubt(q: Queries, { actorId, peerId }: Lane, sec
 /** The last one of its kind; null when there is none, or it was given up. */
 export async function findNotice(
   q: Queries,
-  { actorId, peerId }: Lane,
+  { actorId, peerId }: NoticeQueue,
   kind: NoticeKind,
 ): Promise<Pick<ClaimedNotice, 'id' | 'url' | 'baseuri' | 'secret'> | null> {
   const row = await q.get<Pick<ClaimedNotice, 'id' | 'url' | 'baseuri' | 'secret'>>(
@@ -150,7 +150,10 @@ export async function findNotice(
 }
 
 /** What is still to be said of ends with this peer. */
-export function findEndings(q: Queries, { actorId, peerId }: Lane): Promise<Pick<ClaimedNotice, 'id' | 'secret'>[]> {
+export function findEndings(
+  q: Queries,
+  { actorId, peerId }: NoticeQueue,
+): Promise<Pick<ClaimedNotice, 'id' | 'secret'>[]> {
   return q.all(
     `SELECT id, secret FROM notice
      WHERE sender = $1 AND recipient = $2 AND kind IN ${endings} AND due_at IS NOT NULL`,
@@ -162,13 +165,13 @@ export function findEndings(q: Queries, { actorId, peerId }: Lane): Promise<Pick
 /** What waited for its time is due now. */
 export async function hurryNotices(
   tx: Transaction,
-  { actorId, peerId }: Lane,
+  { actorId, peerId }: NoticeQueue,
   kind: NoticeKind,
   now: number,
 ): Promise<void> {
   await tx.run(
     `UPDATE notice SET due_at = $4
-     WHERE sender = $1 AND recipient = $2 AND kind = $3 AND due_at > $4 AND claimed_until = 0`,
+     WHERE sender = $1 AND recipient = $2 AND kind = $3 AND due_at > $4 AND leased_until = 0`,
     actorId,
     peerId,
     kind,
@@ -176,8 +179,12 @@ export async function hurryNotices(
   )
 }
 
-/** There is nothing left to say, wherever it stands in its lane. */
-export async function deleteNotices(tx: Transaction, { actorId, peerId }: Lane, kind: NoticeKind): Promise<void> {
+/** Deletes the notices of a kind to a peer, wherever they stand in its queue. */
+export async function deleteNotices(
+  tx: Transaction,
+  { actorId, peerId }: NoticeQueue,
+  kind: NoticeKind,
+): Promise<void> {
   await tx.run('DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind = $3', actorId, peerId, kind)
 }
 
@@ -191,17 +198,17 @@ export async function postponeNotice(
   tx: Transaction,
   {
     id,
-    held,
+    leasedUntil,
     dueAt,
     counts,
     reason,
-  }: { id: string; held: number; dueAt: number | null; counts: boolean; reason: string },
+  }: { id: string; leasedUntil: number; dueAt: number | null; counts: boolean; reason: string },
 ): Promise<void> {
   await tx.run(
-    `/* delivery */ UPDATE notice SET due_at = $3, claimed_until = 0, attempts = attempts + $4, reason = $5
-     WHERE id = $1 AND claimed_until = $2`,
+    `/* delivery */ UPDATE notice SET due_at = $3, leased_until = 0, attempts = attempts + $4, reason = $5
+     WHERE id = $1 AND leased_until = $2`,
     id,
-    held,
+    leasedUntil,
     dueAt,
     Number(counts),
     reason,

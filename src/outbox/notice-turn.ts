@@ -48,8 +48,8 @@ export class NoticeTurns {
     this.#parts = parts
   }
 
-  /** True when it arrived, so that the next one of its lane may go. */
-  async take(notice: ClaimedNotice, held: number): Promise<boolean> {
+  /** True: delivered, so the next notice to the peer may be sent. */
+  async take(notice: ClaimedNotice, leasedUntil: number): Promise<boolean> {
     const { store, now, log, metrics, tracing, isCut } = this.#parts
     const attributes = { 'troupe.actor': notice.actorId, 'troupe.notice': notice.kind }
     const verdict = await tracing.run(
@@ -62,7 +62,9 @@ export class NoticeTurns {
       },
     )
     if (verdict === null || (isCut() && verdict.kind === 'retry')) {
-      await store.write((tx) => postponeNotice(tx, { id: notice.id, held, dueAt: now(), counts: false, reason: '' }))
+      await store.write((tx) =>
+        postponeNotice(tx, { id: notice.id, leasedUntil, dueAt: now(), counts: false, reason: '' }),
+      )
       return false
     }
     metrics.delivered(`notice_${verdict.kind}`)
@@ -73,7 +75,7 @@ export class NoticeTurns {
     const { reason } = verdict
     log.warn({ kind: notice.kind, outcome: verdict.kind, reason }, 'A notice did not arrive')
     const dueAt = verdict.kind === 'retry' ? verdict.at : null
-    await store.write((tx) => postponeNotice(tx, { id: notice.id, held, dueAt, counts: true, reason }))
+    await store.write((tx) => postponeNotice(tx, { id: notice.id, leasedUntil, dueAt, counts: true, reason }))
     return dueAt === null
   }
 

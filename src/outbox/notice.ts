@@ -26,7 +26,7 @@ export interface Notice {
   readonly secret: Sealed
   /** JSON text, or null without a body. */
   readonly body: string | null
-  /** Unix milliseconds; at once unless given. What comes after it in its lane waits for it. */
+  /** Unix milliseconds. Default: now. Later notices to the same peer wait for this one. */
   readonly dueAt?: number
 }
 

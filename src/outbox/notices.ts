@@ -1,4 +1,4 @@
-/** Puts notices into their lanes, inside the transaction of what they tell about. */
+/** Queues notices to peers, in the transaction of the change that they report. */
 import { currentContext } from '../observe/context.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomId } from '../secret/random.ts'

@@ -137,11 +137,11 @@ export class BulkWrite {
   /** What became of each value, where a subscription has to know it. */
   async #storeValues(
     tx: Transaction,
-    { id: actorId, listeners }: LockedActor,
+    { id: actorId, subscriptionCount }: LockedActor,
     values: ReadonlyMap<string, JsonText>,
   ): Promise<ReadonlyMap<string, State> | null> {
     const names = [...values.keys()]
-    const stored = listeners === 0 ? null : await findBefore(tx, actorId, names)
+    const stored = subscriptionCount === 0 ? null : await findBefore(tx, actorId, names)
     const kinds = stored === null ? await findKinds(tx, actorId, names) : null
     for (const name of names) {
       if ((kinds?.get(name) ?? stored?.get(name)?.kind) === 'list') throw nameIsList(name)

@@ -203,14 +203,14 @@ export class Properties {
 
   /** Reads what is replaced only where a subscription to a key has to know what became of that key. */
   async #before(tx: Transaction, actor: LockedActor, name: string, value: JsonText): Promise<States | undefined> {
-    if (actor.hasKeyListeners === 0) return undefined
+    if (actor.hasKeySubscriptions === 0) return undefined
     return statesFrom(await findBefore(tx, actor.id, [name]), new Map([[name, value]]))
   }
 
   /** Whether the value was there already, as far as a subscription has to know it. */
   async #store(tx: Transaction, actor: LockedActor, name: string, value: JsonText): Promise<boolean> {
-    const outcome = await (actor.listeners === 0 ? putValue : putChangedValue)(tx, actor.id, name, value)
-    const isSame = !outcome && actor.listeners > 0 && (await findProperty(tx, actor.id, name))?.kind === 'value'
+    const outcome = await (actor.subscriptionCount === 0 ? putValue : putChangedValue)(tx, actor.id, name, value)
+    const isSame = !outcome && actor.subscriptionCount > 0 && (await findProperty(tx, actor.id, name))?.kind === 'value'
     if (!outcome && !isSame) throw nameIsList(name)
     await this.#parts.indexes.update(tx, actor.id, new Map([[name, value]]))
     return isSame
@@ -357,8 +357,8 @@ export function statesFrom(
   return states
 }
 
-function stateFor({ listeners }: LockedActor, name: string, state: State): States | undefined {
-  return listeners === 0 ? undefined : new Map([[name, state]])
+function stateFor({ subscriptionCount }: LockedActor, name: string, state: State): States | undefined {
+  return subscriptionCount === 0 ? undefined : new Map([[name, state]])
 }
 
 function unchanged(actor: LockedActor, name: string, value: JsonText | null): States | undefined {

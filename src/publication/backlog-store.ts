@@ -18,10 +18,10 @@ export interface Backlog extends SubscriptionOf {
 export async function findBacklogs(q: Queries, actorId: string, one: SubscriptionOf | null = null): Promise<Backlog[]> {
   return q.all(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", t.open_until AS "pausedUntil",
-       SUM(CASE WHEN d.outcome = 'waiting' AND d.sequence > s.settled THEN 1 ELSE 0 END) AS waiting,
+       SUM(CASE WHEN d.outcome = 'waiting' AND d.sequence > s.committed THEN 1 ELSE 0 END) AS waiting,
        SUM(CASE WHEN d.outcome = 'failed' THEN 1 ELSE 0 END) AS failed,
        SUM(CASE WHEN d.outcome = 'unsent' THEN 1 ELSE 0 END) AS unfetched
-     FROM inbound_subscription s
+     FROM publisher_subscription s
      JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
      LEFT JOIN delivery d ON d.actor_id = s.actor_id AND d.peer_id = s.peer_id
        AND d.subscription_id = s.subscription_id AND d.acknowledged_at IS NULL

@@ -1,4 +1,4 @@
-/** Does at once what many ask for at about the same time: those who ask while one batch runs share the next. */
+/** Batches concurrent requests: all requests that arrive while one batch runs share the next one. */
 import { isTemporary } from '../errors.ts'
 
 interface Waiting<I, O> {
@@ -14,7 +14,7 @@ export class Batches<I, O> {
   #waiting: Waiting<I, O>[] = []
   #isRunning = false
 
-  /** @param most One batch takes no more, so that nobody waits for a crowd. */
+  /** @param most Maximum size of a batch. Bounds how long a request waits for the others. */
   constructor(most: number, work: (items: readonly I[]) => Promise<readonly O[]>) {
     this.#most = most
     this.#work = work
@@ -31,20 +31,20 @@ export class Batches<I, O> {
   async #run(): Promise<void> {
     this.#isRunning = true
     while (this.#waiting.length > 0) {
-      // What one turn of the loop asks for belongs together.
+      // Requests of the same event loop iteration share a batch.
       await new Promise(setImmediate)
-      await this.#settle(this.#waiting.splice(0, this.#most))
+      await this.#runBatch(this.#waiting.splice(0, this.#most))
     }
     this.#isRunning = false
   }
 
-  /** An item that makes its batch fail, such as a damaged record, must not fail the others: each is then worked on alone. */
-  async #settle(batch: readonly Waiting<I, O>[]): Promise<void> {
+  /** Retries each item alone when the batch fails, so one damaged record does not fail the others. */
+  async #runBatch(batch: readonly Waiting<I, O>[]): Promise<void> {
     try {
       const answers = await this.#work(batch.map(({ item }) => item))
       for (const [index, answer] of answers.entries()) batch[index]?.resolve(answer)
     } catch (error) {
-      if (batch.length > 1 && !isTemporary(error)) for (const one of batch) await this.#settle([one])
+      if (batch.length > 1 && !isTemporary(error)) for (const one of batch) await this.#runBatch([one])
       else for (const { reject } of batch) reject(error)
     }
   }

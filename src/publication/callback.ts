@@ -1,101 +1,105 @@
-/** A callback as it goes out (wire, section 15). */
+/** Builds callbacks (wire, section 15). */
 import { type JsonText, known } from '../json/json.ts'
 import { hopsHeader } from '../subscription/hop-limit.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
-import type { Head, Waiting } from './queue-state-store.ts'
-import type { LaneKey } from './queue-store.ts'
+import type { QueueState, QueuedDiff } from './queue-state-store.ts'
+import type { QueueKey } from './queue-store.ts'
 
 export interface Callback {
   readonly body: JsonText
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** The subscription that a callback belongs to. */
+export interface CallbackSource {
+  readonly queue: QueueKey
+  readonly state: QueueState
+  /** Result of `callbackOpening`. */
+  readonly opening: string
+}
+
 export interface CallbackOptions {
-  /** Where the service is reached, without a slash at the end. */
+  /** URL of the service, without a trailing slash. */
   readonly baseUrl: string
   readonly maxHighGranularityBytes: number
 }
 
-/** Where all callbacks of a subscription go. */
-export function callbackUrl(lane: LaneKey, { baseuri }: Head): string {
-  return below(baseuri, ['callbacks', 'subscriptions', lane.actorId, lane.subscriptionId])
+/** URL of all callbacks of a subscription. */
+export function callbackUrl(queue: QueueKey, { baseuri }: QueueState): string {
+  return below(baseuri, ['callbacks', 'subscriptions', queue.actorId, queue.subscriptionId])
 }
 
-/** The members that all callbacks of a subscription about its diffs begin with. */
-export function callbackOpening(lane: LaneKey, head: Head): string {
-  const told = {
-    ...common(lane, head),
-    ...(head.subtarget === '' ? {} : { subtarget: head.subtarget }),
-    ...(head.resource === '' ? {} : { resource: head.resource }),
+/** The JSON members at the start of all diff callbacks of a subscription. */
+export function callbackOpening(queue: QueueKey, state: QueueState): string {
+  const fields = {
+    ...common(queue, state),
+    ...(state.subtarget === '' ? {} : { subtarget: state.subtarget }),
+    ...(state.resource === '' ? {} : { resource: state.resource }),
   }
-  return JSON.stringify(told).slice(0, -1)
+  return JSON.stringify(fields).slice(0, -1)
 }
 
-/**
- * @param opening of the subscription.
- * @param data what the peer may see of the change now.
- */
+/** The second diff is the part of the first one that the peer may read now. */
 export function diffCallback(
-  lane: LaneKey,
-  head: Head,
-  opening: string,
-  waiting: Waiting,
-  { data, replaces }: Pick<Waiting, 'data' | 'replaces'>,
+  { queue, state, opening }: CallbackSource,
+  diff: QueuedDiff,
+  { data, replaces }: Pick<QueuedDiff, 'data' | 'replaces'>,
   { baseUrl, maxHighGranularityBytes }: CallbackOptions,
 ): Callback {
-  const { sequence, createdAt, hops } = waiting
-  const isHigh = head.granularity === 'high' && waiting.kind !== 'full'
+  const { sequence, createdAt, hops } = diff
+  const isHigh = state.granularity === 'high' && diff.kind !== 'full'
   const isTooLarge = isHigh && isLarger(data, maxHighGranularityBytes)
   const numbered = `${opening},"sequence":${sequence},"timestamp":"${timestamp(createdAt)}"`
-  // Beyond the protocol, `replaces` tells a receiver that merges from one that gets parts (`Fitted`).
+  // An extension of the protocol: `replaces` says that the receiver must not merge the data (`Fitted`).
   const body =
     isHigh && !isTooLarge
       ? `${numbered},"granularity":"high","data":${data}${replaces ? ',"replaces":true}' : '}'}`
-      : `${numbered},"granularity":"low","url":${JSON.stringify(diffUrl(baseUrl, lane, sequence))}}`
+      : `${numbered},"granularity":"low","url":${JSON.stringify(diffUrl(baseUrl, queue, sequence))}}`
   if (!isTooLarge && hops === 0) return { body: known(body), headers: {} }
   return {
     body: known(body),
     headers: {
       ...(isTooLarge ? { 'X-ActingWeb-Granularity-Downgraded': 'true' } : {}),
-      // Beyond the protocol, and only between services that count.
+      // An extension of the protocol. Services that do not know the header ignore it.
       ...(hops === 0 ? {} : { [hopsHeader]: String(hops) }),
     },
   }
 }
 
-/** A character has three bytes at most: few texts are counted. */
+/** A UTF-16 unit has at most three bytes, so short strings need no count. */
 function isLarger(text: string, bytes: number): boolean {
   return text.length * 3 > bytes && Buffer.byteLength(text) > bytes
 }
 
-function diffUrl(baseUrl: string, { actorId, peerId, subscriptionId }: LaneKey, sequence: number): string {
+function diffUrl(baseUrl: string, { actorId, peerId, subscriptionId }: QueueKey, sequence: number): string {
   return below(baseUrl, [actorId, 'subscriptions', peerId, subscriptionId, String(sequence)])
 }
 
-/** The peer fetches the whole, and has everything up to `sequence` with it. */
+/** Asks the peer to fetch the full state, which includes everything up to `sequence`. */
 export function resyncCallback(
-  lane: LaneKey,
-  head: Head,
+  { queue, state }: CallbackSource,
   sequence: number,
   now: number,
   { baseUrl }: Pick<CallbackOptions, 'baseUrl'>,
 ): Callback {
-  const path = [head.target, head.subtarget, head.subtarget === '' ? '' : head.resource].filter((step) => step !== '')
-  const told = {
-    ...common(lane, head),
-    subtarget: head.subtarget,
-    ...(head.resource === '' ? {} : { resource: head.resource }),
+  const path = [state.target, state.subtarget, state.subtarget === '' ? '' : state.resource].filter(
+    (step) => step !== '',
+  )
+  const fields = {
+    ...common(queue, state),
+    subtarget: state.subtarget,
+    ...(state.resource === '' ? {} : { resource: state.resource }),
     sequence,
     timestamp: timestamp(now),
-    granularity: head.granularity,
+    granularity: state.granularity,
     type: 'resync',
-    url: below(baseUrl, [lane.actorId, ...path]),
+    url: below(baseUrl, [queue.actorId, ...path]),
   }
-  return { body: known(JSON.stringify(told)), headers: {} }
+  return { body: known(JSON.stringify(fields)), headers: {} }
 }
 
-function common(lane: LaneKey, head: Head): object {
-  return { id: lane.actorId, subscriptionid: lane.subscriptionId, target: head.target }
+function common(queue: QueueKey, state: QueueState): object {
+  return { id: queue.actorId, subscriptionid: queue.subscriptionId, target: state.target }
 }
 
 function below(base: string, segments: readonly string[]): string {
@@ -104,17 +108,17 @@ function below(base: string, segments: readonly string[]): string {
 
 let spelt = { second: Number.NaN, text: '' }
 
-/** Unix milliseconds as ISO 8601 in UTC. What waits was mostly written within the same second. */
+/** Unix milliseconds as ISO 8601 in UTC. Caches the second, because most waiting diffs have the same one. */
 function timestamp(ms: number): string {
   const second = Math.floor(ms / 1000)
   if (second !== spelt.second) spelt = { second, text: new Date(second * 1000).toISOString().slice(0, -4) }
   return `${spelt.text}${String(ms - second * 1000).padStart(3, '0')}Z`
 }
 
-/** Option tags are believed for a day, as long as peers remember ours. */
+/** Option tags are cached for a day, as peers cache ours. */
 const factsMs = 86_400_000
 
-/** Whether the peer is known to support an option; null when it is not known whether it does. */
+/** Whether the peer supports an option. Null: unknown. */
 export function supports(facts: TrustFacts, tag: string, now: number): boolean | null {
   const { aw_supported: tags, capabilities_fetched_at: fetchedAt } = facts
   if (tags === undefined || fetchedAt === undefined) return null

@@ -6,7 +6,7 @@ import type { Runtime } from '../runtime.ts'
 import type { TrustRoom } from '../trust/create.ts'
 import type { DeliveryPort } from './delivery-port.ts'
 import { fullState } from './full-state.ts'
-import { deleteInboundOf } from './publisher-store.ts'
+import { deletePublisherSubscriptions } from './publisher-store.ts'
 import { Publications } from './publications.ts'
 import { Publisher } from './publisher.ts'
 import { DeliveryWorker } from './worker.ts'
@@ -46,7 +46,7 @@ export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   const deliveries = createWorker(runtime, needs)
   delivery.connect(deliveries)
   runtime.metrics.backlogFrom(() => deliveries.backlog())
-  trust.trustEnding.on(deleteInboundOf)
+  trust.trustEnding.on(deletePublisherSubscriptions)
   trust.trustApproved.on(async (tx, actor, approved) => {
     if (await publisher.resyncPeer(tx, actor, approved.peerId)) await trust.permissions.tell(tx, approved)
   })

@@ -1,6 +1,6 @@
 /**
- * One turn of a lane: the first of what waits in it is sent number by number, filtered by the rights of this moment, until
- * one does not arrive or the turn has lasted long enough; then the outcome is kept.
+ * One delivery batch of a subscription queue: sends the waiting diffs in order, filtered by the peer's current rights,
+ * until one fails or the batch has lasted long enough. Then the batch commits the outcome.
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -23,20 +23,21 @@ import {
   type Callback,
   callbackOpening,
   type CallbackOptions,
+  type CallbackSource,
   callbackUrl,
   diffCallback,
   resyncCallback,
   supports,
 } from './callback.ts'
-import { findHeads, findWaiting, type Head, type Waiting } from './queue-state-store.ts'
+import { findQueueStates, findQueuedDiffs, type QueueState, type QueuedDiff } from './queue-state-store.ts'
 import {
   type Attempt,
+  type BatchOutcome,
   claimProbe,
-  type LaneKey,
-  prolong,
+  commitOutcomes,
+  extendLease,
   putFullState,
-  settle,
-  type Settlement,
+  type QueueKey,
 } from './queue-store.ts'
 import { mayBeOfAnotherSecret, outcomeWith } from '../outbox/secret-rotation.ts'
 import {
@@ -48,10 +49,10 @@ import {
   type Verdict,
 } from '../outbox/policy.ts'
 
-/** What is in the scope now, as far as the peer may see it; null when there is nothing. */
-export type FullState = (actorId: string, peer: Related, scope: Head) => Promise<JsonText | null>
+/** The current content of the scope that the peer may read. Null: none. */
+export type FullState = (actorId: string, peer: Related, scope: QueueState) => Promise<JsonText | null>
 
-export interface LaneTurnParts extends CallbackOptions {
+export interface DeliveryBatchDeps extends CallbackOptions {
   readonly store: Store
   readonly peerClient: PeerClient
   readonly permission: Permission
@@ -59,223 +60,216 @@ export interface LaneTurnParts extends CallbackOptions {
   readonly policy: DeliveryPolicy
   readonly times: PeerTimes
   readonly fullState: FullState
-  /** Tells whoever looks on that something became of a lane. */
-  readonly announce: (lane: LaneKey) => Promise<void>
+  /** Notifies watching pages and clients of an outcome. */
+  readonly announce: (queue: QueueKey) => Promise<void>
   readonly now: () => number
   readonly random: () => number
   readonly log: Log
   readonly metrics: Metrics
   readonly tracing: Tracing
-  /** Nothing new is sent. */
+  /** No further call begins. */
   readonly isStopping: () => boolean
-  /** Running calls were cut. */
+  /** Running calls were aborted. */
   readonly isCut: () => boolean
 }
 
-/** What a turn came to, once its calls have ended. */
-export interface Turn {
-  /** The last number that was sent; null when none was. */
+/** The result of a batch whose calls have ended. */
+export interface BatchResult {
+  /** The last sequence number that was sent. Null: none. */
   readonly attempted: number | null
-  /** Whether the peer could be talked to; null when nobody tried. */
+  /** Whether the peer could be reached. Null: no call was made. */
   readonly reached: boolean | null
-  /** Whether the lane is still held and has more to do now: resolves once the outcome is kept, rejects when it cannot be. */
+  /** Resolves after the commit: whether the lease goes on because more diffs wait. Rejects when the commit fails. */
   readonly hasMore: Promise<boolean>
 }
 
-/** A lane that could not be worked on through no fault of its peer waits so long. */
+/** Delay of a queue that could not be sent for a reason other than its peer. */
 const pauseMs = 1000
 const leastCompressedBytes = 1024
-/**
- * What a turn sends at most, and until when after it read what there is and who may see it: rights that are withdrawn,
- * and relationships that end, are noticed so soon.
- */
-const turnSize = { most: 100, characters: 2048 }
-const longestTurnMs = 500
-/** Lanes that are read with the same statements: what they have is in memory then, and read in one go. */
+/** Limits of a batch. A revoked right takes effect with the next batch, `longestBatchMs` later at the latest. */
+const batchSize = { most: 100, characters: 2048 }
+const longestBatchMs = 500
+/** Queues that share the statements of a read. Their diffs are in memory at the same time. */
 const mostReadAtOnce = 32
-const mostSettledAtOnce = 100
+const mostCommittedAtOnce = 100
 
 const compressed = promisify(gzip)
-const nothing: Turn = { attempted: null, reached: null, hasMore: Promise.resolve(false) }
+const nothing: BatchResult = { attempted: null, reached: null, hasMore: Promise.resolve(false) }
 
-export interface HeldLane {
-  readonly lane: LaneKey
-  held: number
+export interface QueueLease {
+  readonly queue: QueueKey
+  /** Unix milliseconds. Identifies the lease, and changes with an extension. */
+  until: number
 }
 
-/** A lane as it is when its turn begins. */
-interface Begun {
-  readonly head: Head
-  readonly waiting: readonly Waiting[]
+/** A queue at the start of its batch. */
+interface BatchStart {
+  readonly state: QueueState
+  readonly waiting: readonly QueuedDiff[]
   readonly mayRead: MayRead
-  /** Of the reading. */
+  /** Time of the read. */
   readonly at: number
 }
 
-/** The peer, as a turn has to do with it. */
-interface PeerOfTurn {
+interface Batch extends CallbackSource {
   readonly url: string
   readonly bearer: { readonly secret: string; readonly baseuri: string }
-  readonly opening: string
   readonly mayRead: MayRead
 }
 
-/** What was tried before of a number. */
-type Tried = Pick<Head, 'tries' | 'uncertain' | 'failingSince'>
+/** Earlier attempts for a diff. */
+type Tried = Pick<QueueState, 'tries' | 'uncertain' | 'failingSince'>
 const untried: Tried = { tries: 0, uncertain: 0, failingSince: null }
 
-/** What one number came to. */
+/** The outcome of one call. */
 interface Sent {
   readonly attempt: Attempt
-  /** Up to which number it speaks. */
+  /** The last sequence number that the callback covers. */
   readonly covers: number
   readonly before: Tried
   readonly verdict: Verdict
-  /** Whether nobody knows what became of it. */
+  /** The peer may or may not have received the callback. */
   readonly isUnclear: boolean
   readonly onCircuit: (before: Circuit) => Circuit
-  /** As it is then, unless another lane changed it meanwhile. */
+  /** The circuit after the call, without changes by other queues. */
   readonly circuit: Circuit
 }
 
-export class LaneTurns {
-  readonly #parts: LaneTurnParts
-  readonly #beginnings: Batches<LaneKey, Begun | null>
-  readonly #settlements: Batches<Settlement, boolean>
+export class DeliveryBatches {
+  readonly #deps: DeliveryBatchDeps
+  readonly #starts: Batches<QueueKey, BatchStart | null>
+  readonly #commits: Batches<BatchOutcome, boolean>
 
-  constructor(parts: LaneTurnParts) {
-    this.#parts = parts
-    const { store, now } = parts
-    this.#beginnings = new Batches(mostReadAtOnce, (lanes) => this.#read(lanes))
-    this.#settlements = new Batches(mostSettledAtOnce, (ended) =>
-      store.write((tx) => settle(tx, ended, now()), { isNote: true }),
+  constructor(deps: DeliveryBatchDeps) {
+    this.#deps = deps
+    const { store, now } = deps
+    this.#starts = new Batches(mostReadAtOnce, (queues) => this.#read(queues))
+    this.#commits = new Batches(mostCommittedAtOnce, (outcomes) =>
+      store.write((tx) => commitOutcomes(tx, outcomes, now()), { isNote: true }),
     )
   }
 
-  async take(holder: HeldLane): Promise<Turn> {
-    const { now, times } = this.#parts
-    const { lane } = holder
-    const begun = await this.#beginnings.ask(lane)
-    if (begun === null || begun.head.claimedUntil !== holder.held) return nothing
-    if (holder.held - now() < times.leastLeaseMs && !(await this.#prolong(holder))) return nothing
-    const { head, waiting } = begun
+  async run(lease: QueueLease): Promise<BatchResult> {
+    const { now, times } = this.#deps
+    const { queue } = lease
+    const start = await this.#starts.ask(queue)
+    if (start === null || start.state.leasedUntil !== lease.until) return nothing
+    if (lease.until - now() < times.leastLeaseMs && !(await this.#extendLease(lease))) return nothing
+    const { state, waiting } = start
     const [first] = waiting
-    if (!maySend(head)) return this.#rest(holder, head, 'asleep')
-    if (first === undefined) return this.#rest(holder, head, 'now', { settled: head.sequence })
-    const circuit = judgeCircuit(head.circuit, now(), this.#parts.policy)
-    if (circuit === 'open') return this.#rest(holder, head, head.circuit.openUntil ?? 'now')
-    if (circuit === 'closed' && !mayStart(head, this.#parts.policy)) {
-      // Processes that give back at the same moment come again at different ones.
-      return this.#rest(holder, head, now() + Math.round(pauseMs * (0.5 + this.#parts.random())))
+    if (!maySend(state)) return this.#endWithoutAttempt(lease, state, 'idle')
+    if (first === undefined) return this.#endWithoutAttempt(lease, state, 'now', { committed: state.sequence })
+    const circuit = judgeCircuit(state.circuit, now(), this.#deps.policy)
+    if (circuit === 'open') return this.#endWithoutAttempt(lease, state, state.circuit.openUntil ?? 'now')
+    if (circuit === 'closed' && !mayStart(state, this.#deps.policy)) {
+      // Random, so processes that release their leases at the same time do not retry at the same time.
+      return this.#endWithoutAttempt(lease, state, now() + Math.round(pauseMs * (0.5 + this.#deps.random())))
     }
-    if (circuit === 'probe' && !(await this.#claimProbe(lane, head))) return this.#rest(holder, head, now() + pauseMs)
-    if (first.kind === 'resync' && supports(head.facts, 'subscriptionresync', now()) === false) {
-      return this.#replaceByState(holder, head)
+    if (circuit === 'probe' && !(await this.#claimProbe(queue, state)))
+      return this.#endWithoutAttempt(lease, state, now() + pauseMs)
+    if (first.kind === 'resync' && supports(state.facts, 'subscriptionresync', now()) === false) {
+      return this.#replaceByState(lease, state)
     }
-    return this.#send(holder, begun)
+    return this.#send(lease, start)
   }
 
-  /** Rights that cannot be read throw, and nothing is sent. */
-  #read(lanes: readonly LaneKey[]): Promise<(Begun | null)[]> {
-    const { store, permission, now } = this.#parts
+  /** Throws when rights cannot be read, so no diff is sent unfiltered. */
+  #read(queues: readonly QueueKey[]): Promise<(BatchStart | null)[]> {
+    const { store, permission, now } = this.#deps
     const at = now()
     return store.read(async (q) => {
-      // First, so that what comes meanwhile may wait without being known to the head, but never the other way round.
-      const heads = await findHeads(q, lanes, at)
+      // Read before the diffs: a concurrent diff may be missing in the state, but a counted diff is never missing.
+      const states = await findQueueStates(q, queues, at)
       const peers = new Map(
-        [...heads].flatMap(([lane, head]) => (maySend(head) ? [[lane, relationOf(lane, head)] as const] : [])),
+        [...states].flatMap(([queue, state]) => (maySend(state) ? [[queue, relationOf(queue, state)] as const] : [])),
       )
       const [waiting, judgeOf] = await Promise.all([
-        findWaiting(q, [...peers.keys()], turnSize),
+        findQueuedDiffs(q, [...peers.keys()], batchSize),
         permission.judgeMany(q, [...peers.values()], { category: 'properties', right: 'read' }),
       ])
-      return lanes.map((lane) => {
-        const [head, peer] = [heads.get(lane), peers.get(lane)]
-        if (head === undefined) return null
+      return queues.map((queue) => {
+        const [state, peer] = [states.get(queue), peers.get(queue)]
+        if (state === undefined) return null
         const judge = peer && judgeOf(peer)
         return {
-          head,
-          waiting: waiting.get(lane) ?? [],
-          mayRead: remembering((path) => judge?.(path).allowed === true),
+          state,
+          waiting: waiting.get(queue) ?? [],
+          mayRead: memoized((path) => judge?.(path).allowed === true),
           at,
         }
       })
     })
   }
 
-  async #prolong(holder: HeldLane): Promise<boolean> {
-    const until = this.#parts.now() + this.#parts.times.leaseMs
-    const isHeld = await this.#parts.store.write((tx) => prolong(tx, holder.lane, holder.held, until))
-    if (isHeld) holder.held = until
-    return isHeld
+  async #extendLease(lease: QueueLease): Promise<boolean> {
+    const until = this.#deps.now() + this.#deps.times.leaseMs
+    const isExtended = await this.#deps.store.write((tx) => extendLease(tx, lease.queue, lease.until, until))
+    if (isExtended) lease.until = until
+    return isExtended
   }
 
-  #claimProbe(lane: LaneKey, head: Head): Promise<boolean> {
-    const { store, now, times } = this.#parts
-    return store.write((tx) => claimProbe(tx, lane, head.circuit.openUntil ?? 0, now() + times.leaseMs))
+  #claimProbe(queue: QueueKey, state: QueueState): Promise<boolean> {
+    const { store, now, times } = this.#deps
+    return store.write((tx) => claimProbe(tx, queue, state.circuit.openUntil ?? 0, now() + times.leaseMs))
   }
 
-  async #send(holder: HeldLane, { head, waiting, mayRead, at }: Begun): Promise<Turn> {
-    const { now, isStopping, keyRing, times } = this.#parts
-    const { lane } = holder
-    const secret = open(keyRing, head.secret, bindingOf(trustSecret, lane.actorId, lane.peerId))
-    const bearer = { secret, baseuri: head.baseuri }
-    const peer = { url: callbackUrl(lane, head), bearer, opening: callbackOpening(lane, head), mayRead }
+  async #send(lease: QueueLease, { state, waiting, mayRead, at }: BatchStart): Promise<BatchResult> {
+    const { now, isStopping, keyRing, times } = this.#deps
+    const { queue } = lease
+    const secret = open(keyRing, state.secret, bindingOf(trustSecret, queue.actorId, queue.peerId))
+    const bearer = { secret, baseuri: state.baseuri }
+    const opening = callbackOpening(queue, state)
+    const batch: Batch = { queue, state, url: callbackUrl(queue, state), bearer, opening, mayRead }
     const sent: Sent[] = []
-    const mayGoOn = (): boolean =>
-      !isStopping() && now() - at < longestTurnMs && holder.held - now() >= times.leastLeaseMs
+    const mayContinue = (): boolean =>
+      !isStopping() && now() - at < longestBatchMs && lease.until - now() >= times.leastLeaseMs
     for (const next of waiting) {
-      // A resync speaks of all that waits, so it has a turn of its own.
-      if (sent.length > 0 && (next.kind === 'resync' || !mayGoOn())) break
-      const one = await this.#attempt(lane, head, sent.length === 0 ? head : untried, next, peer)
+      // A resync covers all waiting diffs, so it is sent in a batch of its own.
+      if (sent.length > 0 && (next.kind === 'resync' || !mayContinue())) break
+      const one = await this.#attempt(batch, sent.length === 0 ? state : untried, next)
       if (one === null) break
       sent.push(one)
-      // What one attempt did to the circuit counts before the next.
-      if (next.kind === 'resync' || one.verdict.kind !== 'delivered' || !isSame(one.circuit, head.circuit)) break
+      // A changed circuit is committed before the next call.
+      if (next.kind === 'resync' || one.verdict.kind !== 'delivered' || !isSame(one.circuit, state.circuit)) break
     }
-    return this.#conclude(holder, head, sent)
+    return this.#commit(lease, state, sent)
   }
 
-  /** Null when the service stopped and nobody knows what became of it. */
-  #attempt(lane: LaneKey, head: Head, before: Tried, waiting: Waiting, peer: PeerOfTurn): Promise<Sent | null> {
+  /** Null: the service stopped during the call and the outcome is unknown. */
+  #attempt(batch: Batch, before: Tried, diff: QueuedDiff): Promise<Sent | null> {
+    const { queue } = batch
     const attributes = {
-      'troupe.actor': lane.actorId,
-      'troupe.subscription': lane.subscriptionId,
-      'troupe.sequence': waiting.sequence,
+      'troupe.actor': queue.actorId,
+      'troupe.subscription': queue.subscriptionId,
+      'troupe.sequence': diff.sequence,
     }
-    // What the change belongs to, the news of it does, too, whoever tells it and when.
-    const sender = readTraceContext(waiting.trace, undefined)
+    // The callback belongs to the trace of the change, in any process and at any time.
+    const sender = readTraceContext(diff.trace, undefined)
     const attempt = (): Promise<Sent | null> =>
-      this.#parts.tracing.run('deliver callback', { kind: 'producer', attributes, sender, isRoot: true }, (span) =>
-        this.#attemptIn(span, lane, head, before, waiting, peer),
+      this.#deps.tracing.run('deliver callback', { kind: 'producer', attributes, sender, isRoot: true }, (span) =>
+        this.#attemptIn(span, batch, before, diff),
       )
-    const { requestId } = waiting
+    const { requestId } = diff
     return requestId === null
       ? attempt()
-      : runInBackground(attempt, { requestId, actorId: lane.actorId, peerId: lane.peerId })
+      : runInBackground(attempt, { requestId, actorId: queue.actorId, peerId: queue.peerId })
   }
 
-  async #attemptIn(
-    span: Span,
-    lane: LaneKey,
-    head: Head,
-    before: Tried,
-    waiting: Waiting,
-    peer: PeerOfTurn,
-  ): Promise<Sent | null> {
-    const { now, isCut, policy, random, metrics, store } = this.#parts
-    // A resync stands for everything up to the moment it is sent.
-    const covers = waiting.kind === 'resync' ? Math.max(head.sequence, waiting.sequence) : waiting.sequence
+  async #attemptIn(span: Span, batch: Batch, before: Tried, diff: QueuedDiff): Promise<Sent | null> {
+    const { queue, state } = batch
+    const { now, isCut, policy, random, metrics, store } = this.#deps
+    // A resync covers every diff up to the time of the call.
+    const covers = diff.kind === 'resync' ? Math.max(state.sequence, diff.sequence) : diff.sequence
     const callback =
-      waiting.kind === 'resync'
-        ? resyncCallback(lane, head, covers, now(), this.#parts)
-        : diffCallback(lane, head, peer.opening, waiting, visible(waiting, head, peer.mayRead), this.#parts)
+      diff.kind === 'resync'
+        ? resyncCallback(batch, covers, now(), this.#deps)
+        : diffCallback(batch, diff, visible(diff, batch), this.#deps)
     const sentAt = now()
-    const outcome = await this.#call(head, peer, callback)
+    const outcome = await this.#call(batch, callback)
     if (isCut() && outcome.kind !== 'answered') return null
     const endedAt = now()
     const { tries, uncertain, failingSince } = before
-    const counted = mayBeOfAnotherSecret(outcome) ? await outcomeWith(store, lane, head.secret, outcome) : outcome
+    const counted = mayBeOfAnotherSecret(outcome) ? await outcomeWith(store, queue, state.secret, outcome) : outcome
     const verdict = judgeDelivery(
       { outcome: counted, now: endedAt, attempts: tries, uncertain, failingSince, random: random() },
       policy,
@@ -283,11 +277,11 @@ export class LaneTurns {
     const onCircuit = (circuit: Circuit): Circuit => circuitAfter(circuit, outcome, endedAt, policy)
     metrics.delivered(verdict.kind)
     if (verdict.kind !== 'delivered') failed(span, verdict.kind)
-    this.#report(lane, waiting.sequence, verdict)
+    this.#report(queue, diff.sequence, verdict)
     return {
       covers,
       attempt: {
-        sequence: waiting.sequence,
+        sequence: diff.sequence,
         outcome: verdict.kind === 'delivered' ? 'delivered' : verdict.kind === 'retry' ? 'waiting' : 'failed',
         reason: 'reason' in verdict ? verdict.reason : '',
         sentAt,
@@ -297,23 +291,23 @@ export class LaneTurns {
       verdict,
       isUnclear: outcome.kind === 'unknown' || (outcome.kind === 'answered' && outcome.status >= 500),
       onCircuit,
-      circuit: onCircuit(head.circuit),
+      circuit: onCircuit(state.circuit),
     }
   }
 
-  async #replaceByState(holder: HeldLane, head: Head): Promise<Turn> {
-    const { store, fullState } = this.#parts
-    const { lane } = holder
-    const state = (await fullState(lane.actorId, callerOf(lane, head), head)) ?? withheld
-    const isPut = await store.write((tx) => putFullState(tx, lane, head.sequence, state))
-    return this.#rest(holder, head, 'now', isPut ? { settled: head.sequence - 1 } : {})
+  async #replaceByState(lease: QueueLease, state: QueueState): Promise<BatchResult> {
+    const { store, fullState } = this.#deps
+    const { queue } = lease
+    const content = (await fullState(queue.actorId, callerOf(queue, state), state)) ?? withheld
+    const isPut = await store.write((tx) => putFullState(tx, queue, state.sequence, content))
+    return this.#endWithoutAttempt(lease, state, 'now', isPut ? { committed: state.sequence - 1 } : {})
   }
 
-  #call(head: Head, { url, bearer }: PeerOfTurn, { body, headers }: Callback): Promise<PeerOutcome> {
-    const { peerClient, now } = this.#parts
+  #call({ state, url, bearer }: Batch, { body, headers }: Callback): Promise<PeerOutcome> {
+    const { peerClient, now } = this.#deps
     const request = { method: 'POST', url, bearer } as const
     const isCompressed =
-      supports(head.facts, 'callbackcompression', now()) === true && Buffer.byteLength(body) > leastCompressedBytes
+      supports(state.facts, 'callbackcompression', now()) === true && Buffer.byteLength(body) > leastCompressedBytes
     return isCompressed
       ? compressed(body).then((bytes) =>
           peerClient.call({ ...request, body: bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } }),
@@ -321,60 +315,60 @@ export class LaneTurns {
       : peerClient.call({ ...request, body, headers })
   }
 
-  #report(lane: LaneKey, sequence: number, verdict: Verdict): void {
-    const { log } = this.#parts
-    const about = { subscriptionId: lane.subscriptionId, sequence, outcome: verdict.kind }
+  #report(queue: QueueKey, sequence: number, verdict: Verdict): void {
+    const { log } = this.#deps
+    const about = { subscriptionId: queue.subscriptionId, sequence, outcome: verdict.kind }
     if (verdict.kind === 'delivered') log.debug(about, 'A callback arrived')
     else log.warn({ ...about, reason: verdict.reason }, 'A callback did not arrive')
   }
 
-  /** All but the last have arrived. */
-  #conclude({ lane, held }: HeldLane, head: Head, sent: readonly Sent[]): Turn {
+  /** Commits the calls of the batch. Only the last one can have failed. */
+  #commit({ queue, until }: QueueLease, state: QueueState, sent: readonly Sent[]): BatchResult {
     const last = sent.at(-1)
     if (last === undefined) return nothing
     const { verdict, circuit, covers } = last
-    const isSettled = verdict.kind === 'delivered' || verdict.kind === 'failed'
+    const isCommitted = verdict.kind === 'delivered' || verdict.kind === 'failed'
     const { tries, uncertain, failingSince } = last.before
     const at = verdict.kind === 'retry' ? Math.max(verdict.at, circuit.openUntil ?? 0) : 'now'
-    const hasMore = this.#settlements.ask({
-      lane,
-      held,
-      settled: isSettled ? covers : (sent.at(-2)?.covers ?? 0),
-      tries: isSettled ? 0 : tries + 1,
-      uncertain: isSettled ? 0 : uncertain + Number(last.isUnclear && verdict.kind === 'retry'),
-      failingSince: circuit.failures === 0 ? null : (failingSince ?? this.#parts.now()),
+    const hasMore = this.#commits.ask({
+      queue,
+      leasedUntil: until,
+      committed: isCommitted ? covers : (sent.at(-2)?.covers ?? 0),
+      tries: isCommitted ? 0 : tries + 1,
+      uncertain: isCommitted ? 0 : uncertain + Number(last.isUnclear && verdict.kind === 'retry'),
+      failingSince: circuit.failures === 0 ? null : (failingSince ?? this.#deps.now()),
       state: verdict.kind === 'stop' ? 'stopped' : 'live',
-      next: verdict.kind === 'stop' ? 'asleep' : (circuit.openUntil ?? at),
+      next: verdict.kind === 'stop' ? 'idle' : (circuit.openUntil ?? at),
       attempts: sent.map(({ attempt }) => attempt),
-      circuit: isSame(circuit, head.circuit) ? null : last.onCircuit,
+      circuit: isSame(circuit, state.circuit) ? null : last.onCircuit,
     })
-    this.#announce(lane, head, hasMore)
+    this.#announce(queue, state, hasMore)
     return { attempted: covers, reached: circuit.failures === 0, hasMore }
   }
 
-  /** Behind the turn, and only while somebody looks on. */
-  #announce(lane: LaneKey, { watchedUntil }: Head, kept: Promise<unknown>): void {
-    if (watchedUntil < this.#parts.now()) return
+  /** Runs after the commit, and only while a page or client watches the actor. */
+  #announce(queue: QueueKey, { watchedUntil }: QueueState, kept: Promise<unknown>): void {
+    if (watchedUntil < this.#deps.now()) return
     void kept
-      .then(() => this.#parts.announce(lane))
-      .catch((error: unknown) => this.#parts.log.debug({ error }, 'Nobody was told what became of a callback'))
+      .then(() => this.#deps.announce(queue))
+      .catch((error: unknown) => this.#deps.log.debug({ error }, 'Cannot announce the outcome of a callback'))
   }
 
-  /** Ends the turn without an attempt. */
-  #rest(
-    { lane, held }: HeldLane,
-    head: Head,
-    next: Settlement['next'],
-    { settled = 0 }: { settled?: number } = {},
-  ): Turn {
-    const hasMore = this.#settlements.ask({
-      lane,
-      held,
-      settled,
-      tries: settled > 0 ? 0 : head.tries,
-      uncertain: settled > 0 ? 0 : head.uncertain,
-      failingSince: head.failingSince,
-      state: head.state === 'stopped' ? 'stopped' : 'live',
+  /** Ends the batch without a call. */
+  #endWithoutAttempt(
+    { queue, until }: QueueLease,
+    state: QueueState,
+    next: BatchOutcome['next'],
+    { committed = 0 }: { committed?: number } = {},
+  ): BatchResult {
+    const hasMore = this.#commits.ask({
+      queue,
+      leasedUntil: until,
+      committed,
+      tries: committed > 0 ? 0 : state.tries,
+      uncertain: committed > 0 ? 0 : state.uncertain,
+      failingSince: state.failingSince,
+      state: state.state === 'stopped' ? 'stopped' : 'live',
       next,
       attempts: [],
       circuit: null,
@@ -383,15 +377,15 @@ export class LaneTurns {
   }
 }
 
-/** What the peer may see of it. */
-function visible({ data, replaces }: Waiting, head: Head, mayRead: MayRead): Pick<Waiting, 'data' | 'replaces'> {
-  const shown = visiblePart(data, head, mayRead)
-  // What stands in its place takes no place at the peer.
+/** The part of a diff that the peer may read. */
+function visible({ data, replaces }: QueuedDiff, { state, mayRead }: Batch): Pick<QueuedDiff, 'data' | 'replaces'> {
+  const shown = visiblePart(data, state, mayRead)
+  // The empty diff must not replace the peer's copy.
   return shown === null ? { data: withheld, replaces: false } : { data: shown, replaces }
 }
 
-/** The numbers of a turn mostly speak of the same few properties. */
-function remembering(mayRead: MayRead): MayRead {
+/** The diffs of a batch mostly touch the same few properties. */
+function memoized(mayRead: MayRead): MayRead {
   const known = new Map<string, boolean>()
   return (path) => {
     const before = known.get(path)
@@ -402,24 +396,24 @@ function remembering(mayRead: MayRead): MayRead {
   }
 }
 
-function maySend({ state, approved, baseuri }: Head): boolean {
+function maySend({ state, approved, baseuri }: QueueState): boolean {
   return state === 'live' && approved && baseuri !== ''
 }
 
 /**
- * Whether a call may start without the calls of other lanes together exceeding the threshold: each lane that is taken may
- * have one on its way that is not counted yet.
+ * Whether a further call stays within the circuit threshold. Each leased queue of the peer may have one call on its way
+ * that is not counted yet.
  */
-function mayStart({ circuit: { failures }, taken }: Head, { circuitThreshold }: DeliveryPolicy): boolean {
-  return failures === 0 || taken <= Math.max(1, circuitThreshold - failures)
+function mayStart({ circuit: { failures }, leased }: QueueState, { circuitThreshold }: DeliveryPolicy): boolean {
+  return failures === 0 || leased <= Math.max(1, circuitThreshold - failures)
 }
 
-function relationOf(lane: LaneKey, head: Head): Relation {
-  return { actorId: lane.actorId, caller: callerOf(lane, head) }
+function relationOf(queue: QueueKey, state: QueueState): Relation {
+  return { actorId: queue.actorId, caller: callerOf(queue, state) }
 }
 
-function callerOf(lane: LaneKey, { relationship, approved }: Head): Extract<Related, { kind: 'peer' }> {
-  return { kind: 'peer', peerId: lane.peerId, relationship, approved, via: 'bearer' }
+function callerOf(queue: QueueKey, { relationship, approved }: QueueState): Extract<Related, { kind: 'peer' }> {
+  return { kind: 'peer', peerId: queue.peerId, relationship, approved, via: 'bearer' }
 }
 
 function isSame(one: Circuit, other: Circuit): boolean {

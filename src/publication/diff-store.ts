@@ -3,8 +3,8 @@ import type { JsonText } from '../json/json.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import { originOf, requestOrigin } from '../actor/origin.ts'
 
-/** A peer's subscription as a change meets it. */
-export interface Listener {
+/** A publisher-side subscription with the facts that a change needs. */
+export interface Subscriber {
   readonly peerId: string
   readonly subscriptionId: string
   readonly target: string
@@ -15,12 +15,12 @@ export interface Listener {
   readonly isStopped: boolean
   readonly relationship: string
   readonly approved: boolean
-  /** Nothing is sent to the peer before; Unix milliseconds. */
+  /** End of the pause of an open circuit (Unix milliseconds). */
   readonly openUntil: number | null
 }
 
 /** Which subscriptions to a target are found. */
-export interface ListenerFilter {
+export interface SubscriberFilter {
   /** Those to the whole target, and to these parts of it. Default: every part. */
   readonly subtargets?: readonly string[]
   /** Default: every peer. */
@@ -28,12 +28,12 @@ export interface ListenerFilter {
 }
 
 /** The subscriptions to a target, with the relationship of each. */
-export async function findListeners(
+export async function findSubscribers(
   q: Queries,
   actorId: string,
   target: string,
-  { subtargets, peerId }: ListenerFilter,
-): Promise<Listener[]> {
+  { subtargets, peerId }: SubscriberFilter,
+): Promise<Subscriber[]> {
   const values: (string | number)[] = [actorId, target]
   const placeholder = (value: string): string => `$${values.push(value)}`
   const ofPeer = peerId === undefined ? '' : ` AND s.peer_id = ${placeholder(peerId)}`
@@ -43,10 +43,10 @@ export async function findListeners(
       : ` AND (s.subtarget = '' OR s.subtarget IN (SELECT name FROM rows(${placeholder(
           JSON.stringify(subtargets.map((name) => [name])),
         )}, name TEXT) AS wanted))`
-  const rows = await q.all<Row<Omit<Listener, 'isStopped'>> & { readonly state: string }>(
+  const rows = await q.all<Row<Omit<Subscriber, 'isStopped'>> & { readonly state: string }>(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", s.target, s.subtarget, s.resource, s.granularity,
        s.sequence, s.state, t.relationship, t.approved, t.open_until AS "openUntil"
-     FROM inbound_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
+     FROM publisher_subscription s JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
      WHERE s.actor_id = $1 AND s.target = $2${ofPeer}${ofParts}
      ORDER BY s.peer_id, s.subscription_id`,
     ...values,
@@ -62,9 +62,9 @@ export interface Entry {
   readonly kind: 'diff' | 'resync'
   readonly data: JsonText
   readonly replaces: boolean
-  /** Whether it is to be sent, and not only kept for polling. */
-  readonly isTold: boolean
-  /** When its first attempt is due; null when none is. */
+  /** True: sent as a callback. False: only kept for polling. */
+  readonly isCallback: boolean
+  /** Time of the first attempt. Null: none. */
   readonly dueAt: number | null
 }
 
@@ -81,7 +81,7 @@ export async function insertEntries(
 ): Promise<void> {
   const last = new Map(entries.map((entry) => [JSON.stringify([entry.peerId, entry.subscriptionId]), entry]))
   const moved = tx.run(
-    `UPDATE inbound_subscription SET sequence = made.sequence,
+    `UPDATE publisher_subscription SET sequence = made.sequence,
        due_at = CASE WHEN state = 'live' THEN COALESCE(due_at, made.due) ELSE due_at END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
      WHERE actor_id = made.actor AND peer_id = made.peer AND subscription_id = made.subscription`,
@@ -130,7 +130,12 @@ export async function insertEntries(
      FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT) AS made`,
     actorId,
     JSON.stringify(
-      entries.map((entry) => [entry.peerId, entry.subscriptionId, entry.sequence, entry.isTold ? 'waiting' : 'unsent']),
+      entries.map((entry) => [
+        entry.peerId,
+        entry.subscriptionId,
+        entry.sequence,
+        entry.isCallback ? 'waiting' : 'unsent',
+      ]),
     ),
     now,
     originOf(tx) || requestOrigin(),
@@ -171,10 +176,10 @@ export async function dropOldest(tx: Transaction, prefixes: readonly Prefix[], n
   }
   await tx.run(
     `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at)
-     SELECT lane.actor_id, lane.peer_id, lane.subscription_id, dropped.upto, 'resync', '""', 0, CAST($2 AS BIGINT)
-     FROM ${dropped} JOIN inbound_subscription lane ON lane.actor_id = dropped.actor AND lane.peer_id = dropped.peer
-       AND lane.subscription_id = dropped.subscription
-     WHERE lane.settled < dropped.upto AND lane.granularity IN ('high', 'low')`,
+     SELECT queue.actor_id, queue.peer_id, queue.subscription_id, dropped.upto, 'resync', '""', 0, CAST($2 AS BIGINT)
+     FROM ${dropped} JOIN publisher_subscription queue ON queue.actor_id = dropped.actor AND queue.peer_id = dropped.peer
+       AND queue.subscription_id = dropped.subscription
+     WHERE queue.committed < dropped.upto AND queue.granularity IN ('high', 'low')`,
     rows,
     now,
   )
@@ -219,10 +224,10 @@ export async function findDiffs(
 }
 
 /** The diff has a number that the peer is still to receive by a callback. */
-const waitsForDelivery = `EXISTS (SELECT 1 FROM delivery w JOIN inbound_subscription s ON s.actor_id = w.actor_id
+const waitsForDelivery = `EXISTS (SELECT 1 FROM delivery w JOIN publisher_subscription s ON s.actor_id = w.actor_id
            AND s.peer_id = w.peer_id AND s.subscription_id = w.subscription_id
          WHERE w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id AND w.subscription_id = diff.subscription_id
-           AND w.sequence = diff.sequence AND w.sequence > s.settled AND w.outcome = 'waiting')`
+           AND w.sequence = diff.sequence AND w.sequence > s.committed AND w.outcome = 'waiting')`
 
 interface Readable {
   readonly readableSince: number
@@ -304,10 +309,10 @@ export async function acknowledgeDiffs(
     now,
   )
   await tx.run(
-    `UPDATE inbound_subscription SET settled = CASE WHEN settled < $4 THEN $4 ELSE settled END,
-       attempts = CASE WHEN settled < $4 THEN 0 ELSE attempts END,
-       uncertain = CASE WHEN settled < $4 THEN 0 ELSE uncertain END,
-       due_at = CASE WHEN sequence <= $4 AND claimed_until = 0 THEN NULL ELSE due_at END
+    `UPDATE publisher_subscription SET committed = CASE WHEN committed < $4 THEN $4 ELSE committed END,
+       attempts = CASE WHEN committed < $4 THEN 0 ELSE attempts END,
+       uncertain = CASE WHEN committed < $4 THEN 0 ELSE uncertain END,
+       due_at = CASE WHEN sequence <= $4 AND leased_until = 0 THEN NULL ELSE due_at END
      WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3`,
     ...key,
   )

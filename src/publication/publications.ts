@@ -1,10 +1,10 @@
-/** The publisher's side of subscriptions: what peers and the owner do with those that listen to this actor. */
+/** Publisher side: what peers and the owner do with subscriptions at this actor. */
 import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Caller } from '../caller.ts'
 import { type EnqueueNotice, noticeTo } from '../outbox/notice.ts'
-import { redriveLanes } from './queue-store.ts'
+import { redriveQueues } from './queue-store.ts'
 import { ServiceError } from '../errors.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
@@ -23,12 +23,17 @@ import {
   type StoredDiff,
   type TimelineEntry,
 } from './diff-store.ts'
-import type { InboundSubscription, Scope } from '../subscription/scope.ts'
-import { deleteInbound, findInbound, findInboundOf, insertInbound } from './publisher-store.ts'
+import type { Scope } from '../subscription/scope.ts'
+import {
+  deletePublisherSubscription,
+  findPublisherSubscription,
+  findPublisherSubscriptions,
+  insertPublisherSubscription,
+} from './publisher-store.ts'
 import type { Publisher } from './publisher.ts'
 import { findRecords, type RecordFilter, type SubscriptionRecord } from '../subscription/record-store.ts'
 import { deleteSuspension, findSuspensions, insertSuspension, type Suspension } from './suspension-store.ts'
-import { inboundView } from '../subscription/view.ts'
+import { type PublisherSubscription, publisherView } from './publisher-subscription.ts'
 import { type MayRead, visiblePart, withheld } from './visibility.ts'
 
 export interface PublicationsParts {
@@ -54,12 +59,12 @@ export interface Wanted extends Scope {
 
 /** What a subscription has for its peer. */
 export interface Polled {
-  readonly subscription: InboundSubscription
+  readonly subscription: PublisherSubscription
   readonly diffs: readonly StoredDiff[]
 }
 
 export interface Timeline {
-  readonly subscription: InboundSubscription
+  readonly subscription: PublisherSubscription
   /** The latest number first. */
   readonly entries: readonly TimelineEntry[]
   readonly backlog: Backlog | undefined
@@ -82,16 +87,16 @@ export class Publications {
   }
 
   /** Of one peer, or of all. */
-  list(actorId: string, peerId: string | null = null): Promise<InboundSubscription[]> {
-    return this.#parts.store.read((q) => findInboundOf(q, actorId, peerId))
+  list(actorId: string, peerId: string | null = null): Promise<PublisherSubscription[]> {
+    return this.#parts.store.read((q) => findPublisherSubscriptions(q, actorId, peerId))
   }
 
   /** As `list`, of all, each with how far it is behind: in one moment. */
   listWithBacklogs(
     actorId: string,
-  ): Promise<{ readonly subscription: InboundSubscription; readonly backlog: Backlog | undefined }[]> {
+  ): Promise<{ readonly subscription: PublisherSubscription; readonly backlog: Backlog | undefined }[]> {
     return this.#parts.store.snapshot(async (q) => {
-      const subscriptions = await findInboundOf(q, actorId, null)
+      const subscriptions = await findPublisherSubscriptions(q, actorId, null)
       const backlogs = await findBacklogs(q, actorId)
       const keyOf = ({ peerId, subscriptionId }: SubscriptionOf): string => JSON.stringify([peerId, subscriptionId])
       const behind = new Map(backlogs.map((backlog) => [keyOf(backlog), backlog]))
@@ -108,13 +113,13 @@ export class Publications {
    * @throws ServiceError `invalid_value`; `forbidden` when the peer has as many as it may have; `not_found` when the
    *   relationship ended meanwhile.
    */
-  async subscribe(actorId: string, peerId: string, wanted: Wanted): Promise<InboundSubscription> {
+  async subscribe(actorId: string, peerId: string, wanted: Wanted): Promise<PublisherSubscription> {
     for (const value of [wanted.target, wanted.subtarget, wanted.resource, wanted.granularity]) {
       if (value.length > longestName)
         throw new ServiceError('invalid_value', `Cannot subscribe: a name is longer than ${longestName} characters`)
     }
     const { store, now, live, maxPeerSubscriptions } = this.#parts
-    const subscription: InboundSubscription = {
+    const subscription: PublisherSubscription = {
       actorId,
       peerId,
       subscriptionId: randomId(),
@@ -123,7 +128,7 @@ export class Publications {
       resource: wanted.resource,
       granularity: wanted.granularity,
       sequence: 0,
-      settled: 0,
+      committed: 0,
       state: 'live',
       failingSince: null,
       createdAt: now(),
@@ -132,7 +137,7 @@ export class Publications {
       if ((await findTrust(tx, actorId, peerId)) === null) {
         throw new ServiceError('not_found', 'Cannot subscribe: there is no relationship with this peer')
       }
-      if (!(await insertInbound(tx, subscription, maxPeerSubscriptions))) {
+      if (!(await insertPublisherSubscription(tx, subscription, maxPeerSubscriptions))) {
         throw new ServiceError(
           'forbidden',
           `Cannot subscribe: a peer has ${maxPeerSubscriptions} subscriptions at most`,
@@ -147,7 +152,7 @@ export class Publications {
   async poll(address: Address, caller: Caller): Promise<Polled | null> {
     const { actorId, peerId, subscriptionId } = address
     return this.#parts.store.snapshot(async (q) => {
-      const subscription = await findInbound(q, actorId, peerId, subscriptionId)
+      const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
       const diffs = await findDiffs(q, actorId, peerId, subscriptionId, maxPollCharacters)
       const mayRead = diffs.length === 0 ? () => false : await this.#reader(q, actorId, caller)
@@ -165,14 +170,14 @@ export class Publications {
     sequence: number,
     caller: Caller,
     clears: boolean,
-  ): Promise<{ subscription: InboundSubscription; diff: StoredDiff } | null> {
+  ): Promise<{ subscription: PublisherSubscription; diff: StoredDiff } | null> {
     const { store, now } = this.#parts
     const { actorId, peerId, subscriptionId } = address
     const at = now()
     const place = { ...address, sequence }
     const readable = { readableSince: at - repeatMs, mayRepeat: caller.kind === 'peer' }
     const readWith = async (q: Queries, find: () => Promise<StoredDiff | null>) => {
-      const subscription = await findInbound(q, actorId, peerId, subscriptionId)
+      const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       const diff = subscription === null ? null : await find()
       if (subscription === null || diff === null) return null
       return { subscription, diff, mayRead: await this.#reader(q, actorId, caller) }
@@ -189,7 +194,7 @@ export class Publications {
   async acknowledge(address: Address, sequence: number): Promise<boolean> {
     const { actorId, peerId, subscriptionId } = address
     return this.#parts.store.write(async (tx) => {
-      const subscription = await findInbound(tx, actorId, peerId, subscriptionId)
+      const subscription = await findPublisherSubscription(tx, actorId, peerId, subscriptionId)
       if (subscription === null) return false
       const upTo = sequence === 0 ? subscription.sequence : Math.min(sequence, subscription.sequence)
       await acknowledgeDiffs(tx, { ...address, upTo }, this.#parts.now())
@@ -203,9 +208,9 @@ export class Publications {
   async end(actor: Access['actor'], address: Omit<Address, 'actorId'>, by: 'peer' | 'owner'): Promise<boolean> {
     const { peerId, subscriptionId } = address
     const ended = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
-      const subscription = await findInbound(tx, actor.id, peerId, subscriptionId)
+      const subscription = await findPublisherSubscription(tx, actor.id, peerId, subscriptionId)
       if (subscription === null) return null
-      await deleteInbound(tx, actor.id, peerId, subscriptionId)
+      await deletePublisherSubscription(tx, actor.id, peerId, subscriptionId)
       await this.#parts.live.record(tx, locked, 'subscriptions', [subscriptionId])
       if (by === 'owner') await this.#tellRevoked(tx, subscription)
       return subscription
@@ -216,13 +221,13 @@ export class Publications {
       actor: handleOf(actor),
       peer_id: peerId,
       subscription_id: subscriptionId,
-      subscription_data: inboundView(ended),
+      subscription_data: publisherView(ended),
       initiated_by_peer: by === 'peer',
     })
     return true
   }
 
-  async #tellRevoked(tx: Transaction, { actorId, peerId, subscriptionId }: InboundSubscription): Promise<void> {
+  async #tellRevoked(tx: Transaction, { actorId, peerId, subscriptionId }: PublisherSubscription): Promise<void> {
     const trust = await findTrust(tx, actorId, peerId)
     if (trust === null || trust.baseuri === '') return
     await this.#parts.enqueue(tx, noticeTo(trust, 'revoke', 'DELETE', ['subscriptions', actorId, subscriptionId]))
@@ -231,7 +236,7 @@ export class Publications {
   /** What became of the latest numbers. Null when there is no such subscription. */
   async timeline({ actorId, peerId, subscriptionId }: Address): Promise<Timeline | null> {
     return this.#parts.store.snapshot(async (q) => {
-      const subscription = await findInbound(q, actorId, peerId, subscriptionId)
+      const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
       const entries = await findTimeline(q, actorId, peerId, subscriptionId, maxTimelineEntries)
       const [backlog] = await findBacklogs(q, actorId, { peerId, subscriptionId })
@@ -244,8 +249,8 @@ export class Publications {
     const { store, now, afterCommit, wake } = this.#parts
     const { actorId, peerId, subscriptionId } = address
     return store.write(async (tx) => {
-      if ((await findInbound(tx, actorId, peerId, subscriptionId)) === null) return null
-      const redriven = await redriveLanes(tx, address, now())
+      if ((await findPublisherSubscription(tx, actorId, peerId, subscriptionId)) === null) return null
+      const redriven = await redriveQueues(tx, address, now())
       afterCommit(tx, wake)
       return redriven
     })

@@ -1,25 +1,26 @@
-/** The SQL of peers' subscriptions. Whatever adds or removes one keeps `actor.listeners` right in the same transaction. */
+/** The SQL of publisher-side subscriptions. Every insert and delete updates `actor.subscription_count` in its transaction. */
 import type { Param, Queries, Transaction } from '../store/store.ts'
-import type { InboundSubscription, Scope } from '../subscription/scope.ts'
+import type { Scope } from '../subscription/scope.ts'
+import type { PublisherSubscription } from './publisher-subscription.ts'
 
 const columns = `actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
-  granularity, sequence, settled, state, failing_since AS "failingSince", created_at AS "createdAt"`
+  granularity, sequence, committed, state, failing_since AS "failingSince", created_at AS "createdAt"`
 
 /**
- * False, and nothing is added, when the peer has `most` subscriptions already.
+ * Returns false when the peer already has `most` subscriptions.
  *
- * @throws ServiceError `conflict` when there is no relationship with the peer (any more).
+ * @throws ServiceError `conflict` when the relationship does not exist.
  */
-export async function insertInbound(
+export async function insertPublisherSubscription(
   tx: Transaction,
   subscription: Scope &
-    Pick<InboundSubscription, 'actorId' | 'peerId' | 'subscriptionId' | 'granularity' | 'createdAt'>,
+    Pick<PublisherSubscription, 'actorId' | 'peerId' | 'subscriptionId' | 'granularity' | 'createdAt'>,
   most: number,
 ): Promise<boolean> {
   const inserted = await tx.run(
-    `INSERT INTO inbound_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity, created_at)
+    `INSERT INTO publisher_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity, created_at)
      SELECT $1, $2, $3, $4, $5, $6, $7, CAST($8 AS BIGINT)
-     WHERE (SELECT COUNT(*) FROM inbound_subscription s WHERE s.actor_id = $1 AND s.peer_id = $2) < $9`,
+     WHERE (SELECT COUNT(*) FROM publisher_subscription s WHERE s.actor_id = $1 AND s.peer_id = $2) < $9`,
     subscription.actorId,
     subscription.peerId,
     subscription.subscriptionId,
@@ -30,18 +31,18 @@ export async function insertInbound(
     subscription.createdAt,
     most,
   )
-  if (inserted === 1) await addListeners(tx, subscription.actorId, 1)
+  if (inserted === 1) await addToSubscriptionCount(tx, subscription.actorId, 1)
   return inserted === 1
 }
 
-export async function findInbound(
+export async function findPublisherSubscription(
   q: Queries,
   actorId: string,
   peerId: string,
   subscriptionId: string,
-): Promise<InboundSubscription | null> {
-  const row = await q.get<InboundSubscription>(
-    `SELECT ${columns} FROM inbound_subscription WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3`,
+): Promise<PublisherSubscription | null> {
+  const row = await q.get<PublisherSubscription>(
+    `SELECT ${columns} FROM publisher_subscription WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3`,
     actorId,
     peerId,
     subscriptionId,
@@ -49,49 +50,53 @@ export async function findInbound(
   return row ?? null
 }
 
-/** Oldest first; of one peer unless `peerId` is null. */
-export async function findInboundOf(
+/** Oldest first. `peerId` null: of all peers. */
+export async function findPublisherSubscriptions(
   q: Queries,
   actorId: string,
   peerId: string | null,
   scope: Partial<Scope> = {},
-): Promise<InboundSubscription[]> {
+): Promise<PublisherSubscription[]> {
   const params: Param[] = [actorId]
   const conditions = Object.entries({ peer_id: peerId ?? undefined, ...scope }).flatMap(([column, value]) =>
     value === undefined ? [] : [` AND ${column} = $${params.push(value)}`],
   )
-  return q.all<InboundSubscription>(
-    `SELECT ${columns} FROM inbound_subscription WHERE actor_id = $1${conditions.join('')}
+  return q.all<PublisherSubscription>(
+    `SELECT ${columns} FROM publisher_subscription WHERE actor_id = $1${conditions.join('')}
      ORDER BY created_at, peer_id, subscription_id`,
     ...params,
   )
 }
 
-/** With its diffs and deliveries. False when there was none. */
-export async function deleteInbound(
+/** Deletes a subscription with its diffs and deliveries. False: it did not exist. */
+export async function deletePublisherSubscription(
   tx: Transaction,
   actorId: string,
   peerId: string,
   subscriptionId: string,
 ): Promise<boolean> {
   const deleted = await tx.run(
-    'DELETE FROM inbound_subscription WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3',
+    'DELETE FROM publisher_subscription WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3',
     actorId,
     peerId,
     subscriptionId,
   )
   if (deleted === 0) return false
-  await addListeners(tx, actorId, -1)
+  await addToSubscriptionCount(tx, actorId, -1)
   return true
 }
 
-/** All of a peer: to be called before its relationship is deleted, which would take them along uncounted. */
-export async function deleteInboundOf(tx: Transaction, actorId: string, peerId: string): Promise<number> {
-  const deleted = await tx.run('DELETE FROM inbound_subscription WHERE actor_id = $1 AND peer_id = $2', actorId, peerId)
-  if (deleted > 0) await addListeners(tx, actorId, -deleted)
+/** Deletes all subscriptions of a peer. Call this before deleting the relationship, whose cascade would not update the count. */
+export async function deletePublisherSubscriptions(tx: Transaction, actorId: string, peerId: string): Promise<number> {
+  const deleted = await tx.run(
+    'DELETE FROM publisher_subscription WHERE actor_id = $1 AND peer_id = $2',
+    actorId,
+    peerId,
+  )
+  if (deleted > 0) await addToSubscriptionCount(tx, actorId, -deleted)
   return deleted
 }
 
-async function addListeners(tx: Transaction, actorId: string, change: number): Promise<void> {
-  await tx.run('UPDATE actor SET listeners = listeners + $2 WHERE id = $1', actorId, change)
+async function addToSubscriptionCount(tx: Transaction, actorId: string, change: number): Promise<void> {
+  await tx.run('UPDATE actor SET subscription_count = subscription_count + $2 WHERE id = $1', actorId, change)
 }

@@ -1,12 +1,12 @@
-/** What a change leads to for those who listen: in its own transaction, in as many statements for one as for a thousand. */
+/** Writes the diffs of a change, in the transaction of the change. The number of statements is constant. */
 import { currentContext } from '../observe/context.ts'
 import type { Permission, Relation } from '../permission/permission.ts'
 import { isObject, known, members, object } from '../json/json.ts'
 import { type Change, type ChangeSink, namesIn } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
-import { dropOldest, type Entry, findListeners, insertEntries, type Listener } from './diff-store.ts'
+import { dropOldest, type Entry, findSubscribers, insertEntries, type Subscriber } from './diff-store.ts'
 import { fit } from './project-diff.ts'
-import { isTold } from '../subscription/scope.ts'
+import { deliversCallbacks } from '../subscription/scope.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
 
@@ -29,24 +29,24 @@ export class Publisher {
   }
 
   readonly sink: ChangeSink = async (tx, actor, changes) => {
-    if (actor.listeners === 0) return
-    const listeners = await findListeners(tx, actor.id, 'properties', { subtargets: namesIn(changes) })
-    if (listeners.length === 0) return
+    if (actor.subscriptionCount === 0) return
+    const subscribers = await findSubscribers(tx, actor.id, 'properties', { subtargets: namesIn(changes) })
+    if (subscribers.length === 0) return
     const [suspensions, mayRead] = await Promise.all([
       findSuspensions(tx, actor.id),
-      this.#readers(tx, actor.id, listeners),
+      this.#readers(tx, actor.id, subscribers),
     ])
     const live = withoutSuspended(changes, suspensions)
     if (live.length === 0) return
     const now = this.#parts.now()
-    const entries = listeners.flatMap((listener) => entriesFor(listener, live, mayRead(listener), now))
+    const entries = subscribers.flatMap((subscriber) => entriesFor(subscriber, live, mayRead(subscriber), now))
     await this.#write(tx, actor.id, entries, now)
   }
 
   /** One resync for every subscription that a resumed target concerns, and whose peer may see anything of it. */
   async resync(tx: Transaction, actorId: string, { target, subtarget }: Suspension): Promise<void> {
-    const listeners = await findListeners(tx, actorId, target, subtarget === '' ? {} : { subtargets: [subtarget] })
-    await this.#resyncListeners(tx, actorId, listeners, subtarget)
+    const subscribers = await findSubscribers(tx, actorId, target, subtarget === '' ? {} : { subtargets: [subtarget] })
+    await this.#resyncSubscribers(tx, actorId, subscribers, subtarget)
   }
 
   /**
@@ -54,28 +54,28 @@ export class Publisher {
    * suspended subscription gets its resync when its target is resumed. Returns whether the peer has subscriptions.
    */
   async resyncPeer(tx: Transaction, actor: LockedActor, peerId: string): Promise<boolean> {
-    if (actor.listeners === 0) return false
-    const listeners = await findListeners(tx, actor.id, 'properties', { peerId })
-    if (listeners.length === 0) return false
+    if (actor.subscriptionCount === 0) return false
+    const subscribers = await findSubscribers(tx, actor.id, 'properties', { peerId })
+    if (subscribers.length === 0) return false
     const suspensions = await findSuspensions(tx, actor.id)
-    const live = listeners.filter(({ target, subtarget }) => !isSuspended(suspensions, target, subtarget))
-    await this.#resyncListeners(tx, actor.id, live, '')
+    const live = subscribers.filter(({ target, subtarget }) => !isSuspended(suspensions, target, subtarget))
+    await this.#resyncSubscribers(tx, actor.id, live, '')
     return true
   }
 
-  async #resyncListeners(
+  async #resyncSubscribers(
     tx: Transaction,
     actorId: string,
-    listeners: readonly Listener[],
+    subscribers: readonly Subscriber[],
     name: string,
   ): Promise<void> {
-    if (listeners.length === 0) return
-    const mayRead = await this.#readers(tx, actorId, listeners)
+    if (subscribers.length === 0) return
+    const mayRead = await this.#readers(tx, actorId, subscribers)
     const now = this.#parts.now()
-    const entries = listeners
-      .filter((listener) => maySeeAny(listener, name, mayRead(listener)))
-      .map((listener) => ({
-        ...entryOf(listener, listener.sequence + 1, now),
+    const entries = subscribers
+      .filter((subscriber) => maySeeAny(subscriber, name, mayRead(subscriber)))
+      .map((subscriber) => ({
+        ...entryOf(subscriber, subscriber.sequence + 1, now),
         kind: 'resync' as const,
         data: known('""'),
         replaces: false,
@@ -102,45 +102,50 @@ export class Publisher {
   async #readers(
     q: Queries,
     actorId: string,
-    listeners: readonly Listener[],
-  ): Promise<(listener: Listener) => MayReadSome> {
-    const relationOf = ({ peerId, relationship, approved }: Listener): Relation => ({
+    subscribers: readonly Subscriber[],
+  ): Promise<(subscriber: Subscriber) => MayReadSome> {
+    const relationOf = ({ peerId, relationship, approved }: Subscriber): Relation => ({
       actorId,
       caller: { kind: 'peer', peerId, relationship, approved, via: 'bearer' },
     })
     const judgeOf = await this.#parts.permission.judgeMany(
       q,
-      [...new Map(listeners.map((listener) => [listener.peerId, relationOf(listener)])).values()],
+      [...new Map(subscribers.map((subscriber) => [subscriber.peerId, relationOf(subscriber)])).values()],
       { category: 'properties', right: 'read' },
     )
-    return (listener) => {
-      const judge = judgeOf(relationOf(listener))
+    return (subscriber) => {
+      const judge = judgeOf(relationOf(subscriber))
       return (path, isPrefix) => judge(path, isPrefix).allowed
     }
   }
 }
 
 /** What a peer may not see at all gets no number, so that nobody waits for it. */
-function entriesFor(listener: Listener, changes: readonly Change[], mayRead: MayRead, now: number): Entry[] {
+function entriesFor(subscriber: Subscriber, changes: readonly Change[], mayRead: MayRead, now: number): Entry[] {
   const entries: Entry[] = []
   for (const change of changes) {
-    const fitted = fit(change, listener)
-    const data = fitted === null ? null : visiblePart(fitted.data, listener, mayRead)
+    const fitted = fit(change, subscriber)
+    const data = fitted === null ? null : visiblePart(fitted.data, subscriber, mayRead)
     if (fitted === null || data === null) continue
     const { replaces } = fitted
-    entries.push({ ...entryOf(listener, listener.sequence + entries.length + 1, now), kind: 'diff', data, replaces })
+    entries.push({
+      ...entryOf(subscriber, subscriber.sequence + entries.length + 1, now),
+      kind: 'diff',
+      data,
+      replaces,
+    })
   }
   return entries
 }
 
 function entryOf(
-  { peerId, subscriptionId, granularity, isStopped, openUntil }: Listener,
+  { peerId, subscriptionId, granularity, isStopped, openUntil }: Subscriber,
   sequence: number,
   now: number,
 ): Omit<Entry, 'kind' | 'data' | 'replaces'> {
-  const isSent = isTold(granularity)
+  const isSent = deliversCallbacks(granularity)
   const dueAt = isSent && !isStopped ? Math.max(now, openUntil ?? 0) : null
-  return { peerId, subscriptionId, sequence, isTold: isSent, dueAt }
+  return { peerId, subscriptionId, sequence, isCallback: isSent, dueAt }
 }
 
 /** A suspended target covers its subtargets; of a bulk write what is not suspended remains. */

@@ -1,94 +1,94 @@
-/** The SQL of what lanes send next. */
+/** The SQL that reads subscription queues for sending. */
 import type { JsonText } from '../json/json.ts'
 import { parseOrigin } from '../actor/origin.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
-import type { LaneKey } from './queue-store.ts'
+import type { QueueKey } from './queue-store.ts'
 import type { Circuit } from '../outbox/policy.ts'
 
-/** A lane with everything that is needed to send from it, but what it sends. */
-export interface Head {
+/** A subscription queue with its relationship, without its diffs. */
+export interface QueueState {
   readonly target: string
   readonly subtarget: string
   readonly resource: string
   readonly granularity: string
   readonly sequence: number
-  /** Of the first that waits: how often it was tried, and how often with an outcome that nobody knows. */
+  /** Attempts for the first waiting diff, and how many of them had an unknown outcome. */
   readonly tries: number
   readonly uncertain: number
   readonly failingSince: number | null
   readonly state: string
-  readonly claimedUntil: number
+  readonly leasedUntil: number
   readonly baseuri: string
   readonly relationship: string
   readonly secret: Sealed
   readonly approved: boolean
   readonly facts: TrustFacts
   readonly circuit: Circuit
-  /** Lanes of the peer that any process has taken, while the peer is failing; else 0. */
-  readonly taken: number
-  /** Until then somebody looks on while the actor changes (Unix milliseconds). */
+  /** Number of queues of a failing peer that any process has leased. 0 while the peer is not failing. */
+  readonly leased: number
+  /** A page or client watches the actor until then (Unix milliseconds). */
   readonly watchedUntil: number
 }
 
-/** One number that waits. */
-export interface Waiting {
+/** A diff that waits to be sent. */
+export interface QueuedDiff {
   readonly sequence: number
-  /** `full` is the whole state in place of a resync that the peer would not understand. */
+  /** `full` is the full state, for peers without support for resync callbacks. */
   readonly kind: 'diff' | 'resync' | 'full'
   readonly data: JsonText
   readonly replaces: boolean
   readonly createdAt: number
-  /** How many changes, each caused by the news of the one before, led to it. */
+  /** Number of changes that led to this one, each made by a handler of the one before. */
   readonly hops: number
-  /** `traceparent` of what made it; null for what no trace knows of. */
+  /** `traceparent` of the change. Null: no trace. */
   readonly trace: string | null
-  /** Id of the request that made it; null where no request did. */
+  /** Id of the request that made the change. Null: no request. */
   readonly requestId: string | null
 }
 
-/** `data` is null where it is too long to come with others. */
-type WaitingRow = Row<Omit<Waiting, 'data' | 'trace' | 'requestId'>> & {
+/** `data` is null when it is too long to be read with other diffs. */
+type QueuedDiffRow = Row<Omit<QueuedDiff, 'data' | 'trace' | 'requestId'>> & {
   readonly place: number
   readonly data: JsonText | null
   readonly origin: string
 }
 
-type HeadRow = Row<Omit<Head, 'facts' | 'circuit'>> & Circuit & { readonly facts: string }
+type QueueStateRow = Row<Omit<QueueState, 'facts' | 'circuit'>> & Circuit & { readonly facts: string }
 
-/** By lane; none where the subscription or the relationship is gone. One statement for all of them. */
-export async function findHeads(
+/** One statement for all queues. A queue is missing when its subscription or relationship was deleted. */
+export async function findQueueStates(
   q: Queries,
-  lanes: readonly LaneKey[],
+  queues: readonly QueueKey[],
   now: number,
-): Promise<ReadonlyMap<LaneKey, Head>> {
-  const rows = await q.all<HeadRow & { readonly place: number }>(
-    `/* delivery */ SELECT lane.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
-       s.attempts AS tries, s.uncertain, s.failing_since AS "failingSince", s.state, s.claimed_until AS "claimedUntil",
+): Promise<ReadonlyMap<QueueKey, QueueState>> {
+  const rows = await q.all<QueueStateRow & { readonly place: number }>(
+    `/* delivery */ SELECT queue.place, s.target, s.subtarget, s.resource, s.granularity, s.sequence,
+       s.attempts AS tries, s.uncertain, s.failing_since AS "failingSince", s.state, s.leased_until AS "leasedUntil",
        t.baseuri, t.relationship, t.secret, t.approved, t.facts, t.failures, t.open_until AS "openUntil",
        a.watched_until AS "watchedUntil",
        CASE WHEN t.failures > 0 THEN (
-         SELECT COUNT(*) FROM inbound_subscription o
-         WHERE o.actor_id = s.actor_id AND o.peer_id = s.peer_id AND o.claimed_until > $2) ELSE 0 END AS taken
-     FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS lane
-     JOIN inbound_subscription s ON s.actor_id = lane.actor AND s.peer_id = lane.peer
-       AND s.subscription_id = lane.subscription
+         SELECT COUNT(*) FROM publisher_subscription o
+         WHERE o.actor_id = s.actor_id AND o.peer_id = s.peer_id AND o.leased_until > $2) ELSE 0 END AS leased
+     FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS queue
+     JOIN publisher_subscription s ON s.actor_id = queue.actor AND s.peer_id = queue.peer
+       AND s.subscription_id = queue.subscription
      JOIN trust t ON t.actor_id = s.actor_id AND t.peer_id = s.peer_id
      JOIN actor a ON a.id = s.actor_id`,
-    placesOf(lanes),
+    placesOf(queues),
     now,
   )
-  const found = new Map(rows.map(({ place, ...row }) => [place, toHead(row)]))
+  const found = new Map(rows.map(({ place, ...row }) => [place, toQueueState(row)]))
   return new Map(
-    lanes.flatMap((lane, place) => {
-      const head = found.get(place)
-      return head === undefined ? [] : [[lane, head]]
+    queues.flatMap((queue, place) => {
+      const state = found.get(place)
+      return state === undefined ? [] : [[queue, state]]
     }),
   )
 }
 
-function toHead({ failures, openUntil, ...row }: HeadRow): Head {
+function toQueueState({ failures, openUntil, ...row }: QueueStateRow): QueueState {
   return {
     ...row,
     approved: row.approved !== 0,
@@ -98,58 +98,61 @@ function toHead({ failures, openUntil, ...row }: HeadRow): Head {
 }
 
 /**
- * What waits, by lane and ascending: up to `most` numbers, up to the first whose data have more than `characters`; that
- * one comes alone, when it is the first. One statement for all of them.
+ * The waiting diffs of each queue, ascending: at most `most`, and only those before the first one with more than
+ * `characters`. Such a diff is read alone. One statement for all queues.
  */
-export async function findWaiting(
+export async function findQueuedDiffs(
   q: Queries,
-  lanes: readonly LaneKey[],
+  queues: readonly QueueKey[],
   { most, characters }: { most: number; characters: number },
-): Promise<ReadonlyMap<LaneKey, readonly Waiting[]>> {
-  if (lanes.length === 0) return new Map()
-  const rows = await q.all<WaitingRow>(
-    `/* delivery */ WITH lane AS MATERIALIZED (
+): Promise<ReadonlyMap<QueueKey, readonly QueuedDiff[]>> {
+  if (queues.length === 0) return new Map()
+  const rows = await q.all<QueuedDiffRow>(
+    `/* delivery */ WITH queue AS MATERIALIZED (
        SELECT asked.place, asked.actor, asked.peer, asked.subscription, (
          SELECT w.sequence FROM delivery w
          JOIN diff u ON u.actor_id = w.actor_id AND u.peer_id = w.peer_id AND u.subscription_id = w.subscription_id
            AND u.sequence = w.sequence
          WHERE w.actor_id = asked.actor AND w.peer_id = asked.peer AND w.subscription_id = asked.subscription
-           AND w.sequence > s.settled AND w.outcome = 'waiting'
+           AND w.sequence > s.committed AND w.outcome = 'waiting'
          ORDER BY w.sequence LIMIT 1) AS first
        FROM rows($1, place BIGINT, actor TEXT, peer TEXT, subscription TEXT) AS asked
-       JOIN inbound_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
+       JOIN publisher_subscription s ON s.actor_id = asked.actor AND s.peer_id = asked.peer
          AND s.subscription_id = asked.subscription
      )
-     SELECT lane.place, d.sequence, d.kind, d.replaces, d.created_at AS "createdAt", d.hops, w.origin,
-       CASE WHEN d.sequence = lane.first OR LENGTH(d.data) <= $3 THEN d.data END AS data
-     FROM lane
-     JOIN diff d ON d.actor_id = lane.actor AND d.peer_id = lane.peer AND d.subscription_id = lane.subscription
-       AND d.sequence >= lane.first AND d.sequence < lane.first + $2
+     SELECT queue.place, d.sequence, d.kind, d.replaces, d.created_at AS "createdAt", d.hops, w.origin,
+       CASE WHEN d.sequence = queue.first OR LENGTH(d.data) <= $3 THEN d.data END AS data
+     FROM queue
+     JOIN diff d ON d.actor_id = queue.actor AND d.peer_id = queue.peer AND d.subscription_id = queue.subscription
+       AND d.sequence >= queue.first AND d.sequence < queue.first + $2
      JOIN delivery w ON w.actor_id = d.actor_id AND w.peer_id = d.peer_id
        AND w.subscription_id = d.subscription_id AND w.sequence = d.sequence AND w.outcome = 'waiting'`,
-    placesOf(lanes),
+    placesOf(queues),
     most,
     characters,
   )
   const found = Map.groupBy(rows, ({ place }) => place)
-  return new Map(lanes.map((lane, place) => [lane, untilLong(found.get(place) ?? [], characters)]))
+  return new Map(queues.map((queue, place) => [queue, untilLong(found.get(place) ?? [], characters)]))
 }
 
-function untilLong(rows: readonly WaitingRow[], characters: number): readonly Waiting[] {
-  const waiting: Waiting[] = []
+function untilLong(rows: readonly QueuedDiffRow[], characters: number): readonly QueuedDiff[] {
+  const waiting: QueuedDiff[] = []
   for (const row of rows.toSorted((a, b) => a.sequence - b.sequence)) {
     if (row.data === null) break
-    waiting.push(toWaiting(row, row.data))
+    waiting.push(toQueuedDiff(row, row.data))
     if (row.data.length > characters) break
   }
   return waiting
 }
 
-function toWaiting({ sequence, kind, replaces, createdAt, hops, origin }: WaitingRow, data: JsonText): Waiting {
+function toQueuedDiff(
+  { sequence, kind, replaces, createdAt, hops, origin }: QueuedDiffRow,
+  data: JsonText,
+): QueuedDiff {
   const { trace = null, request: requestId = null } = parseOrigin(origin) ?? {}
   return { sequence, kind, data, replaces: replaces !== 0, createdAt, hops, trace, requestId }
 }
 
-function placesOf(lanes: readonly LaneKey[]): string {
-  return JSON.stringify(lanes.map((lane, place) => [place, lane.actorId, lane.peerId, lane.subscriptionId]))
+function placesOf(queues: readonly QueueKey[]): string {
+  return JSON.stringify(queues.map((queue, place) => [place, queue.actorId, queue.peerId, queue.subscriptionId]))
 }

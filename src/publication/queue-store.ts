@@ -1,23 +1,23 @@
 /**
- * The SQL of lanes: what is due, who holds it, and what an attempt led to. A lane is a peer's subscription; its numbers
- * are told one after another. Every statement begins with a mark, so that the work behind the requests can be told from
- * theirs where statements are counted.
+ * The SQL of subscription queues: due times, leases and outcomes. Each subscription of a peer has one queue, which sends
+ * its diffs in order. Every statement begins with the comment `delivery`, so tests that count the statements of a request
+ * can ignore background work.
  */
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Circuit } from '../outbox/policy.ts'
 
-export interface LaneKey {
+export interface QueueKey {
   readonly actorId: string
   readonly peerId: string
   readonly subscriptionId: string
 }
 
-/** The earliest and the latest due time of anything; null when nothing waits. */
+/** Earliest and latest due time of queues and notices. Null: nothing waits. */
 export async function findDue(q: Queries): Promise<{ readonly next: number; readonly last: number } | null> {
-  const row = await q.get<Record<'lane' | 'last_lane' | 'notice' | 'last_notice', number | null>>(
-    `/* delivery */ SELECT (SELECT MIN(due_at) FROM inbound_subscription WHERE due_at IS NOT NULL) AS lane,
-       (SELECT MAX(due_at) FROM inbound_subscription WHERE due_at IS NOT NULL) AS last_lane,
+  const row = await q.get<Record<'queue' | 'last_queue' | 'notice' | 'last_notice', number | null>>(
+    `/* delivery */ SELECT (SELECT MIN(due_at) FROM publisher_subscription WHERE due_at IS NOT NULL) AS queue,
+       (SELECT MAX(due_at) FROM publisher_subscription WHERE due_at IS NOT NULL) AS last_queue,
        (SELECT MIN(due_at) FROM notice WHERE due_at IS NOT NULL) AS notice,
        (SELECT MAX(due_at) FROM notice WHERE due_at IS NOT NULL) AS last_notice`,
   )
@@ -25,46 +25,46 @@ export async function findDue(q: Queries): Promise<{ readonly next: number; read
   return times.length === 0 ? null : { next: Math.min(...times), last: Math.max(...times) }
 }
 
-/** What is due after `beyond` becomes due now. */
+/** Makes everything due now that is due after `beyond`. */
 export async function bringForward(tx: Transaction, beyond: number, now: number): Promise<void> {
-  await tx.run('/* delivery */ UPDATE inbound_subscription SET due_at = $2 WHERE due_at > $1', beyond, now)
+  await tx.run('/* delivery */ UPDATE publisher_subscription SET due_at = $2 WHERE due_at > $1', beyond, now)
   await tx.run('/* delivery */ UPDATE notice SET due_at = $2 WHERE due_at > $1', beyond, now)
 }
 
-export interface ClaimedLane extends LaneKey {
-  /** Of the peer. */
+export interface ClaimedQueue extends QueueKey {
+  /** Root URL of the peer. */
   readonly baseuri: string
-  /** Failures of the peer in a row, as far as they are stored. */
+  /** Stored number of failures in a row at the peer. */
   readonly failures: number
 }
 
 /**
- * Takes due lanes until `until`: nobody else touches them before, and everybody may after. A peer that is failing, or
- * whose open circuit allows a probe, has at most one lane taken by all processes together (decision 026).
+ * Leases due queues until `until`. All processes together lease at most one queue of a peer that is failing, or whose
+ * open circuit allows a probe (decision 026).
  */
-export async function claimLanes(
+export async function claimQueues(
   tx: Transaction,
   { now, until, limit, without }: { now: number; until: number; limit: number; without: readonly string[] },
-): Promise<ClaimedLane[]> {
+): Promise<ClaimedQueue[]> {
   return tx.all(
-    `/* delivery */ UPDATE inbound_subscription SET due_at = $2, claimed_until = $2
+    `/* delivery */ UPDATE publisher_subscription SET due_at = $2, leased_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
-       SELECT s.actor_id, s.peer_id, s.subscription_id FROM inbound_subscription s
+       SELECT s.actor_id, s.peer_id, s.subscription_id FROM publisher_subscription s
        WHERE s.due_at <= $1 AND s.actor_id NOT IN (SELECT actor FROM rows($4, actor TEXT) AS busy)
          AND NOT EXISTS (
            SELECT 1 FROM trust t
-           JOIN inbound_subscription o ON o.actor_id = t.actor_id AND o.peer_id = t.peer_id
+           JOIN publisher_subscription o ON o.actor_id = t.actor_id AND o.peer_id = t.peer_id
            WHERE t.actor_id = s.actor_id AND t.peer_id = s.peer_id
              AND t.failures > 0 AND (t.open_until IS NULL OR t.open_until <= $1)
              AND o.subscription_id <> s.subscription_id
-             AND (o.claimed_until > $1 OR o.due_at < s.due_at
+             AND (o.leased_until > $1 OR o.due_at < s.due_at
                OR (o.due_at = s.due_at AND o.subscription_id < s.subscription_id)))
        ORDER BY s.due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
-       (SELECT t.baseuri FROM trust t WHERE t.actor_id = inbound_subscription.actor_id
-          AND t.peer_id = inbound_subscription.peer_id) AS baseuri,
-       (SELECT t.failures FROM trust t WHERE t.actor_id = inbound_subscription.actor_id
-          AND t.peer_id = inbound_subscription.peer_id) AS failures`,
+       (SELECT t.baseuri FROM trust t WHERE t.actor_id = publisher_subscription.actor_id
+          AND t.peer_id = publisher_subscription.peer_id) AS baseuri,
+       (SELECT t.failures FROM trust t WHERE t.actor_id = publisher_subscription.actor_id
+          AND t.peer_id = publisher_subscription.peer_id) AS failures`,
     now,
     until,
     limit,
@@ -72,24 +72,29 @@ export async function claimLanes(
   )
 }
 
-/** Holds a lane for longer. False when the hold was lost. */
-export async function prolong(tx: Transaction, lane: LaneKey, held: number, until: number): Promise<boolean> {
+/** Extends the lease of a queue. False: another process has the lease. */
+export async function extendLease(
+  tx: Transaction,
+  queue: QueueKey,
+  leasedUntil: number,
+  until: number,
+): Promise<boolean> {
   const updated = await tx.run(
-    `/* delivery */ UPDATE inbound_subscription SET claimed_until = $5, due_at = $5
-     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND claimed_until = $4`,
-    lane.actorId,
-    lane.peerId,
-    lane.subscriptionId,
-    held,
+    `/* delivery */ UPDATE publisher_subscription SET leased_until = $5, due_at = $5
+     WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND leased_until = $4`,
+    queue.actorId,
+    queue.peerId,
+    queue.subscriptionId,
+    leasedUntil,
     until,
   )
   return updated === 1
 }
 
-/** Takes the one attempt that an open circuit allows after its time. False when another process has it. */
+/** Claims the one probe that an open circuit allows after its pause. False: another process has claimed the probe. */
 export async function claimProbe(
   tx: Transaction,
-  { actorId, peerId }: Pick<LaneKey, 'actorId' | 'peerId'>,
+  { actorId, peerId }: Pick<QueueKey, 'actorId' | 'peerId'>,
   openUntil: number,
   until: number,
 ): Promise<boolean> {
@@ -103,23 +108,28 @@ export async function claimProbe(
   return updated === 1
 }
 
-/** Puts the whole state in the place of the latest number. False when there is a later one by now. */
-export async function putFullState(tx: Transaction, lane: LaneKey, sequence: number, data: JsonText): Promise<boolean> {
+/** Replaces the latest diff by the full state. False: a later diff exists. */
+export async function putFullState(
+  tx: Transaction,
+  queue: QueueKey,
+  sequence: number,
+  data: JsonText,
+): Promise<boolean> {
   const updated = await tx.run(
     `/* delivery */ UPDATE diff SET kind = 'full', data = $5, replaces = 1, cleared_at = NULL
      WHERE actor_id = $1 AND peer_id = $2 AND subscription_id = $3 AND sequence = $4 AND sequence = (
-       SELECT s.sequence FROM inbound_subscription s
+       SELECT s.sequence FROM publisher_subscription s
        WHERE s.actor_id = $1 AND s.peer_id = $2 AND s.subscription_id = $3)`,
-    lane.actorId,
-    lane.peerId,
-    lane.subscriptionId,
+    queue.actorId,
+    queue.peerId,
+    queue.subscriptionId,
     sequence,
     data,
   )
   return updated === 1
 }
 
-/** One number that was sent. */
+/** One callback that was sent. */
 export interface Attempt {
   readonly sequence: number
   readonly outcome: 'waiting' | 'delivered' | 'failed'
@@ -128,52 +138,52 @@ export interface Attempt {
   readonly answeredAt: number | null
 }
 
-/** What a turn of a lane came to. */
-export interface Settlement {
-  readonly lane: LaneKey
-  /** As claimed; without effect on the lane when somebody else holds it by now. */
-  readonly held: number
-  /** No attempt is needed any more up to here. */
-  readonly settled: number
-  /** Of the number after that: how often it was tried, and how often with an outcome that nobody knows. */
+/** The outcome of one delivery batch. */
+export interface BatchOutcome {
+  readonly queue: QueueKey
+  /** End of the batch's lease. The outcome leaves the queue unchanged when another process has a lease by now. */
+  readonly leasedUntil: number
+  /** The last sequence number that needs no further attempt. */
+  readonly committed: number
+  /** Attempts for the next sequence number, and how many of them had an unknown outcome. */
   readonly tries: number
   readonly uncertain: number
   readonly failingSince: number | null
   readonly state: 'live' | 'stopped'
-  /** When to go on: at a time; `now`, keeping the lane, when anything waits; `asleep` not before the next change. */
-  readonly next: number | 'now' | 'asleep'
-  /** In their order. */
+  /** Next attempt: at a time, `now` under the same lease if a diff waits, or `idle` until the next change. */
+  readonly next: number | 'now' | 'idle'
+  /** In order of the sequence numbers. */
   readonly attempts: readonly Attempt[]
-  /** What the attempts make of the circuit of the peer, whatever other lanes made of it meanwhile; null for nothing. */
+  /** Applies the attempts to the stored circuit of the peer, which other queues may have changed. Null: no change. */
   readonly circuit: ((before: Circuit) => Circuit) | null
 }
 
-/** As many numbers that arrived in a row are noted together. */
+/** Consecutive deliveries from this number on are stored as one row. */
 const leastRun = 4
 
-/** Whether each lane is still held and has more to do now. A fixed number of statements for any number of lanes. */
-export async function settle(
+/** Returns for each outcome whether the lease goes on because more diffs wait. The number of statements is constant. */
+export async function commitOutcomes(
   tx: Transaction,
-  settlements: readonly Settlement[],
+  outcomes: readonly BatchOutcome[],
   now: number,
 ): Promise<readonly boolean[]> {
-  const lanes = await settleLanes(tx, settlements)
-  // Of a lane that somebody else holds by now nothing is settled: there each number says for itself that it arrived.
-  const noted = settlements.map((settlement) => ({
-    ...settlement,
-    run: lanes.has(keyOf(settlement.lane)) ? runLength(settlement.attempts) : 0,
+  const queues = await commitQueues(tx, outcomes)
+  // Without the lease the queue stays uncommitted, so each delivered diff needs a row of its own.
+  const recorded = outcomes.map((outcome) => ({
+    ...outcome,
+    run: queues.has(keyOf(outcome.queue)) ? runLength(outcome.attempts) : 0,
   }))
-  // On their way together; what comes later finds what the ones before have done.
+  // Sent together and executed in this order.
   await Promise.all([
-    noteRuns(tx, noted),
-    noteAttempts(tx, noted),
-    supersede(tx, settlements),
-    settleCircuits(tx, settlements, now),
+    insertRuns(tx, recorded),
+    recordAttempts(tx, recorded),
+    supersede(tx, outcomes),
+    commitCircuits(tx, outcomes, now),
   ])
-  return settlements.map(({ lane }) => lanes.get(keyOf(lane)) === true)
+  return outcomes.map(({ queue }) => queues.get(keyOf(queue)) === true)
 }
 
-/** How many of the first attempts are noted together. */
+/** Number of attempts at the start that are stored as one run. */
 function runLength(attempts: readonly Attempt[]): number {
   const first = attempts[0]?.sequence ?? 0
   const end = attempts.findIndex(
@@ -183,13 +193,13 @@ function runLength(attempts: readonly Attempt[]): number {
   return length < leastRun ? 0 : length
 }
 
-interface Noted extends Settlement {
-  /** So many of its attempts are noted together. */
+interface WithRun extends BatchOutcome {
+  /** Number of attempts at the start that are stored as one run. */
   readonly run: number
 }
 
-async function noteRuns(tx: Transaction, noted: readonly Noted[]): Promise<void> {
-  const rows = noted.flatMap(({ lane, attempts, run }) => {
+async function insertRuns(tx: Transaction, recorded: readonly WithRun[]): Promise<void> {
+  const rows = recorded.flatMap(({ queue, attempts, run }) => {
     const [first, last] = [attempts[0], attempts[run - 1]]
     if (first === undefined || last === undefined) return []
     const ended = last.answeredAt ?? last.sentAt
@@ -197,7 +207,7 @@ async function noteRuns(tx: Transaction, noted: readonly Noted[]): Promise<void>
       .slice(0, run)
       .flatMap(({ sentAt, answeredAt }) => [ended - sentAt, ended - (answeredAt ?? sentAt)])
     return [
-      [lane.actorId, lane.peerId, lane.subscriptionId, last.sequence, first.sequence, JSON.stringify(times), ended],
+      [queue.actorId, queue.peerId, queue.subscriptionId, last.sequence, first.sequence, JSON.stringify(times), ended],
     ]
   })
   if (rows.length === 0) return
@@ -210,48 +220,48 @@ async function noteRuns(tx: Transaction, noted: readonly Noted[]): Promise<void>
   )
 }
 
-/** The lanes that were held, each with whether it still is. */
-async function settleLanes(tx: Transaction, settlements: readonly Settlement[]): Promise<ReadonlyMap<string, boolean>> {
-  const rows = await tx.all<LaneKey & { readonly heldUntil: number }>(
-    `/* delivery */ UPDATE inbound_subscription SET
-       settled = CASE WHEN settled < r.done THEN r.done ELSE settled END,
-       attempts = r.tries, uncertain = r.doubts, failing_since = r.failing, state = r.standing,
-       claimed_until = CASE WHEN r.due = 0 AND sequence > r.done AND sequence > settled THEN r.held ELSE 0 END,
+/** The queues whose lease was valid, each with whether the lease goes on. */
+async function commitQueues(tx: Transaction, outcomes: readonly BatchOutcome[]): Promise<ReadonlyMap<string, boolean>> {
+  const rows = await tx.all<QueueKey & { readonly leasedUntil: number }>(
+    `/* delivery */ UPDATE publisher_subscription SET
+       committed = CASE WHEN committed < r.done THEN r.done ELSE committed END,
+       attempts = r.tries, uncertain = r.unknowns, failing_since = r.failing, state = r.standing,
+       leased_until = CASE WHEN r.due = 0 AND sequence > r.done AND sequence > committed THEN r.lease ELSE 0 END,
        due_at = CASE
-         WHEN r.due = -1 OR sequence <= r.done OR sequence <= settled THEN NULL
+         WHEN r.due = -1 OR sequence <= r.done OR sequence <= committed THEN NULL
          WHEN r.due > 0 THEN r.due
-         ELSE r.held END
-     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, held BIGINT, done BIGINT, tries BIGINT, doubts BIGINT,
+         ELSE r.lease END
+     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, lease BIGINT, done BIGINT, tries BIGINT, unknowns BIGINT,
        failing BIGINT, standing TEXT, due BIGINT) AS r
-     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND claimed_until = r.held
+     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
-       claimed_until AS "heldUntil"`,
+       leased_until AS "leasedUntil"`,
     JSON.stringify(
-      settlements.map(({ lane, next, ...made }) => [
-        lane.actorId,
-        lane.peerId,
-        lane.subscriptionId,
-        made.held,
-        made.settled,
+      outcomes.map(({ queue, next, ...made }) => [
+        queue.actorId,
+        queue.peerId,
+        queue.subscriptionId,
+        made.leasedUntil,
+        made.committed,
         made.tries,
         made.uncertain,
         made.failingSince,
         made.state,
-        next === 'asleep' ? -1 : next === 'now' ? 0 : next,
+        next === 'idle' ? -1 : next === 'now' ? 0 : next,
       ]),
     ),
   )
-  return new Map(rows.map((row) => [keyOf(row), row.heldUntil > 0]))
+  return new Map(rows.map((row) => [keyOf(row), row.leasedUntil > 0]))
 }
 
-async function noteAttempts(tx: Transaction, noted: readonly Noted[]): Promise<void> {
-  const rows = noted.flatMap(({ lane, attempts, run }) =>
+async function recordAttempts(tx: Transaction, recorded: readonly WithRun[]): Promise<void> {
+  const rows = recorded.flatMap(({ queue, attempts, run }) =>
     attempts
       .slice(run)
       .map(({ sequence, outcome, reason, sentAt, answeredAt }) => [
-        lane.actorId,
-        lane.peerId,
-        lane.subscriptionId,
+        queue.actorId,
+        queue.peerId,
+        queue.subscriptionId,
         sequence,
         outcome,
         reason,
@@ -271,9 +281,9 @@ async function noteAttempts(tx: Transaction, noted: readonly Noted[]): Promise<v
   )
 }
 
-/** What a resync, or the whole state, stands for. */
-async function supersede(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
-  const passed = settlements.filter(({ settled, attempts }) => settled > (attempts.at(-1)?.sequence ?? 0))
+/** Marks the diffs that a resync or the full state covers. */
+async function supersede(tx: Transaction, outcomes: readonly BatchOutcome[]): Promise<void> {
+  const passed = outcomes.filter(({ committed, attempts }) => committed > (attempts.at(-1)?.sequence ?? 0))
   if (passed.length === 0) return
   await tx.run(
     `/* delivery */ UPDATE delivery SET outcome = 'superseded'
@@ -282,14 +292,16 @@ async function supersede(tx: Transaction, settlements: readonly Settlement[]): P
        FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, done BIGINT) AS r
        JOIN delivery w ON w.actor_id = r.actor AND w.peer_id = r.peer AND w.subscription_id = r.subscription
          AND w.sequence <= r.done AND w.outcome = 'waiting')`,
-    JSON.stringify(passed.map(({ lane, settled }) => [lane.actorId, lane.peerId, lane.subscriptionId, settled])),
+    JSON.stringify(
+      passed.map(({ queue, committed }) => [queue.actorId, queue.peerId, queue.subscriptionId, committed]),
+    ),
   )
 }
 
-async function settleCircuits(tx: Transaction, settlements: readonly Settlement[], now: number): Promise<void> {
-  const changed = settlements.filter(({ circuit }) => circuit !== null)
+async function commitCircuits(tx: Transaction, outcomes: readonly BatchOutcome[], now: number): Promise<void> {
+  const changed = outcomes.filter(({ circuit }) => circuit !== null)
   if (changed.length === 0) return
-  const changes = Map.groupBy(changed, ({ lane }) => peerKeyOf(lane))
+  const changes = Map.groupBy(changed, ({ queue }) => peerKeyOf(queue))
   const rows = (await lockCircuits(tx, [...changes.keys()])).map(({ actorId, peerId, ...before }) => {
     const ofPeer = changes.get(peerKeyOf({ actorId, peerId })) ?? []
     return { actorId, peerId, before, after: ofPeer.reduce((made, { circuit }) => circuit?.(made) ?? made, before) }
@@ -303,17 +315,17 @@ async function settleCircuits(tx: Transaction, settlements: readonly Settlement[
   const recovered = rows.filter(({ before, after }) => before.openUntil !== null && after.openUntil === null)
   if (recovered.length === 0) return
   await tx.run(
-    `/* delivery */ UPDATE inbound_subscription SET due_at = $2
+    `/* delivery */ UPDATE publisher_subscription SET due_at = $2
      FROM rows($1, actor TEXT, peer TEXT) AS r
-     WHERE actor_id = r.actor AND peer_id = r.peer AND due_at IS NOT NULL AND claimed_until < $2`,
+     WHERE actor_id = r.actor AND peer_id = r.peer AND due_at IS NOT NULL AND leased_until < $2`,
     JSON.stringify(recovered.map(({ actorId, peerId }) => [actorId, peerId])),
     now,
   )
 }
 
-type Peer = Pick<LaneKey, 'actorId' | 'peerId'>
+type Peer = Pick<QueueKey, 'actorId' | 'peerId'>
 
-/** Lanes of one peer settle in several transactions at once: each counts on from what the one before stored. */
+/** Locks the peers' rows: queues of one peer commit in concurrent transactions, and no failure may get lost. */
 function lockCircuits(tx: Transaction, peerKeys: readonly string[]): Promise<(Peer & Circuit)[]> {
   return tx.all(
     `/* delivery */ SELECT t.actor_id AS "actorId", t.peer_id AS "peerId", t.failures, t.open_until AS "openUntil"
@@ -328,31 +340,31 @@ function peerKeyOf({ actorId, peerId }: Peer): string {
   return JSON.stringify([actorId, peerId])
 }
 
-function keyOf({ actorId, peerId, subscriptionId }: LaneKey): string {
+function keyOf({ actorId, peerId, subscriptionId }: QueueKey): string {
   return JSON.stringify([actorId, peerId, subscriptionId])
 }
 
-/** Gives lanes back that were not begun, to be taken at that time. */
-export async function release(
+/** Releases the leases of queues whose batch did not begin. The queues are due at `dueAt`. */
+export async function releaseLeases(
   tx: Transaction,
-  lanes: readonly { readonly lane: LaneKey; readonly held: number }[],
+  leases: readonly { readonly queue: QueueKey; readonly until: number }[],
   dueAt: number,
 ): Promise<void> {
   await tx.run(
-    `/* delivery */ UPDATE inbound_subscription SET claimed_until = 0,
-       due_at = CASE WHEN sequence > settled THEN CAST($2 AS BIGINT) ELSE NULL END
-     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, held BIGINT) AS r
-     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND claimed_until = r.held`,
-    JSON.stringify(lanes.map(({ lane, held }) => [lane.actorId, lane.peerId, lane.subscriptionId, held])),
+    `/* delivery */ UPDATE publisher_subscription SET leased_until = 0,
+       due_at = CASE WHEN sequence > committed THEN CAST($2 AS BIGINT) ELSE NULL END
+     FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, lease BIGINT) AS r
+     WHERE actor_id = r.actor AND peer_id = r.peer AND subscription_id = r.subscription AND leased_until = r.lease`,
+    JSON.stringify(leases.map(({ queue, until }) => [queue.actorId, queue.peerId, queue.subscriptionId, until])),
     dueAt,
   )
 }
 
 /**
- * Lets what failed for good, and is still kept, be sent again in its place; stopped lanes go on. Without ids, for every
- * actor, peer or subscription. The number of changes that are sent again.
+ * Sends failed diffs that are still stored again, in order, and restarts stopped queues. A missing id means every actor,
+ * peer or subscription. Returns the number of diffs.
  */
-export async function redriveLanes(tx: Transaction, of: Partial<LaneKey>, now: number): Promise<number> {
+export async function redriveQueues(tx: Transaction, of: Partial<QueueKey>, now: number): Promise<number> {
   const given = Object.entries({
     actor_id: of.actorId,
     peer_id: of.peerId,
@@ -361,10 +373,10 @@ export async function redriveLanes(tx: Transaction, of: Partial<LaneKey>, now: n
   const params = given.map(([, value]) => value)
   const where = (table: string): string =>
     given.map(([column], index) => ` AND ${table}.${column} = $${index + 1}`).join('')
-  // What arrived in a run is not sent again when its lane goes back behind it.
+  // The rows of a run still say 'waiting'. Without this update they would be sent again.
   await tx.run(
     `/* delivery */ UPDATE delivery SET outcome = 'delivered'
-     WHERE outcome = 'waiting' AND sequence <= (SELECT s.settled FROM inbound_subscription s
+     WHERE outcome = 'waiting' AND sequence <= (SELECT s.committed FROM publisher_subscription s
        WHERE s.actor_id = delivery.actor_id AND s.peer_id = delivery.peer_id
          AND s.subscription_id = delivery.subscription_id)${where('delivery')}`,
     ...params,
@@ -377,34 +389,34 @@ export async function redriveLanes(tx: Transaction, of: Partial<LaneKey>, now: n
     ...params,
   )
   await tx.run(
-    `/* delivery */ UPDATE inbound_subscription SET state = 'live', attempts = 0, uncertain = 0, failing_since = NULL,
-       settled = COALESCE((SELECT MIN(w.sequence) - 1 FROM delivery w WHERE w.actor_id = inbound_subscription.actor_id
-         AND w.peer_id = inbound_subscription.peer_id AND w.subscription_id = inbound_subscription.subscription_id
-         AND w.outcome = 'waiting'), settled),
-       due_at = CASE WHEN claimed_until > $${params.length + 1} THEN due_at ELSE CAST($${params.length + 1} AS BIGINT) END
+    `/* delivery */ UPDATE publisher_subscription SET state = 'live', attempts = 0, uncertain = 0, failing_since = NULL,
+       committed = COALESCE((SELECT MIN(w.sequence) - 1 FROM delivery w WHERE w.actor_id = publisher_subscription.actor_id
+         AND w.peer_id = publisher_subscription.peer_id AND w.subscription_id = publisher_subscription.subscription_id
+         AND w.outcome = 'waiting'), committed),
+       due_at = CASE WHEN leased_until > $${params.length + 1} THEN due_at ELSE CAST($${params.length + 1} AS BIGINT) END
      WHERE granularity IN ('high', 'low') AND EXISTS (SELECT 1 FROM delivery w
-       WHERE w.actor_id = inbound_subscription.actor_id AND w.peer_id = inbound_subscription.peer_id
-         AND w.subscription_id = inbound_subscription.subscription_id AND w.outcome = 'waiting')${where('inbound_subscription')}`,
+       WHERE w.actor_id = publisher_subscription.actor_id AND w.peer_id = publisher_subscription.peer_id
+         AND w.subscription_id = publisher_subscription.subscription_id AND w.outcome = 'waiting')${where('publisher_subscription')}`,
     ...params,
     now,
   )
   return redriven
 }
 
-/** How many lanes have something to send. */
-export async function countLanes(q: Queries): Promise<number> {
-  const row = await q.get<{ lanes: number }>(
-    '/* delivery */ SELECT COUNT(*) AS lanes FROM inbound_subscription WHERE due_at IS NOT NULL',
+/** Number of queues with diffs to send. */
+export async function countDueQueues(q: Queries): Promise<number> {
+  const row = await q.get<{ queues: number }>(
+    '/* delivery */ SELECT COUNT(*) AS queues FROM publisher_subscription WHERE due_at IS NOT NULL',
   )
-  return row?.lanes ?? 0
+  return row?.queues ?? 0
 }
 
-/** Up to `limit` subscriptions with diffs from before `since`, each with the last of them. */
+/** Up to `limit` subscriptions with diffs that are older than `since`, each with the last such sequence number. */
 export async function findAged(
   q: Queries,
   since: number,
   limit: number,
-): Promise<(LaneKey & { readonly upTo: number })[]> {
+): Promise<(QueueKey & { readonly upTo: number })[]> {
   return q.all(
     `/* delivery */ SELECT actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
        MAX(sequence) AS "upTo"
@@ -415,11 +427,11 @@ export async function findAged(
   )
 }
 
-/** The time lines of what is not kept any more. */
+/** Deletes the timeline entries of deleted diffs. */
 export async function deleteOldDeliveries(tx: Transaction, before: number): Promise<void> {
   await tx.run(
     `/* delivery */ DELETE FROM delivery WHERE written_at < $1 AND (outcome <> 'waiting' OR sequence <= (
-       SELECT s.settled FROM inbound_subscription s WHERE s.actor_id = delivery.actor_id
+       SELECT s.committed FROM publisher_subscription s WHERE s.actor_id = delivery.actor_id
          AND s.peer_id = delivery.peer_id AND s.subscription_id = delivery.subscription_id))`,
     before,
   )

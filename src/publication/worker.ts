@@ -1,7 +1,6 @@
 /**
- * Delivers what is due: at once after a commit of this process, at its time, and, looking once a second, what other
- * processes left. What is being delivered is held in the store for a while, so that a process that dies leaves nothing
- * behind that is lost or stuck.
+ * Delivers callbacks and notices: right after a commit of this process, at their due time, and, by polling once a second,
+ * those of other processes. Leases in the store make sure that a process that dies loses and blocks nothing.
  */
 import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../errors.ts'
@@ -13,21 +12,21 @@ import { dropOldest, type Entry } from './diff-store.ts'
 import { FairQueue, type Job } from '../outbox/fair-queue.ts'
 import {
   bringForward,
-  claimLanes,
-  countLanes,
+  claimQueues,
+  countDueQueues,
   deleteOldDeliveries,
   findAged,
   findDue,
-  type LaneKey,
-  release,
+  type QueueKey,
+  releaseLeases,
 } from './queue-store.ts'
-import { type HeldLane, type LaneTurnParts, LaneTurns } from './delivery-batch.ts'
+import { DeliveryBatches, type DeliveryBatchDeps, type QueueLease } from './delivery-batch.ts'
 import { longestPutOffMs } from '../outbox/policy.ts'
 import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from '../outbox/notice-store.ts'
 import { NoticeTurns, type SettleRenewal } from '../outbox/notice-turn.ts'
 import type { Cancel, Timers } from '../timers.ts'
 
-export interface WorkerParts extends Omit<LaneTurnParts, 'isStopping' | 'isCut'> {
+export interface WorkerParts extends Omit<DeliveryBatchDeps, 'isStopping' | 'isCut'> {
   readonly settleRenewal: SettleRenewal
   readonly timers: Timers
   /** Calls of one actor at once. */
@@ -37,42 +36,42 @@ export interface WorkerParts extends Omit<LaneTurnParts, 'isStopping' | 'isCut'>
   readonly shutdownMs: number
 }
 
-type Held = Job & { readonly since: number } & (
-    | { readonly kind: 'lane'; readonly holder: HeldLane }
-    | { readonly kind: 'notice'; readonly notice: ClaimedNotice; readonly held: number }
+type LeasedJob = Job & { readonly since: number } & (
+    | { readonly kind: 'queue'; readonly lease: QueueLease }
+    | { readonly kind: 'notice'; readonly notice: ClaimedNotice; readonly leasedUntil: number }
   )
 
 /** Calls of the whole process at once. */
 const mostRunning = 256
-/** What waited for so long gives its place to others for a while. */
+/** A job that waited this long is put off, so that others get its place. */
 const patienceMs = 5000
 const putOffMs = 1000
-/** Lanes and notices that wait, are told or are settled. */
-const mostHeld = 512
-/** Claimed at once. */
+/** Leased queues and notices, from the claim to the commit. */
+const mostLeased = 512
+/** Queues, and notices, per claim. */
 const mostClaimed = 64
-/** How long work that another process left may lie unseen. */
+/** Interval of polling for the work of other processes. */
 const pollMs = 1000
 const cleanMs = 3_600_000
 /** The longest time that a request waits for the first attempt to notify a peer of it. */
 const mostRequestWaitMs = 1000
 const mostCleaned = 100
-/** As many peers are remembered to have failed. */
-const mostSuspects = 10_000
+/** Limit of the set of failing peers. */
+const mostFailingPeers = 10_000
 
 export class DeliveryWorker {
   readonly #parts: WorkerParts
-  readonly #queue: FairQueue<Held>
-  readonly #lanes: LaneTurns
+  readonly #queue: FairQueue<LeasedJob>
+  readonly #batches: DeliveryBatches
   readonly #notices: NoticeTurns
-  readonly #suspects = new Set<string>()
+  readonly #failingPeers = new Set<string>()
   readonly #running = new Set<Promise<void>>()
   readonly #waiters = new Map<string, { readonly sequence: number; readonly resolve: () => void }[]>()
   /** By the id of the notice. */
   readonly #noticeWaiters = new Map<string, () => void>()
   #looking: Promise<void> | undefined
   #isDue = false
-  /** Something due was left where it is, because enough is held already. */
+  /** Due work was not claimed, because the limit of leases was reached. */
   #isLeft = false
   #isStopping = false
   #isCut = false
@@ -89,14 +88,14 @@ export class DeliveryWorker {
       perPeer: Math.max(1, Math.min(Math.floor(perActor / 5), parts.policy.circuitThreshold)),
       perHost: connectionsPerOrigin,
     }
-    this.#queue = new FairQueue(limits, (job) => this.#suspects.has(peerKey(job)))
+    this.#queue = new FairQueue(limits, (job) => this.#failingPeers.has(peerKey(job)))
     const isCut = (): boolean => this.#isCut
-    this.#lanes = new LaneTurns({ ...parts, isStopping: () => this.#isStopping, isCut })
+    this.#batches = new DeliveryBatches({ ...parts, isStopping: () => this.#isStopping, isCut })
     this.#notices = new NoticeTurns({ ...parts, isCut })
     this.#cleanedAt = parts.now()
   }
 
-  /** Looks for what is due, now. */
+  /** Looks for due work now. */
   readonly wake = (): void => {
     if (this.#isStopping) return
     this.#isDue = true
@@ -108,7 +107,7 @@ export class DeliveryWorker {
     })
   }
 
-  /** Resolves when each of the numbers was tried once, or cannot be tried now. */
+  /** Resolves when each of the entries was sent once, or cannot be sent now. */
   async attempted(actorId: string, entries: readonly Entry[]): Promise<void> {
     const due = entries.filter(({ dueAt }) => dueAt !== null && dueAt <= this.#parts.now())
     if (due.length === 0 || this.#isStopping) return
@@ -116,13 +115,13 @@ export class DeliveryWorker {
       due.map(
         ({ peerId, subscriptionId, sequence }) =>
           new Promise<void>((resolve) => {
-            const key = laneKey({ actorId, peerId, subscriptionId })
+            const key = queueKey({ actorId, peerId, subscriptionId })
             this.#waiters.set(key, [...(this.#waiters.get(key) ?? []), { sequence, resolve }])
           }),
       ),
     )
     this.wake()
-    // Another process may hold a lane.
+    // Another process may have the lease of a queue.
     await this.#within(this.#parts.times.callMs, all)
   }
 
@@ -146,12 +145,12 @@ export class DeliveryWorker {
     cancel()
   }
 
-  /** Begins nothing new, lets running calls end within their time, and gives back what was not begun. */
+  /** Begins no new calls, waits for the running ones, and releases the leases of the others. */
   async stop(client: Pick<PeerClient, 'close'>): Promise<void> {
     this.#isStopping = true
     this.#cancelTimer()
     await this.#looking
-    await this.#giveBack(this.#queue.withdraw(() => true))
+    await this.#release(this.#queue.withdraw(() => true))
     await this.#within(this.#parts.shutdownMs, Promise.all(this.#running))
     this.#isCut = true
     await client.close()
@@ -165,9 +164,9 @@ export class DeliveryWorker {
     while (this.#looking !== undefined || this.#running.size > 0) await Promise.all([this.#looking, ...this.#running])
   }
 
-  /** How many lanes have something to send. */
+  /** Number of queues with diffs to send. */
   backlog(): Promise<number> {
-    return this.#parts.store.read(countLanes)
+    return this.#parts.store.read(countDueQueues)
   }
 
   async #look(): Promise<void> {
@@ -190,7 +189,7 @@ export class DeliveryWorker {
   }
 
   async #claim(): Promise<void> {
-    const limit = Math.min(mostClaimed, mostHeld - this.#queue.waiting - this.#running.size)
+    const limit = Math.min(mostClaimed, mostLeased - this.#queue.waiting - this.#running.size)
     const without = this.#queue.busyActors
     this.#isLeft = limit <= 0 || without.length > 0
     if (limit <= 0) return
@@ -199,19 +198,19 @@ export class DeliveryWorker {
     const until = now + times.leaseMs
     const noticesUntil = now + times.noticeLeaseMs
     const claim = { now, limit, without }
-    const [lanes, notices] = await store.write((tx) =>
-      Promise.all([claimLanes(tx, { ...claim, until }), claimNotices(tx, { ...claim, until: noticesUntil })]),
+    const [queues, notices] = await store.write((tx) =>
+      Promise.all([claimQueues(tx, { ...claim, until }), claimNotices(tx, { ...claim, until: noticesUntil })]),
     )
-    for (const { baseuri, failures, ...lane } of lanes) {
-      const { actorId, peerId } = lane
-      if (failures > 0) this.#suspect(peerKey(lane))
+    for (const { baseuri, failures, ...queue } of queues) {
+      const { actorId, peerId } = queue
+      if (failures > 0) this.#addFailingPeer(peerKey(queue))
       this.#queue.add({
-        kind: 'lane',
+        kind: 'queue',
         actorId,
         peerId,
         host: hostOf(baseuri),
         since: now,
-        holder: { lane, held: until },
+        lease: { queue, until },
       })
     }
     for (const notice of notices) {
@@ -223,17 +222,17 @@ export class DeliveryWorker {
         host: hostOf(baseuri),
         since: now,
         notice,
-        held: noticesUntil,
+        leasedUntil: noticesUntil,
       })
     }
-    if (lanes.length === limit || notices.length === limit) this.#isDue = true
+    if (queues.length === limit || notices.length === limit) this.#isDue = true
   }
 
-  /** A host that is slow, or an actor that has much, keeps nobody else from being held. */
+  /** Keeps a slow host, or an actor with many jobs, from using up the leases. */
   async #putOff(): Promise<void> {
     const latest = this.#parts.now() - patienceMs
     const late = this.#queue.withdraw(({ since }) => since < latest)
-    await this.#giveBack(late, putOffMs)
+    await this.#release(late, putOffMs)
     for (const job of late) this.#answerAll(job)
   }
 
@@ -246,56 +245,58 @@ export class DeliveryWorker {
     }
   }
 
-  async #run(job: Held): Promise<void> {
+  async #run(job: LeasedJob): Promise<void> {
     const requestId = (job.kind === 'notice' && job.notice.requestId) || randomUUID()
     const context = { requestId, actorId: job.actorId, peerId: job.peerId }
     let hasMore = false
     try {
-      hasMore = await runInBackground(() => (job.kind === 'lane' ? this.#turn(job) : this.#tell(job)), context)
+      hasMore = await runInBackground(
+        () => (job.kind === 'queue' ? this.#runBatch(job) : this.#sendNotice(job)),
+        context,
+      )
     } catch (error) {
-      // The actor may have gone meanwhile, with everything but its leave. What is left stays held for a while, and is tried
-      // again after that.
+      // A concurrent deletion of the actor leaves only the notices about it. They are retried after the lease.
       const isGone = error instanceof ServiceError && error.code === 'actor_not_found'
       if (!isGone) runInBackground(() => this.#parts.log.error({ error }, 'A callback could not be sent'), context)
       this.#answerAll(job)
     }
-    if (hasMore && job.kind === 'lane') {
-      if (this.#isStopping) await this.#giveBack([job])
+    if (hasMore && job.kind === 'queue') {
+      if (this.#isStopping) await this.#release([job])
       else this.#queue.add({ ...job, since: this.#parts.now() })
     }
     this.#begin()
-    // What ended may have made place for what was left, or be what the next notice of its lane waited for.
+    // A free place, or a delivered notice, may let other work begin.
     if ((this.#isLeft && this.#queue.waiting < mostClaimed) || (job.kind === 'notice' && hasMore)) this.wake()
   }
 
-  async #turn(job: Held & { kind: 'lane' }): Promise<boolean> {
-    let wasSuspect = false
-    const turn = await this.#inPlace(job, async () => {
-      const taken = await this.#lanes.take(job.holder)
-      wasSuspect = this.#suspects.has(peerKey(job))
-      if (taken.reached !== null) this.#noteReach(job, taken.reached)
-      // The next call to a failing peer is judged by a count that has this one.
-      if (taken.reached === false) await taken.hasMore
-      return taken
+  async #runBatch(job: LeasedJob & { kind: 'queue' }): Promise<boolean> {
+    let wasFailing = false
+    const batch = await this.#inPlace(job, async () => {
+      const result = await this.#batches.run(job.lease)
+      wasFailing = this.#failingPeers.has(peerKey(job))
+      if (result.reached !== null) this.#noteReach(job, result.reached)
+      // The circuit must count this failure before the next call to the peer.
+      if (result.reached === false) await result.hasMore
+      return result
     })
-    const hasMore = await turn.hasMore
-    // Lanes of a failing peer are taken one by one: the next may be.
-    if (wasSuspect || turn.reached === false) this.wake()
-    this.#answerWaiters(laneKey(job.holder.lane), hasMore ? (turn.attempted ?? 0) : Number.POSITIVE_INFINITY)
+    const hasMore = await batch.hasMore
+    // Queues of a failing peer are leased one by one: the next one may begin.
+    if (wasFailing || batch.reached === false) this.wake()
+    this.#answerWaiters(queueKey(job.lease.queue), hasMore ? (batch.attempted ?? 0) : Number.POSITIVE_INFINITY)
     return hasMore
   }
 
-  #tell(job: Held & { kind: 'notice' }): Promise<boolean> {
+  #sendNotice(job: LeasedJob & { kind: 'notice' }): Promise<boolean> {
     return this.#inPlace(job, async () => {
-      const hasArrived = await this.#notices.take(job.notice, job.held)
+      const hasArrived = await this.#notices.take(job.notice, job.leasedUntil)
       this.#answerAll(job)
       this.#noteReach(job, hasArrived)
       return hasArrived
     })
   }
 
-  /** Its place goes to another when its calls are over, while their outcome is still being kept. */
-  async #inPlace<T>(job: Held, calls: () => Promise<T>): Promise<T> {
+  /** Frees the job's place after its calls, before their outcome is committed. */
+  async #inPlace<T>(job: LeasedJob, calls: () => Promise<T>): Promise<T> {
     try {
       return await calls()
     } finally {
@@ -306,18 +307,18 @@ export class DeliveryWorker {
 
   #noteReach(job: Job, isReached: boolean): void {
     const key = peerKey(job)
-    if (isReached) this.#suspects.delete(key)
-    else this.#suspect(key)
+    if (isReached) this.#failingPeers.delete(key)
+    else this.#addFailingPeer(key)
   }
 
-  #suspect(key: string): void {
-    if (this.#suspects.size >= mostSuspects) this.#suspects.clear()
-    this.#suspects.add(key)
+  #addFailingPeer(key: string): void {
+    if (this.#failingPeers.size >= mostFailingPeers) this.#failingPeers.clear()
+    this.#failingPeers.add(key)
   }
 
-  /** It was tried, or cannot be now. */
-  #answerAll(job: Held): void {
-    if (job.kind === 'lane') this.#answerWaiters(laneKey(job.holder.lane), Number.POSITIVE_INFINITY)
+  /** Resolves all waiters of a job: it was sent, or cannot be sent now. */
+  #answerAll(job: LeasedJob): void {
+    if (job.kind === 'queue') this.#answerWaiters(queueKey(job.lease.queue), Number.POSITIVE_INFINITY)
     else this.#noticeWaiters.get(job.notice.id)?.()
   }
 
@@ -330,17 +331,17 @@ export class DeliveryWorker {
     for (const { sequence, resolve } of waiters) if (sequence <= upTo) resolve()
   }
 
-  async #giveBack(jobs: readonly Held[], forMs = 0): Promise<void> {
+  async #release(jobs: readonly LeasedJob[], forMs = 0): Promise<void> {
     if (jobs.length === 0) return
     const { store, now, log } = this.#parts
     const dueAt = now() + forMs
-    const lanes = jobs.flatMap((job) => (job.kind === 'lane' ? [job.holder] : []))
+    const leases = jobs.flatMap((job) => (job.kind === 'queue' ? [job.lease] : []))
     const notices = jobs.flatMap((job) => (job.kind === 'notice' ? [job] : []))
     try {
       await store.write(async (tx) => {
-        if (lanes.length > 0) await release(tx, lanes, dueAt)
-        for (const { notice, held } of notices) {
-          await postponeNotice(tx, { id: notice.id, held, dueAt, counts: false, reason: '' })
+        if (leases.length > 0) await releaseLeases(tx, leases, dueAt)
+        for (const { notice, leasedUntil } of notices) {
+          await postponeNotice(tx, { id: notice.id, leasedUntil, dueAt, counts: false, reason: '' })
         }
       })
     } catch (error) {
@@ -348,7 +349,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** Drops what is too old to be kept for polling. */
+  /** Deletes diffs that are too old to be polled. */
   async #clean(): Promise<void> {
     const { store, now, maxDiffAgeMs } = this.#parts
     const since = now() - maxDiffAgeMs
@@ -356,14 +357,14 @@ export class DeliveryWorker {
     await store.write(async (tx) => {
       await dropOldest(tx, aged, now())
       await deleteOldDeliveries(tx, since)
-      // It is given up after one such time at the latest, and kept for the operator for another.
+      // A notice is given up after one such period at the latest, and kept for the operator for another.
       await deleteOldNotices(tx, since - maxDiffAgeMs)
     })
     if (aged.length < mostCleaned) this.#cleanedAt = now()
   }
 }
 
-function laneKey({ actorId, peerId, subscriptionId }: LaneKey): string {
+function queueKey({ actorId, peerId, subscriptionId }: QueueKey): string {
   return JSON.stringify([actorId, peerId, subscriptionId])
 }
 

@@ -20,7 +20,7 @@ export const callbackState: AttributeView = {
     const rows = await q.all<StateRow>(
       `SELECT s.peer_id, s.subscription_id, s.sequence AS last, s.resync_pending, s.created_at, p.sequence, p.body,
          p.received_at
-       FROM outbound_subscription s LEFT JOIN pending_callback p ON p.actor_id = s.actor_id AND p.peer_id = s.peer_id
+       FROM subscriber_subscription s LEFT JOIN pending_callback p ON p.actor_id = s.actor_id AND p.peer_id = s.peer_id
          AND p.subscription_id = s.subscription_id
        WHERE s.actor_id = $1 ORDER BY s.peer_id, s.subscription_id, p.sequence`,
       actorId,

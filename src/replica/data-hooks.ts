@@ -9,8 +9,8 @@ import { type Json, type JsonText, toPlain } from '../json/json.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import { isLoop } from '../subscription/hop-limit.ts'
-import type { OutboundSubscription } from './subscriber.ts'
-import { outboundView } from '../subscription/view.ts'
+import type { SubscriberSubscription } from './subscriber.ts'
+import { subscriberView } from './subscriber.ts'
 
 export interface HandedOn {
   readonly type: 'diff' | 'resync' | 'permission'
@@ -18,7 +18,7 @@ export interface HandedOn {
   readonly data: JsonText
 }
 
-export type HandOn = (subscription: OutboundSubscription, items: readonly HandedOn[]) => Promise<void>
+export type HandOn = (subscription: SubscriberSubscription, items: readonly HandedOn[]) => Promise<void>
 
 export interface DataHooksParts {
   readonly registry: Registry
@@ -67,7 +67,7 @@ export class DataHooks {
     cancel()
   }
 
-  async #run(subscription: OutboundSubscription, items: readonly HandedOn[]): Promise<void> {
+  async #run(subscription: SubscriberSubscription, items: readonly HandedOn[]): Promise<void> {
     const { registry, log, handleOf, tell } = this.#parts
     const { actorId, peerId, target } = subscription
     try {
@@ -83,7 +83,7 @@ export class DataHooks {
         }
         await tell(actor, namedHook, {
           peerid: peerId,
-          subscription: { ...outboundView(subscription), sequence },
+          subscription: { ...subscriberView(subscription), sequence },
           data: toPlain(data),
           sequence,
           type,

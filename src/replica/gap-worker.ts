@@ -10,11 +10,11 @@ import { runInBackground } from '../observe/context.ts'
 import type { Tracing } from '../observe/tracing.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
 import type { Store } from '../store/store.ts'
-import type { OutboundKey } from './subscriber.ts'
+import type { SubscriberKey } from './subscriber.ts'
 import { longestRetryMs } from './processor.ts'
 import { bringGapsForward, claimGaps, findGapsDue } from './subscriber-store.ts'
 
-type FillGap = (key: OutboundKey) => Promise<void>
+type FillGap = (key: SubscriberKey) => Promise<void>
 
 export interface GapWorkerParts {
   readonly store: Store
@@ -103,7 +103,7 @@ export class GapWorker {
     }
   }
 
-  async #fill(key: OutboundKey): Promise<void> {
+  async #fill(key: SubscriberKey): Promise<void> {
     const span = { kind: 'internal', isRoot: true, attributes: { 'troupe.actor': key.actorId } } as const
     const context = { requestId: randomUUID(), actorId: key.actorId, peerId: key.peerId }
     await runInBackground(async () => {

@@ -17,8 +17,8 @@ import type { HandOn } from './data-hooks.ts'
 import {
   deletePendingAbove,
   deletePendingUpTo,
-  findOutbound,
-  findOutboundOf,
+  findSubscriberSubscription,
+  findSubscriberSubscriptions,
   findPending,
   findPendingNumbers,
   insertPending,
@@ -26,7 +26,7 @@ import {
   type Progress,
   saveProgress,
 } from './subscriber-store.ts'
-import { keptByOthers, type OutboundKey, type OutboundSubscription, storesFor } from './subscriber.ts'
+import { keptByOthers, type SubscriberKey, type SubscriberSubscription, storesFor } from './subscriber.ts'
 import {
   awaitsResync,
   type Callback,
@@ -63,7 +63,7 @@ export interface ReceiverParts {
 type Item = Kept & { readonly sequence: number }
 
 /** What was known when a whole was asked for, and the secret it was asked with. */
-type Seen = Pick<OutboundSubscription, 'gapDueAt' | 'sequence'> &
+type Seen = Pick<SubscriberSubscription, 'gapDueAt' | 'sequence'> &
   Pick<Trust, 'secretHash'> & {
     /** The peer told to fetch it. */
     readonly isResync: boolean
@@ -74,7 +74,7 @@ type Seen = Pick<OutboundSubscription, 'gapDueAt' | 'sequence'> &
 /** A subscription in its actor's turn. */
 interface Locked {
   readonly actor: LockedActor
-  readonly subscription: OutboundSubscription
+  readonly subscription: SubscriberSubscription
   readonly state: ReceiverState
   /** Whether what comes for it is stored, or another subscription's comes for the same. */
   readonly isStored: boolean
@@ -95,15 +95,15 @@ export class Receiver {
     this.#parts = parts
   }
 
-  find(key: OutboundKey): Promise<OutboundSubscription | null> {
-    return this.#parts.store.read((q) => findOutbound(q, key))
+  find(key: SubscriberKey): Promise<SubscriberSubscription | null> {
+    return this.#parts.store.read((q) => findSubscriberSubscription(q, key))
   }
 
   /**
    * @throws ServiceError `too_many_requests` when too many wait for a missing one or are fetched, `unavailable` when what the callback
    *   speaks of could not be fetched, `not_found` when the subscription ended meanwhile.
    */
-  async take(key: OutboundKey, callback: Callback): Promise<void> {
+  async take(key: SubscriberKey, callback: Callback): Promise<void> {
     const { store, now, policy } = this.#parts
     const before = await store.read((q) => this.#stateOf(q, key))
     if (before === null) throw noSubscription()
@@ -124,7 +124,7 @@ export class Receiver {
     await this.#takeDiff(key, callback.sequence, kept)
   }
 
-  async #fetched<T>({ actorId, peerId }: OutboundKey, work: () => Promise<T>): Promise<T> {
+  async #fetched<T>({ actorId, peerId }: SubscriberKey, work: () => Promise<T>): Promise<T> {
     const release = this.#fetching.begin(JSON.stringify([actorId, peerId]))
     try {
       return await work()
@@ -133,13 +133,13 @@ export class Receiver {
     }
   }
 
-  async #stateOf(q: Queries, key: OutboundKey): Promise<ReceiverState | null> {
-    const subscription = await findOutbound(q, key)
+  async #stateOf(q: Queries, key: SubscriberKey): Promise<ReceiverState | null> {
+    const subscription = await findSubscriberSubscription(q, key)
     return subscription === null ? null : stateOf(subscription, await findPendingNumbers(q, key))
   }
 
   /** With its data, fetched where the callback gives only the address. */
-  async #keptOf(key: OutboundKey, { data, url, replaces, granularity }: Callback): Promise<Kept> {
+  async #keptOf(key: SubscriberKey, { data, url, replaces, granularity }: Callback): Promise<Kept> {
     if (data !== null || url === null) return { data: data ?? known('{}'), replaces, granularity }
     const trust = await this.#parts.store.read((q) => findTrust(q, key.actorId, key.peerId))
     const diff = trust === null ? null : await this.#parts.data.diff(trust, url)
@@ -151,7 +151,7 @@ export class Receiver {
     return { ...diff, granularity: 'low' }
   }
 
-  async #takeDiff(key: OutboundKey, sequence: number, kept: Kept): Promise<void> {
+  async #takeDiff(key: SubscriberKey, sequence: number, kept: Kept): Promise<void> {
     const { store, now, policy } = this.#parts
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
@@ -216,7 +216,7 @@ export class Receiver {
   }
 
   /** The peer keeps a low diff until it hears that it arrived. */
-  async #acknowledge(tx: Transaction, subscription: OutboundSubscription, sequence: number): Promise<void> {
+  async #acknowledge(tx: Transaction, subscription: SubscriberSubscription, sequence: number): Promise<void> {
     const { actorId, peerId, subscriptionId } = subscription
     const trust = await findTrust(tx, actorId, peerId)
     if (trust === null) return
@@ -231,17 +231,21 @@ export class Receiver {
     if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) this.#parts.afterCommit(tx, this.#parts.wake)
   }
 
-  async #takeResync(key: OutboundKey, { sequence }: Callback): Promise<void> {
+  async #takeResync(key: SubscriberKey, { sequence }: Callback): Promise<void> {
     for (let round = 0; round < resyncRounds; round += 1) {
       if ((await this.#fetchAndReplace(key, sequence)) === 'replaced') return
     }
     throw overtaken()
   }
 
-  async #fetchAndReplace(key: OutboundKey, sequence: number): Promise<'replaced' | 'other-grants'> {
+  async #fetchAndReplace(key: SubscriberKey, sequence: number): Promise<'replaced' | 'other-grants'> {
     const { store } = this.#parts
     const [subscription, trust, granted] = await store.read((q) =>
-      Promise.all([findOutbound(q, key), findTrust(q, key.actorId, key.peerId), findFact(q, key, 'permissions')]),
+      Promise.all([
+        findSubscriberSubscription(q, key),
+        findTrust(q, key.actorId, key.peerId),
+        findFact(q, key, 'permissions'),
+      ]),
     )
     if (subscription === null || trust === null) throw noSubscription()
     const whole = await this.#parts.data.whole(trust, subscription, key.subscriptionId, sequence)
@@ -263,7 +267,7 @@ export class Receiver {
    * @returns false when something was applied since, or the relationship was made anew, or a newer whole was asked for, or
    *   the peer said anew what it grants.
    */
-  async replace(key: OutboundKey, whole: Extract<Whole, { kind: 'whole' }>, seen: Seen): Promise<boolean> {
+  async replace(key: SubscriberKey, whole: Extract<Whole, { kind: 'whole' }>, seen: Seen): Promise<boolean> {
     const { store, now, policy } = this.#parts
     const { fetched, sequence, isMoving } = whole
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
@@ -306,7 +310,7 @@ export class Receiver {
    *
    * @returns the last number applied.
    */
-  async applyPolled(key: OutboundKey, polled: readonly Item[]): Promise<number> {
+  async applyPolled(key: SubscriberKey, polled: readonly Item[]): Promise<number> {
     const { store, now, policy } = this.#parts
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
@@ -335,7 +339,7 @@ export class Receiver {
   }
 
   /** Drops what waits and cannot be the peer's own: it would be waited for again and again. */
-  async dropImpossible(key: OutboundKey, sequence: number, askedAt: number): Promise<void> {
+  async dropImpossible(key: SubscriberKey, sequence: number, askedAt: number): Promise<void> {
     const { store } = this.#parts
     const pending = await store.read((q) => findPendingNumbers(q, key))
     if ((pending.at(-1) ?? 0) <= sequence) return
@@ -343,7 +347,7 @@ export class Receiver {
   }
 
   /** No number is missing (any more), as far as the peer says. What makes the whole necessary stays. */
-  async settle(key: OutboundKey): Promise<void> {
+  async settle(key: SubscriberKey): Promise<void> {
     await this.#parts.store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null || locked.subscription.resyncPending || locked.state.pending.length > 0) return
@@ -352,10 +356,10 @@ export class Receiver {
   }
 
   /** Fetching failed: it is tried again later, ever more seldom. */
-  async postpone(key: OutboundKey): Promise<void> {
+  async postpone(key: SubscriberKey): Promise<void> {
     const { store, now } = this.#parts
     await store.writeActor(key.actorId, async (tx) => {
-      const subscription = await findOutbound(tx, key)
+      const subscription = await findSubscriberSubscription(tx, key)
       if (subscription === null || (subscription.gapDueAt === null && !subscription.resyncPending)) return
       const attempts = subscription.attempts + 1
       await saveProgress(tx, key, { ...subscription, attempts, gapDueAt: now() + fetchAgainMs(attempts) })
@@ -367,7 +371,7 @@ export class Receiver {
    * The peer does not know it. The others have to see for themselves what it kept for them, and they tell whether it alone
    * is gone: it stays due, at `dueAt`, until that is decided, in this process or in another one.
    */
-  async doubt(key: OutboundKey, dueAt: number): Promise<void> {
+  async doubt(key: SubscriberKey, dueAt: number): Promise<void> {
     const { store, now, afterCommit, wake } = this.#parts
     await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
@@ -383,16 +387,16 @@ export class Receiver {
    * The peer knows others: nobody asks again until somebody wants to, or the peer calls, or anything changes of the
    * relationship; then the whole is fetched. When those ended meanwhile it stays due.
    */
-  async rest(key: OutboundKey): Promise<void> {
+  async rest(key: SubscriberKey): Promise<void> {
     await this.#parts.store.writeActor(key.actorId, async (tx) => {
-      const ofPeer = await findOutboundOf(tx, key.actorId, key.peerId)
+      const ofPeer = await findSubscriberSubscriptions(tx, key.actorId, key.peerId)
       const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
       if (subscription?.isUnknown !== true || ofPeer.every(({ isUnknown }) => isUnknown)) return
       await saveProgress(tx, key, { ...subscription, gapDueAt: null, attempts: 0 })
     })
   }
 
-  async #fetchSoon(key: OutboundKey, whole: boolean): Promise<void> {
+  async #fetchSoon(key: SubscriberKey, whole: boolean): Promise<void> {
     const { store, now, policy } = this.#parts
     await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
@@ -406,8 +410,8 @@ export class Receiver {
   }
 }
 
-async function lock(tx: Transaction, key: OutboundKey, actor: LockedActor): Promise<Locked | null> {
-  const ofPeer = await findOutboundOf(tx, key.actorId, key.peerId)
+async function lock(tx: Transaction, key: SubscriberKey, actor: LockedActor): Promise<Locked | null> {
+  const ofPeer = await findSubscriberSubscriptions(tx, key.actorId, key.peerId)
   const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
   if (subscription === undefined) return null
   const state = stateOf(subscription, await findPendingNumbers(tx, key))
@@ -423,14 +427,14 @@ async function lock(tx: Transaction, key: OutboundKey, actor: LockedActor): Prom
   }
 }
 
-function stateOf(subscription: OutboundSubscription, pending: readonly number[]): ReceiverState {
+function stateOf(subscription: SubscriberSubscription, pending: readonly number[]): ReceiverState {
   const { sequence, gapDueAt } = subscription
   return { sequence, pending, gapDueAt, awaitsResync: awaitsResync(subscription) }
 }
 
 async function waiting(
   tx: Transaction,
-  key: OutboundKey,
+  key: SubscriberKey,
   { pending }: ReceiverState,
   from: number,
   to: number,

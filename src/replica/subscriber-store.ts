@@ -1,27 +1,30 @@
-/** The SQL of this actor's subscriptions to peers, and of callbacks that wait for the ones before them. */
+/** The SQL of subscriber-side subscriptions, and of callbacks that wait for earlier ones. */
 import { known } from '../json/json.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
-import type { Numbered, OutboundKey, OutboundSubscription } from './subscriber.ts'
+import type { Numbered, SubscriberKey, SubscriberSubscription } from './subscriber.ts'
 import { keptText } from './processor.ts'
 
 const columns = `actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
   granularity, sequence, gap_due_at AS "gapDueAt", resync_pending AS "resyncPending", is_unknown AS "isUnknown", attempts,
   created_at AS "createdAt"`
 
-function toOutbound(row: Row<OutboundSubscription>): OutboundSubscription {
+function toSubscription(row: Row<SubscriberSubscription>): SubscriberSubscription {
   return { ...row, resyncPending: row.resyncPending !== 0, isUnknown: row.isUnknown !== 0 }
 }
 
 const ofKey = 'actor_id = $1 AND peer_id = $2 AND subscription_id = $3'
 
-function keyOf({ actorId, peerId, subscriptionId }: OutboundKey): [string, string, string] {
+function keyOf({ actorId, peerId, subscriptionId }: SubscriberKey): [string, string, string] {
   return [actorId, peerId, subscriptionId]
 }
 
-/** One that is known already stays as it is. @throws ServiceError `conflict` when the relationship is gone. */
-export async function insertOutbound(tx: Transaction, subscription: OutboundSubscription): Promise<void> {
+/** Keeps an existing row. @throws ServiceError `conflict` when the relationship does not exist. */
+export async function insertSubscriberSubscription(
+  tx: Transaction,
+  subscription: SubscriberSubscription,
+): Promise<void> {
   await tx.run(
-    `INSERT INTO outbound_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity,
+    `INSERT INTO subscriber_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource, granularity,
        sequence, gap_due_at, resync_pending, attempts, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
      ON CONFLICT (actor_id, peer_id, subscription_id) DO NOTHING`,
@@ -38,36 +41,42 @@ export async function insertOutbound(tx: Transaction, subscription: OutboundSubs
   )
 }
 
-export async function findOutbound(q: Queries, key: OutboundKey): Promise<OutboundSubscription | null> {
-  const row = await q.get<Row<OutboundSubscription>>(
-    `SELECT ${columns} FROM outbound_subscription WHERE ${ofKey}`,
+export async function findSubscriberSubscription(
+  q: Queries,
+  key: SubscriberKey,
+): Promise<SubscriberSubscription | null> {
+  const row = await q.get<Row<SubscriberSubscription>>(
+    `SELECT ${columns} FROM subscriber_subscription WHERE ${ofKey}`,
     ...keyOf(key),
   )
-  return row === undefined ? null : toOutbound(row)
+  return row === undefined ? null : toSubscription(row)
 }
 
-/** Oldest first; of one peer unless `peerId` is null. */
-export async function findOutboundOf(
+/** Oldest first. `peerId` null: of all peers. */
+export async function findSubscriberSubscriptions(
   q: Queries,
   actorId: string,
   peerId: string | null = null,
-): Promise<OutboundSubscription[]> {
-  const rows = await q.all<Row<OutboundSubscription>>(
-    `SELECT ${columns} FROM outbound_subscription WHERE actor_id = $1${peerId === null ? '' : ' AND peer_id = $2'}
+): Promise<SubscriberSubscription[]> {
+  const rows = await q.all<Row<SubscriberSubscription>>(
+    `SELECT ${columns} FROM subscriber_subscription WHERE actor_id = $1${peerId === null ? '' : ' AND peer_id = $2'}
      ORDER BY created_at, peer_id, subscription_id`,
     actorId,
     ...(peerId === null ? [] : [peerId]),
   )
-  return rows.map(toOutbound)
+  return rows.map(toSubscription)
 }
 
-/** What was applied, and what is still missing. */
-export type Progress = Pick<OutboundSubscription, 'sequence' | 'gapDueAt' | 'resyncPending' | 'isUnknown' | 'attempts'>
+/** Sync state: what was applied, and what is missing. */
+export type Progress = Pick<
+  SubscriberSubscription,
+  'sequence' | 'gapDueAt' | 'resyncPending' | 'isUnknown' | 'attempts'
+>
 
-export async function saveProgress(tx: Transaction, key: OutboundKey, progress: Progress): Promise<void> {
+export async function saveProgress(tx: Transaction, key: SubscriberKey, progress: Progress): Promise<void> {
   await tx.run(
-    `UPDATE outbound_subscription SET sequence = $4, gap_due_at = $5, resync_pending = $6, is_unknown = $7,
-       attempts = $8, claimed_until = 0
+    `UPDATE subscriber_subscription SET sequence = $4, gap_due_at = $5, resync_pending = $6, is_unknown = $7,
+       attempts = $8, leased_until = 0
      WHERE ${ofKey}`,
     ...keyOf(key),
     progress.sequence,
@@ -78,15 +87,15 @@ export async function saveProgress(tx: Transaction, key: OutboundKey, progress: 
   )
 }
 
-/** With its pending callbacks. False when there was none. */
-export async function deleteOutbound(tx: Transaction, key: OutboundKey): Promise<boolean> {
-  return (await tx.run(`DELETE FROM outbound_subscription WHERE ${ofKey}`, ...keyOf(key))) === 1
+/** Deletes a subscription with its pending callbacks. False: it did not exist. */
+export async function deleteSubscriberSubscription(tx: Transaction, key: SubscriberKey): Promise<boolean> {
+  return (await tx.run(`DELETE FROM subscriber_subscription WHERE ${ofKey}`, ...keyOf(key))) === 1
 }
 
-/** The number that waits is kept once; it is never replaced. */
+/** Keeps the first callback with a sequence number. */
 export async function insertPending(
   tx: Transaction,
-  key: OutboundKey,
+  key: SubscriberKey,
   { sequence, body }: Numbered,
   now: number,
 ): Promise<void> {
@@ -100,8 +109,8 @@ export async function insertPending(
   )
 }
 
-/** The numbers that wait, ascending. */
-export async function findPendingNumbers(q: Queries, key: OutboundKey): Promise<number[]> {
+/** Sequence numbers of the pending callbacks, ascending. */
+export async function findPendingNumbers(q: Queries, key: SubscriberKey): Promise<number[]> {
   const rows = await q.all<{ sequence: number }>(
     `SELECT sequence FROM pending_callback WHERE ${ofKey} ORDER BY sequence`,
     ...keyOf(key),
@@ -109,8 +118,8 @@ export async function findPendingNumbers(q: Queries, key: OutboundKey): Promise<
   return rows.map(({ sequence }) => sequence)
 }
 
-/** Those from `from` to `to`, both included, ascending. */
-export async function findPending(q: Queries, key: OutboundKey, from: number, to: number): Promise<Numbered[]> {
+/** Pending callbacks from `from` to `to`, both included, ascending. */
+export async function findPending(q: Queries, key: SubscriberKey, from: number, to: number): Promise<Numbered[]> {
   return q.all<{ sequence: number; body: string }>(
     `SELECT sequence, body FROM pending_callback WHERE ${ofKey} AND sequence >= $4 AND sequence <= $5
      ORDER BY sequence`,
@@ -120,14 +129,14 @@ export async function findPending(q: Queries, key: OutboundKey, from: number, to
   )
 }
 
-export async function deletePendingUpTo(tx: Transaction, key: OutboundKey, sequence: number): Promise<void> {
+export async function deletePendingUpTo(tx: Transaction, key: SubscriberKey, sequence: number): Promise<void> {
   await tx.run(`DELETE FROM pending_callback WHERE ${ofKey} AND sequence <= $4`, ...keyOf(key), sequence)
 }
 
-/** The peer had not produced numbers above `sequence` yet when it was asked, after these came: they never were its own. */
+/** Deletes callbacks with numbers above the peer's own `sequence`, received before the peer was asked: the peer did not send them. */
 export async function deletePendingAbove(
   tx: Transaction,
-  key: OutboundKey,
+  key: SubscriberKey,
   sequence: number,
   receivedBefore: number,
 ): Promise<void> {
@@ -140,8 +149,8 @@ export async function deletePendingAbove(
 }
 
 /**
- * What waits for a missing number tells of nothing any more: some of it may have been withdrawn since it came, and the
- * whole tells the rest. False when nothing waits.
+ * Empties the pending callbacks: rights to their data may have been revoked, and the full state includes the rest.
+ * Returns false when no callback was pending.
  */
 export async function emptyPending(tx: Transaction, { actorId, peerId }: OfPeer): Promise<boolean> {
   const nothing = keptText({ data: known('{}'), replaces: false, granularity: '' })
@@ -154,21 +163,21 @@ export async function emptyPending(tx: Transaction, { actorId, peerId }: OfPeer)
   return emptied > 0
 }
 
-/** Every subscription to the peer that the peer knows fetches the whole as soon as may be. False when there is none. */
+/** Every known subscription to the peer fetches the full state as soon as possible. False: there is none. */
 export async function markForFetch(tx: Transaction, of: OfPeer, now: number): Promise<boolean> {
   return (await mark(tx, of, now, 0)) > 0
 }
 
-/** As `markForFetch`, and those that the peer did not know are looked for again: what they wait for may have changed. */
+/** Like `markForFetch`, including subscriptions that the peer did not know. */
 export async function markAllForFetch(tx: Transaction, of: OfPeer, now: number): Promise<void> {
   await mark(tx, of, now, 1)
 }
 
-type OfPeer = Pick<OutboundKey, 'actorId' | 'peerId'>
+type OfPeer = Pick<SubscriberKey, 'actorId' | 'peerId'>
 
 async function mark(tx: Transaction, { actorId, peerId }: OfPeer, now: number, mostUnknown: 0 | 1): Promise<number> {
   return tx.run(
-    `UPDATE outbound_subscription SET resync_pending = 1, gap_due_at = $3, attempts = 0
+    `UPDATE subscriber_subscription SET resync_pending = 1, gap_due_at = $3, attempts = 0
      WHERE actor_id = $1 AND peer_id = $2 AND is_unknown <= $4`,
     actorId,
     peerId,
@@ -177,30 +186,30 @@ async function mark(tx: Transaction, { actorId, peerId }: OfPeer, now: number, m
   )
 }
 
-/** The earliest and the latest time at which a gap is given up; null when there is none. */
+/** Earliest and latest time at which a gap leads to a resync. Null: no gaps. */
 export async function findGapsDue(q: Queries): Promise<{ readonly next: number; readonly last: number } | null> {
   const row = await q.get<{ next: number | null; last: number | null }>(
-    `/* receiving */ SELECT (SELECT MIN(gap_due_at) FROM outbound_subscription WHERE gap_due_at IS NOT NULL) AS next,
-       (SELECT MAX(gap_due_at) FROM outbound_subscription WHERE gap_due_at IS NOT NULL) AS last`,
+    `/* receiving */ SELECT (SELECT MIN(gap_due_at) FROM subscriber_subscription WHERE gap_due_at IS NOT NULL) AS next,
+       (SELECT MAX(gap_due_at) FROM subscriber_subscription WHERE gap_due_at IS NOT NULL) AS last`,
   )
   const { next = null, last = null } = row ?? {}
   return next === null || last === null ? null : { next, last }
 }
 
-/** Gaps that are due after `beyond` become due now. */
+/** Makes gaps due now that are due after `beyond`. */
 export async function bringGapsForward(tx: Transaction, beyond: number, now: number): Promise<void> {
-  await tx.run('/* receiving */ UPDATE outbound_subscription SET gap_due_at = $2 WHERE gap_due_at > $1', beyond, now)
+  await tx.run('/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $2 WHERE gap_due_at > $1', beyond, now)
 }
 
-/** Takes what is due until `until`: nobody else touches it before, and everybody may after. */
+/** Leases subscriptions with due gaps until `until`. */
 export async function claimGaps(
   tx: Transaction,
   { now, until, limit }: { readonly now: number; readonly until: number; readonly limit: number },
-): Promise<OutboundKey[]> {
-  return tx.all<OutboundKey>(
-    `/* receiving */ UPDATE outbound_subscription SET gap_due_at = $2, claimed_until = $2
+): Promise<SubscriberKey[]> {
+  return tx.all<SubscriberKey>(
+    `/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $2, leased_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
-       SELECT actor_id, peer_id, subscription_id FROM outbound_subscription
+       SELECT actor_id, peer_id, subscription_id FROM subscriber_subscription
        WHERE gap_due_at <= $1 ORDER BY gap_due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId"`,
     now,

@@ -1,28 +1,31 @@
-/** A subscription of this actor to a peer. */
-import { isTold, type Scope } from '../subscription/scope.ts'
+/** Subscriber side: a subscription that this actor holds at a peer. */
+import type { Subscription } from '../app/actor-handle.ts'
+import type { SubscriptionRecord } from '../subscription/record-store.ts'
+import { deliversCallbacks, type Scope } from '../subscription/scope.ts'
+import { subscriptionView } from '../subscription/view.ts'
 
-export interface OutboundSubscription extends Scope {
+export interface SubscriberSubscription extends Scope {
   readonly actorId: string
   readonly peerId: string
-  /** Minted by the peer. */
+  /** Assigned by the peer. */
   readonly subscriptionId: string
   readonly granularity: string
-  /** The last number applied. */
+  /** The last sequence number that was applied. */
   readonly sequence: number
-  /** Unix milliseconds at which everything is fetched anew, because something is missing; null when nothing is. */
+  /** Time at which an open gap leads to a resync (Unix milliseconds). Null without a gap. */
   readonly gapDueAt: number | null
-  /** The next synchronisation fetches the whole: the copy is known to be wrong. */
+  /** The copy is wrong, so the next sync fetches the full state. */
   readonly resyncPending: boolean
-  /** The peer said that it does not know it. */
+  /** The peer answered that the subscription does not exist. */
   readonly isUnknown: boolean
-  /** How often fetching failed in a row. */
+  /** Failed syncs in a row. */
   readonly attempts: number
   readonly createdAt: number
 }
 
-export type OutboundKey = Pick<OutboundSubscription, 'actorId' | 'peerId' | 'subscriptionId'>
+export type SubscriberKey = Pick<SubscriberSubscription, 'actorId' | 'peerId' | 'subscriptionId'>
 
-/** A callback that came before the ones it follows, or one that is ready to be applied. */
+/** A callback that waits for earlier ones, or that is ready to be applied. */
 export interface Numbered {
   readonly sequence: number
   /** JSON text of `HeldBody`. */
@@ -30,23 +33,23 @@ export interface Numbered {
 }
 
 /**
- * Whether what comes for this subscription goes into the copy. Where several cover the same, one alone does: applied
- * twice, an addition to a list would be there twice.
+ * Whether callbacks of this subscription change the copy. Of several subscriptions to the same data only one does,
+ * because a list operation that is applied twice would add its items twice.
  *
  * @param ofPeer all subscriptions to the same peer.
  */
-export function storesFor(subscription: OutboundSubscription, ofPeer: readonly OutboundSubscription[]): boolean {
+export function storesFor(subscription: SubscriberSubscription, ofPeer: readonly SubscriberSubscription[]): boolean {
   if (subscription.target !== 'properties') return false
   return !ofPeer.some((other) => other !== subscription && takesPlaceOf(other, subscription))
 }
 
 /**
- * The names inside a subscription's scope that another one keeps: one that is told of its property at once goes before a
- * wide one that is only polled.
+ * The names inside a subscription's scope that another subscription copies: a narrow one with callbacks takes precedence
+ * over a wide one that is polled.
  */
 export function keptByOthers(
-  subscription: OutboundSubscription,
-  ofPeer: readonly OutboundSubscription[],
+  subscription: SubscriberSubscription,
+  ofPeer: readonly SubscriberSubscription[],
 ): ReadonlySet<string> {
   const others = ofPeer.filter(
     (other) =>
@@ -59,18 +62,23 @@ export function keptByOthers(
   return new Set(others.filter((other) => storesFor(other, ofPeer)).map(({ subtarget }) => subtarget))
 }
 
-function takesPlaceOf(other: OutboundSubscription, one: OutboundSubscription): boolean {
-  // One that the peer does not know gets nothing.
+function takesPlaceOf(other: SubscriberSubscription, one: SubscriberSubscription): boolean {
+  // An unknown subscription receives no callbacks.
   if (other.isUnknown) return false
-  // One that is only polled knows less than one that is told.
-  if (!covers(other, one) || (isTold(one.granularity) && !isTold(other.granularity))) return false
-  if (!covers(one, other) || (isTold(other.granularity) && !isTold(one.granularity))) return true
+  // A polled subscription is less current than one with callbacks.
+  if (!covers(other, one) || (deliversCallbacks(one.granularity) && !deliversCallbacks(other.granularity))) return false
+  if (!covers(one, other) || (deliversCallbacks(other.granularity) && !deliversCallbacks(one.granularity))) return true
   return other.createdAt === one.createdAt ? other.subscriptionId < one.subscriptionId : other.createdAt < one.createdAt
 }
 
-/** Whether everything in the second scope is in the first one. */
+/** Whether the first scope contains the second one. */
 export function covers(wide: Scope, narrow: Scope): boolean {
   if (wide.target !== narrow.target) return false
   if (wide.subtarget === '') return true
   return wide.subtarget === narrow.subtarget && (wide.resource === '' || wide.resource === narrow.resource)
+}
+
+/** A subscriber-side subscription as the wire and applications see it. */
+export function subscriberView(subscription: Omit<SubscriptionRecord, 'callback'>): Subscription {
+  return subscriptionView({ ...subscription, callback: true })
 }

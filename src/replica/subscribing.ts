@@ -11,8 +11,14 @@ import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import type { Trust } from '../trust/trust.ts'
 import type { PeerData, Poll } from './snapshot.ts'
-import { deleteOutbound, findOutbound, findOutboundOf, insertOutbound, markAllForFetch } from './subscriber-store.ts'
-import { covers, type OutboundKey, type OutboundSubscription } from './subscriber.ts'
+import {
+  deleteSubscriberSubscription,
+  findSubscriberSubscription,
+  findSubscriberSubscriptions,
+  insertSubscriberSubscription,
+  markAllForFetch,
+} from './subscriber-store.ts'
+import { covers, type SubscriberKey, type SubscriberSubscription } from './subscriber.ts'
 import type { Scope } from '../subscription/scope.ts'
 import { callable, noSubscription, type Receiver } from './receiver.ts'
 import { readRemote, type RemoteValue, removeAll, removeNames } from './remote-data.ts'
@@ -41,7 +47,7 @@ export interface SubscriptionWish extends Scope {
 }
 
 export interface Subscribed {
-  readonly subscription: OutboundSubscription
+  readonly subscription: SubscriberSubscription
   /** As the peer gave it. */
   readonly location: string
 }
@@ -82,8 +88,8 @@ export class Subscribing {
   }
 
   /** Oldest first; of one peer, or of all. */
-  list(actorId: string, peerId: string | null = null): Promise<OutboundSubscription[]> {
-    return this.#parts.store.read((q) => findOutboundOf(q, actorId, peerId))
+  list(actorId: string, peerId: string | null = null): Promise<SubscriberSubscription[]> {
+    return this.#parts.store.read((q) => findSubscriberSubscriptions(q, actorId, peerId))
   }
 
   /** What is known of the peer's data, by name. */
@@ -102,7 +108,7 @@ export class Subscribing {
     if (trust === null) throw failed('there is no relationship with this peer')
     const { subscriptionId, location } = await this.#ask(trust, wish)
     const time = now()
-    const subscription: OutboundSubscription = {
+    const subscription: SubscriberSubscription = {
       ...wish,
       actorId: actor.id,
       peerId,
@@ -116,7 +122,7 @@ export class Subscribing {
     }
     await store.writeActor(actor.id, async (tx, locked) => {
       if ((await findTrust(tx, actor.id, peerId)) === null) throw failed('the relationship ended meanwhile')
-      await insertOutbound(tx, subscription)
+      await insertSubscriberSubscription(tx, subscription)
       await live.record(tx, locked, 'subscriptions', [subscriptionId])
       afterCommit(tx, wake)
     })
@@ -151,31 +157,31 @@ export class Subscribing {
   }
 
   /** Ends it here at once; the peer is told afterwards, however long that takes. False when there was none. */
-  unsubscribe(key: OutboundKey): Promise<boolean> {
+  unsubscribe(key: SubscriberKey): Promise<boolean> {
     return this.#end(key, true)
   }
 
   /** The peer says that it ended. False when there was none. */
-  endedByPeer(key: OutboundKey): Promise<boolean> {
+  endedByPeer(key: SubscriberKey): Promise<boolean> {
     return this.#end(key, false)
   }
 
   /** The peer does not know it. Unless it spoke of it since. */
-  #endDead(key: OutboundKey): Promise<boolean> {
+  #endDead(key: SubscriberKey): Promise<boolean> {
     return this.#end(key, false, ({ isUnknown }) => isUnknown)
   }
 
   #end(
-    key: OutboundKey,
+    key: SubscriberKey,
     tell: boolean,
-    isMeant: (found: OutboundSubscription) => boolean = () => true,
+    isMeant: (found: SubscriberSubscription) => boolean = () => true,
   ): Promise<boolean> {
     const { store, live, afterCommit, wake } = this.#parts
     return store.writeActor(key.actorId, async (tx, locked) => {
       const trust = tell ? await findTrust(tx, key.actorId, key.peerId) : null
-      const found = await findOutbound(tx, key)
+      const found = await findSubscriberSubscription(tx, key)
       if (found === null || !isMeant(found)) return false
-      if (!(await deleteOutbound(tx, key))) return false
+      if (!(await deleteSubscriberSubscription(tx, key))) return false
       await live.record(tx, locked, 'subscriptions', [key.subscriptionId])
       await this.#forget(tx, key)
       if (callable(trust) !== null && trust !== null) await this.#tellEnded(tx, trust, key.subscriptionId)
@@ -185,8 +191,8 @@ export class Subscribing {
   }
 
   /** What no other subscription covers goes; where one took the place of others, these have their own again. */
-  async #forget(tx: Transaction, key: OutboundKey): Promise<void> {
-    const others = await findOutboundOf(tx, key.actorId, key.peerId)
+  async #forget(tx: Transaction, key: SubscriberKey): Promise<void> {
+    const others = await findSubscriberSubscriptions(tx, key.actorId, key.peerId)
     const covering = others.filter(({ target }) => target === 'properties')
     if (covering.length === 0) return removeAll(tx, key)
     const name = (subtarget: string): Scope => ({ target: 'properties', subtarget, resource: '' })
@@ -209,9 +215,9 @@ export class Subscribing {
    *
    * @throws ServiceError `not_found`
    */
-  async sync(key: OutboundKey): Promise<SyncResult> {
+  async sync(key: SubscriberKey): Promise<SyncResult> {
     const found = await this.#parts.store.read((q) =>
-      Promise.all([findTrust(q, key.actorId, key.peerId), findOutbound(q, key)]),
+      Promise.all([findTrust(q, key.actorId, key.peerId), findSubscriberSubscription(q, key)]),
     )
     const trust = callable(found[0])
     if (trust === null || found[1] === null) throw noSubscription()
@@ -219,9 +225,9 @@ export class Subscribing {
   }
 
   /** As `sync`, because a number is missing: the whole is fetched only when the missing ones cannot be had. */
-  async fill(key: OutboundKey): Promise<void> {
+  async fill(key: SubscriberKey): Promise<void> {
     const found = await this.#parts.store.read((q) =>
-      Promise.all([findTrust(q, key.actorId, key.peerId), findOutbound(q, key)]),
+      Promise.all([findTrust(q, key.actorId, key.peerId), findSubscriberSubscription(q, key)]),
     )
     const trust = callable(found[0])
     if (trust === null || found[1] === null) return
@@ -238,7 +244,7 @@ export class Subscribing {
    */
   async #syncOne(
     trust: Trust,
-    subscription: OutboundSubscription,
+    subscription: SubscriberSubscription,
     { asked, decidedAt }: { readonly asked: boolean; readonly decidedAt: number },
   ): Promise<SyncResult> {
     const { subscriptionId } = subscription
@@ -257,7 +263,7 @@ export class Subscribing {
     return result
   }
 
-  async #syncOnce(trust: Trust, subscription: OutboundSubscription, asked: boolean): Promise<SyncResult> {
+  async #syncOnce(trust: Trust, subscription: SubscriberSubscription, asked: boolean): Promise<SyncResult> {
     const { store, data, receiver } = this.#parts
     const { subscriptionId } = subscription
     const { secretHash } = trust
@@ -268,7 +274,7 @@ export class Subscribing {
       if (poll.kind !== 'polled') return { ...poll, subscriptionId }
       await receiver.dropImpossible(subscription, poll.sequence, askedAt)
       const [before, granted] = await store.read((q) =>
-        Promise.all([findOutbound(q, subscription), findFact(q, subscription, 'permissions')]),
+        Promise.all([findSubscriberSubscription(q, subscription), findFact(q, subscription, 'permissions')]),
       )
       if (before === null) throw noSubscription()
       const news = poll.diffs.filter(({ sequence }) => sequence > before.sequence)
@@ -309,7 +315,7 @@ export class Subscribing {
   async syncPeer(actor: Access['actor'], peerId: string): Promise<PeerSync> {
     const { store, data, receiver, refreshFacts, endTrust, now } = this.#parts
     const [found, subscriptions] = await store.read((q) =>
-      Promise.all([findTrust(q, actor.id, peerId), findOutboundOf(q, actor.id, peerId)]),
+      Promise.all([findTrust(q, actor.id, peerId), findSubscriberSubscriptions(q, actor.id, peerId)]),
     )
     const trust = callable(found)
     if (trust === null)

@@ -51,7 +51,11 @@ export const approvalArguments = {
   key: ['actor_id', 'approval_id'],
   column: 'arguments',
 } as const satisfies SealedColumn
-export const onceAnswer = { table: 'once', key: ['actor_id', 'key'], column: 'answer' } as const satisfies SealedColumn
+export const onceAnswer = {
+  table: 'idempotent_request',
+  key: ['actor_id', 'key'],
+  column: 'answer',
+} as const satisfies SealedColumn
 
 /** What a change of keys seals anew. A column that is missing here becomes unreadable when its old key is removed. */
 export const sealedColumns: readonly SealedColumn[] = [

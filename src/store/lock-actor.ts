@@ -2,10 +2,10 @@
 import { ServiceError } from '../errors.ts'
 import type { LockedActor } from './store.ts'
 
-export const LOCK_ACTOR = `SELECT id, creator, listeners, watched_until AS "watchedUntil",
-     CASE WHEN listeners > 0 AND EXISTS (
-       SELECT 1 FROM inbound_subscription s WHERE s.actor_id = actor.id AND s.resource <> ''
-     ) THEN 1 ELSE 0 END AS "hasKeyListeners"
+export const LOCK_ACTOR = `SELECT id, creator, subscription_count AS "subscriptionCount", watched_until AS "watchedUntil",
+     CASE WHEN subscription_count > 0 AND EXISTS (
+       SELECT 1 FROM publisher_subscription s WHERE s.actor_id = actor.id AND s.resource <> ''
+     ) THEN 1 ELSE 0 END AS "hasKeySubscriptions"
    FROM actor WHERE id = $1 /*postgres: FOR UPDATE */`
 
 export function requireActor(actor: LockedActor | undefined): LockedActor {

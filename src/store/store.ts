@@ -29,15 +29,15 @@ export interface Transaction extends Queries {
   run(sql: string, ...params: Param[]): Promise<number>
 }
 
-/** The actor's row as it is when its turn begins. */
+/** The actor's row under its lock. */
 export interface LockedActor {
   readonly id: string
   readonly creator: string
-  /** How many subscriptions of peers listen to the actor. */
-  readonly listeners: number
-  /** 1 where one of them listens to a key of a property, else 0. */
-  readonly hasKeyListeners: number
-  /** Until then somebody looks on (Unix milliseconds). */
+  /** Number of subscriptions that peers hold at the actor. */
+  readonly subscriptionCount: number
+  /** 1 if one of these subscriptions covers a key of a property, else 0. */
+  readonly hasKeySubscriptions: number
+  /** A page or client watches the actor until then (Unix milliseconds). */
   readonly watchedUntil: number
 }
 

@@ -27,8 +27,8 @@ export async function findRecords(q: Queries, actorId: string, filter: RecordFil
     value === undefined ? [] : [` AND ${column} = $${params.push(value)}`],
   )
   const selects = [
-    ['inbound_subscription', 0],
-    ['outbound_subscription', 1],
+    ['publisher_subscription', 0],
+    ['subscriber_subscription', 1],
   ].map(
     ([table, callback]) =>
       `SELECT actor_id, peer_id, subscription_id, target, subtarget, resource, granularity, sequence,

@@ -15,13 +15,3 @@ export function subscriptionView(record: SubscriptionRecord): Subscription {
     callback: record.callback,
   }
 }
-
-/** Of a peer's subscription to this actor. */
-export function inboundView(subscription: Omit<SubscriptionRecord, 'callback'>): Subscription {
-  return subscriptionView({ ...subscription, callback: false })
-}
-
-/** Of this actor's subscription to a peer. */
-export function outboundView(subscription: Omit<SubscriptionRecord, 'callback'>): Subscription {
-  return subscriptionView({ ...subscription, callback: true })
-}

@@ -42,9 +42,9 @@ async function subscribers(service: TestService, actor: TestActor, count: number
 
 async function waiting(store: Store): Promise<number> {
   const row = await store.read((q) =>
-    q.get<{ lanes: number }>('SELECT COUNT(*) AS lanes FROM inbound_subscription WHERE due_at IS NOT NULL'),
+    q.get<{ queues: number }>('SELECT COUNT(*) AS queues FROM publisher_subscription WHERE due_at IS NOT NULL'),
   )
-  return row?.lanes ?? 0
+  return row?.queues ?? 0
 }
 
 forEachService((start, dialect) => {
@@ -75,7 +75,7 @@ forEachService((start, dialect) => {
       [10, 2],
       [10, 16],
     ] as const) {
-      it(`are as many for ${peers} lanes with ${numbers} numbers each as for any others`, async () => {
+      it(`are as many for ${peers} queues with ${numbers} numbers each as for any others`, async () => {
         const statements = await statementsOf(peers, numbers)
         assert.equal(statements.length, 6, statements.join('\n'))
       })
@@ -121,7 +121,7 @@ forEachService((start, dialect) => {
     }
     const tried = async (store: Store): Promise<unknown> =>
       store.read((q) =>
-        q.all('SELECT sequence FROM inbound_subscription WHERE attempts > 0 OR failing_since IS NOT NULL'),
+        q.all('SELECT sequence FROM publisher_subscription WHERE attempts > 0 OR failing_since IS NOT NULL'),
       )
 
     it('SUB-14 is called as often as there are connections, and delays nobody else; who waits is in no fault', async () => {
@@ -147,10 +147,10 @@ forEachService((start, dialect) => {
         const copied = await peer.subscribe({ granularity: 'high' })
         await store.write((tx) =>
           tx.run(
-            `INSERT INTO inbound_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource,
+            `INSERT INTO publisher_subscription (actor_id, peer_id, subscription_id, target, subtarget, resource,
                granularity, created_at)
              SELECT actor_id, peer_id, 'copy ' || r.number, target, subtarget, resource, granularity, created_at
-             FROM rows($1, number BIGINT) AS r, inbound_subscription WHERE subscription_id = $2`,
+             FROM rows($1, number BIGINT) AS r, publisher_subscription WHERE subscription_id = $2`,
             JSON.stringify(Array.from({ length: 20 }, (_, index) => [index])),
             copied,
           ),
@@ -206,15 +206,15 @@ forEachService((start, dialect) => {
       assert.deepEqual(
         [
           'INSERT INTO diff',
-          'UPDATE inbound_subscription',
+          'UPDATE publisher_subscription',
           'FROM permission_override',
-          'WITH lane',
+          'WITH queue',
           'UPDATE delivery',
         ].filter((part) => !seen.some(({ sql }) => sql.includes(part))),
         [],
       )
       // What is not a table: parameters, and what a statement made itself.
-      const scan = dialect === 'sqlite' ? /^SCAN (?!json_each|CONSTANT ROW|lane|waiting|\(subquery)/ : /Seq Scan on/
+      const scan = dialect === 'sqlite' ? /^SCAN (?!json_each|CONSTANT ROW|queue|waiting|\(subquery)/ : /Seq Scan on/
       assert.deepEqual(
         seen.flatMap(({ sql, lines }) => lines.filter((line) => scan.test(line)).map((line) => `${line}: ${sql}`)),
         [],

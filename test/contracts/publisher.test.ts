@@ -140,10 +140,10 @@ forEachService((start) => {
       let failed = 0
       for (const matching of [
         /^INSERT INTO property/,
-        /FROM inbound_subscription s/,
+        /FROM publisher_subscription s/,
         /FROM suspension/,
         /FROM permission_override/,
-        /^UPDATE inbound_subscription SET sequence/,
+        /^UPDATE publisher_subscription SET sequence/,
         /^INSERT INTO diff/,
         /^INSERT INTO delivery/,
       ]) {

@@ -319,7 +319,7 @@ forEachStore((dialect, open, database) => {
       await store.writeActor('a', async (_, actor) => {
         assert.deepEqual(
           { ...actor },
-          { id: 'a', creator: 'somebody@example.com', listeners: 0, watchedUntil: 0, hasKeyListeners: 0 },
+          { id: 'a', creator: 'somebody@example.com', subscriptionCount: 0, watchedUntil: 0, hasKeySubscriptions: 0 },
         )
       })
     })

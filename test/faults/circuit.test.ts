@@ -135,7 +135,7 @@ forEachService((start) => {
         await pass(world, () => remote.calls >= before + 2)
         remote.outcome = arrived
         await pass(world, async () => {
-          const due = await store.read((q) => q.all('SELECT 1 FROM inbound_subscription WHERE due_at IS NOT NULL'))
+          const due = await store.read((q) => q.all('SELECT 1 FROM publisher_subscription WHERE due_at IS NOT NULL'))
           return due.length === 0
         })
         assert.deepEqual(await circuitOf(store), { failures: 0, isOpen: false })

@@ -562,7 +562,7 @@ forEachService((start, dialect) => {
         await made.until(() => clock.now() >= later, 1000)
         assert.equal(callbacks().length, earlier)
         const { store } = await service.app.start()
-        for (const table of ['inbound_subscription', 'diff', 'delivery']) {
+        for (const table of ['publisher_subscription', 'diff', 'delivery']) {
           assert.deepEqual(await store.read((q) => q.all(`SELECT actor_id FROM ${table}`)), [])
         }
       })

@@ -11,7 +11,7 @@ interface Pair {
   readonly actors: readonly [TestActor, TestActor]
 }
 
-const subscriptions = 'SELECT actor_id, subscription_id, sequence, due_at FROM inbound_subscription ORDER BY 1, 2'
+const subscriptions = 'SELECT actor_id, subscription_id, sequence, due_at FROM publisher_subscription ORDER BY 1, 2'
 
 forEachService((start) => {
   async function listening(where: 'one service' | 'two services', options: StartOptions = {}): Promise<Pair> {

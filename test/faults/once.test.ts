@@ -147,7 +147,7 @@ forEachService((start) => {
       assert.equal((await large.arrayBuffer()).byteLength, 262_146)
       const { store } = await service.app.start()
       const sizes = await store.read((q) =>
-        q.all<{ size: number }>('SELECT LENGTH(answer) AS size FROM once ORDER BY size'),
+        q.all<{ size: number }>('SELECT LENGTH(answer) AS size FROM idempotent_request ORDER BY size'),
       )
       assert.deepEqual(
         sizes.map(({ size }) => size > 1000),
@@ -195,16 +195,16 @@ forEachService((start) => {
       await actor.request('POST', '/properties', { notes: { _type: 'list' } })
       await append(actor, 'my-own-key', { text: 'hunter2' })
       const { store } = await service.app.start()
-      const rows = await store.read((q) => q.all<object>('SELECT * FROM once'))
+      const rows = await store.read((q) => q.all<object>('SELECT * FROM idempotent_request'))
       assert.equal(rows.length, 1)
       assert.ok(!JSON.stringify(rows).includes('my-own-key'))
       assert.ok(!JSON.stringify(rows).includes('notes'))
       now += 86_400_000 + 1
       await append(actor, 'next')
-      assert.equal((await store.read((q) => q.all('SELECT 1 FROM once'))).length, 1)
+      assert.equal((await store.read((q) => q.all('SELECT 1 FROM idempotent_request'))).length, 1)
       assert.equal((await append(actor, 'my-own-key', { text: 'hunter2' })).headers.get('idempotency-replayed'), null)
       await actor.request('DELETE', '')
-      assert.equal((await store.read((q) => q.all('SELECT 1 FROM once'))).length, 0)
+      assert.equal((await store.read((q) => q.all('SELECT 1 FROM idempotent_request'))).length, 0)
     })
   })
 })

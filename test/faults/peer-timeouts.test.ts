@@ -109,7 +109,7 @@ forEachService((start) => {
         const { store } = await first.app.start()
         await passUntil(clock, [first, second], async () => {
           const left = await store.read((q) =>
-            q.all('SELECT due_at FROM inbound_subscription WHERE due_at IS NOT NULL UNION ALL SELECT 1 FROM notice'),
+            q.all('SELECT due_at FROM publisher_subscription WHERE due_at IS NOT NULL UNION ALL SELECT 1 FROM notice'),
           )
           return left.length === 0
         })

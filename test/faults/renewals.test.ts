@@ -166,7 +166,7 @@ forEachService((start) => {
       q.get<{ waits: number }>(
         `SELECT (SELECT COUNT(*) FROM notice WHERE due_at IS NOT NULL)
            + (SELECT COUNT(*) FROM trust WHERE next_secret_hash IS NOT NULL)
-           + (SELECT COUNT(*) FROM inbound_subscription WHERE due_at IS NOT NULL) AS waits`,
+           + (SELECT COUNT(*) FROM publisher_subscription WHERE due_at IS NOT NULL) AS waits`,
       ),
     )
     return row?.waits === 0

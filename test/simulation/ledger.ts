@@ -4,7 +4,7 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
-interface Lane {
+interface Queue {
   sequence: number
   readonly texts: Map<number, string>
 }
@@ -19,7 +19,7 @@ export class Ledger {
   readonly #due: readonly (readonly [table: string, StatementSync])[]
   /** `<actor> <property>` of what was suspended at the last commit; without a property all of them. */
   #suspended = new Set<string>()
-  readonly #lanes = new Map<string, Lane>()
+  readonly #queues = new Map<string, Queue>()
   readonly #violation: (text: string) => void
   /** How many numbers there were. */
   count = 0
@@ -31,18 +31,18 @@ export class Ledger {
     this.#database = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
     this.#violation = violation
     this.#subscriptions = this.#database.prepare(
-      'SELECT actor_id, peer_id, subscription_id, subtarget, sequence, settled FROM inbound_subscription',
+      'SELECT actor_id, peer_id, subscription_id, subtarget, sequence, committed FROM publisher_subscription',
     )
-    const ofLane = 'actor_id = ? AND peer_id = ? AND subscription_id = ?'
+    const ofQueue = 'actor_id = ? AND peer_id = ? AND subscription_id = ?'
     this.#numbers = this.#database.prepare(
-      `SELECT sequence FROM delivery WHERE ${ofLane} AND sequence > ? ORDER BY sequence`,
+      `SELECT sequence FROM delivery WHERE ${ofQueue} AND sequence > ? ORDER BY sequence`,
     )
-    this.#diffs = this.#database.prepare(`SELECT sequence, kind, data FROM diff WHERE ${ofLane}`)
+    this.#diffs = this.#database.prepare(`SELECT sequence, kind, data FROM diff WHERE ${ofQueue}`)
     this.#suspensions = this.#database.prepare("SELECT actor_id, subtarget FROM suspension WHERE target = 'properties'")
     this.#due = [
-      ['inbound_subscription', 'peer_id', 'due_at'],
+      ['publisher_subscription', 'peer_id', 'due_at'],
       ['notice', 'recipient', 'due_at'],
-      ['outbound_subscription', 'peer_id', 'gap_due_at'],
+      ['subscriber_subscription', 'peer_id', 'gap_due_at'],
     ].map(([table = '', peer, at]) => [
       table,
       this.#database.prepare(`SELECT ${peer} AS peer, ${at} AS at FROM ${table} WHERE ${at} IS NOT NULL LIMIT 1`),
@@ -51,28 +51,28 @@ export class Ledger {
       `SELECT s.sequence >= ?1 OR s.resync_pending = 1 OR EXISTS (SELECT 1 FROM pending_callback p
          WHERE p.actor_id = s.actor_id AND p.peer_id = s.peer_id AND p.subscription_id = s.subscription_id
            AND p.sequence = ?1) AS isHeld
-       FROM outbound_subscription s WHERE s.actor_id = ?2 AND s.peer_id = ?3 AND s.subscription_id = ?4`,
+       FROM subscriber_subscription s WHERE s.actor_id = ?2 AND s.peer_id = ?3 AND s.subscription_id = ?4`,
     )
   }
 
   /** After a commit. */
   observe(): void {
-    const lanes = this.#subscriptions.all() as unknown as {
+    const queues = this.#subscriptions.all() as unknown as {
       actor_id: string
       peer_id: string
       subscription_id: string
       subtarget: string
       sequence: number
-      settled: number
+      committed: number
     }[]
     const suspended = this.#suspendedNow()
-    for (const { actor_id, peer_id, subscription_id, subtarget, sequence, settled } of lanes) {
+    for (const { actor_id, peer_id, subscription_id, subtarget, sequence, committed } of queues) {
       const key = [actor_id, peer_id, subscription_id] as const
       const name = `subscription ${subscription_id} of ${peer_id} to ${actor_id}`
-      const known = this.#lanes.get(key.join(' ')) ?? { sequence: 0, texts: new Map<number, string>() }
-      this.#lanes.set(key.join(' '), known)
+      const known = this.#queues.get(key.join(' ')) ?? { sequence: 0, texts: new Map<number, string>() }
+      this.#queues.set(key.join(' '), known)
       if (sequence < known.sequence) this.#violation(`I3: ${name} went back from ${known.sequence} to ${sequence}`)
-      if (settled > sequence) this.#violation(`I3: ${name} has settled ${settled} of ${sequence}`)
+      if (committed > sequence) this.#violation(`I3: ${name} has committed ${committed} of ${sequence}`)
       const added = (this.#numbers.all(...key, known.sequence) as { sequence: number }[]).map((row) => row.sequence)
       // What is beyond the limit gave its place to one resync.
       const first = Math.max(known.sequence + 1, (added[0] ?? 1) <= sequence - this.#maxDiffs + 1 ? (added[0] ?? 1) : 1)
@@ -129,15 +129,15 @@ export class Ledger {
       )
     return [
       ...told(`SELECT DISTINCT actor_id AS actor, bucket || ' without a subscription' AS what FROM attribute a
-        WHERE bucket LIKE 'remote:%' AND NOT EXISTS (SELECT 1 FROM outbound_subscription s
+        WHERE bucket LIKE 'remote:%' AND NOT EXISTS (SELECT 1 FROM subscriber_subscription s
           WHERE s.actor_id = a.actor_id AND 'remote:' || s.peer_id = a.bucket)`),
       ...told(`SELECT actor_id AS actor, bucket || ' of ' || name || ' without a relationship' AS what FROM attribute a
         WHERE bucket LIKE '\\_peer\\_%' ESCAPE '\\' AND NOT EXISTS (SELECT 1 FROM trust t
           WHERE t.actor_id = a.actor_id AND t.actor_id || ':' || t.peer_id = a.name)`),
       ...told(`SELECT actor_id AS actor, 'two secrets with ' || peer_id AS what FROM trust
         WHERE next_secret_hash IS NOT NULL`),
-      ...told(`SELECT id AS actor, listeners || ' listeners, counted wrong' AS what FROM actor
-        WHERE listeners <> (SELECT COUNT(*) FROM inbound_subscription s WHERE s.actor_id = actor.id)`),
+      ...told(`SELECT id AS actor, subscription_count || ' subscriptions, counted wrong' AS what FROM actor
+        WHERE subscription_count <> (SELECT COUNT(*) FROM publisher_subscription s WHERE s.actor_id = actor.id)`),
     ]
   }
 

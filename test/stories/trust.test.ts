@@ -208,8 +208,10 @@ forEachService((start) => {
       const listeners = async (): Promise<unknown> => {
         const { store } = await there.app.start()
         return (
-          await store.read((q) => q.get<{ listeners: number }>('SELECT listeners FROM actor WHERE id = $1', asked.id))
-        )?.listeners
+          await store.read((q) =>
+            q.get<{ count: number }>('SELECT subscription_count AS count FROM actor WHERE id = $1', asked.id),
+          )
+        )?.count
       }
       for (const subtarget of ['one', 'two']) {
         const body = { target: 'properties', subtarget, granularity: 'high' }
@@ -219,7 +221,7 @@ forEachService((start) => {
       assert.equal(await listeners(), 2)
       assert.equal((await asked.request('DELETE', `/trust/friend/${asker.id}`)).status, 204)
       assert.equal(await listeners(), 0)
-      assert.deepEqual((await storeOf(there, asked))['inbound_subscription'], [])
+      assert.deepEqual((await storeOf(there, asked))['publisher_subscription'], [])
     })
 
     it('R-TRUST-06 deleting an actor ends its relationships at every peer', async () => {

@@ -1,6 +1,6 @@
 /** A peer that answers as a test says, without a network: what it publishes, and everything that it is asked. */
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
-import { insertOutbound } from '../../src/replica/subscriber-store.ts'
+import { insertSubscriberSubscription } from '../../src/replica/subscriber-store.ts'
 import { relateTo, type RelationshipOptions, type TestRelationship } from './recording-peer.ts'
 import type { TestActor, TestService } from './service.ts'
 
@@ -113,7 +113,7 @@ export async function subscribed(
   const { store } = await service.app.start()
   const { id, target = 'properties', subtarget = '', resource = '', granularity = 'high' } = wanted
   await store.writeActor(actor.id, (tx) =>
-    insertOutbound(tx, {
+    insertSubscriberSubscription(tx, {
       actorId: actor.id,
       peerId,
       subscriptionId: id,

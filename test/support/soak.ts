@@ -304,9 +304,9 @@ class Soak {
         const { store } = await service.app.start()
         const row = await store.read((q) =>
           q.get<{ waiting: number }>(
-            `SELECT (SELECT COUNT(*) FROM inbound_subscription WHERE due_at IS NOT NULL)
+            `SELECT (SELECT COUNT(*) FROM publisher_subscription WHERE due_at IS NOT NULL)
                + (SELECT COUNT(*) FROM notice WHERE due_at IS NOT NULL)
-               + (SELECT COUNT(*) FROM outbound_subscription WHERE gap_due_at IS NOT NULL) AS waiting`,
+               + (SELECT COUNT(*) FROM subscriber_subscription WHERE gap_due_at IS NOT NULL) AS waiting`,
           ),
         )
         return row?.waiting ?? 0
@@ -336,8 +336,8 @@ const tables = [
   'list_node',
   'attribute',
   'trust',
-  'inbound_subscription',
-  'outbound_subscription',
+  'publisher_subscription',
+  'subscriber_subscription',
   'diff',
   'delivery',
   'delivery_run',

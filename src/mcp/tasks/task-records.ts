@@ -63,7 +63,7 @@ export class TaskRecords {
       createdAt: at,
       updatedAt: at,
       expiresAt: at + lifetimeMs,
-      heldUntil: at + holdMs,
+      leasedUntil: at + holdMs,
     }
     return store.write(async (tx) => {
       await deleteExpiredTasks(tx, at)
@@ -99,8 +99,8 @@ export class TaskRecords {
   }
 
   /** Nobody works on it any more. */
-  isDead({ status, heldUntil }: TaskRow): boolean {
-    return (status === 'working' || status === 'input_required') && heldUntil < this.#deps.now()
+  isDead({ status, leasedUntil }: TaskRow): boolean {
+    return (status === 'working' || status === 'input_required') && leasedUntil < this.#deps.now()
   }
 
   /** Two answers at once are both kept; what is final stays. */

@@ -19,17 +19,17 @@ export interface TaskRow extends TaskOwner {
   readonly createdAt: number
   readonly updatedAt: number
   readonly expiresAt: number
-  readonly heldUntil: number
+  readonly leasedUntil: number
 }
 
 const columns = `actor_id AS "actorId", task_id AS "taskId", peer_id AS "peerId", client_id AS "clientId", tool, call,
   status, outcome, created_at AS "createdAt", updated_at AS "updatedAt", expires_at AS "expiresAt",
-  held_until AS "heldUntil"`
+  leased_until AS "leasedUntil"`
 
 export async function insertTask(tx: Transaction, task: TaskRow): Promise<void> {
   await tx.run(
     `INSERT INTO mcp_task (actor_id, task_id, peer_id, client_id, tool, call, status, status_message, outcome,
-       created_at, updated_at, expires_at, held_until)
+       created_at, updated_at, expires_at, leased_until)
      VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8, $9, $10, $11, $12)`,
     task.actorId,
     task.taskId,
@@ -42,7 +42,7 @@ export async function insertTask(tx: Transaction, task: TaskRow): Promise<void> 
     task.createdAt,
     task.updatedAt,
     task.expiresAt,
-    task.heldUntil,
+    task.leasedUntil,
   )
 }
 
@@ -105,7 +105,7 @@ export async function holdTask(
   until: number,
 ): Promise<boolean> {
   const held = await tx.run(
-    `UPDATE mcp_task SET held_until = $3
+    `UPDATE mcp_task SET leased_until = $3
      WHERE actor_id = $1 AND task_id = $2 AND status IN ('working', 'input_required')`,
     actorId,
     taskId,
@@ -117,8 +117,8 @@ export async function holdTask(
 /** Exactly one process takes over what another one left. */
 export async function claimTask(tx: Transaction, task: TaskRow, now: number, until: number): Promise<boolean> {
   const claimed = await tx.run(
-    `UPDATE mcp_task SET held_until = $3, status = 'working'
-     WHERE actor_id = $1 AND task_id = $2 AND status IN ('working', 'input_required') AND held_until < $4`,
+    `UPDATE mcp_task SET leased_until = $3, status = 'working'
+     WHERE actor_id = $1 AND task_id = $2 AND status IN ('working', 'input_required') AND leased_until < $4`,
     task.actorId,
     task.taskId,
     until,

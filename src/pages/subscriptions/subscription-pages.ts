@@ -3,8 +3,9 @@ import { ServiceError } from '../../errors.ts'
 import { endSubscription } from '../../replica/unsubscribe.ts'
 import type { Backlog } from '../../publication/backlog-store.ts'
 import type { TimelineEntry } from '../../publication/diff-store.ts'
-import { type InboundSubscription, isTold, type Scope } from '../../subscription/scope.ts'
-import type { OutboundSubscription } from '../../replica/subscriber.ts'
+import type { PublisherSubscription } from '../../publication/publisher-subscription.ts'
+import { deliversCallbacks, type Scope } from '../../subscription/scope.ts'
+import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { momentOf } from '../shared/time.ts'
 import type { SubscriptionRow, TimelineRow, SubscriptionsValues, SubscriptionValues } from './values.ts'
 import { visible } from '../shared/visible.ts'
@@ -40,19 +41,19 @@ const namesOnAPage = 50
 
 export async function showSubscriptions(deps: SubscriptionPageDeps, exchange: PageExchange): Promise<Answer> {
   const { actor, query } = exchange
-  const [peers, inbound, outbound] = await Promise.all([
+  const [peers, publisherSide, subscriberSide] = await Promise.all([
     peersOf(deps, actor.id),
     deps.publications.listWithBacklogs(actor.id),
     deps.subscribing.list(actor.id),
   ])
-  const paging = pagingOf(query, inbound.length, rowsOnAPage)
+  const paging = pagingOf(query, publisherSide.length, rowsOnAPage)
   const page = deps.pages.subscriptions({
     ...pageValues(deps, exchange, '/subscriptions'),
-    listeners: partOf(inbound, paging, rowsOnAPage).map(({ subscription, backlog }) =>
-      inboundRow(deps, exchange, peers, subscription, backlog),
+    listeners: partOf(publisherSide, paging, rowsOnAPage).map(({ subscription, backlog }) =>
+      publisherRow(deps, exchange, peers, subscription, backlog),
     ),
     paging,
-    listening: outbound.slice(0, 200).map((each) => outboundRow(deps, exchange, peers, each)),
+    listening: subscriberSide.slice(0, 200).map((each) => subscriberRow(deps, exchange, peers, each)),
   })
   return showPage(exchange, page)
 }
@@ -64,12 +65,12 @@ export async function showSubscription(
 ): Promise<Answer> {
   const { actor, params, query } = exchange
   const address = { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
-  const [peers, found, outbound] = await Promise.all([
+  const [peers, found, subscriberSide] = await Promise.all([
     peersOf(deps, actor.id),
     deps.publications.timeline(address),
     deps.subscribing.list(actor.id, address.peerId),
   ])
-  const own = outbound.find(({ subscriptionId }) => subscriptionId === address.subscriptionId)
+  const own = subscriberSide.find(({ subscriptionId }) => subscriptionId === address.subscriptionId)
   const now = deps.now()
   const path = `/subscriptions/${encodeURIComponent(address.peerId)}/${encodeURIComponent(address.subscriptionId)}`
   const values = pageValues(deps, exchange, path, error)
@@ -79,7 +80,7 @@ export async function showSubscription(
   if (found !== null) {
     const page = deps.pages.subscription({
       ...common,
-      subscription: inboundRow(deps, exchange, peers, found.subscription, found.backlog),
+      subscription: publisherRow(deps, exchange, peers, found.subscription, found.backlog),
       is_own: false,
       known: [],
       entries: partOf(entries, paging, numbersOnAPage),
@@ -94,7 +95,7 @@ export async function showSubscription(
   const page = deps.pages.subscription({
     ...common,
     paging: parting,
-    subscription: outboundRow(deps, exchange, peers, own),
+    subscription: subscriberRow(deps, exchange, peers, own),
     is_own: true,
     known: partOf(known, parting, namesOnAPage).map(([name, each]) =>
       each.kind === 'value'
@@ -145,7 +146,7 @@ function commonRow(
   deps: SubscriptionPageDeps,
   { actor }: PageExchange,
   peers: Peers,
-  subscription: InboundSubscription | OutboundSubscription,
+  subscription: PublisherSubscription | SubscriberSubscription,
   how: string,
 ): Common {
   const { peerId, subscriptionId, sequence, createdAt } = subscription
@@ -160,11 +161,11 @@ function commonRow(
   }
 }
 
-function inboundRow(
+function publisherRow(
   deps: SubscriptionPageDeps,
   exchange: PageExchange,
   peers: Peers,
-  subscription: InboundSubscription,
+  subscription: PublisherSubscription,
   backlog: Backlog | undefined,
 ): SubscriptionRow {
   const { granularity } = subscription
@@ -174,18 +175,18 @@ function inboundRow(
       : granularity === 'low'
         ? 'is told that something changed'
         : 'comes and asks'
-  return { ...commonRow(deps, exchange, peers, subscription, how), ...inboundState(deps, subscription, backlog) }
+  return { ...commonRow(deps, exchange, peers, subscription, how), ...publisherState(deps, subscription, backlog) }
 }
 
-function inboundState(
+function publisherState(
   deps: SubscriptionPageDeps,
-  { state, failingSince, granularity }: InboundSubscription,
+  { state, failingSince, granularity }: PublisherSubscription,
   backlog: Backlog | undefined,
 ): { readonly state: string; readonly is_in_order: boolean } {
   const { waiting = 0, failed = 0, unfetched = 0, pausedUntil = null } = backlog ?? {}
   if (state === 'stopped') return { state: `Stopped, ${count(failed, 'change')} failed`, is_in_order: false }
   if (failed > 0) return { state: `${count(failed, 'change')} failed`, is_in_order: false }
-  if (!isTold(granularity))
+  if (!deliversCallbacks(granularity))
     return { state: unfetched === 0 ? 'All fetched' : `${count(unfetched, 'change')} to fetch`, is_in_order: true }
   if (pausedUntil !== null && pausedUntil > deps.now())
     return { state: `Cannot be reached, ${count(waiting, 'change')} wait`, is_in_order: false }
@@ -193,11 +194,11 @@ function inboundState(
   return { state: waiting === 0 ? 'Up to date' : `${count(waiting, 'change')} on the way`, is_in_order: true }
 }
 
-function outboundRow(
+function subscriberRow(
   deps: SubscriptionPageDeps,
   exchange: PageExchange,
   peers: Peers,
-  subscription: OutboundSubscription,
+  subscription: SubscriberSubscription,
 ): SubscriptionRow {
   const { granularity, isUnknown, resyncPending, gapDueAt } = subscription
   const how =

@@ -10,7 +10,7 @@ CREATE TABLE actor (
   created_at BIGINT NOT NULL,
   -- The four columns below are read with the actor's lock, so the common case costs no further statement.
   -- Number of subscriptions that peers hold at this actor.
-  listeners BIGINT NOT NULL DEFAULT 0,
+  subscription_count BIGINT NOT NULL DEFAULT 0,
   -- A page or client watches the actor's changes until then. `version` numbers the recorded changes.
   watched_until BIGINT NOT NULL DEFAULT 0,
   version BIGINT NOT NULL DEFAULT 0,
@@ -247,7 +247,7 @@ CREATE TABLE permission_override (
 
 -- Publisher side: a subscription that a peer holds at this actor. The row is also the queue of its callbacks. One
 -- transaction writes a change, its sequence numbers and the due times.
-CREATE TABLE inbound_subscription (
+CREATE TABLE publisher_subscription (
   actor_id TEXT_KEY NOT NULL,
   peer_id TEXT_KEY NOT NULL,
   subscription_id TEXT_KEY NOT NULL,
@@ -257,16 +257,16 @@ CREATE TABLE inbound_subscription (
   granularity TEXT NOT NULL,
   -- The last sequence number, and the last one that needs no further attempt.
   sequence BIGINT NOT NULL DEFAULT 0,
-  settled BIGINT NOT NULL DEFAULT 0,
+  committed BIGINT NOT NULL DEFAULT 0,
   -- Time of the next attempt. Null: nothing to send. During a lease: its end.
   due_at BIGINT,
-  -- Attempts for the first unsettled sequence number, and how many of them had an unknown outcome.
+  -- Attempts for the first uncommitted sequence number, and how many of them had an unknown outcome.
   attempts BIGINT NOT NULL DEFAULT 0,
   uncertain BIGINT NOT NULL DEFAULT 0,
   -- Start of the current series of failures. Null after a success.
   failing_since BIGINT,
   -- End of a worker's lease on the queue.
-  claimed_until BIGINT NOT NULL DEFAULT 0,
+  leased_until BIGINT NOT NULL DEFAULT 0,
   -- 'live', or 'stopped' until a redrive: the peer refused further callbacks or was unreachable for too long.
   state TEXT NOT NULL DEFAULT 'live',
   created_at BIGINT NOT NULL,
@@ -274,7 +274,7 @@ CREATE TABLE inbound_subscription (
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX inbound_subscription_due ON inbound_subscription (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX publisher_subscription_due ON publisher_subscription (due_at) WHERE due_at IS NOT NULL;
 
 -- Diffs, kept until they are acknowledged, cleared or dropped at the limit.
 CREATE TABLE diff (
@@ -294,7 +294,7 @@ CREATE TABLE diff (
   hops BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
-    REFERENCES inbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
+    REFERENCES publisher_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX diff_by_age ON diff (created_at);
@@ -316,7 +316,7 @@ CREATE TABLE delivery (
   origin TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
-    REFERENCES inbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
+    REFERENCES publisher_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX delivery_by_age ON delivery (written_at);
@@ -335,7 +335,7 @@ CREATE TABLE delivery_run (
   times TEXT NOT NULL,
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
-    REFERENCES inbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
+    REFERENCES publisher_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX delivery_run_by_age ON delivery_run (ended_at);
@@ -349,7 +349,7 @@ CREATE TABLE suspension (
 ) STRICT, WITHOUT ROWID;
 
 -- Subscriber side: a subscription that this actor holds at a peer.
-CREATE TABLE outbound_subscription (
+CREATE TABLE subscriber_subscription (
   actor_id TEXT_KEY NOT NULL,
   peer_id TEXT_KEY NOT NULL,
   -- Assigned by the peer.
@@ -366,13 +366,13 @@ CREATE TABLE outbound_subscription (
   -- 1 after the peer answered that the subscription does not exist. Other subscriptions to the same data are used then.
   is_unknown BIGINT NOT NULL DEFAULT 0,
   attempts BIGINT NOT NULL DEFAULT 0,
-  claimed_until BIGINT NOT NULL DEFAULT 0,
+  leased_until BIGINT NOT NULL DEFAULT 0,
   created_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, peer_id, subscription_id),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX outbound_subscription_due ON outbound_subscription (gap_due_at) WHERE gap_due_at IS NOT NULL;
+CREATE INDEX subscriber_subscription_due ON subscriber_subscription (gap_due_at) WHERE gap_due_at IS NOT NULL;
 
 -- Callbacks that arrived before the sequence numbers in front of them.
 CREATE TABLE pending_callback (
@@ -384,7 +384,7 @@ CREATE TABLE pending_callback (
   received_at BIGINT NOT NULL,
   PRIMARY KEY (actor_id, peer_id, subscription_id, sequence),
   FOREIGN KEY (actor_id, peer_id, subscription_id)
-    REFERENCES outbound_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
+    REFERENCES subscriber_subscription (actor_id, peer_id, subscription_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
 
 -- Other messages to peers (approval, end of a relationship, changed rights), sent in order and retried. The message about
@@ -407,14 +407,14 @@ CREATE TABLE notice (
   attempts BIGINT NOT NULL DEFAULT 0,
   -- Null: given up, kept for the operator.
   due_at BIGINT,
-  claimed_until BIGINT NOT NULL DEFAULT 0,
+  leased_until BIGINT NOT NULL DEFAULT 0,
   reason TEXT NOT NULL DEFAULT '',
   created_at BIGINT NOT NULL,
   -- Id of the request that caused the message, sent as X-Parent-Request-ID. Empty: no request.
   request_id TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX notice_by_lane ON notice (sender, recipient, position);
+CREATE INDEX notice_in_order ON notice (sender, recipient, position);
 CREATE INDEX notice_due ON notice (due_at) WHERE due_at IS NOT NULL;
 
 -- The identity of an owner who signed in through a provider or by e-mail. Credentials are stored as a hash, or sealed
@@ -626,7 +626,7 @@ CREATE TABLE mcp_task (
   updated_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
   -- The running process renews this lease. After its end the process counts as dead.
-  held_until BIGINT NOT NULL,
+  leased_until BIGINT NOT NULL,
   PRIMARY KEY (actor_id, task_id),
   FOREIGN KEY (actor_id, peer_id) REFERENCES trust (actor_id, peer_id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -661,7 +661,7 @@ CREATE INDEX approval_by_expiry ON approval (expires_at);
 CREATE INDEX approval_by_state ON approval (actor_id, state, created_at, approval_id);
 
 -- Responses to requests with an Idempotency-Key.
-CREATE TABLE once (
+CREATE TABLE idempotent_request (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
   -- Hash of the caller and the Idempotency-Key.
   key TEXT_KEY NOT NULL,
@@ -675,4 +675,4 @@ CREATE TABLE once (
   PRIMARY KEY (actor_id, key)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX once_by_age ON once (created_at);
+CREATE INDEX idempotent_request_by_age ON idempotent_request (created_at);

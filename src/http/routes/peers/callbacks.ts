@@ -13,7 +13,7 @@ import type { Receiver } from '../../../replica/receiver.ts'
 import type { Subscribing } from '../../../replica/subscribing.ts'
 import { hopsAfter, hopsHeader, isLoop } from '../../../subscription/hop-limit.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
-import { outboundView } from '../../../subscription/view.ts'
+import { subscriberView } from '../../../replica/subscriber.ts'
 import { type Answer, jsonText, noContent } from '../../edge/response.ts'
 import { type BodyLimits, readJson, readJsonOrForm } from '../../edge/body.ts'
 import {
@@ -152,7 +152,7 @@ async function takeCallback(deps: CallbackRouteDeps, exchange: OpenExchange): Pr
   if (!deps.config.autoSequence) {
     if (isLoop(context?.hops)) throw new ServiceError('conflict', 'Cannot take this callback: it goes round in a loop')
     const data = objectOf(body)
-    const call_ = { subscription: outboundView(subscription), peer_id: key.peerId, data }
+    const call_ = { subscription: subscriberView(subscription), peer_id: key.peerId, data }
     if (await deps.callbacks.raw(actor, caller, call_)) return noContent()
     throw new ServiceError('rejected', 'Cannot take this callback: the application does not want it')
   }

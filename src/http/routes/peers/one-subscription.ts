@@ -153,13 +153,13 @@ function namesOf(subscription: Named): (readonly [string, JsonText])[] {
 }
 
 function timelineView({ subscription, entries }: Timeline): object {
-  const { sequence, settled, state, failingSince } = subscription
+  const { sequence, committed, state, failingSince } = subscription
   return {
     id: subscription.actorId,
     peerid: subscription.peerId,
     subscriptionid: subscription.subscriptionId,
     sequence,
-    settled,
+    settled: committed,
     state,
     failing_since: timestampOrNull(failingSince),
     data: entries.map((entry) => ({
