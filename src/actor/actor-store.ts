@@ -76,7 +76,7 @@ export async function setTrusteeRoot(tx: Transaction, actorId: string, trusteeRo
 
 /** Locked until the transaction ends, so that nothing is added to one that is about to go. */
 export async function lockActor(tx: Transaction, id: string): Promise<string[]> {
-  const rows = await tx.all<{ id: string }>('SELECT id FROM actor WHERE id = $1 /*postgres: FOR UPDATE */', id)
+  const rows = await tx.all<{ id: string }>('SELECT id FROM actor WHERE id = $1 FOR UPDATE', id)
   return rows.map((row) => row.id)
 }
 
@@ -86,21 +86,15 @@ export async function hasSession(q: Queries, id: string): Promise<boolean> {
 }
 
 /**
- * Replacements of one creator's actors go one after another, before they look at any row: each sees what the one before
- * has left, and none waits for a row in another order than the next. On SQLite all changes do.
+ * Serializes replacements of one creator's actors before they lock any row. Each one sees the result of the one before,
+ * and no two wait for rows in different orders.
  */
 export async function lockCreator(tx: Transaction, creator: string): Promise<void> {
-  await tx.get(
-    'SELECT CAST($1 AS TEXT) AS creator /*postgres: , pg_advisory_xact_lock(hashtextextended($1, 0)) */',
-    creator,
-  )
+  await tx.get('SELECT TRANSACTION_LOCK($1) AS locked', creator)
 }
 
 export async function lockActorsOf(tx: Transaction, creator: string): Promise<string[]> {
-  const rows = await tx.all<{ id: string }>(
-    'SELECT id FROM actor WHERE creator = $1 ORDER BY id /*postgres: FOR UPDATE */',
-    creator,
-  )
+  const rows = await tx.all<{ id: string }>('SELECT id FROM actor WHERE creator = $1 ORDER BY id FOR UPDATE', creator)
   return rows.map((row) => row.id)
 }
 

@@ -31,7 +31,7 @@ export async function putEntries(tx: Transaction, entries: readonly Entry[]): Pr
        r.request_id, r.times
      FROM rows($1, owner TEXT, at BIGINT, entry TEXT, caller_kind TEXT, caller TEXT, through TEXT, method TEXT, path TEXT,
        decision TEXT, reason TEXT, status BIGINT, request_id TEXT, times BIGINT) AS r
-     JOIN actor ON actor.id = r.owner WHERE true /*postgres: FOR KEY SHARE OF actor SKIP LOCKED */
+     JOIN actor ON actor.id = r.owner WHERE true FOR KEY SHARE OF actor SKIP LOCKED
      ON CONFLICT (actor_id, at, id) DO UPDATE SET times = excluded.times
      RETURNING id`,
     JSON.stringify(rows),

@@ -161,7 +161,7 @@ export interface EndingClient {
 /** Held until the transaction ends, so that nobody lets it in meanwhile. Null for one that is not the actor's. */
 export async function holdClient(tx: Transaction, clientId: string, actorId: string): Promise<EndingClient | null> {
   const row = await tx.get(
-    'SELECT 1 AS found FROM oauth_client WHERE client_id = $1 AND actor_id = $2 /*postgres: FOR UPDATE */',
+    'SELECT 1 AS found FROM oauth_client WHERE client_id = $1 AND actor_id = $2 FOR UPDATE',
     clientId,
     actorId,
   )
@@ -172,7 +172,7 @@ export async function holdClient(tx: Transaction, clientId: string, actorId: str
 export function holdUnusedClients(tx: Transaction, now: number): Promise<EndingClient[]> {
   return tx.all(
     `SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client WHERE expires_at < $1
-     /*postgres: FOR UPDATE SKIP LOCKED */`,
+     FOR UPDATE SKIP LOCKED`,
     now,
   )
 }
@@ -181,7 +181,7 @@ export function holdUnusedClients(tx: Transaction, now: number): Promise<EndingC
 export function holdClientsOf(tx: Transaction, actorIds: readonly string[]): Promise<EndingClient[]> {
   return tx.all(
     `SELECT client_id AS "clientId", actor_id AS "ownerId" FROM oauth_client
-     WHERE actor_id IN (SELECT id FROM rows($1, id TEXT) AS gone) ORDER BY client_id /*postgres: FOR UPDATE */`,
+     WHERE actor_id IN (SELECT id FROM rows($1, id TEXT) AS gone) ORDER BY client_id FOR UPDATE`,
     JSON.stringify(actorIds.map((id) => [id])),
   )
 }

@@ -29,12 +29,9 @@ type ItemRow = StoredItem & { readonly checksum: number | null }
 
 export type NewItem = readonly [item: number, value: JsonText]
 
-/**
- * One of the numbers in parameter 3. As a join PostgreSQL might choose to read the whole list; an array it can only look
- * up in the key.
- */
+/** One of the numbers in parameter 3. */
 const isOneOf = (column: 'node' | 'item'): string =>
-  `/*sqlite: IN */ /*postgres: = ANY (ARRAY */ (SELECT ${column} FROM rows($3, ${column} BIGINT) AS wanted) /*postgres: ) */`
+  `IN ARRAY (SELECT ${column} FROM rows($3, ${column} BIGINT) AS wanted)`
 
 /** What stands under the list's name: its head, a simple property, or nothing. */
 export async function findNamed(

@@ -81,7 +81,7 @@ export class RemovedLists {
 async function deleteBatch(tx: Transaction): Promise<boolean> {
   const removed = await tx.get<RemovedList>(
     `/* removed lists */ SELECT actor_id AS "actorId", list, next_item AS "nextItem", last_item AS "lastItem",
-       last_node AS "lastNode" FROM removed_list LIMIT 1 /*postgres: FOR UPDATE SKIP LOCKED */`,
+       last_node AS "lastNode" FROM removed_list LIMIT 1 FOR UPDATE SKIP LOCKED`,
   )
   if (removed === undefined) return false
   const { actorId, list, nextItem, lastItem, lastNode } = removed
@@ -110,9 +110,8 @@ async function deleteBatch(tx: Transaction): Promise<boolean> {
     return true
   }
   const nodes = await tx.run(
-    `/* removed lists */ DELETE FROM list_node WHERE actor_id = $1 AND list = $2 AND node
-       /*sqlite: IN */ /*postgres: = ANY (ARRAY */ (SELECT node FROM list_node
-         WHERE actor_id = $1 AND list = $2 AND node <= $3 ORDER BY node LIMIT ${batchRows}) /*postgres: ) */`,
+    `/* removed lists */ DELETE FROM list_node WHERE actor_id = $1 AND list = $2 AND node IN ARRAY (
+       SELECT node FROM list_node WHERE actor_id = $1 AND list = $2 AND node <= $3 ORDER BY node LIMIT ${batchRows})`,
     actorId,
     list,
     lastNode,

@@ -80,7 +80,7 @@ export async function claimNotices(
          AND (n.kind = 'withdrawal' OR NOT EXISTS (
            SELECT 1 FROM notice e WHERE e.sender = n.sender AND e.recipient = n.recipient
              AND e.position < n.position AND e.due_at IS NOT NULL AND e.kind <> 'withdrawal'))
-       ORDER BY n.due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
+       ORDER BY n.due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
      RETURNING id, sender AS "actorId", recipient AS "peerId", kind, method, url, baseuri, secret, body, attempts,
        request_id AS "requestId", created_at AS "createdAt"`,
     now,

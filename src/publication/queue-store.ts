@@ -59,7 +59,7 @@ export async function claimQueues(
              AND o.subscription_id <> s.subscription_id
              AND (o.leased_until > $1 OR o.due_at < s.due_at
                OR (o.due_at = s.due_at AND o.subscription_id < s.subscription_id)))
-       ORDER BY s.due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
+       ORDER BY s.due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId",
        (SELECT t.baseuri FROM trust t WHERE t.actor_id = publisher_subscription.actor_id
           AND t.peer_id = publisher_subscription.peer_id) AS baseuri,
@@ -331,7 +331,7 @@ function lockCircuits(tx: Transaction, peerKeys: readonly string[]): Promise<(Pe
     `/* delivery */ SELECT t.actor_id AS "actorId", t.peer_id AS "peerId", t.failures, t.open_until AS "openUntil"
      FROM rows($1, actor TEXT, peer TEXT) AS r
      JOIN trust t ON t.actor_id = r.actor AND t.peer_id = r.peer
-     ORDER BY t.actor_id, t.peer_id /*postgres: FOR UPDATE OF t */`,
+     ORDER BY t.actor_id, t.peer_id FOR UPDATE OF t`,
     `[${peerKeys.join(',')}]`,
   )
 }

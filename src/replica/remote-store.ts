@@ -12,7 +12,7 @@ export async function findKeys(
   if (keys.length === 0) return new Map()
   const rows = await q.all<{ name: string; data: string }>(
     `SELECT name, data FROM attribute WHERE actor_id = $1 AND bucket = $2
-       AND name /*sqlite: IN */ /*postgres: = ANY (ARRAY */ (SELECT name FROM rows($3, name TEXT) AS wanted) /*postgres: ) */`,
+       AND name IN ARRAY (SELECT name FROM rows($3, name TEXT) AS wanted)`,
     actorId,
     bucket,
     JSON.stringify(keys.map((key) => [key])),
@@ -63,7 +63,7 @@ export async function deleteKeys(
   if (keys.length === 0) return
   await tx.run(
     `DELETE FROM attribute WHERE actor_id = $1 AND bucket = $2
-       AND name /*sqlite: IN */ /*postgres: = ANY (ARRAY */ (SELECT name FROM rows($3, name TEXT) AS wanted) /*postgres: ) */`,
+       AND name IN ARRAY (SELECT name FROM rows($3, name TEXT) AS wanted)`,
     actorId,
     bucket,
     JSON.stringify(keys.map((key) => [key])),

@@ -210,7 +210,7 @@ export async function claimGaps(
     `/* receiving */ UPDATE subscriber_subscription SET gap_due_at = $2, leased_until = $2
      WHERE (actor_id, peer_id, subscription_id) IN (
        SELECT actor_id, peer_id, subscription_id FROM subscriber_subscription
-       WHERE gap_due_at <= $1 ORDER BY gap_due_at LIMIT $3 /*postgres: FOR UPDATE SKIP LOCKED */)
+       WHERE gap_due_at <= $1 ORDER BY gap_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
      RETURNING actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId"`,
     now,
     until,

@@ -6,7 +6,7 @@ export const LOCK_ACTOR = `SELECT id, creator, subscription_count AS "subscripti
      CASE WHEN subscription_count > 0 AND EXISTS (
        SELECT 1 FROM publisher_subscription s WHERE s.actor_id = actor.id AND s.resource <> ''
      ) THEN 1 ELSE 0 END AS "hasKeySubscriptions"
-   FROM actor WHERE id = $1 /*postgres: FOR UPDATE */`
+   FROM actor WHERE id = $1 FOR UPDATE`
 
 export function requireActor(actor: LockedActor | undefined): LockedActor {
   if (actor === undefined) throw new ServiceError('actor_not_found')

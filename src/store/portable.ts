@@ -1,20 +1,29 @@
-/** Translates the one text of SQL into what a database reads; `store.ts` describes the notation. */
+/** Translates the shared SQL for a database. `store.ts` describes the notation. */
 export type Dialect = 'sqlite' | 'postgres'
 
 export interface Compiled {
   readonly text: string
-  /** The highest `n` of `$n`: how many parameters the statement takes. */
+  /** Number of parameters: the highest `n` of `$n`. */
   readonly parameters: number
 }
 
-/**
- * The notation, in order: quoted text and comments (left alone), markers, `rows(…)`, `$n`, the types that differ, and the
- * options of a table.
- */
-const NOTATION =
-  /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*(?:(sqlite|postgres):)?([\s\S]*?)\*\/|\brows\(\s*\$(\d+)\s*,([^()]*)\)|\$(\d+)|\bBIGINT\b|\bTEXT_KEY\b|(?<=\)) STRICT(?:, WITHOUT ROWID)?(?=;|$)/g
+/** Parts of a statement in the order in which they are recognized. Quoted strings and comments are left alone. */
+const NOTATION = new RegExp(
+  [
+    String.raw`'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*`,
+    String.raw`/\*(?:(?<only>sqlite|postgres):)?(?<content>[\s\S]*?)\*/`,
+    String.raw`\brows\(\s*\$(?<rows>\d+)\s*,(?<columns>[^()]*)\)`,
+    String.raw`\bIN ARRAY (?<array>\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))`,
+    String.raw`\bTRANSACTION_LOCK\(\s*\$(?<lock>\d+)\s*\)`,
+    String.raw`(?<rowLock>\bFOR (?:UPDATE|KEY SHARE)(?: OF \w+(?:, \w+)*)?(?: SKIP LOCKED)?\b)`,
+    String.raw`\$(?<parameter>\d+)`,
+    String.raw`(?<word>\bBIGINT\b|\bTEXT_KEY\b|(?<=\)) STRICT(?:, WITHOUT ROWID)?(?=;|$))`,
+  ].join('|'),
+  'g',
+)
 
-/** `BIGINT` is missing in STRICT tables of SQLite. `TEXT_KEY` is text that is compared byte by byte. */
+type Groups = Readonly<Record<string, string | undefined>>
+
 const WORDS: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
   sqlite: { BIGINT: 'INTEGER', TEXT_KEY: 'TEXT' },
   postgres: { TEXT_KEY: 'TEXT COLLATE "C"', ' STRICT': '', ' STRICT, WITHOUT ROWID': '' },
@@ -27,17 +36,25 @@ export function compile(sql: string, dialect: Dialect): Compiled {
     parameters = Math.max(parameters, Number(digits))
     return dialect === 'sqlite' ? `?${digits}` : `$${digits}`
   }
+  const isSqlite = dialect === 'sqlite'
   const translate = (part: string): string =>
-    part.replace(
-      NOTATION,
-      (found: string, only?: string, content?: string, rowsOf?: string, columns?: string, number?: string) => {
-        if (number !== undefined) return parameter(number)
-        if (rowsOf !== undefined) return table(parameter(rowsOf), columns ?? '', dialect)
-        if (only !== undefined) return only === dialect ? translate((content ?? '').trim()) : ''
-        return WORDS[dialect][found] ?? found
-      },
-    )
+    part.replace(NOTATION, (found: string, ...rest: unknown[]) => {
+      const { only, content, rows, columns, array, lock, rowLock, ...other } = rest.at(-1) as Groups
+      if (other['parameter'] !== undefined) return parameter(other['parameter'])
+      if (other['word'] !== undefined) return WORDS[dialect][found] ?? found
+      if (rows !== undefined) return table(parameter(rows), columns ?? '', dialect)
+      if (array !== undefined) return isSqlite ? `IN ${translate(array)}` : `= ANY (ARRAY ${translate(array)})`
+      if (lock !== undefined) return advisoryLock(parameter(lock), isSqlite)
+      if (rowLock !== undefined) return isSqlite ? '' : found
+      if (only !== undefined) return only === dialect ? translate((content ?? '').trim()) : ''
+      return found
+    })
   return { text: translate(sql), parameters }
+}
+
+/** SQLite has one writer, so it needs no lock. It gets the value in its place, because each parameter must be used. */
+function advisoryLock(parameter: string, isSqlite: boolean): string {
+  return isSqlite ? `CAST(${parameter} AS TEXT)` : `pg_advisory_xact_lock(hashtextextended(${parameter}, 0))`
 }
 
 function table(parameter: string, declarations: string, dialect: Dialect): string {

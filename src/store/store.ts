@@ -1,12 +1,18 @@
 /**
- * The store port: what the domain needs of a database, in one text of SQL for both drivers.
+ * The store port: what the domain needs from a database. SQL is written once for both drivers.
  *
- * SQL is written once. Parameters are `$1 … $n`. Two notations are translated when a statement is first prepared
- * (`store/portable.ts`):
- * - `rows($3, item BIGINT, value TEXT)` is a table made of parameter 3, the JSON text of an array of arrays;
- * - `/*sqlite: … *\/` and `/*postgres: … *\/` stand for their content on that database and for nothing on the other.
+ * Parameters are `$1 … $n`. The drivers translate the differences between the databases when they first prepare a
+ * statement (`store/portable.ts`):
+ * - `rows($3, item BIGINT, value TEXT)` is a table made of parameter 3, the JSON text of an array of arrays.
+ * - `FOR UPDATE` and `FOR KEY SHARE`, with `OF alias` and `SKIP LOCKED`, lock rows on PostgreSQL. SQLite has one writer,
+ *   so the clause is dropped there.
+ * - `TRANSACTION_LOCK($1)` in a SELECT list waits for other transactions with the same value (PostgreSQL).
+ * - `column IN ARRAY (SELECT …)` is `column IN (SELECT …)` as an array, for which PostgreSQL always uses the index. With a
+ *   join the planner may choose to read the whole list.
+ * - In migrations only: the type `TEXT_KEY`, table options of SQLite, and `/*sqlite: … *\/` or `/*postgres: … *\/` around
+ *   text for one database.
  *
- * What to know when writing it:
+ * Rules for statements:
  * - `INSERT … SELECT … FROM rows(…) AS r` needs a `WHERE true` before `ON CONFLICT`: SQLite reads the ON as one of a join.
  * - Columns are named, never `*`: a release that is still running may meet the columns of the next. What is read takes
  *   the name of its field, `peer_id AS "peerId"`, so that a row is the record.

@@ -137,7 +137,7 @@ export async function insertMark(
 export async function purgeOneTime(tx: Transaction, now: number, limit: number): Promise<number> {
   return tx.run(
     `DELETE FROM one_time WHERE hash IN (
-       SELECT hash FROM one_time WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 /*postgres: FOR UPDATE SKIP LOCKED */)`,
+       SELECT hash FROM one_time WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
     now,
     limit,
   )

@@ -116,7 +116,7 @@ export async function lockRefreshToken(tx: Transaction, hash: SecretHash): Promi
        t.legacy AS "isLegacy", a.creator AS identifier
      FROM token_chain c JOIN token t ON t.actor_id = c.actor_id AND t.chain_id = c.chain_id
        JOIN actor a ON a.id = c.actor_id
-     WHERE t.hash = $1 AND t.kind = 'refresh' /*postgres: FOR UPDATE OF c, t */`,
+     WHERE t.hash = $1 AND t.kind = 'refresh' FOR UPDATE OF c, t`,
     hash,
   )
   if (row === undefined) return null
@@ -234,7 +234,7 @@ export async function touchChain(
 export async function purgeTokens(tx: Transaction, now: number, limit: number): Promise<number> {
   const gone = await tx.all<{ actor_id: string; chain_id: string }>(
     `DELETE FROM token WHERE hash IN (
-       SELECT hash FROM token WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 /*postgres: FOR UPDATE SKIP LOCKED */)
+       SELECT hash FROM token WHERE expires_at < $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
      RETURNING actor_id, chain_id`,
     now,
     limit,
@@ -245,7 +245,7 @@ export async function purgeTokens(tx: Transaction, now: number, limit: number): 
        SELECT c.actor_id, c.chain_id FROM token_chain c
        WHERE (c.actor_id, c.chain_id) IN (SELECT actor_id, chain_id FROM rows($1, actor_id TEXT, chain_id TEXT) AS left_over)
          AND NOT EXISTS (SELECT 1 FROM token t WHERE t.actor_id = c.actor_id AND t.chain_id = c.chain_id)
-       /*postgres: FOR UPDATE SKIP LOCKED */)`,
+       FOR UPDATE SKIP LOCKED)`,
     JSON.stringify(gone.map(({ actor_id, chain_id }) => [actor_id, chain_id])),
   )
   return gone.length

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { glob, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { compile } from '../../src/store/portable.ts'
 import { busyDelayMs } from '../../src/store/sqlite/busy.ts'
@@ -45,6 +47,39 @@ describe('one text of SQL for two databases', () => {
       parameters: 0,
     },
     {
+      sql: 'UPDATE t SET a = 1 WHERE id IN (SELECT id FROM t WHERE b < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)',
+      sqlite: 'UPDATE t SET a = 1 WHERE id IN (SELECT id FROM t WHERE b < ?1 LIMIT ?2 )',
+      postgres: 'UPDATE t SET a = 1 WHERE id IN (SELECT id FROM t WHERE b < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)',
+      parameters: 2,
+    },
+    {
+      sql: 'SELECT 1 FROM t, u, v FOR KEY SHARE OF t, u SKIP LOCKED ON CONFLICT DO NOTHING',
+      sqlite: 'SELECT 1 FROM t, u, v  ON CONFLICT DO NOTHING',
+      postgres: 'SELECT 1 FROM t, u, v FOR KEY SHARE OF t, u SKIP LOCKED ON CONFLICT DO NOTHING',
+      parameters: 0,
+    },
+    {
+      sql: 'SELECT TRANSACTION_LOCK($1) AS locked',
+      sqlite: 'SELECT CAST(?1 AS TEXT) AS locked',
+      postgres: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0)) AS locked',
+      parameters: 1,
+    },
+    {
+      sql: 'DELETE FROM t WHERE a IN ARRAY (SELECT a FROM t WHERE b = $1 AND f(g(b)) > 0 LIMIT 9) AND (c = 1)',
+      sqlite: 'DELETE FROM t WHERE a IN (SELECT a FROM t WHERE b = ?1 AND f(g(b)) > 0 LIMIT 9) AND (c = 1)',
+      postgres:
+        'DELETE FROM t WHERE a = ANY (ARRAY (SELECT a FROM t WHERE b = $1 AND f(g(b)) > 0 LIMIT 9)) AND (c = 1)',
+      parameters: 1,
+    },
+    {
+      sql: 'SELECT name FROM t WHERE name IN ARRAY (SELECT name FROM rows($2, name TEXT) AS wanted)',
+      sqlite:
+        "SELECT name FROM t WHERE name IN (SELECT name FROM (SELECT value->>'$[0]' AS name FROM json_each(?2)) AS wanted)",
+      postgres:
+        'SELECT name FROM t WHERE name = ANY (ARRAY (SELECT name FROM (SELECT (item->>0) COLLATE "C" AS name FROM jsonb_array_elements($2::jsonb) AS elements (item)) AS wanted))',
+      parameters: 2,
+    },
+    {
       sql: 'SELECT bigint, BIGINTS FROM narrows($1)',
       sqlite: 'SELECT bigint, BIGINTS FROM narrows(?1)',
       postgres: 'SELECT bigint, BIGINTS FROM narrows($1)',
@@ -57,6 +92,19 @@ describe('one text of SQL for two databases', () => {
       assert.deepEqual(compile(sql, 'postgres'), { text: postgres, parameters })
     })
   }
+
+  it('has no text for one database outside src/store', async () => {
+    const src = join(import.meta.dirname, '..', '..', 'src')
+    const marked: string[] = []
+    let read = 0
+    for await (const path of glob('**/*.ts', { cwd: src })) {
+      if (/^store[/\\]/.test(path)) continue
+      read++
+      if (/\/\*\s*(?:sqlite|postgres)\b/i.test(await readFile(join(src, path), 'utf8'))) marked.push(path)
+    }
+    assert.ok(read > 20)
+    assert.deepEqual(marked, [])
+  })
 
   it('refuses a column of rows(…) that is neither BIGINT nor TEXT', () => {
     for (const dialect of ['sqlite', 'postgres'] as const)
