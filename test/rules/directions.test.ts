@@ -80,6 +80,21 @@ describe('the rule of directions', () => {
       'pages/home/routes.ts imports store/store.ts: pages may not know store port',
     ],
     [
+      'the edge that knows the dispatch',
+      importing('http/edge/node.ts', '../dispatch/dispatch.ts'),
+      'http/edge/node.ts imports http/dispatch/dispatch.ts: http/edge may not know http/dispatch',
+    ],
+    [
+      'the dispatch that knows the routes',
+      importing('http/dispatch/dispatch.ts', '../routes/all-routes.ts'),
+      'http/dispatch/dispatch.ts imports http/routes/all-routes.ts: http/dispatch may not know http/routes',
+    ],
+    [
+      'a page that knows the routes of the API',
+      importing('pages/home/routes.ts', '../../http/routes/actor/actor.ts'),
+      'pages/home/routes.ts imports http/routes/actor/actor.ts: pages may not know http/routes',
+    ],
+    [
       'the catalogue of errors when it imports anything',
       importing('errors.ts', './json/json.ts'),
       'errors.ts imports json/json.ts: errors may not know json',

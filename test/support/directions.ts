@@ -78,6 +78,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   index: [...domainMay, 'store', 'http', 'pages', 'spa', 'mcp', 'service', 'troupe', 'node-handler'],
 }
 
+/** The folders of http that each of its lower folders, and the rooms that answer through it, may import. */
+const mayImportOfHttp: Readonly<Record<string, readonly string[]>> = {
+  'http/edge': ['http/edge'],
+  'http/dispatch': ['http/edge', 'http/dispatch'],
+  pages: ['http/edge', 'http/dispatch'],
+  spa: ['http/edge', 'http/dispatch'],
+}
+
 /** What package.json exports. */
 const entries = ['index.ts', 'handles.ts', 'mcp.ts', 'pages.ts']
 
@@ -130,6 +138,9 @@ function wrongImport(path: string, target: string): string[] {
   if (to.startsWith('store/') && from !== to) {
     return mayNameADriver.includes(path) ? [] : [`${path} names a concrete store, ${target}`]
   }
+  const ofHttp = mayImportOfHttp[from === 'http' ? folderOf(path) : from]
+  if (to === 'http' && ofHttp?.includes(folderOf(target)) === false)
+    return [`${path} imports ${target}: ${from === 'http' ? folderOf(path) : from} may not know ${folderOf(target)}`]
   if (from === to || mayImport[from]?.includes(to) === true) return []
   return [`${path} imports ${target}: ${from} may not know ${to}`]
 }
@@ -139,6 +150,10 @@ function roomOf(path: string): string {
   if (['store/store.ts', 'store/checksum.ts', 'store/after-commit-store.ts'].includes(path)) return 'store port'
   if (/^store\/[^/]+\//.test(path)) return path.split('/').slice(0, 2).join('/')
   return (path.split('/')[0] ?? '').replace(/\.ts$/, '')
+}
+
+function folderOf(path: string): string {
+  return path.split('/').slice(0, 2).join('/')
 }
 
 function readsEnvironment(text: string): boolean {
