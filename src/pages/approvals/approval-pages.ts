@@ -6,18 +6,17 @@ import type { ApprovalRow, ApprovalsValues, ApprovalValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { wholeTreeOf } from '../shared/value-tree.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { wordsFor, type ApprovalWordsDeps } from './approval-words.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
 
 export interface ApprovalPageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps {
   readonly approvals: Approvals
-  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth'>
+  readonly config: BodyLimits
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {

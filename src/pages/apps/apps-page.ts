@@ -8,7 +8,7 @@ import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
@@ -30,7 +30,7 @@ export interface AppPageDeps extends PageDeps {
   readonly trusts: Trusts
   readonly permissions: Permissions
   readonly relationships: Relationships
-  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth' | 'mcp'>
+  readonly config: BodyLimits & Pick<Config, 'mcp'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {

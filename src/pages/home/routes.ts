@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
 import { type Answer, json, redirect } from '../../http/edge/response.ts'
-import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { wordsFor, type ApprovalWordsDeps } from '../approvals/approval-words.ts'
 import { clearCookies, clearedSignedInMark } from '../../http/edge/cookies.ts'
 import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
@@ -17,7 +17,6 @@ import type { Properties } from '../../property/properties.ts'
 import type { Operations } from '../../operation/operations.ts'
 import type { Approvals } from '../../operation/approvals.ts'
 import type { PasswordAccess } from '../../sign-in/password-access.ts'
-import type { Config } from '../../config/options.ts'
 import type { View, DashboardValues, ActorPageValues } from '../shared/values.ts'
 
 export interface HomePageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps {
@@ -26,7 +25,7 @@ export interface HomePageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps 
   readonly operations: Operations
   readonly approvals: Approvals
   readonly passwordAccess: PasswordAccess
-  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth'>
+  readonly config: BodyLimits
   readonly pages: {
     readonly dashboard: View<DashboardValues>
     readonly init: View<ActorPageValues>

@@ -4,18 +4,17 @@ import { mostListed, type PasswordAccess } from '../../sign-in/password-access.t
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { urlOf } from '../../http/dispatch/urls.ts'
-import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
 import type { PasswordAccessValues } from './values.ts'
 
 export interface PasswordAccessPageDeps extends PageDeps {
   readonly passwordAccess: PasswordAccess
-  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth'>
+  readonly config: BodyLimits
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {

@@ -23,13 +23,13 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import { propertyNotFound } from '../../property/property-not-found.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Lists } from '../../property/lists.ts'
-import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
+import type { BodyLimits } from '../../http/edge/body.ts'
 
 export interface PropertyPageDeps extends PageDeps {
   readonly properties: Properties
   readonly lists: Lists
-  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth'>
+  readonly config: BodyLimits
   readonly pages: {
     readonly properties: View<PropertiesValues>
     readonly property: View<PropertyValues>

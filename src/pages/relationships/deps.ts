@@ -12,6 +12,7 @@ import type { Operations } from '../../operation/operations.ts'
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
 import type { Config } from '../../config/options.ts'
+import type { BodyLimits } from '../../http/edge/body.ts'
 
 export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDeps {
   readonly permissions: Permissions
@@ -21,10 +22,7 @@ export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDe
   readonly operations: Operations
   readonly declared: Declared
   readonly mcp: McpEndpoint
-  readonly config: Pick<
-    Config,
-    'maxBodyBytes' | 'maxJsonDepth' | 'clientTrustTypes' | 'peerProfileAttributes' | 'relationship'
-  >
+  readonly config: BodyLimits & Pick<Config, 'clientTrustTypes' | 'peerProfileAttributes' | 'relationship'>
   readonly pages: {
     readonly trust: View<TrustListValues>
     readonly trustNew: View<TrustNewValues>

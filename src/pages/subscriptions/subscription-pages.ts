@@ -11,7 +11,7 @@ import type { SubscriptionRow, TimelineRow, SubscriptionsValues, SubscriptionVal
 import { visible } from '../shared/visible.ts'
 import { count } from '../shared/plural.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { readUrlencodedForm } from '../../http/edge/body.ts'
+import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { pagingOf, partOf } from '../shared/paging.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
@@ -20,13 +20,12 @@ import type { PageExchange } from '../../http/dispatch/route.ts'
 import { seenList, seenValue } from '../shared/seen-property.ts'
 import type { Publications } from '../../publication/publications.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
-import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
 
 export interface SubscriptionPageDeps extends PageDeps, PeerNameDeps {
   readonly publications: Publications
   readonly subscribing: Subscribing
-  readonly config: Pick<Config, 'maxBodyBytes' | 'maxJsonDepth'>
+  readonly config: BodyLimits
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
