@@ -7,6 +7,7 @@ import { createLog } from '../../src/observe/log.ts'
 import type { Store } from '../../src/store/store.ts'
 import { stoppedTimers } from '../support/fake-peers.ts'
 import { bound, forEachStore } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 
 const notes = { actorId: 'a1', list: 'notes' }
 const at = Date.UTC(2026, 0, 1)
@@ -71,7 +72,7 @@ async function deleteRemoved(store: Store): Promise<number> {
   }
   const removed = removedLists(counted)
   removed.wake()
-  while ((await rowsOf(store))[2] !== 0) await new Promise(setImmediate)
+  await until(async () => (await rowsOf(store))[2] === 0)
   await removed.stop()
   return most
 }
@@ -162,7 +163,7 @@ describe('the removal of a list', () => {
       const removed = removedLists(failing)
       log.length = 0
       removed.wake()
-      while (log.length === 0) await new Promise(setImmediate)
+      await until(() => log.length > 0)
       await removed.stop()
       assert.match(log[0] ?? '', /Rows of a removed list could not be deleted/)
       assert.deepEqual(await rowsOf(store), [2000, 25, 1])

@@ -6,6 +6,7 @@ import { ServiceError } from '../../src/errors.ts'
 import { toNodeListener } from '../../src/http/edge/node.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { requestText, Wire } from '../support/wire.ts'
+import { until } from '../support/until.ts'
 
 /** Waits inside a handler until the test lets it go on. */
 class Gate {
@@ -366,10 +367,7 @@ describe('connections that break', () => {
     /^troupe_http_requests_running (\d+)$/m.exec(await (await service.request('/metrics')).text())?.[1]
 
   /** Until nothing but the question itself runs. */
-  const settled = async (): Promise<void> => {
-    for (let round = 0; round < 2000; round += 1) if ((await running()) === '1') return
-    assert.fail(`Still running: ${await running()}`)
-  }
+  const settled = (): Promise<void> => until(async () => (await running()) === '1')
 
   it('HTTP-01 an upload that breaks off changes nothing, at whatever byte', async () => {
     const whole = requestText(

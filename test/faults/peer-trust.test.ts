@@ -6,6 +6,7 @@ import { PythonPeer } from '../support/python-peer.ts'
 import { declareAll, furnish, requestOf, routes, samples } from '../support/routes.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { type Dump, dumpStore, rowsOf } from '../support/store-dump.ts'
+import { until } from '../support/until.ts'
 
 type Json = Record<string, unknown>
 
@@ -321,7 +322,7 @@ forEachService((start) => {
       const shown = peer.answered('GET', /^\/trust\/friend\//)
       assert.equal((await actor.request('POST', '/trust', { url: peer.url, relationship: 'friend' })).status, 408)
       await shown
-      while ((await recordOf(actor, peer.id))['secret'] === before['secret']) await new Promise(setImmediate)
+      await until(async () => (await recordOf(actor, peer.id))['secret'] !== before['secret'])
       const after = await recordOf(actor, peer.id)
       assert.equal(after['secret'], peer.trusts.get(actor.id)?.secret)
       assert.deepEqual([before['peer_approved'], after['approved'], after['peer_approved']], [true, true, false])

@@ -1,10 +1,8 @@
 /** `/` and `/<actor>`: creating actors and showing them. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { raw } from 'hono/html'
 import { ConfigError } from '../../src/config/config.ts'
 import { ServiceError } from '../../src/errors.ts'
-import type { FactoryValues } from '../../src/pages/shared/values.ts'
 import { basic, forEachService, type TestService } from '../support/service.ts'
 import { answered, changesNothing, done, everythingStored, refused } from '../support/stored.ts'
 
@@ -41,41 +39,6 @@ async function actorsIn(service: TestService): Promise<number> {
 
 forEachService((start) => {
   describe('the front page', () => {
-    it('R-ACT-01 is a page made from oauth_urls, oauth_providers, oauth_enabled and the base path', async () => {
-      const seen: FactoryValues[] = []
-      const service = await start({
-        baseUrl: 'http://troupe.test/prefix',
-        name: 'notes',
-        description: 'Keeps notes',
-        pages: {
-          factory: (values) => {
-            seen.push(values)
-            return raw('<p>mine</p>')
-          },
-        },
-      })
-      const answer = await service.request('/')
-      assert.equal(answer.status, 200)
-      assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
-      assert.equal(await answer.text(), '<p>mine</p>')
-      assert.equal(seen.length, 1)
-      assert.deepEqual(seen[0], {
-        oauth_urls: {},
-        oauth_providers: [],
-        oauth_enabled: false,
-        base_path: '/prefix',
-        name: 'notes',
-        description: 'Keeps notes',
-        error: null,
-        creator: '',
-        notice: null,
-        is_continuing: false,
-        signed_in_as: null,
-        continue_url: null,
-        password_url: null,
-      })
-    })
-
     it('R-ACT-01 is a form that posts to the same address, at / and at /login, whatever is accepted', async () => {
       const service = await start()
       for (const path of ['/', '/login', '/?format=json']) {

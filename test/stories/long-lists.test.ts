@@ -6,6 +6,7 @@ import type { Json } from '../../src/json/json.ts'
 import type { Param, Queries, Store, Transaction } from '../../src/store/store.ts'
 import { forEachService, type StartOptions, type TestActor, type TestService } from '../support/service.ts'
 import { bound } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 
 /** About a hundred pages. */
 const length = 100_000
@@ -304,7 +305,7 @@ forEachService((start) => {
         const { store } = await service.app.start()
         const left = async (): Promise<number> =>
           (await store.read((q) => q.all('SELECT item FROM list_item WHERE actor_id = $1 LIMIT 1', actor.id))).length
-        while ((await left()) > 0) await new Promise(setImmediate)
+        await until(async () => (await left()) === 0)
         assert.ok(counter.mostOfStatement <= 500, `a statement deleted ${counter.mostOfStatement} rows`)
       })
     }

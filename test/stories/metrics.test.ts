@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { HostLabels } from '../../src/observe/host-labels.ts'
 import type { App } from '../../src/troupe.ts'
 import { EventStream } from '../support/event-stream.ts'
@@ -10,6 +9,7 @@ import { requestTokens } from '../support/oauth-client.ts'
 import { RecordingPeer, relateTo } from '../support/recording-peer.ts'
 import { sqliteService, type TestService } from '../support/service.ts'
 import { signIn } from '../support/sessions.ts'
+import { until } from '../support/until.ts'
 
 const start = sqliteService()
 
@@ -109,8 +109,7 @@ describe('the metrics of streams', () => {
     await stream.next()
     assert.equal(await open(), 1)
     await stream.close()
-    for (let turns = 0; turns < 1000 && (await open()) > 0; turns += 1) await setImmediate()
-    assert.equal(await open(), 0)
+    await until(async () => (await open()) === 0)
   })
 })
 
@@ -189,11 +188,10 @@ describe('the metrics of peers', () => {
       for (let count = 1; count <= 3; count += 1) {
         await actor.request('PUT', '/properties/color', String(count))
         await remote.has(count)
-        for (;;) {
+        await until(async () => {
           const all = await samples(service, 'troupe_peer_calls_total')
-          if (all.reduce((sum, { value }) => sum + value, 0) === count) break
-          await setImmediate()
-        }
+          return all.reduce((sum, { value }) => sum + value, 0) === count
+        })
       }
       const host = new URL(remote.url).host
       assert.deepEqual(await samples(service, 'troupe_peer_calls_total'), [

@@ -20,11 +20,15 @@ forEachService((start) => {
       pages: {
         factory: (values) => {
           given.push(values)
-          return html`<p>${values.name}</p>`
+          return html`<p>mine</p>`
         },
       },
     })
-    for (const path of ['/', '/login']) assert.equal((await service.request(path)).status, 200)
+    for (const path of ['/', '/login']) {
+      const answer = await service.request(path)
+      assert.deepEqual([answer.status, await answer.text()], [200, '<p>mine</p>'])
+      assert.equal(answer.headers.get('content-type'), 'text/html; charset=utf-8')
+    }
     const values = {
       oauth_urls: {},
       oauth_providers: [],

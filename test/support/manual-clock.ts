@@ -28,6 +28,11 @@ export class ManualClock {
     },
   }
 
+  /** How many timers wait. */
+  get waiting(): number {
+    return this.#timers.length
+  }
+
   /** Lets time pass; what is due meanwhile begins, each at its time. */
   pass(ms: number): void {
     const end = this.#time + ms
