@@ -1,20 +1,20 @@
-/** The SQL of how far the peers' subscriptions of one actor are behind. */
+/** The SQL of backlogs: how far publisher-side subscriptions are behind. */
 import type { Queries } from '../store/store.ts'
 
 export type SubscriptionOf = { readonly peerId: string; readonly subscriptionId: string }
 
 export interface Backlog extends SubscriptionOf {
-  /** Numbers that are still to be sent. */
+  /** Number of diffs that are still to be sent. */
   readonly waiting: number
-  /** Numbers that failed for good and that the peer has not got in another way. */
+  /** Number of diffs that failed finally and were not acknowledged. */
   readonly failed: number
-  /** Numbers that the peer has to fetch. */
+  /** Number of diffs that the peer has not polled yet. */
   readonly unfetched: number
-  /** Nothing is sent to the peer before, because it could not be reached (Unix milliseconds); null when it is. */
+  /** End of the pause of an open circuit (Unix milliseconds). Null: callbacks are sent. */
   readonly pausedUntil: number | null
 }
 
-/** One for each subscription, or for one alone. */
+/** Backlogs of all subscriptions of an actor, or of `one`. */
 export async function findBacklogs(q: Queries, actorId: string, one: SubscriptionOf | null = null): Promise<Backlog[]> {
   return q.all(
     `SELECT s.peer_id AS "peerId", s.subscription_id AS "subscriptionId", t.open_until AS "pausedUntil",

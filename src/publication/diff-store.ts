@@ -1,4 +1,4 @@
-/** The SQL of what changes lead to: numbers, diffs, and the time line of each number. */
+/** The SQL of sequence numbers, diffs and timeline entries. */
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
 import { originOf, requestOrigin } from '../actor/origin.ts'
@@ -19,15 +19,15 @@ export interface Subscriber {
   readonly openUntil: number | null
 }
 
-/** Which subscriptions to a target are found. */
+/** Filter for subscriptions to a target. */
 export interface SubscriberFilter {
-  /** Those to the whole target, and to these parts of it. Default: every part. */
+  /** Subscriptions to the whole target and to these subtargets. Default: every subtarget. */
   readonly subtargets?: readonly string[]
   /** Default: every peer. */
   readonly peerId?: string
 }
 
-/** The subscriptions to a target, with the relationship of each. */
+/** The subscriptions to a target with their relationships. */
 export async function findSubscribers(
   q: Queries,
   actorId: string,
@@ -54,7 +54,7 @@ export async function findSubscribers(
   return rows.map(({ state, ...row }) => ({ ...row, isStopped: state === 'stopped', approved: row.approved !== 0 }))
 }
 
-/** One number of one subscription. */
+/** One sequence number of one subscription. */
 export interface Entry {
   readonly peerId: string
   readonly subscriptionId: string
@@ -69,8 +69,8 @@ export interface Entry {
 }
 
 /**
- * Three statements on their way together, however many entries there are. Those of one subscription come in the order of
- * their numbers.
+ * Writes entries in three statements that are sent together. Entries of one subscription must be in the order of their
+ * sequence numbers.
  */
 export async function insertEntries(
   tx: Transaction,
@@ -86,8 +86,8 @@ export async function insertEntries(
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
      WHERE actor_id = made.actor AND peer_id = made.peer AND subscription_id = made.subscription`,
     JSON.stringify(
-      // The actor is in each row so that the rows come first: SQLite would look through all of them for each
-      // subscription of an actor that is given once.
+      // Each row has the actor's id, so SQLite finds the subscription of each row. With the id as a parameter of its own
+      // SQLite would scan the rows for each subscription of the actor.
       [...last.values()].map(({ peerId, subscriptionId, sequence, dueAt }) => [
         actorId,
         peerId,
@@ -97,7 +97,7 @@ export async function insertEntries(
       ]),
     ),
   )
-  // Many subscribers are told the same: each text goes to the store once.
+  // Many subscribers get the same data: each string is sent to the store once.
   const texts = new Map<JsonText, number>()
   const textOf = (data: JsonText): number => {
     const known_ = texts.get(data) ?? texts.size
@@ -143,7 +143,7 @@ export async function insertEntries(
   await Promise.all([moved, kept, noted])
 }
 
-/** Everything up to a number of one subscription. */
+/** The sequence numbers of a subscription up to one. */
 export interface Prefix {
   readonly actorId: string
   readonly peerId: string
@@ -152,8 +152,8 @@ export interface Prefix {
 }
 
 /**
- * Drops the oldest diffs. Where some of them were still to be sent, one resync takes their place; who polls sees that
- * numbers are missing. A fixed number of statements, however many subscriptions there are.
+ * Deletes the oldest diffs. One resync replaces diffs that were still to be sent. A polling peer sees the gap in the
+ * sequence numbers. The number of statements is constant.
  */
 export async function dropOldest(tx: Transaction, prefixes: readonly Prefix[], now: number): Promise<void> {
   if (prefixes.length === 0) return
@@ -200,7 +200,7 @@ function toDiff(row: Row<StoredDiff>): StoredDiff {
   return { ...row, replaces: row.replaces !== 0 }
 }
 
-/** What waits for the peer, ascending; as many as fit into `maxCharacters`, and always the first. */
+/** The diffs to poll, ascending: the first one, and as many further ones as fit into `maxCharacters`. */
 export async function findDiffs(
   q: Queries,
   actorId: string,
@@ -223,7 +223,7 @@ export async function findDiffs(
   return rows.map(toDiff)
 }
 
-/** The diff has a number that the peer is still to receive by a callback. */
+/** Condition: the callback of the diff is still to be sent. */
 const waitsForDelivery = `EXISTS (SELECT 1 FROM delivery w JOIN publisher_subscription s ON s.actor_id = w.actor_id
            AND s.peer_id = w.peer_id AND s.subscription_id = w.subscription_id
          WHERE w.actor_id = diff.actor_id AND w.peer_id = diff.peer_id AND w.subscription_id = diff.subscription_id
@@ -234,7 +234,7 @@ interface Readable {
   readonly mayRepeat: boolean
 }
 
-/** Reads the diff that `clearDiff` would return, and leaves it in place. */
+/** Reads the diff that `clearDiff` would return, without clearing it. */
 export async function findDiff(
   q: Queries,
   { actorId, peerId, subscriptionId, sequence }: Omit<Prefix, 'upTo'> & { readonly sequence: number },
@@ -255,11 +255,10 @@ export async function findDiff(
 }
 
 /**
- * Reads one diff and clears it; null when there is none. One that was cleared since `readableSince`, or that the peer is
- * still to be told of, is read again by whom `mayRepeat` says so. What was cleared before that goes.
+ * Reads one diff and clears it. Null: it does not exist. With `mayRepeat` a diff can be read again when it was cleared
+ * after `readableSince`, or while its callback is still to be sent. Other cleared diffs are deleted.
  *
- * That it was read does not say that it arrived: who read it may have died over it, and only its callback, which is sent
- * on, finds the peer again.
+ * Reading a diff does not prove delivery, because the reader may crash. The callback is still sent.
  */
 export async function clearDiff(
   tx: Transaction,
@@ -293,7 +292,7 @@ export async function clearDiff(
   return toDiff(row)
 }
 
-/** Drops what the peer has; nothing of it is sent any more. */
+/** Deletes acknowledged diffs. Their callbacks are no longer sent. */
 export async function acknowledgeDiffs(
   tx: Transaction,
   { actorId, peerId, subscriptionId, upTo }: Prefix,
@@ -318,7 +317,7 @@ export async function acknowledgeDiffs(
   )
 }
 
-/** What became of one number. Every time is in Unix milliseconds. */
+/** The outcome of one sequence number. Times are Unix milliseconds. */
 export interface TimelineEntry {
   readonly sequence: number
   readonly outcome: 'waiting' | 'delivered' | 'failed' | 'superseded' | 'unsent'
@@ -330,7 +329,7 @@ export interface TimelineEntry {
   readonly acknowledgedAt: number | null
 }
 
-/** The latest `limit` numbers, the last one first. */
+/** The latest `limit` sequence numbers, descending. */
 export async function findTimeline(
   q: Queries,
   actorId: string,
@@ -364,14 +363,14 @@ export async function findTimeline(
   })
 }
 
-/** Numbers in a row that arrived. */
+/** Consecutive sequence numbers that were delivered. */
 interface Run {
   readonly first: number
   readonly times: string
   readonly endedAt: number
 }
 
-/** By number: when each of a run was sent and answered. */
+/** Sequence number to the times at which its callback was sent and answered. */
 function arrivalsOf({ first, times, endedAt }: Run): (readonly [number, { sentAt: number; answeredAt: number }])[] {
   const before = JSON.parse(times) as number[]
   const at = (place: number): number => endedAt - (before[place] ?? 0)

@@ -1,4 +1,4 @@
-/** Everything in the scope of a subscription, as its peer may see it: for peers that do not know how to fetch it when told to. */
+/** The full state of a subscription, filtered by the rights of its peer, for peers without support for resync callbacks. */
 import { array, getAt, type JsonText, known, object } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
 import type { Lists, SeenList } from '../property/lists.ts'
@@ -11,8 +11,8 @@ export interface FullStateParts {
 }
 
 /**
- * At the depth at which the subscription's changes are told; null when there is nothing. Lists that are too long for a
- * callback come without their items, with `_list` and `count` alone: a peer that reads them gets the items page by page.
+ * Relative to the scope, like diffs. Null: the scope is empty. A list that is too long for a callback has only `_list` and
+ * `count`, and the peer reads its items page by page.
  */
 export async function fullState(parts: FullStateParts, access: Access, scope: Scope): Promise<JsonText | null> {
   if (scope.target !== 'properties') return null

@@ -1,27 +1,27 @@
-/** What of a change a subscription is told: the part inside its scope, at the scope's own depth. */
+/** Projects a change onto the scope of a subscription. */
 import { getAt, isObject, isString, type JsonText, known, members, object, stringValue } from '../json/json.ts'
 import type { Change } from '../property/change.ts'
 import type { Scope } from '../subscription/scope.ts'
 
 export interface Fitted {
-  /** Begins where the scope ends: names of properties for a subscription to all, the value itself for one to a property. */
+  /** Relative to the scope: an object of properties for a subscription to all, the value for a subscription to one. */
   readonly data: JsonText
   /**
-   * True when the values in `data` (for a scope with a subtarget, `data` itself) take the place of what was there; false
-   * when they are parts, to be merged into it, where an empty text says that something is gone.
+   * True: the values in `data`, or `data` itself for a scope with a subtarget, replace the previous values. False: they
+   * are merged, and an empty string deletes a member.
    */
   readonly replaces: boolean
 }
 
-/** Stands for what is gone. */
+/** Marks a deleted value. */
 const gone = known('""')
 
-/** Null when the change does not touch the scope, or leaves everything inside it as it was. */
+/** Null: the change is outside the scope, or changes no value inside it. */
 export function fit(made: Change, scope: Scope): Fitted | null {
   if (made.target !== scope.target || made.changesNothing === true) return null
   const change = withoutUnchanged(made, scope)
   if (change === null) return null
-  // A key alone names nothing, so without a property it narrows nothing.
+  // A key without a property does not narrow the scope.
   const { subtarget } = scope
   const resource = subtarget === '' ? '' : scope.resource
   if (isListChange(change)) return fitList(change, subtarget, resource)
@@ -30,7 +30,7 @@ export function fit(made: Change, scope: Scope): Fitted | null {
   return inside === 'gone' ? { data: gone, replaces: false } : { data: inside, replaces: change.resource === null }
 }
 
-/** Values count as equal when their texts are: copies keep digits and the order of keys. */
+/** Compares JSON strings, because copies keep digits and the order of keys. */
 function withoutUnchanged(change: Change, { subtarget, resource }: Scope): Change | null {
   const { states, blob } = change
   if (states === undefined) return change
@@ -62,7 +62,7 @@ function partAt(change: Change, subtarget: string, resource: string): JsonText |
       continue
     }
     const below = members(part)?.get(step)
-    // A bulk write leaves alone what it does not name; a new value has lost what it does not hold.
+    // A bulk write keeps properties that it does not name. A new value has lost the members that it does not contain.
     if (below === undefined && depth === 0) return null
     if (below === undefined) return 'gone'
     part = below
@@ -71,15 +71,15 @@ function partAt(change: Change, subtarget: string, resource: string): JsonText |
 }
 
 /**
- * A list change is told under the list's name even to a subscription to that list alone: receivers know it by the object
- * that it is in. What became of one position cannot be told from it.
+ * A list change is wrapped in an object with the list's name, even for a subscription to that list alone, because
+ * receivers recognize it by that object. It says nothing about a single position.
  */
 function fitList(change: Change & { subtarget: string }, subtarget: string, resource: string): Fitted | null {
   if (resource !== '' || (subtarget !== '' && subtarget !== change.subtarget)) return null
   return { data: object([[change.subtarget, change.blob]]), replaces: false }
 }
 
-/** Told by its shape, as receivers tell it. */
+/** Recognizes a list change by its shape, as receivers do. */
 export function isListChange(change: Change): change is Change & { subtarget: string } {
   const { subtarget, resource, blob } = change
   if (subtarget === null || resource !== null || !isObject(blob)) return false

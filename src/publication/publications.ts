@@ -44,11 +44,11 @@ export interface PublicationsParts {
   readonly live: Live
   readonly log: Log
   readonly now: () => number
-  /** Of one peer to one actor. */
+  /** Maximum number of subscriptions that a peer may hold at an actor. */
   readonly maxPeerSubscriptions: number
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
-  /** Starts the delivery of what is due. */
+  /** Starts the delivery of due diffs. */
   readonly wake: () => void
   readonly handleOf: (actor: Access['actor']) => ActorHandle
 }
@@ -57,7 +57,7 @@ export interface Wanted extends Scope {
   readonly granularity: string
 }
 
-/** What a subscription has for its peer. */
+/** Response to a poll. */
 export interface Polled {
   readonly subscription: PublisherSubscription
   readonly diffs: readonly StoredDiff[]
@@ -65,16 +65,16 @@ export interface Polled {
 
 export interface Timeline {
   readonly subscription: PublisherSubscription
-  /** The latest number first. */
+  /** Descending by sequence number. */
   readonly entries: readonly TimelineEntry[]
   readonly backlog: Backlog | undefined
 }
 
 type Address = { readonly actorId: string; readonly peerId: string; readonly subscriptionId: string }
 
-/** A peer whose answer got lost reads a cleared diff again for so long. */
+/** Time during which a peer can read a cleared diff again, in case the response was lost. */
 const repeatMs = 60_000
-/** A poll carries as much of the backlog; the rest follows the acknowledgement. */
+/** Maximum size of a poll. The peer gets the remaining diffs after it acknowledged these. */
 const maxPollCharacters = 8_388_608
 const maxTimelineEntries = 1000
 const longestName = 1024
@@ -86,12 +86,12 @@ export class Publications {
     this.#parts = parts
   }
 
-  /** Of one peer, or of all. */
+  /** `peerId` null: of all peers. */
   list(actorId: string, peerId: string | null = null): Promise<PublisherSubscription[]> {
     return this.#parts.store.read((q) => findPublisherSubscriptions(q, actorId, peerId))
   }
 
-  /** As `list`, of all, each with how far it is behind: in one moment. */
+  /** All subscriptions with their backlogs, in one snapshot. */
   listWithBacklogs(
     actorId: string,
   ): Promise<{ readonly subscription: PublisherSubscription; readonly backlog: Backlog | undefined }[]> {
@@ -104,14 +104,14 @@ export class Publications {
     })
   }
 
-  /** As the wire lists them: those of this actor to peers besides. */
+  /** Subscriptions of both sides, as the wire lists them. */
   records(actorId: string, filter: RecordFilter): Promise<SubscriptionRecord[]> {
     return this.#parts.store.read((q) => findRecords(q, actorId, filter))
   }
 
   /**
-   * @throws ServiceError `invalid_value`; `forbidden` when the peer has as many as it may have; `not_found` when the
-   *   relationship ended meanwhile.
+   * @throws ServiceError `invalid_value`; `forbidden` when the peer has the maximum number of subscriptions; `not_found`
+   *   when the relationship does not exist.
    */
   async subscribe(actorId: string, peerId: string, wanted: Wanted): Promise<PublisherSubscription> {
     for (const value of [wanted.target, wanted.subtarget, wanted.resource, wanted.granularity]) {
@@ -148,7 +148,7 @@ export class Publications {
     return subscription
   }
 
-  /** Reading leaves everything as it is. Null when the peer has no such subscription. */
+  /** Reads without clearing. Null: the subscription does not exist. */
   async poll(address: Address, caller: Caller): Promise<Polled | null> {
     const { actorId, peerId, subscriptionId } = address
     return this.#parts.store.snapshot(async (q) => {
@@ -161,9 +161,9 @@ export class Publications {
   }
 
   /**
-   * Reads one diff. Null when there is none.
+   * Reads one diff. Null: it does not exist.
    *
-   * @param clears Marks the diff as read, as the protocol has it for GET.
+   * @param clears Marks the diff as read, as GET does in the protocol.
    */
   async readOne(
     address: Address,
@@ -190,7 +190,7 @@ export class Publications {
       : { subscription: read.subscription, diff: shown(read.diff, read.subscription, read.mayRead) }
   }
 
-  /** Everything up to `sequence`, all of it with 0, has arrived. False when there is no such subscription. */
+  /** Acknowledges everything up to `sequence`, or all diffs with 0. False: the subscription does not exist. */
   async acknowledge(address: Address, sequence: number): Promise<boolean> {
     const { actorId, peerId, subscriptionId } = address
     return this.#parts.store.write(async (tx) => {
@@ -203,7 +203,7 @@ export class Publications {
   }
 
   /**
-   * Ends a subscription: at the peer's wish, or by the owner, who tells the peer so. False when there was none.
+   * Deletes a subscription. The peer is notified when the owner does so. False: the subscription did not exist.
    */
   async end(actor: Access['actor'], address: Omit<Address, 'actorId'>, by: 'peer' | 'owner'): Promise<boolean> {
     const { peerId, subscriptionId } = address
@@ -212,7 +212,7 @@ export class Publications {
       if (subscription === null) return null
       await deletePublisherSubscription(tx, actor.id, peerId, subscriptionId)
       await this.#parts.live.record(tx, locked, 'subscriptions', [subscriptionId])
-      if (by === 'owner') await this.#tellRevoked(tx, subscription)
+      if (by === 'owner') await this.#notifyRevoked(tx, subscription)
       return subscription
     })
     if (ended === null) return false
@@ -227,13 +227,13 @@ export class Publications {
     return true
   }
 
-  async #tellRevoked(tx: Transaction, { actorId, peerId, subscriptionId }: PublisherSubscription): Promise<void> {
+  async #notifyRevoked(tx: Transaction, { actorId, peerId, subscriptionId }: PublisherSubscription): Promise<void> {
     const trust = await findTrust(tx, actorId, peerId)
     if (trust === null || trust.baseuri === '') return
     await this.#parts.enqueue(tx, noticeTo(trust, 'revoke', 'DELETE', ['subscriptions', actorId, subscriptionId]))
   }
 
-  /** What became of the latest numbers. Null when there is no such subscription. */
+  /** Outcomes of the latest sequence numbers. Null: the subscription does not exist. */
   async timeline({ actorId, peerId, subscriptionId }: Address): Promise<Timeline | null> {
     return this.#parts.store.snapshot(async (q) => {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
@@ -244,7 +244,7 @@ export class Publications {
     })
   }
 
-  /** Sends again what failed for good and is still kept. The number of changes; null without such a subscription. */
+  /** Sends failed diffs that are still stored again, and returns their number. Null: the subscription does not exist. */
   async redrive(address: Address): Promise<number | null> {
     const { store, now, afterCommit, wake } = this.#parts
     const { actorId, peerId, subscriptionId } = address
@@ -260,12 +260,12 @@ export class Publications {
     return this.#parts.store.read((q) => findSuspensions(q, actorId))
   }
 
-  /** From now on changes below it get no number and are told to nobody. False when it was so already. */
+  /** Changes to the target get no sequence number from now on. False: it was suspended already. */
   suspend(actorId: string, suspension: Suspension): Promise<boolean> {
     return this.#parts.store.writeActor(actorId, (tx) => insertSuspension(tx, actorId, suspension))
   }
 
-  /** Everybody concerned fetches the whole, once. False when it was not suspended. */
+  /** Sends one resync to each subscription of the target. False: it was not suspended. */
   resume(actorId: string, suspension: Suspension): Promise<boolean> {
     return this.#parts.store.writeActor(actorId, async (tx) => {
       if (!(await deleteSuspension(tx, actorId, suspension))) return false

@@ -10,13 +10,13 @@ import { deliversCallbacks } from '../subscription/scope.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
 
-/** Numbers that have to be sent, once their transaction is durable. */
+/** Starts the delivery of entries after their transaction has committed. */
 export type Announce = (tx: Transaction, actorId: string, entries: readonly Entry[]) => void
 
 export interface PublisherParts {
   readonly permission: Permission
   readonly now: () => number
-  /** How many numbers of a subscription are kept. */
+  /** Maximum number of stored diffs per subscription. */
   readonly maxDiffs: number
   readonly announce: Announce
 }
@@ -43,15 +43,15 @@ export class Publisher {
     await this.#write(tx, actor.id, entries, now)
   }
 
-  /** One resync for every subscription that a resumed target concerns, and whose peer may see anything of it. */
+  /** Writes one resync for each subscription of a resumed target whose peer may read any of it. */
   async resync(tx: Transaction, actorId: string, { target, subtarget }: Suspension): Promise<void> {
     const subscribers = await findSubscribers(tx, actorId, target, subtarget === '' ? {} : { subtargets: [subtarget] })
     await this.#resyncSubscribers(tx, actorId, subscribers, subtarget)
   }
 
   /**
-   * One resync for every subscription of a peer that gets its rights back: changes of the meantime have no number. A
-   * suspended subscription gets its resync when its target is resumed. Returns whether the peer has subscriptions.
+   * Writes one resync for each subscription of a peer whose rights are restored: changes in the meantime got no sequence
+   * number. A suspended subscription gets its resync on resume. Returns whether the peer has subscriptions.
    */
   async resyncPeer(tx: Transaction, actor: LockedActor, peerId: string): Promise<boolean> {
     if (actor.subscriptionCount === 0) return false
@@ -90,7 +90,7 @@ export class Publisher {
     this.#parts.announce(tx, actorId, entries)
   }
 
-  /** Looked after every so many numbers only, so that the numbers between cost nothing. */
+  /** Checks the limit once per stride, so most changes need no statement for it. */
   #overfull(actorId: string, entries: readonly Entry[]): Parameters<typeof dropOldest>[1] {
     const { maxDiffs } = this.#parts
     const stride = Math.max(1, Math.floor(maxDiffs / 16))
@@ -120,7 +120,7 @@ export class Publisher {
   }
 }
 
-/** What a peer may not see at all gets no number, so that nobody waits for it. */
+/** A change that the peer may not read gets no sequence number, so the peer sees no gap. */
 function entriesFor(subscriber: Subscriber, changes: readonly Change[], mayRead: MayRead, now: number): Entry[] {
   const entries: Entry[] = []
   for (const change of changes) {
@@ -148,7 +148,7 @@ function entryOf(
   return { peerId, subscriptionId, sequence, isCallback: isSent, dueAt }
 }
 
-/** A suspended target covers its subtargets; of a bulk write what is not suspended remains. */
+/** A suspended target includes its subtargets. The other properties of a bulk write remain. */
 function withoutSuspended(changes: readonly Change[], suspensions: readonly Suspension[]): readonly Change[] {
   if (suspensions.length === 0) return changes
   return changes.flatMap((change) => {

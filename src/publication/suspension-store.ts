@@ -3,7 +3,7 @@ import type { Queries, Transaction } from '../store/store.ts'
 
 export interface Suspension {
   readonly target: string
-  /** Empty for the whole target. */
+  /** Empty: the whole target. */
   readonly subtarget: string
 }
 
@@ -15,7 +15,7 @@ export async function findSuspensions(q: Queries, actorId: string): Promise<Susp
   return rows.map(({ target, subtarget }) => ({ target, subtarget }))
 }
 
-/** False when it was suspended already. */
+/** False: the target was suspended already. */
 export async function insertSuspension(tx: Transaction, actorId: string, suspension: Suspension): Promise<boolean> {
   const inserted = await tx.run(
     `INSERT INTO suspension (actor_id, target, subtarget) VALUES ($1, $2, $3)
@@ -27,7 +27,7 @@ export async function insertSuspension(tx: Transaction, actorId: string, suspens
   return inserted === 1
 }
 
-/** False when it was not suspended. */
+/** False: the target was not suspended. */
 export async function deleteSuspension(tx: Transaction, actorId: string, suspension: Suspension): Promise<boolean> {
   const deleted = await tx.run(
     'DELETE FROM suspension WHERE actor_id = $1 AND target = $2 AND subtarget = $3',

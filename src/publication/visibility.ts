@@ -1,19 +1,19 @@
-/** What of a diff a peer may see. */
+/** Filters diffs by the rights of a peer. */
 import { type JsonText, known, members, object } from '../json/json.ts'
 import type { Scope } from '../subscription/scope.ts'
 
 /** Whether a property path, such as `settings/theme`, may be read. */
 export type MayRead = (path: string) => boolean
 
-/** As `MayRead`; with `isPrefix`, whether anything may be read that begins with the path. */
+/** Like `MayRead`. With `isPrefix`: whether any path with this prefix may be read. */
 export type MayReadSome = (path: string, isPrefix?: boolean) => boolean
 
-/** In place of a diff that rights withdrawn since it was written do not allow any more. */
+/** Replaces a diff that the peer may no longer read. */
 export const withheld = known('{}')
 
 /**
- * The part that single reads of the same properties would give; null when there is none. A diff that begins at the names
- * of properties is judged name by name, one that begins below them as a whole or, failing that, key by key.
+ * The part of a diff that the peer could read with single requests. Null: none. A diff of all properties is filtered by
+ * name. A diff of one property is allowed as a whole, or else filtered by key.
  */
 export function visiblePart(data: JsonText, scope: Scope, mayRead: MayRead): JsonText | null {
   if (scope.subtarget === '') return keep(data, mayRead)
@@ -23,8 +23,8 @@ export function visiblePart(data: JsonText, scope: Scope, mayRead: MayRead): Jso
 }
 
 /**
- * Whether `visiblePart` may leave anything of a change, whatever it is, of the property that is named, or of any where
- * the name is empty.
+ * Whether `visiblePart` can return a part for some change of the named property, or of any property with an empty
+ * name.
  */
 export function maySeeAny({ subtarget, resource }: Scope, name: string, mayRead: MayReadSome): boolean {
   if (subtarget === '') return name === '' ? mayRead('', true) : mayRead(name)

@@ -29,10 +29,10 @@ import type { Cancel, Timers } from '../timers.ts'
 export interface WorkerParts extends Omit<DeliveryBatchDeps, 'isStopping' | 'isCut'> {
   readonly settleRenewal: SettleRenewal
   readonly timers: Timers
-  /** Calls of one actor at once. */
+  /** Concurrent calls per actor. */
   readonly maxConcurrentCallbacks: number
   readonly maxDiffAgeMs: number
-  /** Where the running calls may still take so long when the service stops. */
+  /** Time for running calls to end when the service stops. */
   readonly shutdownMs: number
 }
 
@@ -41,7 +41,7 @@ type LeasedJob = Job & { readonly since: number } & (
     | { readonly kind: 'notice'; readonly notice: ClaimedNotice; readonly leasedUntil: number }
   )
 
-/** Calls of the whole process at once. */
+/** Concurrent calls per process. */
 const mostRunning = 256
 /** A job that waited this long is put off, so that others get its place. */
 const patienceMs = 5000
@@ -53,7 +53,7 @@ const mostClaimed = 64
 /** Interval of polling for the work of other processes. */
 const pollMs = 1000
 const cleanMs = 3_600_000
-/** The longest time that a request waits for the first attempt to notify a peer of it. */
+/** Maximum time that a request waits for the first attempt to notify a peer. */
 const mostRequestWaitMs = 1000
 const mostCleaned = 100
 /** Limit of the set of failing peers. */
@@ -67,7 +67,7 @@ export class DeliveryWorker {
   readonly #failingPeers = new Set<string>()
   readonly #running = new Set<Promise<void>>()
   readonly #waiters = new Map<string, { readonly sequence: number; readonly resolve: () => void }[]>()
-  /** By the id of the notice. */
+  /** Keys are ids of notices. */
   readonly #noticeWaiters = new Map<string, () => void>()
   #looking: Promise<void> | undefined
   #isDue = false
@@ -84,7 +84,7 @@ export class DeliveryWorker {
     const limits = {
       running: mostRunning,
       perActor,
-      // As many calls that all fail open the circuit, and no call more is on its way.
+      // When all concurrent calls fail, the circuit opens with no further call on its way.
       perPeer: Math.max(1, Math.min(Math.floor(perActor / 5), parts.policy.circuitThreshold)),
       perHost: connectionsPerOrigin,
     }
@@ -126,8 +126,8 @@ export class DeliveryWorker {
   }
 
   /**
-   * Starts the delivery and resolves when each of the notices was tried once, or cannot be tried now; a second later at
-   * the latest, because a request waits for it.
+   * Starts the delivery and resolves when each of the notices was sent once or cannot be sent now, or after one second,
+   * because a request waits for it.
    */
   async firstAttempts(ids: readonly string[]): Promise<void> {
     if (this.#isStopping) return

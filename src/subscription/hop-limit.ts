@@ -1,16 +1,16 @@
 /**
- * Actors that listen to each other, with handlers that answer every change with another, would go on for ever. So each
- * change says how many changes led to it, and handlers are not told of one that has come too far. The data itself goes no
- * rounds: copies are not published.
+ * Actors that subscribe to each other, with handlers that react to each change by another change, would loop forever. Each
+ * change therefore counts the changes that led to it, and handlers are not called above the limit. The data itself does not
+ * loop, because copies are not published.
  */
 
-/** Beyond the protocol: a service that does not know it breaks no loop, and starts none. */
+/** An extension of the protocol. Services that do not know the header ignore it. */
 export const hopsHeader = 'X-ActingWeb-Hops'
 
-/** More than people arrange between actors, and few enough to end soon. */
+/** Higher than any intended chain of actors, and low enough to end a loop soon. */
 const mostHops = 16
 
-/** What a callback's own context counts: the change that it tells of, and those before it. */
+/** Hop count for the handling of a callback: its change and the ones before. */
 export function hopsAfter(header: string | undefined): number {
   return (/^\d{1,6}$/.test(header ?? '') ? Number(header) : 0) + 1
 }

@@ -1,4 +1,4 @@
-/** Subscriptions of both directions, as their owner and their peer look at them. */
+/** Subscriptions of both sides in one list. */
 import type { Param, Queries, Row } from '../store/store.ts'
 import type { Scope } from './scope.ts'
 
@@ -7,9 +7,9 @@ export interface SubscriptionRecord extends Scope {
   readonly peerId: string
   readonly subscriptionId: string
   readonly granularity: string
-  /** The last number produced, or the last one applied. */
+  /** Publisher side: the last sequence number. Subscriber side: the last one that was applied. */
   readonly sequence: number
-  /** False: the peer listens to this actor. True: this actor listens to the peer. */
+  /** False: publisher side. True: subscriber side. */
   readonly callback: boolean
 }
 
@@ -38,7 +38,7 @@ export async function findRecords(q: Queries, actorId: string, filter: RecordFil
   const rows = await q.all<Row<SubscriptionRecord>>(
     `SELECT actor_id AS "actorId", peer_id AS "peerId", subscription_id AS "subscriptionId", target, subtarget, resource,
        granularity, sequence, callback
-     FROM (${selects.join(' UNION ALL ')}) AS both_directions ORDER BY created_at, callback, peer_id, subscription_id`,
+     FROM (${selects.join(' UNION ALL ')}) AS both_sides ORDER BY created_at, callback, peer_id, subscription_id`,
     ...params,
   )
   return rows.map((row) => ({ ...row, callback: row.callback !== 0 }))

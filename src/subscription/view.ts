@@ -1,4 +1,4 @@
-/** A subscription in either direction, as the wire and applications see it. */
+/** A subscription of either side, as the wire and applications see it. */
 import type { Subscription } from '../app/actor-handle.ts'
 import type { SubscriptionRecord } from './record-store.ts'
 
