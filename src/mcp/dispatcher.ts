@@ -90,7 +90,7 @@ export class Dispatcher {
     const outgoing = new Outgoing(request.revision === modernRevision ? 'cancels' : 'means_nothing')
     const forget = this.#running.add(request.session, id, outgoing)
     const stopWatching = onGone(() => outgoing.left())
-    const call = { ...request, channel: channelOf(request, outgoing, this.#deps.sessions), held: { as: null } }
+    const call = { ...request, channel: channelOf(request, outgoing, this.#deps.sessions.answers), held: { as: null } }
     const answered = this.#answer(method, call, id, codec).finally(() => {
       release()
       forget()

@@ -135,7 +135,7 @@ export class McpEndpoint {
     const session = isOpening ? null : await this.#sessionOf(headers, access)
     if (session === 'gone') return sessionGone(idOf(message))
     if (message.kind === 'response') {
-      if (session !== null) await this.#deps.sessions.answered(session, message.id, message.body)
+      if (session !== null) await this.#deps.sessions.answers.put(session, message.id, message.body)
       return accepted
     }
     const revision = legacyRevisionOf(said, session?.revision ?? null)

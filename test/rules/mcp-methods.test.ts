@@ -132,6 +132,7 @@ async function dispatch(asked: McpRequest): Promise<Dispatched> {
     metrics: { mcpCalled: (call: { method: string }) => (label = call.method), mcpSessionBegun: () => {} },
     permission: { grantOf: () => 'the owner granted it' },
     note: (call: AuditedCall) => (noted = call),
+    sessions: { answers: null },
     log: { error: () => {} },
   } as unknown as McpDeps
   const { revision } = asked

@@ -8,7 +8,7 @@ import type { Outgoing } from './outgoing.ts'
 import { modernRevision, type Revision, since } from '../protocol/revisions.ts'
 import { requestOf, requireCapabilities } from './input-required.ts'
 import type { Session } from '../sessions/session.ts'
-import { type McpSessions, newRequestId } from '../sessions/sessions.ts'
+import { type ClientAnswers, newRequestId } from '../sessions/client-answers.ts'
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 
@@ -16,8 +16,8 @@ export function isLogLevel(level: unknown): level is LogLevel {
   return levels.some((known) => known === level)
 }
 
-export function channelOf(asked: McpRequest, outgoing: Outgoing, sessions: McpSessions): Channel {
-  const { params, revision, client, session } = asked
+export function channelOf(request: McpRequest, outgoing: Outgoing, clientAnswers: ClientAnswers): Channel {
+  const { params, revision, client, session } = request
   const token = metaOf(params)['progressToken']
   let reached = Number.NEGATIVE_INFINITY
   return {
@@ -40,7 +40,7 @@ export function channelOf(asked: McpRequest, outgoing: Outgoing, sessions: McpSe
         throw new McpFailure('missing_capability', 'The client cannot be asked in this call')
       }
       const answers = Object.entries(questions).map(
-        async ([key, question]) => [key, await answerTo(question, outgoing, session, sessions)] as const,
+        async ([key, question]) => [key, await answerTo(question, outgoing, session, clientAnswers)] as const,
       )
       return Object.fromEntries(await Promise.all(answers))
     },
@@ -53,11 +53,11 @@ async function answerTo(
   question: ClientQuestion,
   outgoing: Outgoing,
   session: Session,
-  sessions: McpSessions,
+  clientAnswers: ClientAnswers,
 ): Promise<unknown> {
   const id = newRequestId()
   const { method, params } = requestOf(question)
-  const answer = sessions.answerTo(session, id, outgoing.signal)
+  const answer = clientAnswers.waitFor(session, id, outgoing.signal)
   outgoing.send({ jsonrpc: '2.0', id, method, params: forRevision(params, session.revision) })
   const body = await answer
   if (body !== null && isRecord(body['result'])) return body['result']

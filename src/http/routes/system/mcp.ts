@@ -1,5 +1,6 @@
 /** `/mcp`: the address of AI clients, for both eras of the protocol. */
 import type { Identity } from '../../../app/identity.ts'
+import { readCredential } from '../../../auth/credentials.ts'
 import type { ClientAccess } from '../../../authorization-server/client-access.ts'
 import type { Config } from '../../../config/options.ts'
 import type { Timers } from '../../../timers.ts'
@@ -134,8 +135,10 @@ const neededScope = 'mcp'
 
 /** Or the answer to somebody who may not ask. */
 async function askingOf(deps: McpRouteDeps, { request, chargeClient }: Exchange): Promise<McpRequester | Answer> {
-  const [, token] = /^bearer +([^ ]+) *$/i.exec(request.header('authorization') ?? '') ?? []
-  if (token === undefined || request.hasRepeated('authorization')) return unauthorized(deps)
+  // No cookie authenticates an AI client.
+  const credential = readCredential(request.header('authorization'), undefined, request.hasRepeated('authorization'))
+  if (credential.kind !== 'bearer') return unauthorized(deps)
+  const { token } = credential
   const reauthorize = async (): Promise<McpAccess | null> => {
     const found = await deps.clientAccess(token)
     return found === null || !isForUs(deps, found) ? null : accessOf(found)
