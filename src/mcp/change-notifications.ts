@@ -1,6 +1,6 @@
 /**
- * What a client that listens is told: that lists changed, and which resources did. Its rights are asked each time, so
- * that nothing is told of what it may not see (any more).
+ * Notifications for a client that listens: which lists and which resources changed. The rights are checked for each
+ * change, so that a client learns nothing of resources that it may no longer read.
  */
 import type { LiveChange } from '../live/live.ts'
 import { paced } from '../live/with-heartbeat.ts'
@@ -14,12 +14,12 @@ import type { Result } from './protocol/result.ts'
 import { listTools } from './methods/list-tools.ts'
 import { isUri } from './protocol/resource-uri.ts'
 
-/** What a client wants to hear of. */
+/** The changes that a client listens to. */
 export interface SubscriptionFilter {
   readonly tools: boolean
   readonly prompts: boolean
   readonly resources: boolean
-  /** Addresses; one that ends with `/` covers what lies below. */
+  /** An address that ends with `/` covers every resource below it. */
   readonly uris: readonly string[]
   readonly taskIds: readonly string[]
 }
@@ -33,11 +33,11 @@ export type ChangeNotification =
 
 type Lists = Readonly<Record<'tools' | 'prompts' | 'resources', string>>
 
-/** Who listens, as it is now; null when the token is no longer good. */
+/** Checks the token again. Null when it is no longer valid. */
 export type Reauthorize = () => Promise<McpAccess | null>
 
-/** A stream on which nothing happens is looked at so often: its token may have expired, its session may have ended. */
-const lookMs = 30_000
+/** How often an idle stream checks its token and its session, in milliseconds. */
+const idleCheckMs = 30_000
 
 export interface Watch {
   /** What the client listens to now. Null ends the watch. */
@@ -51,30 +51,34 @@ export interface Watch {
 /** Ends with the token, with the relationship, and with the filter. */
 export async function* watchChanges(
   deps: McpDeps,
-  asked: McpRequest,
+  request: McpRequest,
   { filter, signal, reauthorize, onBegun }: Watch,
 ): AsyncGenerator<ChangeNotification> {
   const first = await filter()
   if (first === null) return
-  let known = await listsOf(deps, asked, first)
-  for await (const changes of paced(deps.live.watch(asked.access.actor.id, signal, onBegun), deps.timers, lookMs)) {
-    const wanted = await filter()
+  let known = await listsOf(deps, request, first)
+  for await (const changes of paced(
+    deps.live.watch(request.access.actor.id, signal, onBegun),
+    deps.timers,
+    idleCheckMs,
+  )) {
+    const current = await filter()
     const access = await reauthorize()
-    if (wanted === null || access === null) return
+    if (current === null || access === null) return
     if (changes === 'tick') continue
-    const lists = await listsOf(deps, { ...asked, access }, wanted)
+    const lists = await listsOf(deps, { ...request, access }, current)
     for (const kind of ['tools', 'prompts', 'resources'] as const) {
-      // What the application says has changed may look the same in the list.
+      // The application may announce a change that the list does not show.
       const isSaid = changes.some(({ category }) => category === kind)
-      if (wanted[kind] && (isSaid || lists[kind] !== known[kind])) {
+      if (current[kind] && (isSaid || lists[kind] !== known[kind])) {
         yield { method: `notifications/${kind}/list_changed` }
       }
     }
     known = lists
-    const uris = [...new Set(changes.flatMap(uriIn))].filter((uri) => covers(wanted.uris, uri))
+    const uris = [...new Set(changes.flatMap(uriIn))].filter((uri) => covers(current.uris, uri))
     for (const uri of await readable(deps, access, uris)) yield { method: 'notifications/resources/updated', uri }
     for (const { category, name } of changes) {
-      if (category === 'tasks' && wanted.taskIds.includes(name)) yield { method: 'notifications/tasks', taskId: name }
+      if (category === 'tasks' && current.taskIds.includes(name)) yield { method: 'notifications/tasks', taskId: name }
     }
   }
 }
@@ -88,25 +92,24 @@ function covers(uris: readonly string[], changed: string): boolean {
   return uris.some((uri) => uri === changed || (isArea(uri) && changed.startsWith(uri)))
 }
 
-/** It covers what lies below. */
 function isArea(uri: string): boolean {
   return uri.endsWith('/')
 }
 
-/** Those that the client may follow, by its rights alone: whether there is such a resource is not told. */
+/** The addresses that the client has the right to follow. The result does not reveal whether a resource exists. */
 export async function followable(
   deps: McpDeps,
   access: McpAccess,
   uris: readonly string[],
 ): Promise<readonly string[]> {
-  const asked = uris.filter(isUri)
-  const areas = asked.filter(isArea)
-  const resources = asked.filter((uri) => !isArea(uri))
+  const valid = uris.filter(isUri)
+  const areas = valid.filter(isArea)
+  const resources = valid.filter((uri) => !isArea(uri))
   const may = new Set([...(await readable(deps, access, resources)), ...(await reachable(deps, access, areas))])
-  return asked.filter((uri) => may.has(uri))
+  return valid.filter((uri) => may.has(uri))
 }
 
-/** Those below which something may be read, there or not. */
+/** The addresses below which the client may read something, whether or not it exists. */
 async function reachable(
   { permission }: McpDeps,
   { actor, caller }: McpAccess,
@@ -117,7 +120,7 @@ async function reachable(
   return areas.filter((uri) => judge(uri).allowed)
 }
 
-/** As reading each of them would be judged. */
+/** The addresses that the client may read. */
 async function readable(
   { permission }: McpDeps,
   { actor, caller }: McpAccess,
@@ -128,13 +131,13 @@ async function readable(
   return uris.filter((uri) => judge(uri).allowed)
 }
 
-/** Each list as one text, to be compared; empty for what nobody asked for. */
-async function listsOf(deps: McpDeps, call: McpRequest, wanted: SubscriptionFilter): Promise<Lists> {
+/** Each list as a string for comparison. Empty for lists that the client does not listen to. */
+async function listsOf(deps: McpDeps, call: McpRequest, filter: SubscriptionFilter): Promise<Lists> {
   const bare = { ...call, params: {} }
   return {
-    tools: wanted.tools ? textOf(await listTools(deps, bare)) : '',
-    prompts: wanted.prompts ? textOf(await listPrompts(deps, bare)) : '',
-    resources: wanted.resources
+    tools: filter.tools ? textOf(await listTools(deps, bare)) : '',
+    prompts: filter.prompts ? textOf(await listPrompts(deps, bare)) : '',
+    resources: filter.resources
       ? textOf(await listResources(deps, bare)) + textOf(await listResourceTemplates(deps, bare))
       : '',
   }
@@ -142,7 +145,7 @@ async function listsOf(deps: McpDeps, call: McpRequest, wanted: SubscriptionFilt
 
 function textOf(result: Result): string {
   if (result.kind !== 'complete') return ''
-  // The cursor is another text each time.
+  // A cursor is sealed with a random nonce, so it differs each time.
   const { nextCursor: _cursor, ...body } = result.body
   return JSON.stringify(body)
 }

@@ -1,4 +1,4 @@
-/** What the methods of the protocol are made with. */
+/** Dependencies of the methods. */
 import type { ClientInfo } from '../app/mcp-declarations.ts'
 import type { McpAccess } from './call/call.ts'
 import type { Approvals } from '../operation/approvals.ts'
@@ -41,7 +41,7 @@ export interface McpDeps {
   readonly sessions: McpSessions
   readonly tasks: McpTasks
   readonly approvals: Approvals
-  /** Notes in the relationship what the client says of itself. */
+  /** Stores in the relationship how the client introduced itself. */
   readonly remember: (access: McpAccess, info: ClientInfo) => Promise<void>
   /** Records the call in the audit log. */
   readonly note: (act: AuditedCall) => void

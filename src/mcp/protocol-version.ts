@@ -1,7 +1,6 @@
 /**
- * Which era a message belongs to, and what a modern one has to satisfy before its method is looked at. Decided for each
- * message by itself, by `_meta` and header, never by the method's name (but for `initialize`), because clients remember
- * the era of a server and take one wrong sign for the other era.
+ * The era of a message, and the checks of a modern message before its method. `_meta` and the header decide, never the
+ * method's name (except `initialize`): clients remember the era of a server, and one misleading reply makes them switch.
  */
 import { isHandshake, methodOf } from './methods.ts'
 import { decodeHeaderValue } from './protocol/header-value.ts'
@@ -15,22 +14,22 @@ import {
   supportedRevisions,
 } from './protocol/revisions.ts'
 
-/** The header fields that count; undefined when absent. */
+/** The header fields of the protocol. Undefined when absent. */
 export interface ProtocolHeaders {
   readonly version: string | undefined
   readonly method: string | undefined
   readonly name: string | undefined
-  /** A field that may stand once came twice. */
+  /** The request repeats a field that may occur once. */
   readonly repeated: boolean
 }
 
 export type Era =
   | { readonly era: 'modern' }
-  /** Null when neither the header nor a session says which. */
+  /** Null when the header names no revision. */
   | { readonly era: 'legacy'; readonly revision: LegacyRevision | null }
   | { readonly era: 'refused'; readonly refusal: Refusal }
 
-/** An answer to the message itself, before any method: always status 400 unless it says otherwise. */
+/** The response to a message that reaches no method. */
 export interface Refusal {
   readonly status: 400 | 404
   readonly code: number
@@ -47,19 +46,19 @@ export function eraOf(message: Message, headers: ProtocolHeaders): Era {
   if (version === modernRevision) return { era: 'modern' }
   const revision = asLegacy(version)
   if (revision !== null) return { era: 'legacy', revision }
-  // No `data` and a code outside the modern range: a client of both eras takes it for a legacy server and goes on so.
+  // No `data` and a code outside the modern range: a client of both eras then treats the server as a legacy one.
   return refused(
     -32600,
     `MCP-Protocol-Version ${JSON.stringify(version.slice(0, 64))} is not supported; supported are ${supportedRevisions.join(', ')}`,
   )
 }
 
-/** The revision that counts for a legacy message: the header, else what the session agreed on, else the oldest with a header. */
+/** The revision of a legacy message: that of the header, else that of the session, else the one before the header existed. */
 export function legacyRevisionOf(said: LegacyRevision | null, agreed: LegacyRevision | null): LegacyRevision {
   return said ?? agreed ?? assumedLegacy
 }
 
-/** The checks of a modern request in their order; null when it may go on (wire, "Modern ladder" a to c). */
+/** The checks of a modern request, in the order of the specification. Null when the request passes. */
 export function judgeModern(message: Message & { kind: 'request' }, headers: ProtocolHeaders): Refusal | null {
   const meta = metaOf(message.params)
   const version = meta[metaKeys.version]
@@ -84,7 +83,7 @@ export function judgeModern(message: Message & { kind: 'request' }, headers: Pro
   return null
 }
 
-/** What `Mcp-Name` mirrors; undefined for methods without it, null where the body names nothing (which is refused later). */
+/** What `Mcp-Name` mirrors. Undefined for methods without it, null where the body lacks the parameter (refused later). */
 function nameOf({ method, params }: { method: string; params: Params }): string | null | undefined {
   const target = methodOf(method, modernRevision)?.target
   return target === undefined ? undefined : textOf(params[target])

@@ -1,4 +1,4 @@
-/** One call of a client, in the shape that every revision is brought to. */
+/** A call of a client, in one shape for every revision. */
 import type { Actor } from '../../actor/actor.ts'
 import type { ClientInfo, ClientQuestion, ClientType, LogLevel } from '../../app/mcp-declarations.ts'
 import type { Caller } from '../../caller.ts'
@@ -6,16 +6,16 @@ import type { Params } from '../protocol/message.ts'
 import type { Revision } from '../protocol/revisions.ts'
 import type { McpClient, Session } from '../sessions/session.ts'
 
-/** Who calls, proven by the token. */
+/** The authenticated caller. */
 export interface McpAccess {
   readonly actor: Actor
   readonly caller: Extract<Caller, { kind: 'client' }>
   readonly token: { readonly scope: string; readonly audience: string; readonly expiresAt: number }
-  /** What the relationship remembers of the client; null for one that never told. */
+  /** How the client introduced itself earlier. Null for a client that never did. */
   readonly remembered: ClientInfo | null
 }
 
-/** Of whom is counted what is under way: one client of one actor. */
+/** The key of limits: one client of one actor. */
 export function clientKeyOf({ actor, caller }: McpAccess): string {
   return `${actor.id} ${caller.peerId}`
 }
@@ -31,14 +31,14 @@ export interface Channel {
   background(): void
 }
 
-/** What is asked, without the way back. */
+/** A request, without a channel to the client. */
 export interface McpRequest {
   readonly access: McpAccess
   readonly revision: Revision
   readonly method: string
   readonly params: Params
   readonly client: McpClient
-  /** Of a legacy client that has one. */
+  /** Null for a modern request, and for a legacy client without a session. */
   readonly session: Session | null
   /** `Mcp-Session-Id`, whatever the client put there. */
   readonly sessionId: string | null
@@ -55,7 +55,7 @@ export interface ApprovalOutcome {
   as: { readonly decision: 'asked' | 'refused'; readonly reason: string } | null
 }
 
-/** A hint for texts: clients call themselves what they like. */
+/** A hint for descriptions only, because clients choose their names freely. */
 export function clientTypeOf(info: ClientInfo | null): ClientType {
   const name = info?.name.toLowerCase() ?? ''
   if (/openai|chatgpt|gpt/.test(name)) return 'chatgpt'

@@ -1,4 +1,4 @@
-/** How a call reaches its client while it runs: what it is told, and what it is asked. */
+/** The channel of a running call to its client: progress, log messages and questions. */
 import type { ClientQuestion, LogLevel } from '../../app/mcp-declarations.ts'
 import type { McpRequest, Channel } from './call.ts'
 import { metaOf } from '../protocol/meta.ts'
@@ -23,7 +23,7 @@ export function channelOf(request: McpRequest, outgoing: Outgoing, clientAnswers
   return {
     signal: () => outgoing.signal,
     progress(progress, total, message) {
-      // It has to grow; what does not is not told.
+      // The protocol requires progress to grow.
       if (!isId(token) || progress <= reached) return
       reached = progress
       const said = message !== undefined && since(revision, '2025-03-26') ? { message } : {}
@@ -48,7 +48,7 @@ export function channelOf(request: McpRequest, outgoing: Outgoing, clientAnswers
   }
 }
 
-/** A real request to the client, on the stream of the call; its answer is a POST of its own. */
+/** Sends a request to the client on the stream of the call. The client posts its answer separately. */
 async function answerTo(
   question: ClientQuestion,
   outgoing: Outgoing,
@@ -65,7 +65,7 @@ async function answerTo(
   throw new McpFailure('internal', 'The client did not answer what this call asked')
 }
 
-/** Modes of elicitation came with 2025-11-25; before, there were forms alone. */
+/** Elicitation has modes since 2025-11-25. Earlier revisions have forms only. */
 function forRevision(params: object, revision: Revision): object {
   if (since(revision, '2025-11-25')) return params
   const { mode: _mode, ...rest } = params as { mode?: string }

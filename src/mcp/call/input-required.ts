@@ -1,7 +1,7 @@
 /**
- * Questions to the person at the client where the protocol has no requests of servers: the call ends with the questions,
- * and the client sends it again with the answers. What was answered before travels in `requestState`, sealed for this
- * caller, this method and these parameters, so that nobody else and no other call can use it.
+ * Questions to the user in the revision without requests of servers: the call ends with the questions, and the client
+ * repeats it with the answers. Earlier answers travel in `requestState`, sealed for the caller, the method and the
+ * parameters, so that no other caller and no other call can use them.
  */
 import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import { digestOf } from '../../json/canonical.ts'
@@ -17,7 +17,7 @@ const patienceMs = 15 * 60_000
 
 type Answers = Readonly<Record<string, unknown>>
 
-/** Thrown through the handler: the questions that have no answer yet. */
+/** Thrown through the handler. It carries the questions without an answer. */
 export class InputRequiredError extends Error {
   override readonly name = 'InputRequiredError'
   readonly questions: Readonly<Record<string, ClientQuestion>>
@@ -28,14 +28,14 @@ export class InputRequiredError extends Error {
   }
 }
 
-/** The answers that came with a call, of this round and those before. */
+/** The answers that came with a call, of this round and earlier ones. */
 class RoundTrip {
   readonly #ring: KeyRing
   readonly #call: InFlightCall
   readonly #now: number
   readonly #answers: Answers
 
-  /** @throws McpFailure `invalid_params` for a state that was changed, is too old, or belongs to another call or caller. */
+  /** @throws McpFailure `invalid_params` for a state that was changed, expired, or belongs to another call or caller. */
   constructor(ring: KeyRing, call: InFlightCall, now: number) {
     this.#ring = ring
     this.#call = call
@@ -52,7 +52,7 @@ class RoundTrip {
     return Object.fromEntries(Object.keys(questions).map((key) => [key, this.#answers[key]]))
   }
 
-  /** The result that asks. Only answers are kept; each round has a state of its own. */
+  /** The result with the questions. `requestState` holds the answers to all other questions. */
   toResult({ questions }: InputRequiredError): InputRequired {
     const kept = Object.fromEntries(Object.entries(this.#answers).filter(([key]) => !(key in questions)))
     const state = JSON.stringify({ answers: kept, until: this.#now + patienceMs })
@@ -168,7 +168,7 @@ function isAnswer(question: ClientQuestion, answer: unknown): boolean {
   return Array.isArray(answer['roots'])
 }
 
-/** The flat forms of the protocol: required members of their type; members beyond the form are not refused. */
+/** Checks a flat form of the protocol: required members and types. Additional members are allowed. */
 export function fits(schema: Params, content: unknown): boolean {
   if (!isRecord(content)) return false
   const properties = isRecord(schema['properties']) ? schema['properties'] : {}

@@ -1,9 +1,9 @@
 /**
- * What a call sends while it runs. Nothing is sent until there is something to send: an answer that comes first goes out
- * as JSON with its own status; a message that comes first makes the answer a stream.
+ * Messages that a call sends while it runs. The first one decides the form of the response: a result that comes first is
+ * JSON with its own status, and a notification or question that comes first opens a stream.
  */
 
-/** What it means that the receiver goes away: the end of the call (2026-07-28), or nothing (before). */
+/** A disconnect of the client cancels the call (2026-07-28), or means nothing (earlier revisions). */
 export type OnDisconnect = 'cancels' | 'means_nothing'
 
 const mostWaiting = 1000
@@ -20,7 +20,7 @@ export class Outgoing {
   #characters = 0
   #controller: AbortController | undefined
   #isAborted = false
-  /** Nobody receives any more: what is sent is dropped. */
+  /** The client no longer receives, so messages are dropped. */
   #isOver = false
   #wake: (() => void) | null = null
 
@@ -28,14 +28,14 @@ export class Outgoing {
     this.#parting = parting
   }
 
-  /** Made when somebody asks for it: most calls are over before anybody could. */
+  /** Created on demand, because most calls never need it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     if (this.#isAborted) this.#controller.abort()
     return this.#controller.signal
   }
 
-  /** For a receiver that takes nothing, the oldest notifications make room; questions are kept, somebody waits for them. */
+  /** Drops the oldest notifications when the client reads too slowly. Questions stay, because a handler waits for their answers. */
   send(message: object): void {
     if (this.#isOver) return
     const { length } = JSON.stringify(message)
@@ -49,14 +49,14 @@ export class Outgoing {
     this.#wake?.()
   }
 
-  /** The call is cancelled. */
+  /** Cancels the call. */
   abort(): void {
     this.#isAborted = true
     this.#controller?.abort()
     this.#end()
   }
 
-  /** The receiver went away. */
+  /** The client disconnected. */
   left(): void {
     if (this.#parting === 'cancels' && !this.#isOver) this.abort()
     else this.#end()
@@ -68,7 +68,7 @@ export class Outgoing {
     this.#wake?.()
   }
 
-  /** Resolves with the answer, or with `message` when something else is there to be sent, or nothing any more, before it. */
+  /** Resolves with the answer, or with `message` when another message comes first or the call is cancelled. */
   async firstOf<T>(answer: Promise<T>): Promise<{ readonly answer: T } | 'message'> {
     if (this.#waiting.length > 0 || this.#isOver) return 'message'
     const message = new Promise<'message'>((resolve) => {
@@ -79,7 +79,7 @@ export class Outgoing {
     return first
   }
 
-  /** The messages as they come, then the answer, which never rejects. A call that was cancelled gets none. */
+  /** The messages in order, then the answer, which must not reject. A cancelled call has no answer. */
   async *messages(answer: Promise<object>): AsyncGenerator<object> {
     let last: object | null = null
     void answer.then((message) => {

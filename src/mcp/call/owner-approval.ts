@@ -1,4 +1,4 @@
-/** Calls that need the owner's approval, in the protocol's forms: the client opens the address, or shows it to its person. */
+/** Calls that need the owner's approval: the client opens the approval URL, or shows it to its user. */
 import { type ApprovalAnswer, type Called, heldBecause } from '../../operation/approvals.ts'
 import type { ApprovalOutcome, InFlightCall } from './call.ts'
 import { McpFailure } from '../protocol/failure.ts'
@@ -10,11 +10,11 @@ import { opensAddresses, InputRequiredError } from './input-required.ts'
 
 export interface ApprovalCall extends Called {
   readonly args: Params
-  /** Answers a client that cannot open an address, and one whose call the owner denied. */
+  /** The result for a client that cannot open a URL, and for a call that the owner denied. */
   readonly refused: (text: string) => Result
 }
 
-/** What the access ledger records; null for a call that runs. */
+/** The decision in the audit log. Null for a call that runs. */
 const heldBack: Readonly<Record<ApprovalAnswer['answer'], ApprovalOutcome['as']>> = {
   granted: null,
   waiting: { decision: 'asked', reason: heldBecause.waiting },
@@ -22,7 +22,7 @@ const heldBack: Readonly<Record<ApprovalAnswer['answer'], ApprovalOutcome['as']>
   unseen: { decision: 'refused', reason: heldBecause.unseen },
 }
 
-/** Runs the call once the owner approved exactly this call. Until then, the client learns where the owner decides. */
+/** Runs the call once the owner approved exactly this call. Until then, the client gets the URL where the owner decides. */
 export async function whenApproved(
   deps: McpDeps,
   call: InFlightCall,
@@ -60,7 +60,7 @@ export async function whenApproved(
   }
 }
 
-/** For methods that have no result in which a refusal could be read. */
+/** For methods whose result cannot carry a refusal. */
 export function refusedCall(text: string): never {
   throw new McpFailure('not_permitted', text)
 }

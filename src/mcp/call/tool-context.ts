@@ -1,4 +1,4 @@
-/** What a handler may use while an AI client calls it. */
+/** The context of a handler that an AI client calls. */
 import type { ClientQuestion, FormAnswer, McpCall } from '../../app/mcp-declarations.ts'
 import { clientTypeOf, type InFlightCall } from './call.ts'
 import { isRecord } from '../protocol/message.ts'

@@ -1,4 +1,4 @@
-/** From what a tool's handler answered to the result of `tools/call` (decision 29). */
+/** Converts the return value of a tool's handler to the result of `tools/call`. */
 import type { JsonText } from '../../json/json.ts'
 import { toPlain } from '../../json/json.ts'
 import { isRecord, type Params } from '../protocol/message.ts'
@@ -36,7 +36,7 @@ export function toolResult(answer: JsonText): CallResult {
   }
 }
 
-/** The handler wrote the content itself: it stays as it is, and what stands beside it is promoted. */
+/** The handler returned the content itself. Members beside it become structured content. */
 function fromContent(value: Params, content: readonly unknown[]): CallResult {
   const explicit = value['structuredContent']
   const beside = withoutSecrets(omit(value, own))
@@ -49,7 +49,7 @@ function fromContent(value: Params, content: readonly unknown[]): CallResult {
   }
 }
 
-/** What the handler set explicitly stands above what is promoted. */
+/** Explicit structured content overrides the promoted members. */
 function promoted(explicit: unknown, beside: Params): unknown {
   if (explicit === undefined || explicit === null) return beside
   return isRecord(explicit) ? { ...beside, ...explicit } : explicit
@@ -67,7 +67,7 @@ function omit(value: Params, names: ReadonlySet<string>): Params {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)))
 }
 
-/** At every depth. */
+/** Removes members with names of secrets, at every depth. */
 export function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets)
   if (!isRecord(value)) return value

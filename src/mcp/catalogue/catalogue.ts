@@ -157,7 +157,7 @@ function addOnce<T extends { readonly name: string }>(all: Map<string, T>, item:
   all.set(item.name, item)
 }
 
-/** The members that tools, prompts and resources share, where they are declared. */
+/** Title and icons, which tools, prompts and resources share. */
 export function displayMetadata(declaration: { readonly title?: string; readonly icons?: readonly Icon[] }): object {
   const { title, icons } = declaration
   return { ...(title === undefined ? {} : { title }), ...(icons === undefined ? {} : { icons }) }

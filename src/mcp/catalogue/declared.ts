@@ -1,4 +1,4 @@
-/** What an application offers, over HTTP and to AI clients: what rights on a name can be about. */
+/** The names that an application declares, over HTTP and for AI clients. */
 import type { Registry } from '../../app/registry.ts'
 import type { Category } from '../../permission/operation.ts'
 import { everything, propertiesUri } from '../../permission/property-address.ts'
@@ -15,7 +15,7 @@ export class Declared {
     this.#catalogue = catalogue
   }
 
-  /** Whether anything answers to the name. True in categories that hold no declarations. */
+  /** True for a declared name, and in categories without declarations. */
   has(category: Category, name: string): boolean {
     switch (category) {
       case 'methods':
@@ -54,12 +54,12 @@ export class Declared {
     return this.#registry.resources(name).length > 0 || this.#resourceAt(name) !== undefined
   }
 
-  /** By its address, or by the template that it is declared with. */
+  /** Found by its address, or by the template of its declaration. */
   #resourceAt(name: string): Resource | undefined {
     return this.#catalogue?.resources.find(({ template }) => template.text === name || template.match(name) !== null)
   }
 
-  /** What a peer can ask for by name in each category, in the order of declaration. */
+  /** The declared names in each category, in the order of declaration. */
   names(isClient: boolean): { readonly [category in Exclude<RuledCategory, 'properties'>]: readonly string[] } {
     const offered = isClient ? this.#catalogue : null
     const { tools, prompts, resources } = offered ?? { tools: new Map(), prompts: new Map(), resources: [] }

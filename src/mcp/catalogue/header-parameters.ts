@@ -19,7 +19,7 @@ export function headerParameters(tool: string, schema: JsonSchema): readonly Hea
   const found = collect(schema, [])
   const names = found.map(({ field }) => field)
   if (new Set(names).size !== names.length) throw new ConfigError(`The tool ${tool} declares an ${keyword} twice.`)
-  // Anywhere else (inside items, $defs, a choice of schemas) it would have no one place in the arguments.
+  // Inside items, $defs or a choice of schemas, the keyword has no unique place in the arguments.
   const everywhere = JSON.stringify(schema).split(`"${keyword}":`).length - 1
   if (everywhere !== found.length) throw new ConfigError(`The tool ${tool} has an ${keyword} outside of properties.`)
   return found
@@ -46,7 +46,7 @@ export function headerParameters(tool: string, schema: JsonSchema): readonly Hea
   }
 }
 
-/** The first argument that its field contradicts; null when all agree. A field for an argument that is absent is ignored. */
+/** The first argument that its field contradicts. Null when all agree. A field for an absent argument is ignored. */
 export function contradicted(
   parameters: readonly HeaderParameter[],
   args: unknown,

@@ -37,7 +37,7 @@ export class UriTemplate {
     return this.#variables.length > 0
   }
 
-  /** The address with these values in it as they are: what an address means, in whichever spelling it came. */
+  /** The canonical address: the template with the decoded values, however the client encoded them. */
   filled(values: Readonly<Record<string, string>>): string {
     return this.#start + this.#variables.map(({ name, after }) => `${values[name] ?? ''}${after}`).join('')
   }
@@ -50,7 +50,7 @@ export class UriTemplate {
     let at = this.#start.length
     for (const [index, { name, takesSlashes, after }] of this.#variables.entries()) {
       const isLast = index === this.#variables.length - 1
-      // One character at least; what the last one has after it has to be the end of all.
+      // A value has at least one character. The text after the last variable has to end the URI.
       const end = isLast ? uri.length - after.length : uri.indexOf(after, at + 1)
       if (end <= at || !uri.startsWith(after, end)) return null
       const value = decoded(uri.slice(at, end))
@@ -62,7 +62,7 @@ export class UriTemplate {
   }
 }
 
-/** A handler may take a value for a path: nothing that leads out of it is one. */
+/** A handler may use a value as a path, so values with `.` and `..` segments do not match. */
 function leadsUp(value: string): boolean {
   return value.split(/[/\\]/).some((segment) => segment === '.' || segment === '..')
 }

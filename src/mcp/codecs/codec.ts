@@ -1,4 +1,4 @@
-/** One revision's way to say results and failures. */
+/** Encodes results and failures for one revision. */
 import type { McpFailure } from '../protocol/failure.ts'
 import type { Params } from '../protocol/message.ts'
 import type { Result } from '../protocol/result.ts'
@@ -14,6 +14,6 @@ export interface EncodedFailure {
 export interface Codec {
   readonly revision: Revision
   result(method: string, result: Result): Params
-  /** A result where the revision has no error for it; else an error with the status of its answer. */
+  /** An error with the HTTP status of its response, or a result where the revision has no such error. */
   failure(method: string, failure: McpFailure): EncodedFailure | { readonly result: Params }
 }

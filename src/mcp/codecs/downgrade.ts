@@ -1,4 +1,4 @@
-/** Results without what an older revision does not know, or in the words that it has. */
+/** Leaves out of results what an older revision does not know, or converts it. */
 import { isRecord, type Params } from '../protocol/message.ts'
 import { type LegacyRevision, since } from '../protocol/revisions.ts'
 

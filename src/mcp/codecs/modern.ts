@@ -1,4 +1,4 @@
-/** 2026-07-28. */
+/** The codec of 2026-07-28. */
 import type { McpFailureKind, McpFailure } from '../protocol/failure.ts'
 import { metaKeys } from '../protocol/meta.ts'
 import { isRecord, type Params } from '../protocol/message.ts'
@@ -6,7 +6,7 @@ import type { Result } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'
 import type { Codec } from './codec.ts'
 
-/** Own codes lie outside of what JSON-RPC and the protocol reserve ("Error Codes"). */
+/** A code outside of the ranges that JSON-RPC and the protocol reserve ("Error Codes"). */
 export const notPermittedCode = 403
 
 const failures: Readonly<Record<McpFailureKind, readonly [status: number, code: number]>> = {
@@ -23,7 +23,7 @@ const failures: Readonly<Record<McpFailureKind, readonly [status: number, code: 
   internal: [200, -32603],
 }
 
-/** Of a task that failed. */
+/** The error of a failed task. */
 export function modernError({ kind, message }: McpFailure): { code: number; message: string } {
   return { code: failures[kind][1], message }
 }

@@ -1,7 +1,7 @@
-/** `tools/call`: rights, arguments, the owner's approval, the handler, and its answer in the protocol's words. */
+/** `tools/call`: checks rights and arguments, awaits the owner's approval, and runs the handler of the tool. */
 import { handlerResult } from '../../app/handler-result.ts'
 import { ServiceError } from '../../errors.ts'
-import { runAsTask, settle } from '../tasks/run-as-task.ts'
+import { runAsTask, storeOutcome } from '../tasks/run-as-task.ts'
 import type { McpRequest, Channel, InFlightCall } from '../call/call.ts'
 import type { Tool } from '../catalogue/catalogue.ts'
 import { McpFailure } from '../protocol/failure.ts'
@@ -16,7 +16,7 @@ import { InputRequiredError } from '../call/input-required.ts'
 import type { RunningTask } from '../tasks/running-task.ts'
 import { type CallResult, errorResult, toolResult } from '../call/tool-result.ts'
 
-/** The right comes first: whoever may not use a tool is not told whether there is one. */
+/** The right is checked first, so that a client without it does not learn whether the tool exists. */
 export async function callTool(deps: McpDeps, call: InFlightCall): Promise<Result> {
   const { name, arguments: given = {} } = call.params
   if (typeof name !== 'string' || name === '') throw new McpFailure('invalid_params', 'The call names no tool')
@@ -51,7 +51,7 @@ async function requireRight(deps: McpDeps, call: McpRequest, name: string): Prom
   deps.permission.decided(caller, verdict)
 }
 
-/** Wrong arguments are for the model to mend (from 2025-11-25 on), so they are a result and not an error of the protocol. */
+/** The model can fix wrong arguments, so since 2025-11-25 they are a result and not an error of the protocol. */
 async function checked(
   tool: Tool,
   args: Params,
@@ -66,7 +66,7 @@ async function checked(
   }
 }
 
-/** @throws McpFailure, InputRequiredError, and what is answered by status; everything else is a result. */
+/** @throws McpFailure, InputRequiredError, and ServiceError that is answered by status. Every other error is a result. */
 export async function runTool(deps: McpDeps, call: InFlightCall, tool: Tool, input: unknown): Promise<CallResult> {
   const { actor, caller } = call.access
   let answer: unknown
@@ -85,7 +85,7 @@ export async function runTool(deps: McpDeps, call: InFlightCall, tool: Tool, inp
   return tool.checkOutput === null || result.isError ? result : conforming(deps, tool, result)
 }
 
-/** What the application refuses is told to the model; what it did not foresee is not. */
+/** The model sees the message of a refusal by the application, and no details of an unexpected error. */
 function failed(deps: McpDeps, tool: Tool, error: unknown): CallResult {
   if (error instanceof InputRequiredError || error instanceof McpFailure) throw error
   if (error instanceof ServiceError) {
@@ -107,7 +107,7 @@ async function conforming(deps: McpDeps, tool: Tool, result: CallResult): Promis
   }
 }
 
-/** Takes up a task that another process left; false for a tool that must not be repeated. */
+/** Resumes a task of a process that died. False for a tool that must not be repeated. */
 export function resumeTask(deps: McpDeps, call: McpRequest, name: string, args: Params, running: RunningTask): boolean {
   const tool = deps.catalogue.tools.get(name)
   const annotations = tool?.declaration.annotations ?? tool?.operation.metadata?.annotations
@@ -119,10 +119,10 @@ export function resumeTask(deps: McpDeps, call: McpRequest, name: string, args: 
     ask: (questions) => running.ask(questions),
     background: () => {},
   }
-  // The owner may have withdrawn the right meanwhile.
+  // The owner may have withdrawn the right since the call.
   const done = requireRight(deps, call, name)
     .then(() => tool.check.check(args))
     .then((input) => runTool(deps, { ...call, channel, held: { as: null } }, tool, input))
-  void settle(deps, tool, running, done)
+  void storeOutcome(deps, tool, running, done)
   return true
 }

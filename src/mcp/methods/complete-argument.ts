@@ -1,4 +1,4 @@
-/** `completion/complete`: proposals for the arguments of prompts and the variables of resource templates. */
+/** `completion/complete`: suggests values for arguments of prompts and variables of resource templates. */
 import type { Completer } from '../../app/mcp-declarations.ts'
 import type { InFlightCall } from '../call/call.ts'
 import { McpFailure } from '../protocol/failure.ts'

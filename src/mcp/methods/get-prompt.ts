@@ -48,7 +48,7 @@ async function runPrompt(
   return complete({ description, messages: messagesOf(value) })
 }
 
-/** The right comes first: whoever may not use a prompt is not told whether there is one. */
+/** The right is checked first, so that a client without it does not learn whether the prompt exists. */
 export async function requirePrompt(deps: McpDeps, call: McpRequest, name: string): Promise<Prompt> {
   const { actor, caller } = call.access
   const verdict = await deps.permission.may(actor.id, caller, { category: 'prompts', right: 'read', target: name })

@@ -1,4 +1,4 @@
-/** `tools/list`: the application's actions that it offers to AI clients. */
+/** `tools/list`: the tools that the client may use. */
 import type { ClientInfo, ToolAudience } from '../../app/mcp-declarations.ts'
 import { type McpRequest, type McpAccess, clientTypeOf } from '../call/call.ts'
 import { displayMetadata, type Tool } from '../catalogue/catalogue.ts'
@@ -49,7 +49,7 @@ function isTheSameForAll({ declaration }: Tool): boolean {
 
 const views = new WeakMap<Tool, ToolView>()
 
-/** Made once: most tools look the same to everybody. */
+/** Cached, because most tools look the same to every client. */
 function viewForAll(tool: Tool): ToolView {
   const made = views.get(tool) ?? viewWith(tool, tool.description)
   views.set(tool, made)

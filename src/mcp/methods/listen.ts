@@ -13,77 +13,79 @@ import { type Reauthorize, followable, type SubscriptionFilter, watchChanges } f
 const mostUris = 500
 
 /**
- * What is listened to is read and judged at once, so that a refusal comes before the stream. Only what is granted then is
- * told of: what may be seen later is for another stream.
+ * The rights are checked before the stream begins, so that a refusal is a plain response. The stream notifies only of
+ * resources that were granted then: later rights need another stream.
  *
- * @throws McpFailure `missing_capability` for tasks that the client does not take.
+ * @throws McpFailure `missing_capability` for a client without the tasks extension.
  */
 export async function listen(
   deps: McpDeps,
   codec: Codec,
   id: Id,
-  asked: McpRequest,
+  request: McpRequest,
   reauthorize: Reauthorize,
 ): Promise<(signal: AbortSignal) => AsyncGenerator<object>> {
-  const wanted = await mayFollow(deps, asked, wantedIn(deps, asked))
+  const filter = await grantedFilter(deps, request, requestedFilter(deps, request))
   return async function* stream(signal) {
     const meta = { [metaKeys.subscriptionId]: id }
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-    const told = watchChanges(deps, asked, {
-      filter: () => Promise.resolve(wanted),
+    const changes = watchChanges(deps, request, {
+      filter: () => Promise.resolve(filter),
       signal,
       reauthorize,
       onBegun: begin,
     })
-    const first = told.next()
+    const first = changes.next()
     first.catch(() => {})
-    // A client that is told that it listens changes something at once, and waits to hear of it.
+    // A client may change something right after the acknowledgement and expect the notification.
     await Promise.race([begun, first])
-    // First of all, whatever happens meanwhile: what is granted.
+    // The acknowledgement precedes every notification.
     yield {
       jsonrpc: '2.0',
       method: 'notifications/subscriptions/acknowledged',
-      params: { notifications: grantedOf(wanted), _meta: meta },
+      params: { notifications: acknowledgementOf(filter), _meta: meta },
     }
-    for (let next = await first; next.done !== true; next = await told.next()) {
+    for (let next = await first; next.done !== true; next = await changes.next()) {
       const { method, ...params } = next.value
       const body =
-        next.value.method === 'notifications/tasks' ? await taskOf(deps, asked, reauthorize, next.value.taskId) : params
+        next.value.method === 'notifications/tasks'
+          ? await taskNotification(deps, request, reauthorize, next.value.taskId)
+          : params
       if (body !== null) yield { jsonrpc: '2.0', method, params: { ...body, _meta: meta } }
     }
-    yield rpcResult(id, codec.result(asked.method, complete({ _meta: meta })))
+    yield rpcResult(id, codec.result(request.method, complete({ _meta: meta })))
   }
 }
 
-function wantedIn(deps: McpDeps, call: McpRequest): SubscriptionFilter {
-  const asked = isRecord(call.params['notifications']) ? call.params['notifications'] : {}
+function requestedFilter(deps: McpDeps, call: McpRequest): SubscriptionFilter {
+  const notifications = isRecord(call.params['notifications']) ? call.params['notifications'] : {}
   const texts = (value: unknown): readonly string[] =>
     Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string').slice(0, mostUris) : []
-  const taskIds = texts(asked['taskIds'])
+  const taskIds = texts(notifications['taskIds'])
   if (taskIds.length > 0) requireTaskSupport(call)
   return {
-    tools: asked['toolsListChanged'] === true && deps.catalogue.tools.size > 0,
-    prompts: asked['promptsListChanged'] === true && deps.catalogue.prompts.size > 0,
-    resources: asked['resourcesListChanged'] === true,
-    uris: texts(asked['resourceSubscriptions']),
+    tools: notifications['toolsListChanged'] === true && deps.catalogue.tools.size > 0,
+    prompts: notifications['promptsListChanged'] === true && deps.catalogue.prompts.size > 0,
+    resources: notifications['resourcesListChanged'] === true,
+    uris: texts(notifications['resourceSubscriptions']),
     taskIds: supportsTasks(call) ? taskIds : [],
   }
 }
 
-async function mayFollow(
+async function grantedFilter(
   deps: McpDeps,
   { access }: McpRequest,
-  wanted: SubscriptionFilter,
+  filter: SubscriptionFilter,
 ): Promise<SubscriptionFilter> {
-  const own = await deps.tasks.own(access, wanted.taskIds)
+  const own = await deps.tasks.own(access, filter.taskIds)
   return {
-    ...wanted,
-    uris: await followable(deps, access, wanted.uris),
-    taskIds: wanted.taskIds.filter((taskId) => own.has(taskId)),
+    ...filter,
+    uris: await followable(deps, access, filter.uris),
+    taskIds: filter.taskIds.filter((taskId) => own.has(taskId)),
   }
 }
 
-function grantedOf({ tools, prompts, resources, uris, taskIds }: SubscriptionFilter): object {
+function acknowledgementOf({ tools, prompts, resources, uris, taskIds }: SubscriptionFilter): object {
   return {
     ...(tools ? { toolsListChanged: true } : {}),
     ...(prompts ? { promptsListChanged: true } : {}),
@@ -93,16 +95,16 @@ function grantedOf({ tools, prompts, resources, uris, taskIds }: SubscriptionFil
   }
 }
 
-/** With the rights of this moment. Null for one that is gone meanwhile. */
-async function taskOf(
+/** Read with the current rights. Null for a task that no longer exists. */
+async function taskNotification(
   deps: McpDeps,
-  asked: McpRequest,
+  request: McpRequest,
   reauthorize: Reauthorize,
   taskId: string,
 ): Promise<Params | null> {
   const access = await reauthorize()
   if (access === null) return null
-  const call = { ...asked, access }
+  const call = { ...request, access }
   return deps.tasks
     .get(access, taskId, (tool, args, running) => resumeTask(deps, call, tool, args, running))
     .catch(() => null)

@@ -30,7 +30,7 @@ export async function readResource(deps: McpDeps, call: InFlightCall): Promise<R
   for (const resource of deps.catalogue.resources) {
     const variables = resource.template.match(uri)
     if (variables === null) continue
-    // A rule holds for what the handler is given, not for one spelling of it: `%70rivate` is `private`.
+    // Rules apply to the decoded address that the handler gets: `%70rivate` is `private`.
     requireAllowed(judge(resource.template.filled(variables)))
     return readDeclared(deps, call, resource, uri, variables)
   }
@@ -82,7 +82,7 @@ function contentsOf(value: unknown, uri: string, mimeType: string): readonly unk
   return [{ uri, mimeType, text }]
 }
 
-/** The rights and hooks of `/<actor>/properties`, and the rules on resources before them. */
+/** The rules on resources apply first, then the rights and hooks of `/<actor>/properties`. */
 async function readProperties(deps: McpDeps, call: InFlightCall, uri: string): Promise<Result> {
   const { actor, caller } = call.access
   const access = { actor, caller }
@@ -104,7 +104,7 @@ async function readProperties(deps: McpDeps, call: InFlightCall, uri: string): P
   return complete({ contents })
 }
 
-/** A value as it is; of a list as many items as are given at once, and where there are more, their address. */
+/** The value of a property, or a page of the items of a list with the address of the next page. */
 async function contentsAt(
   deps: McpDeps,
   access: Access,

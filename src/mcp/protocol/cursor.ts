@@ -1,4 +1,4 @@
-/** Pages of lists: a cursor is sealed for one caller and one method, so it can be neither read nor carried elsewhere. */
+/** Pages of lists. A cursor is sealed for one caller and one method, so no other call can read or use it. */
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
 import type { McpRequest } from '../call/call.ts'
@@ -12,7 +12,7 @@ export interface Page<T> {
   readonly nextCursor?: string
 }
 
-/** @throws McpFailure `invalid_params` for a cursor that was not made for this. */
+/** @throws McpFailure `invalid_params` for a cursor of another caller or method. */
 export function pageOf<T>(ring: KeyRing, call: McpRequest, all: readonly T[], nameOf: (item: T) => string): Page<T> {
   const from = startOf(ring, call, all, nameOf)
   const items = all.slice(from, from + pageSize)
@@ -21,14 +21,14 @@ export function pageOf<T>(ring: KeyRing, call: McpRequest, all: readonly T[], na
   return { items, nextCursor: seal(ring, nameOf(last), bindingOf(call)) }
 }
 
-/** After the item that the page before ended with, also when others came or went in between. */
+/** The index after the last item of the previous page, also when other items were added or removed since. */
 function startOf<T>(ring: KeyRing, call: McpRequest, all: readonly T[], nameOf: (item: T) => string): number {
   const { cursor } = call.params
   if (cursor === undefined) return 0
   const after = typeof cursor === 'string' ? opened(ring, call, cursor) : null
   if (after === null) throw new McpFailure('invalid_params', 'The cursor is not one of this list')
   const at = all.findIndex((item) => nameOf(item) === after)
-  // What the page ended with is gone: the client reads from the beginning rather than miss something.
+  // The last item of the page was removed: the client reads from the beginning rather than miss items.
   return at + 1
 }
 

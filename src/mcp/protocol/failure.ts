@@ -1,4 +1,4 @@
-/** What went wrong with a call, in words that no revision has yet turned into a code. */
+/** Kinds of failures. The codec of a revision turns each into a code and a status. */
 export type McpFailureKind =
   | 'unknown_method'
   | 'invalid_params'
@@ -8,15 +8,15 @@ export type McpFailureKind =
   | 'not_permitted'
   /** The client has not declared what the call needs; `data.requiredCapabilities` names it. */
   | 'missing_capability'
-  /** What the caller has to open first (2025-11-25); `data.elicitations` names it. */
+  /** The user has to open a URL first (2025-11-25); `data.elicitations` names it. */
   | 'url_elicitation'
   | 'headers_differ'
   | 'internal'
 
 /**
- * Thrown by a handler, it is the answer of the protocol to the whole call: `invalid_params`, `unknown_resource` and
- * `internal` are of use there. A tool that tells the model what went wrong throws a `ServiceError` instead, or answers
- * with `isError`.
+ * An error of the protocol. A handler that throws it fails the whole call; `invalid_params`, `unknown_resource` and
+ * `internal` are useful there. A tool that reports an error to the model throws a `ServiceError` instead, or returns
+ * `isError`.
  */
 export class McpFailure extends Error {
   override readonly name = 'McpFailure'

@@ -3,12 +3,12 @@
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The text that a field's value stands for; null when it cannot be read. A value between `=?base64?` and `?=` is the
- * Base64 of UTF-8; with one end only it is taken as it is.
+ * The decoded value of a field. Null when it cannot be decoded. A value between `=?base64?` and `?=` is the Base64 of
+ * UTF-8; a value with only one of the two markers stands for itself.
  */
 export function decodeHeaderValue(given: string): string | null {
   const value = given.replace(/^[ \t]+|[ \t]+$/g, '')
-  // node:http hands out bytes beyond ASCII as Latin-1: nobody may send them plainly.
+  // node:http decodes bytes beyond ASCII as Latin-1, so clients have to encode them.
   if (!/^[\x20-\x7e]*$/.test(value)) return null
   const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
   if (encoded === undefined) return value
@@ -20,7 +20,7 @@ export function decodeHeaderValue(given: string): string | null {
   }
 }
 
-/** Whether the field says what the argument is; integers compare as numbers. */
+/** True when the field mirrors the argument. Integers compare as numbers. */
 export function isSameArgument(header: string | undefined, argument: unknown): boolean {
   if (header === undefined) return false
   const said = decodeHeaderValue(header)

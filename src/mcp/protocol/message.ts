@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0 messages as they come in: their shape, nothing of their meaning. */
+/** The shape of incoming JSON-RPC 2.0 messages. */
 
 export type Id = string | number
 export type Params = { readonly [member: string]: unknown }
@@ -8,7 +8,7 @@ export type Message =
   | { readonly kind: 'notification'; readonly method: string; readonly params: Params }
   | { readonly kind: 'response'; readonly id: Id; readonly body: Params }
 
-/** Not a message; the id where it could be read, so that the sender can tell which one it was. */
+/** Not a valid message. The id is present where it could be read, so that the sender can match the error. */
 export interface Malformed {
   readonly kind: 'malformed'
   readonly code: -32700 | -32600
@@ -16,7 +16,7 @@ export interface Malformed {
   readonly id?: Id
 }
 
-/** A batch is kept as such: whether it may be one depends on the revision. */
+/** A batch stays one, because the revision decides whether it is valid. */
 export type Body = Message | Malformed | { readonly kind: 'batch'; readonly entries: readonly (Message | Malformed)[] }
 
 const longestMethod = 256

@@ -1,4 +1,4 @@
-/** `_meta`, the member of `params` in which the protocol puts what is not an argument. */
+/** `_meta`, the member of `params` for everything that is not an argument. */
 import { isRecord, type Params } from './message.ts'
 
 export const metaKeys = {

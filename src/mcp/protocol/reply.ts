@@ -1,4 +1,4 @@
-/** What goes back over HTTP, before it is text. */
+/** Replies to the client, before HTTP. */
 import type { Codec } from '../codecs/codec.ts'
 import type { McpFailure } from './failure.ts'
 import type { Id } from './message.ts'
@@ -10,7 +10,7 @@ export type Reply =
       readonly body: object
       readonly headers?: Readonly<Record<string, string>>
     }
-  /** Accepted, and nothing to say. */
+  /** Accepted, without a body. */
   | { readonly kind: 'empty'; readonly status: 202 }
   /** Each message one event of a text/event-stream. */
   | { readonly kind: 'stream'; readonly messages: AsyncGenerator<object>; readonly close: () => void }
@@ -36,7 +36,7 @@ export function json(status: number, body: object): Reply & { kind: 'json' } {
   return { kind: 'json', status, body }
 }
 
-/** A failure in the words of a revision, which may have none but a result. */
+/** A failure as the revision expresses it: an error, or a result with `isError`. */
 export function failed(codec: Codec, method: string, id: Id, failure: McpFailure): Reply & { kind: 'json' } {
   const encoded = codec.failure(method, failure)
   return 'result' in encoded ? json(200, rpcResult(id, encoded.result)) : json(encoded.status, rpcError(id, encoded))

@@ -1,21 +1,21 @@
-/** What a call leads to, in the widest shape of all revisions; a codec brings it to the one that was asked for. */
+/** Results of calls, in the shape of the newest revision. A codec converts them to the revision of the request. */
 import type { Params } from './message.ts'
 
 export interface Complete {
   readonly kind: 'complete'
   readonly body: Params
-  /** How long a client may keep it, in milliseconds; absent where nothing may be kept. Always for this caller alone. */
+  /** How long a client may cache the result, in milliseconds, for this caller alone. Absent when it may not cache. */
   readonly ttlMs?: number
 }
 
-/** The client has to ask its person, and come again (2026-07-28, "Multi Round-Trip Requests"). */
+/** The client asks its user, and repeats the call with the answers (2026-07-28, "Multi Round-Trip Requests"). */
 export interface InputRequired {
   readonly kind: 'input_required'
   readonly inputRequests: Readonly<Record<string, { readonly method: string; readonly params: object }>>
   readonly requestState: string
 }
 
-/** The work goes on behind the answer (tasks extension). */
+/** The work continues after the response (tasks extension). */
 export interface Deferred {
   readonly kind: 'task'
   readonly body: Params

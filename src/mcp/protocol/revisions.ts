@@ -1,4 +1,4 @@
-/** The revisions of the Model Context Protocol that are spoken here, and what sets them apart. */
+/** Supported revisions of the Model Context Protocol. */
 import { supportedVersionTexts } from '../../authorization-server/protocol-versions.ts'
 
 export const legacyRevisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
@@ -7,19 +7,19 @@ export type LegacyRevision = (typeof legacyRevisions)[number]
 export const modernRevision = '2026-07-28'
 export type Revision = LegacyRevision | typeof modernRevision
 
-/** What `initialize` answers when it does not know the version that was asked for. */
+/** The revision that `initialize` proposes when it does not support the requested one. */
 export const latestLegacy: LegacyRevision = '2025-11-25'
-/** What is meant when nothing is said (2025-06-18, "Protocol Version Header"). */
+/** The revision of a request without a header (2025-06-18, "Protocol Version Header"). */
 export const assumedLegacy: LegacyRevision = '2025-03-26'
 
-/** Newest first: what `server/discover` and the refusal of an unknown version name. */
+/** Newest first, for `server/discover` and the refusal of an unknown version. */
 export const supportedRevisions: readonly Revision[] = supportedVersionTexts
 
 export function asLegacy(text: unknown): LegacyRevision | null {
   return legacyRevisions.find((revision) => revision === text) ?? null
 }
 
-/** True from `from` on; revisions are dates, so their texts compare. */
+/** True for `from` and later revisions. Revisions are dates, so they compare as strings. */
 export function since(revision: Revision, from: Revision): boolean {
   return revision >= from
 }

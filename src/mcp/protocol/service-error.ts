@@ -1,10 +1,10 @@
-/** Faults of the service in the protocol's words. */
+/** Errors of the service as failures of the protocol. */
 import { ServiceError } from '../../errors.ts'
 import { McpFailure } from './failure.ts'
 
 /**
- * What was refused keeps its words; a fault of the store goes on as it is, because it is answered by status and not by a
- * code (503 tells clients to keep their tokens); everything else is `internal` without detail.
+ * A refusal keeps its message. An unavailable store stays a `ServiceError`, because clients need its status: 503 means
+ * that their tokens are still valid. Every other error becomes `internal`, without details.
  */
 export function toServiceError(error: unknown): Error {
   if (!(error instanceof ServiceError)) return new McpFailure('internal', 'Internal error', undefined, error)

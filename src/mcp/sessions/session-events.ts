@@ -9,21 +9,21 @@ import {
 import type { McpDeps } from '../deps.ts'
 import type { Session } from './session.ts'
 
-/** What the session subscribed to is read anew with every change: a subscription may come while the stream is open. */
+/** Reads the subscriptions again with every change, because the client may subscribe while the stream is open. */
 export async function* sessionEvents(
   deps: McpDeps,
   session: Session,
-  asked: McpRequest,
+  request: McpRequest,
   reauthorize: Reauthorize,
   signal: AbortSignal,
 ): AsyncGenerator<object> {
   const filter = async (): Promise<SubscriptionFilter | null> => {
-    const fresh = await deps.sessions.again(session)
+    const fresh = await deps.sessions.reload(session)
     return fresh === null
       ? null
       : { tools: true, prompts: true, resources: true, uris: fresh.subscriptions, taskIds: [] }
   }
-  for await (const each of watchChanges(deps, asked, { filter, signal, reauthorize })) yield messageOf(each)
+  for await (const each of watchChanges(deps, request, { filter, signal, reauthorize })) yield messageOf(each)
 }
 
 function messageOf({ method, ...params }: ChangeNotification): object {

@@ -32,7 +32,7 @@ export async function insertSession(tx: Transaction, session: SessionRow): Promi
   )
 }
 
-/** One of this client alone. */
+/** Null for a session of another client. */
 export async function findSession(
   q: Queries,
   hash: SecretHash,
@@ -66,7 +66,7 @@ export async function deleteSession(tx: Transaction, hash: SecretHash): Promise<
   await tx.run('DELETE FROM mcp_session WHERE hash = $1', hash)
 }
 
-/** Of one client all but the newest, those that were used longest ago first. */
+/** Keeps the `keep` most recently used sessions of a client. */
 export async function deleteOldSessions(
   tx: Transaction,
   { actorId, peerId }: { readonly actorId: string; readonly peerId: string },
@@ -86,7 +86,7 @@ export async function deleteExpiredSessions(tx: Transaction, now: number): Promi
   await tx.run('DELETE FROM mcp_session WHERE expires_at < $1', now)
 }
 
-/** Another answer under the same id changes nothing, and neither does one beyond `most` of a session. */
+/** Ignores a second answer under the same id, and answers beyond `most` of a session. */
 export async function insertAnswer(
   tx: Transaction,
   session: SecretHash,
@@ -106,7 +106,7 @@ export async function insertAnswer(
   )
 }
 
-/** Whether there is something to take; asking is cheaper than taking. */
+/** A read that spares most polls the write of `takeAnswer`. */
 export async function hasAnswer(q: Queries, session: SecretHash, requestId: string): Promise<boolean> {
   const row = await q.get(
     'SELECT 1 AS found FROM mcp_answer WHERE session = $1 AND request_id = $2',
@@ -116,7 +116,7 @@ export async function hasAnswer(q: Queries, session: SecretHash, requestId: stri
   return row !== undefined
 }
 
-/** Taken once. */
+/** Deletes the answer and returns it. Null when it does not exist. */
 export async function takeAnswer(tx: Transaction, session: SecretHash, requestId: string): Promise<string | null> {
   const row = await tx.get<{ body: string }>(
     'DELETE FROM mcp_answer WHERE session = $1 AND request_id = $2 RETURNING body',

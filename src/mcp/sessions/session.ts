@@ -4,11 +4,11 @@ import type { SecretHash } from '../../secret/hash.ts'
 import type { Params } from '../protocol/message.ts'
 import type { LegacyRevision } from '../protocol/revisions.ts'
 
-/** What the client said of itself, with this request or when its session began. */
+/** How the client introduced itself, with this request or when its session began. */
 export interface McpClient {
   readonly info: ClientInfo | null
   readonly capabilities: Params
-  /** Null for no messages. */
+  /** Null when the client wants no log messages. */
   readonly logLevel: LogLevel | null
 }
 

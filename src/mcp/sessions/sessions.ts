@@ -31,17 +31,17 @@ export interface SessionsDeps {
 }
 
 const lifetimeMs = 24 * 3_600_000
-/** A session is prolonged when so much of its life is over. */
+/** Time after which a use extends the session, in milliseconds. Not each use, because that would be a write for each request. */
 const prolongAfterMs = 3_600_000
 const mostSubscriptions = 500
-/** Of one client; beyond them the one that was used longest ago ends. */
+/** Sessions of one client. The least recently used ones beyond them end. */
 const mostSessions = 20
 const longestClient = 16_384
 const idForm = /^ms_[\w-]{43}$/
 
 export class McpSessions {
   readonly #deps: SessionsDeps
-  /** What clients answer to requests of the server. */
+  /** Answers of clients to requests of the server. */
   readonly answers: ClientAnswers
 
   constructor(deps: SessionsDeps) {
@@ -49,14 +49,15 @@ export class McpSessions {
     this.answers = new ClientAnswers(deps)
   }
 
-  /** What a header names is a session of ours, or a name that the client made up, which means nothing here. */
+  /** True for the form of ids that this server issues. Clients also send ids of their own, which have no meaning here. */
   static isOurs(id: string | undefined): id is string {
     return id !== undefined && idForm.test(id)
   }
 
   /**
-   * @returns the id, which is never shown again.
-   * @throws McpFailure `invalid_params` for a client that tells more of itself than is kept.
+   * Returns the id. The store has only its hash.
+   *
+   * @throws McpFailure `invalid_params` for a client that describes itself at too much length.
    */
   async begin(
     access: McpAccess,
@@ -85,13 +86,13 @@ export class McpSessions {
     return id
   }
 
-  /** Null for one that ended, never was, or is another client's. */
+  /** Null for a session that ended, does not exist, or belongs to another client. */
   find(id: string, access: McpAccess): Promise<Session | null> {
     return this.#find(hashSecret(id), ownerOf(access))
   }
 
-  /** As it is now; null when it ended meanwhile. */
-  again(session: Session): Promise<Session | null> {
+  /** The current state of the session. Null when it ended. */
+  reload(session: Session): Promise<Session | null> {
     return this.#find(session.hash, session)
   }
 
@@ -125,7 +126,7 @@ export class McpSessions {
     return this.#deps.store.write((tx) => setLogLevel(tx, session.hash, level))
   }
 
-  /** @throws McpFailure `invalid_params` beyond what one session may watch. */
+  /** @throws McpFailure `invalid_params` for too many subscriptions of one session. */
   subscribe(session: Session, uri: string): Promise<void> {
     return this.#changeSubscriptions(session, (uris) => {
       if (uris.includes(uri)) return uris
@@ -140,7 +141,7 @@ export class McpSessions {
     return this.#changeSubscriptions(session, (uris) => uris.filter((each) => each !== uri))
   }
 
-  /** In the actor's turn, so that two at once are both kept. */
+  /** Runs under the actor's lock, so that concurrent changes are both kept. */
   #changeSubscriptions(session: Session, change: (uris: readonly string[]) => readonly string[]): Promise<void> {
     return this.#deps.store.writeActor(session.actorId, async (tx) => {
       const row = await findSession(tx, session.hash, session)

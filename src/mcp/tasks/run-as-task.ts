@@ -1,4 +1,4 @@
-/** Calls whose work goes on behind their answer: from `mcp.background()` on, the client follows a task. */
+/** Calls that become tasks: after `mcp.background()` the client gets a task at once, and the work continues. */
 import { ServiceError } from '../../errors.ts'
 import type { McpRequest, Channel, InFlightCall } from '../call/call.ts'
 import type { Tool } from '../catalogue/catalogue.ts'
@@ -27,12 +27,12 @@ export async function runAsTask(
   }
   const begun = Promise.withResolvers<RunningTask>()
   let task: Promise<RunningTask | null> | null = null
-  // Until the work goes behind, the client ends it by going away; after that, only by cancelling the task.
+  // A disconnect cancels the work until it becomes a task. After that, only `tasks/cancel` does.
   const controller = new AbortController()
   call.channel.signal().addEventListener('abort', () => {
     if (task === null) controller.abort()
   })
-  /** Null where none can begin: the call then goes on as one that is waited for. */
+  /** Null when no task can begin. The client then waits for the result of the call. */
   const begin = async (): Promise<RunningTask | null> => {
     try {
       const running = await deps.tasks.begin(call.access, tool.name, args)
@@ -64,14 +64,14 @@ export async function runAsTask(
   const first = await Promise.race([ended, begun.promise])
   const running = first === 'ended' ? await (task as Promise<RunningTask | null> | null) : first
   if (running === null) return complete({ ...(await done) })
-  const settled = settle(deps, tool, running, done)
-  // What is over already is kept before the client can ask for it.
-  if (first === 'ended') await settled
+  const stored = storeOutcome(deps, tool, running, done)
+  // The outcome is stored before the client can request it.
+  if (first === 'ended') await stored
   return { kind: 'task', body: running.view }
 }
 
-/** What became of the work is kept; a failure to keep it leaves the task to whoever finds it dead. */
-export async function settle(
+/** Stores the outcome of the work. When that fails, the heartbeat ends, and the next `tasks/get` resumes or fails the task. */
+export async function storeOutcome(
   deps: McpDeps,
   tool: Tool,
   running: RunningTask,

@@ -1,4 +1,4 @@
-/** A task as the process that works on it holds it: kept alive while it runs, asking its client through the store. */
+/** A task in the process that works on it. A heartbeat keeps it alive, and the store passes questions to its client. */
 import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import type { Cancel, Timers } from '../../timers.ts'
 import type { Params } from '../protocol/message.ts'
@@ -25,17 +25,17 @@ export class RunningTask {
     this.#beatLater()
   }
 
-  /** Aborted when the client cancelled the task, or its time is over. */
+  /** Aborted when the client cancels the task, or the task expires. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  /** The task as it began, for the answer to the call. */
+  /** The task as it began, for the response to the call. */
   get view(): Params {
     return viewOf(this.#task, {})
   }
 
-  /** Something may have come from the client. */
+  /** Looks for an answer or a cancellation of the client now. */
   look(): void {
     this.#wake?.()
     void this.#fresh().catch(() => {})
@@ -81,7 +81,7 @@ export class RunningTask {
     return fresh
   }
 
-  /** The answer may come to another process, so this looks now and then as well. */
+  /** The answer may come to another process, so the store is polled as well. */
   async #somethingNew(): Promise<void> {
     await new Promise<void>((resolve) => {
       const cancelWait = this.#timers.setTimer(pollIntervalMs, resolve)
@@ -98,7 +98,7 @@ export class RunningTask {
   }
 
   async #beat(): Promise<void> {
-    // A store that fails for a moment ends nothing.
+    // A store that fails for a moment must not abort the task.
     const isHeld = await this.#records.hold(this.#task).catch(() => true)
     if (isHeld) this.#beatLater()
     else this.#controller.abort()

@@ -1,4 +1,4 @@
-/** Tasks as they are kept: what became of one is sealed, and changes in the turn of its actor. */
+/** Tasks in the store. Outcomes are sealed, and change under the lock of the actor. */
 import type { Live } from '../../live/live.ts'
 import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
@@ -37,7 +37,7 @@ export interface Outcome {
 type Place = Pick<TaskRow, 'actorId' | 'taskId'>
 
 const lifetimeMs = 3_600_000
-/** A process that works on a task says so more often than this. */
+/** A task without a heartbeat for so long is dead, in milliseconds. */
 const holdMs = 30_000
 export const pollIntervalMs = 1000
 
@@ -48,7 +48,7 @@ export class TaskRecords {
     this.#deps = deps
   }
 
-  /** Null for a client that has `most` of them already. */
+  /** Null for a client that has `most` tasks already. */
   async insert(owner: TaskOwner, taskId: string, tool: string, args: Params, most: number): Promise<TaskRow | null> {
     const { store, keyRing, now } = this.#deps
     const at = now()
@@ -73,37 +73,37 @@ export class TaskRecords {
     })
   }
 
-  /** Null for one that is over, never was, or is another client's. */
+  /** Null for a task that expired, does not exist, or belongs to another client. */
   async find(owner: TaskOwner, taskId: string): Promise<TaskRow | null> {
     const { store, now } = this.#deps
     const task = await store.read((q) => findTask(q, owner, taskId))
     return task === null || task.expiresAt < now() ? null : task
   }
 
-  /** Of these, the ones that `find` would give. */
+  /** The ids among these that `find` would return a task for. */
   async findIds(owner: TaskOwner, taskIds: readonly string[]): Promise<ReadonlySet<string>> {
     const { store, now } = this.#deps
     return taskIds.length === 0 ? new Set() : store.read((q) => findTaskIds(q, owner, taskIds, now()))
   }
 
-  /** False when it ended meanwhile. */
+  /** Extends the lease of the task. False when the task ended meanwhile. */
   hold(task: TaskRow): Promise<boolean> {
     const { store, now } = this.#deps
     return store.write((tx) => holdTask(tx, task, now() + holdMs))
   }
 
-  /** True for the one process that takes over what another left. */
+  /** True for the one process that takes over a dead task. */
   claim(task: TaskRow): Promise<boolean> {
     const { store, now } = this.#deps
     return store.write((tx) => claimTask(tx, task, now(), now() + holdMs))
   }
 
-  /** Nobody works on it any more. */
+  /** No process works on the task. */
   isDead({ status, leasedUntil }: TaskRow): boolean {
     return (status === 'working' || status === 'input_required') && leasedUntil < this.#deps.now()
   }
 
-  /** Two answers at once are both kept; what is final stays. */
+  /** Runs under the lock of the actor, so that concurrent answers are all kept. A final status never changes. */
   async change(
     task: TaskOwner & Place,
     work: (outcome: Outcome) => { readonly status: TaskStatus; readonly outcome: Outcome },
@@ -132,7 +132,7 @@ export class TaskRecords {
   }
 }
 
-/** As clients see it. */
+/** The task as clients see it. */
 export function viewOf(task: TaskRow, { inputRequests, result, error }: Outcome): Params {
   return {
     taskId: task.taskId,

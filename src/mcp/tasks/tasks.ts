@@ -1,7 +1,7 @@
 /**
- * Work that goes on behind the answer to a call (extension `io.modelcontextprotocol/tasks`). A task is in the store before
- * the client hears of it, and what became of it is there for every process. One whose process died is taken up again when
- * its tool may be repeated (`idempotentHint`), and else reported as failed.
+ * Work that continues after the response to a call (extension `io.modelcontextprotocol/tasks`). A task is in the store
+ * before the client learns its id, and every process can read its outcome. When the process of a task dies, another
+ * process resumes the task if its tool is idempotent (`idempotentHint`), and otherwise reports it as failed.
  */
 import type { Timers } from '../../timers.ts'
 import { ServiceError } from '../../errors.ts'
@@ -19,16 +19,16 @@ export interface TasksDeps extends TaskRecordsDeps {
   readonly timers: Timers
 }
 
-/** Goes on with work that another process left; false for work that must not be repeated. */
+/** Resumes the work of a process that died. False for work that must not be repeated. */
 export type ResumeTask = (tool: string, args: Params, task: RunningTask) => boolean
 
-/** Of one client, within their lifetime. */
+/** Tasks of one client that have not expired. */
 const mostTasks = 100
 
 export class McpTasks {
   readonly #records: TaskRecords
   readonly #timers: Timers
-  /** Those that this process works on. */
+  /** Tasks that this process works on. */
   readonly #running = new Map<string, RunningTask>()
 
   constructor({ timers, ...deps }: TasksDeps) {
@@ -36,7 +36,7 @@ export class McpTasks {
     this.#timers = timers
   }
 
-  /** @throws ServiceError `too_many_requests` for a client with too many of them. */
+  /** @throws ServiceError `too_many_requests` for a client with too many tasks. */
   async begin(access: McpAccess, tool: string, args: Params): Promise<RunningTask> {
     const task = await this.#records.insert(ownerOf(access), `t_${randomToken(24)}`, tool, args, mostTasks)
     if (task === null) {
@@ -47,7 +47,7 @@ export class McpTasks {
     return this.#work(task)
   }
 
-  /** @throws McpFailure `invalid_params` for a task that is not there, or not this client's. */
+  /** @throws McpFailure `invalid_params` for a task that does not exist, or belongs to another client. */
   async get(access: McpAccess, taskId: unknown, resumeTask: ResumeTask): Promise<Params> {
     const task = await this.#require(access, taskId)
     if (!this.#records.isDead(task)) return viewOf(task, this.#records.outcomeOf(task))
@@ -56,12 +56,12 @@ export class McpTasks {
     return viewOf(fresh, this.#records.outcomeOf(fresh))
   }
 
-  /** Of these, the client's own. */
+  /** The ids among these that belong to tasks of the client. */
   own(access: McpAccess, taskIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.#records.findIds(ownerOf(access), taskIds)
   }
 
-  /** Answers to the questions of a task; those that nobody asked, or that were given before, are ignored. */
+  /** Stores answers to the questions of a task. Answers to other questions, and second answers, are ignored. */
   async update(access: McpAccess, taskId: unknown, given: unknown): Promise<void> {
     const task = await this.#require(access, taskId)
     const responses = isRecord(given) ? given : {}
@@ -85,7 +85,7 @@ export class McpTasks {
     this.#running.get(task.taskId)?.look()
   }
 
-  /** Whoever is not approved (any more) has none. */
+  /** A client whose approval was withdrawn has no tasks. */
   async #require(access: McpAccess, taskId: unknown): Promise<TaskRow> {
     const isApproved = access.caller.relationship !== ''
     const task = isApproved && typeof taskId === 'string' ? await this.#records.find(ownerOf(access), taskId) : null
