@@ -23,7 +23,7 @@ import {
 import { DeliveryBatches, type DeliveryBatchDeps, type QueueLease } from './delivery-batch.ts'
 import { longestPutOffMs } from '../outbox/policy.ts'
 import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from '../outbox/notice-store.ts'
-import { NoticeTurns, type SettleRenewal } from '../outbox/notice-turn.ts'
+import { NoticeTurns, type SettleRenewal } from '../outbox/notice-sender.ts'
 import type { Cancel, Timers } from '../timers.ts'
 
 export interface WorkerParts extends Omit<DeliveryBatchDeps, 'isStopping' | 'isCut'> {
