@@ -1,44 +1,44 @@
 /**
- * Which of the waiting jobs runs next: actors take turns, and within an actor no peer holds more than its share, so that
- * one that is slow or gone delays nobody but itself.
+ * Selects the next waiting job: round robin over actors, with limits per peer and host, so that a slow or unreachable peer
+ * does not delay the others.
  */
 export interface Job {
   readonly actorId: string
   readonly peerId: string
-  /** Of the peer: many peers may share one. */
+  /** Host of the peer. Many peers may share a host. */
   readonly host: string
 }
 
 export interface Limits {
-  /** Of everybody together. */
+  /** Limit for all actors together. */
   readonly running: number
   readonly perActor: number
   readonly perPeer: number
-  /** As many as there are connections to one host. */
+  /** The number of connections to one host. */
   readonly perHost: number
 }
 
 interface ActorJobs<J> {
   waiting: J[]
   running: number
-  suspectsRunning: number
+  failingRunning: number
   readonly runningByPeer: Map<string, number>
 }
 
 export class FairQueue<J extends Job> {
   readonly #limits: Limits
-  /** Peers whose last call failed: they share half of their actor's calls, and have one each. */
-  readonly #isSuspect: (job: J) => boolean
-  /** In the order of turns. */
+  /** Whether the last call to the peer failed. Failing peers get one call each, and half of the places together. */
+  readonly #isFailing: (job: J) => boolean
+  /** In round-robin order. */
   readonly #actors = new Map<string, ActorJobs<J>>()
-  readonly #suspects = new Set<J>()
+  readonly #runningFailing = new Set<J>()
   readonly #runningByHost = new Map<string, number>()
   #running = 0
   #waiting = 0
 
-  constructor(limits: Limits, isSuspect: (job: J) => boolean) {
+  constructor(limits: Limits, isFailing: (job: J) => boolean) {
     this.#limits = limits
-    this.#isSuspect = isSuspect
+    this.#isFailing = isFailing
   }
 
   get waiting(): number {
@@ -49,7 +49,7 @@ export class FairQueue<J extends Job> {
     return this.#running
   }
 
-  /** Actors that have as much waiting as they can begin for a while. */
+  /** Actors with twice as many waiting jobs as they may run. */
   get busyActors(): string[] {
     const enough = this.#limits.perActor * 2
     return [...this.#actors].filter(([, jobs]) => jobs.waiting.length >= enough).map(([actorId]) => actorId)
@@ -59,7 +59,7 @@ export class FairQueue<J extends Job> {
     const jobs = this.#actors.get(job.actorId) ?? {
       waiting: [],
       running: 0,
-      suspectsRunning: 0,
+      failingRunning: 0,
       runningByPeer: new Map<string, number>(),
     }
     this.#actors.set(job.actorId, jobs)
@@ -67,7 +67,7 @@ export class FairQueue<J extends Job> {
     this.#waiting += 1
   }
 
-  /** Null when nothing may begin now. */
+  /** The next job. Null: no job may begin now. */
   take(): J | null {
     if (this.#waiting === 0 || this.#running >= this.#limits.running) return null
     for (const [actorId, jobs] of this.#actors) {
@@ -75,7 +75,7 @@ export class FairQueue<J extends Job> {
       if (index < 0) continue
       const [job] = jobs.waiting.splice(index, 1) as [J]
       this.#begin(job, jobs)
-      // Its next turn comes after everybody else's.
+      // Moves the actor to the end of the round.
       this.#actors.delete(actorId)
       this.#actors.set(actorId, jobs)
       return job
@@ -87,10 +87,10 @@ export class FairQueue<J extends Job> {
     const { perActor, perPeer, perHost } = this.#limits
     if (jobs.running >= perActor || (this.#runningByHost.get(job.host) ?? 0) >= perHost) return false
     const ofPeer = jobs.runningByPeer.get(job.peerId) ?? 0
-    if (!this.#isSuspect(job)) return ofPeer < perPeer
+    if (!this.#isFailing(job)) return ofPeer < perPeer
     const allowed = Math.max(1, Math.floor(perActor / 2))
     const allowedInAll = Math.max(1, Math.floor(this.#limits.running / 2))
-    return ofPeer === 0 && jobs.suspectsRunning < allowed && this.#suspects.size < allowedInAll
+    return ofPeer === 0 && jobs.failingRunning < allowed && this.#runningFailing.size < allowedInAll
   }
 
   #begin(job: J, jobs: ActorJobs<J>): void {
@@ -99,12 +99,12 @@ export class FairQueue<J extends Job> {
     jobs.running += 1
     count(this.#runningByHost, job.host, 1)
     count(jobs.runningByPeer, job.peerId, 1)
-    if (!this.#isSuspect(job)) return
-    this.#suspects.add(job)
-    jobs.suspectsRunning += 1
+    if (!this.#isFailing(job)) return
+    this.#runningFailing.add(job)
+    jobs.failingRunning += 1
   }
 
-  /** A job that was taken has ended. */
+  /** Call this when a job has ended. */
   done(job: J): void {
     const jobs = this.#actors.get(job.actorId)
     if (jobs === undefined) return
@@ -112,17 +112,17 @@ export class FairQueue<J extends Job> {
     jobs.running -= 1
     count(this.#runningByHost, job.host, -1)
     count(jobs.runningByPeer, job.peerId, -1)
-    if (this.#suspects.delete(job)) jobs.suspectsRunning -= 1
+    if (this.#runningFailing.delete(job)) jobs.failingRunning -= 1
     if (jobs.running === 0 && jobs.waiting.length === 0) this.#actors.delete(job.actorId)
   }
 
-  /** Takes those out that have not begun. */
-  withdraw(isMeant: (job: J) => boolean): J[] {
+  /** Removes waiting jobs. */
+  withdraw(matches: (job: J) => boolean): J[] {
     const withdrawn: J[] = []
     for (const [actorId, jobs] of this.#actors) {
-      const kept = jobs.waiting.filter((job) => !isMeant(job))
+      const kept = jobs.waiting.filter((job) => !matches(job))
       if (kept.length === jobs.waiting.length) continue
-      withdrawn.push(...jobs.waiting.filter(isMeant))
+      withdrawn.push(...jobs.waiting.filter(matches))
       jobs.waiting = kept
       if (jobs.running === 0 && kept.length === 0) this.#actors.delete(actorId)
     }

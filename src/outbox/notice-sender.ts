@@ -1,4 +1,4 @@
-/** One attempt to tell a notice. */
+/** Sends notices: one attempt each, and its outcome. */
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { failed, type Tracing } from '../observe/tracing.ts'
@@ -14,7 +14,7 @@ import { openNoticeSecret } from './notices.ts'
 import { outcomeWith } from './secret-rotation.ts'
 import { type DeliveryPolicy, isRefusal, judgeNotice, type Verdict } from './policy.ts'
 
-/** Null: it is known now which secret a peer has. Otherwise what came of asking. */
+/** Finds out which secret a peer has after a renewal. Null: known now. Otherwise the outcome of the call. */
 export type SettleRenewal = (offer: {
   readonly actorId: string
   readonly peerId: string
@@ -23,7 +23,7 @@ export type SettleRenewal = (offer: {
   readonly secret: string
 }) => Promise<PeerOutcome | null>
 
-export interface NoticeTurnParts {
+export interface NoticeSenderDeps {
   readonly store: Store
   readonly peerClient: PeerClient
   readonly keyRing: KeyRing
@@ -38,27 +38,27 @@ export interface NoticeTurnParts {
   readonly settleRenewal: SettleRenewal
 }
 
-/** Endings: a peer that does not know what was ended has nothing left to do. */
-const partings: ReadonlySet<NoticeKind> = new Set(['trust_deleted', 'unsubscribe', 'revoke'])
+/** A peer that answers these with 404 or 410 has already deleted its side. */
+const endings: ReadonlySet<NoticeKind> = new Set(['trust_deleted', 'unsubscribe', 'revoke'])
 
-export class NoticeTurns {
-  readonly #parts: NoticeTurnParts
+export class NoticeSender {
+  readonly #deps: NoticeSenderDeps
 
-  constructor(parts: NoticeTurnParts) {
-    this.#parts = parts
+  constructor(deps: NoticeSenderDeps) {
+    this.#deps = deps
   }
 
   /** True: delivered, so the next notice to the peer may be sent. */
-  async take(notice: ClaimedNotice, leasedUntil: number): Promise<boolean> {
-    const { store, now, log, metrics, tracing, isCut } = this.#parts
+  async send(notice: ClaimedNotice, leasedUntil: number): Promise<boolean> {
+    const { store, now, log, metrics, tracing, isCut } = this.#deps
     const attributes = { 'troupe.actor': notice.actorId, 'troupe.notice': notice.kind }
     const verdict = await tracing.run(
       'deliver notice',
       { kind: 'producer', attributes, isRoot: true },
       async (span) => {
-        const came = await this.#attempt(notice)
-        if (came !== null && came.kind !== 'delivered') failed(span, came.kind)
-        return came
+        const judged = await this.#attempt(notice)
+        if (judged !== null && judged.kind !== 'delivered') failed(span, judged.kind)
+        return judged
       },
     )
     if (verdict === null || (isCut() && verdict.kind === 'retry')) {
@@ -80,31 +80,31 @@ export class NoticeTurns {
   }
 
   async #attempt(notice: ClaimedNotice): Promise<Verdict | null> {
-    const { policy, now, random } = this.#parts
-    const outcome = notice.kind === 'renewal' ? await this.#settle(notice) : await this.#tell(notice)
+    const { policy, now, random } = this.#deps
+    const outcome = notice.kind === 'renewal' ? await this.#settleRenewal(notice) : await this.#deliver(notice)
     if (outcome === null) return { kind: 'delivered' }
-    if (this.#parts.isCut() && outcome.kind !== 'answered') return null
+    if (this.#deps.isCut() && outcome.kind !== 'answered') return null
     const isOver = outcome.kind === 'answered' && (outcome.status === 404 || outcome.status === 410)
-    if (isOver && partings.has(notice.kind)) return { kind: 'delivered' }
+    if (isOver && endings.has(notice.kind)) return { kind: 'delivered' }
     if (notice.kind === 'withdrawal' && isRefusal(outcome)) return this.#judgeWithdrawal(notice)
     const { attempts, createdAt } = notice
     const attempted = { outcome, now: now(), attempts, uncertain: 0, failingSince: createdAt, random: random() }
     return judgeNotice(attempted, policy)
   }
 
-  /** The peer does not know the secret: it will not, or the request has yet to arrive. */
+  /** The peer does not know the secret. The trust request may still arrive until the handshake times out. */
   #judgeWithdrawal({ createdAt }: ClaimedNotice): Verdict {
-    const at = createdAt + this.#parts.times.handshakeMs
-    if (this.#parts.now() >= at) return { kind: 'delivered' }
+    const at = createdAt + this.#deps.times.handshakeMs
+    if (this.#deps.now() >= at) return { kind: 'delivered' }
     return { kind: 'retry', at, reason: 'The request may still be on its way' }
   }
 
   /**
-   * What a relationship was ended with is all that its end can be said with. Everything else is said with the secret that
-   * the two share by now, to where the peer is by now. Null: it is not so any more.
+   * The notices about an end use the secret and URL of the ended relationship. All others use the current ones. Null: the
+   * notice no longer applies.
    */
-  async #tell(notice: ClaimedNotice): Promise<PeerOutcome | null> {
-    const { store, keyRing } = this.#parts
+  async #deliver(notice: ClaimedNotice): Promise<PeerOutcome | null> {
+    const { store, keyRing } = this.#deps
     const { kind, actorId, peerId, url, baseuri } = notice
     if (kind === 'trust_deleted' || kind === 'withdrawal') {
       return this.#call(notice, { url, bearer: { secret: this.#ownSecret(notice), baseuri } })
@@ -120,16 +120,16 @@ export class NoticeTurns {
   }
 
   #call({ method, body }: ClaimedNotice, address: Pick<PeerRequest, 'url' | 'bearer'>): Promise<PeerOutcome> {
-    const { peerClient } = this.#parts
+    const { peerClient } = this.#deps
     return peerClient.call({ method, ...address, ...(body === '' ? {} : { body }) })
   }
 
-  #settle(notice: ClaimedNotice): Promise<PeerOutcome | null> {
+  #settleRenewal(notice: ClaimedNotice): Promise<PeerOutcome | null> {
     const { actorId, peerId, url, baseuri } = notice
-    return this.#parts.settleRenewal({ actorId, peerId, url, baseuri, secret: this.#ownSecret(notice) })
+    return this.#deps.settleRenewal({ actorId, peerId, url, baseuri, secret: this.#ownSecret(notice) })
   }
 
   #ownSecret({ id, secret }: ClaimedNotice): string {
-    return openNoticeSecret(this.#parts.keyRing, id, secret)
+    return openNoticeSecret(this.#deps.keyRing, id, secret)
   }
 }

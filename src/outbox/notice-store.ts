@@ -5,13 +5,13 @@ import type { Notice, NoticeKind } from './notice.ts'
 
 type NoticeQueue = Pick<Notice, 'actorId' | 'peerId'>
 
-/** Kinds that are still said when the relationship, or the actor, is gone. */
+/** Kinds that are still sent after the relationship, or the actor, was deleted. */
 const endings = `('trust_deleted', 'withdrawal')`
 
 /** A notice as it is stored. */
 export interface StoredNotice extends Notice {
   readonly id: string
-  /** Of the request that caused it; empty where no request did. */
+  /** Id of the request that caused the notice. Empty: no request. */
   readonly requestId: string
 }
 
@@ -48,7 +48,7 @@ export async function insertNotices(tx: Transaction, notices: readonly StoredNot
   )
 }
 
-/** A notice that a worker holds. */
+/** A notice under the lease of a worker. */
 export interface ClaimedNotice {
   readonly id: string
   readonly actorId: string
@@ -60,14 +60,14 @@ export interface ClaimedNotice {
   readonly secret: Sealed
   readonly body: string
   readonly attempts: number
-  /** Of the request that caused it; empty where no request did. */
+  /** Id of the request that caused the notice. Empty: no request. */
   readonly requestId: string
   readonly createdAt: number
 }
 
 /**
- * Leases due notices that are the first of their queues until `until`. A withdrawal has nothing
- * to do with what else is said: it is about another secret.
+ * Leases due notices that are the first of their queues until `until`. A withdrawal does not wait for others, because it
+ * is about another secret.
  */
 export async function claimNotices(
   tx: Transaction,
@@ -90,15 +90,15 @@ export async function claimNotices(
   )
 }
 
-/** A peer as the relationship with it is now. */
+/** The current facts of the relationship with a peer. */
 export interface Recipient {
   readonly baseuri: string
-  /** As the trust keeps it. */
+  /** As sealed in the trust. */
   readonly secret: Sealed
   readonly approved: boolean
 }
 
-/** Null when the relationship has ended. */
+/** Null: the relationship does not exist. */
 export async function findRecipient(q: Queries, { actorId, peerId }: NoticeQueue): Promise<Recipient | null> {
   const row = await q.get<Row<Recipient>>(
     '/* delivery */ SELECT baseuri, secret, approved FROM trust WHERE actor_id = $1 AND peer_id = $2',
@@ -108,12 +108,12 @@ export async function findRecipient(q: Queries, { actorId, peerId }: NoticeQueue
   return row === undefined ? null : { ...row, approved: row.approved !== 0 }
 }
 
-/** What waits to be said within the relationship goes with it; that it ended is still said. */
+/** Deletes the notices of an ended relationship, except those about its end. */
 export async function deleteNoticesOf(tx: Transaction, actorId: string, peerId: string): Promise<void> {
   await tx.run(`DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind NOT IN ${endings}`, actorId, peerId)
 }
 
-/** As `deleteNoticesOf`, with every peer of the actors. */
+/** Like `deleteNoticesOf`, for all peers of the actors. */
 export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
   await tx.run(
     `DELETE FROM notice WHERE kind NOT IN ${endings} AND sender IN (SELECT id FROM rows($1, id TEXT) AS ended)`,
@@ -121,7 +121,7 @@ export async function deleteNoticesOfActors(tx: Transaction, actorIds: readonly 
   )
 }
 
-/** Whether the two agreed on another secret since, or may have. */
+/** Whether the two actors agreed, or may have agreed, on another secret. */
 export async function isSecretInDoubt(q: Queries, { actorId, peerId }: NoticeQueue, secret: Sealed): Promise<boolean> {
   const row = await q.get(
     `/* delivery */ SELECT 1 AS found FROM trust
@@ -133,7 +133,7 @@ export async function isSecretInDoubt(q: Queries, { actorId, peerId }: NoticeQue
   return row !== undefined
 }
 
-/** The last one of its kind; null when there is none, or it was given up. */
+/** The last waiting notice of a kind. Null: none. */
 export async function findNotice(
   q: Queries,
   { actorId, peerId }: NoticeQueue,
@@ -149,7 +149,7 @@ export async function findNotice(
   return row ?? null
 }
 
-/** What is still to be said of ends with this peer. */
+/** The waiting notices about ends of relationships with a peer. */
 export function findEndings(
   q: Queries,
   { actorId, peerId }: NoticeQueue,
@@ -162,7 +162,7 @@ export function findEndings(
   )
 }
 
-/** What waited for its time is due now. */
+/** Makes waiting notices of a kind due now. */
 export async function hurryNotices(
   tx: Transaction,
   { actorId, peerId }: NoticeQueue,
@@ -188,12 +188,12 @@ export async function deleteNotices(
   await tx.run('DELETE FROM notice WHERE sender = $1 AND recipient = $2 AND kind = $3', actorId, peerId, kind)
 }
 
-/** It arrived, or there is nothing left to say. */
+/** Deletes a notice that was delivered or no longer applies. */
 export async function deleteNotice(tx: Transaction, id: string): Promise<void> {
   await tx.run('/* delivery */ DELETE FROM notice WHERE id = $1', id)
 }
 
-/** It did not: it waits until `dueAt`, or is given up with null. */
+/** Ends the lease of a notice that was not delivered. `dueAt` null: gives the notice up. */
 export async function postponeNotice(
   tx: Transaction,
   {
@@ -215,12 +215,12 @@ export async function postponeNotice(
   )
 }
 
-/** What nobody asked for again, of what was written before that time and given up. */
+/** Deletes given-up notices that were written before a time. */
 export async function deleteOldNotices(tx: Transaction, before: number): Promise<void> {
   await tx.run('/* delivery */ DELETE FROM notice WHERE due_at IS NULL AND created_at < $1', before)
 }
 
-/** Sends again what was given up, of one actor and peer where they are named. The number of notices. */
+/** Sends given-up notices again, and returns their number. A missing id means every actor or peer. */
 export async function redriveNotices(
   tx: Transaction,
   of: { readonly actorId?: string; readonly peerId?: string },

@@ -1,13 +1,13 @@
-/** Messages to peers that are no diffs: kept until they arrived, sent in order for each peer. */
+/** Messages to peers other than diffs: durable, retried, and sent in order for each peer. */
 import type { Sealed } from '../secret/sealed.ts'
 import type { Transaction } from '../store/store.ts'
 
 export type NoticeKind =
   | 'approval'
-  /** A secret that was offered to the peer, and of which nobody may know whether it was taken (trust/renewal.ts). */
+  /** A new secret that was offered to the peer, with an unknown outcome (trust/renewal.ts). */
   | 'renewal'
   | 'trust_deleted'
-  /** The end of a request for a relationship that may still be on its way. */
+  /** The withdrawal of a trust request that may still arrive. */
   | 'withdrawal'
   | 'permission'
   | 'unsubscribe'
@@ -20,17 +20,17 @@ export interface Notice {
   readonly peerId: string
   readonly method: 'POST' | 'PUT' | 'DELETE'
   readonly url: string
-  /** The peer's root, below which `url` has to lie. */
+  /** The peer's root URL. `url` must be below it. */
   readonly baseuri: string
-  /** As the trust keeps it (its binding is the trust's). */
+  /** As sealed in the trust. */
   readonly secret: Sealed
-  /** JSON text, or null without a body. */
+  /** JSON string. Null: no body. */
   readonly body: string | null
   /** Unix milliseconds. Default: now. Later notices to the same peer wait for this one. */
   readonly dueAt?: number
 }
 
-/** To an address below the peer's root; its segments are encoded here. */
+/** A notice to a URL below the peer's root. `path` has the segments without URL encoding. */
 export function noticeTo(
   { actorId, peerId, baseuri, secret }: Pick<Notice, 'actorId' | 'peerId' | 'baseuri' | 'secret'>,
   kind: NoticeKind,
@@ -42,5 +42,5 @@ export function noticeTo(
   return { kind, actorId, peerId, method, url, baseuri, secret, body: body === null ? null : JSON.stringify(body) }
 }
 
-/** Adds a notice in the transaction of what it tells about. Delivery starts after the commit and survives a crash. */
+/** Adds a notice in the transaction of the change that it reports. Delivery starts after the commit and survives a crash. */
 export type EnqueueNotice = (tx: Transaction, notice: Notice) => Promise<void>

@@ -12,13 +12,13 @@ export interface NoticesParts {
   readonly keyRing: KeyRing
   readonly now: () => number
   readonly afterCommit: AfterCommit
-  /** Starts the delivery of what is due. */
+  /** Starts the delivery of due notices. */
   readonly wake: () => void
   /** Starts the delivery and resolves after the first attempt of each notice, within a limit. Never rejects. */
   readonly firstAttempts: (ids: readonly string[]) => Promise<void>
 }
 
-/** Call it after the commit: resolves when the peer was notified once, or the time for that is over. Never rejects. */
+/** Call this after the commit. Resolves after the first attempt or its time limit. Never rejects. */
 export type FirstAttempts = () => Promise<void>
 
 export class Notices {
@@ -30,18 +30,18 @@ export class Notices {
 
   readonly enqueue: EnqueueNotice = (tx, notice) => this.enqueueAll(tx, [notice])
 
-  /** As `enqueue`; of several notices to one peer the first given is sent first. One statement, however many they are. */
+  /** Like `enqueue`, with one statement. Notices to the same peer are sent in the given order. */
   async enqueueAll(tx: Transaction, notices: readonly Notice[]): Promise<void> {
     if ((await this.#insert(tx, notices)).length > 0) this.#parts.afterCommit(tx, this.#parts.wake)
   }
 
-  /** As `enqueueAll`, for a caller that answers after the first attempt. */
+  /** Like `enqueueAll`, for a caller that responds after the first attempt. */
   async enqueueAwaited(tx: Transaction, notices: readonly Notice[]): Promise<FirstAttempts> {
     const { afterCommit, firstAttempts } = this.#parts
     const ids = await this.#insert(tx, notices)
     let attempts = Promise.resolve()
     if (ids.length > 0) {
-      // The write itself does not wait: what else follows from the change happens meanwhile.
+      // The write does not wait, so the other effects of the change run meanwhile.
       afterCommit(tx, () => {
         attempts = firstAttempts(ids)
       })
@@ -56,13 +56,13 @@ export class Notices {
     return rebound.map(({ id }) => id)
   }
 
-  /** Before the actors go: what is left to say is that they went. */
+  /** Call this before deleting actors. Replaces their waiting notices by those about the deletion. */
   async takeLeave(tx: Transaction, actorIds: readonly string[], partings: readonly Notice[]): Promise<void> {
     await deleteNoticesOfActors(tx, actorIds)
     await this.enqueueAll(tx, partings)
   }
 
-  /** The trust that sealed the secret may be gone when the notice is sent: it is sealed anew for the notice's own place. */
+  /** Seals the secret for the notice, because its trust may be deleted before the notice is sent. */
   #rebound(notice: Notice): StoredNotice {
     const { keyRing } = this.#parts
     const id = randomId()

@@ -1,23 +1,23 @@
-/** What an attempt to tell a peer something leads to. Pure: nothing is read but what is given. Times are Unix milliseconds. */
+/** Retry policy and circuit breaker for calls to peers. Pure functions. Times are Unix milliseconds. */
 import type { PeerOutcome } from '../peer/peer-client.ts'
 
 export interface DeliveryPolicy {
-  /** An attempt whose outcome nobody knows is repeated, once. */
+  /** Retries a call with an unknown outcome, once. */
   readonly retryUnknown: boolean
-  /** So many failures in a row open the circuit of a peer. */
+  /** Failures in a row that open the circuit of a peer. */
   readonly circuitThreshold: number
   readonly circuitCooldownMs: number
-  /** A peer that failed for so long is told nothing more until somebody asks for it. */
+  /** Time of failures after which delivery to a peer stops until a redrive. */
   readonly giveUpAfterMs: number
 }
 
-/** The bounds of the wait before the n-th repetition: it doubles from the first, and is drawn at random below that. */
+/** Bounds of the exponential backoff. */
 const firstWaitMs = 1000
 const longestWaitMs = 60_000
-/** A peer may ask for patience, but not for ever. */
+/** Upper bound for `Retry-After`. */
 const longestRetryAfterMs = 3_600_000
 
-/** Nothing waits longer than this, so what seems to was put off by a clock that has been set back since. */
+/** The longest regular delay. A longer one means that the clock was set back since. */
 export function longestPutOffMs({ circuitCooldownMs }: DeliveryPolicy): number {
   return Math.max(longestRetryAfterMs, circuitCooldownMs)
 }
@@ -25,37 +25,37 @@ export function longestPutOffMs({ circuitCooldownMs }: DeliveryPolicy): number {
 export interface Attempted {
   readonly outcome: PeerOutcome
   readonly now: number
-  /** Of the same message, before this one. */
+  /** Earlier attempts for the same message. */
   readonly attempts: number
-  /** How many of them had an outcome that nobody knows. */
+  /** Number of these attempts with an unknown outcome. */
   readonly uncertain: number
-  /** Since when every attempt failed; null when this would be the first. */
+  /** Start of the current series of failures. Null after a success. */
   readonly failingSince: number | null
-  /** From 0 to below 1. */
+  /** From 0, and below 1. */
   readonly random: number
 }
 
 export type Verdict =
   | { readonly kind: 'delivered' }
-  /** Final for this message; the next one goes on. */
+  /** Final for this message. The next message is sent. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'retry'; readonly at: number; readonly reason: string }
-  /** Final for everything that waits. */
+  /** Final for all waiting messages. */
   | { readonly kind: 'stop'; readonly reason: string }
 
-/** How an attempt ended, in the terms of the decision. */
+/** The result of an attempt, classified for the decision. */
 type Ending =
   | { readonly kind: 'accepted' }
-  /** The peer answered and does not want it. */
+  /** The peer refused the message. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'gone'; readonly reason: string }
-  /** It certainly had no effect, and may have one later. */
+  /** The message had no effect. A retry may succeed. */
   | { readonly kind: 'not now'; readonly reason: string; readonly retryAfterMs: number }
   | { readonly kind: 'unknown'; readonly reason: string }
-  /** An answer that is neither acceptance nor refusal, and that a repetition would not change. */
+  /** A response that is neither acceptance nor refusal. A retry would not change it. */
   | { readonly kind: 'odd'; readonly reason: string }
 
-/** Answers that say the request was not looked at. */
+/** Status codes of requests that the peer did not process. */
 const notNow: ReadonlySet<number> = new Set([408, 425, 429, 503])
 
 function endingOf(outcome: PeerOutcome, now: number): Ending {
@@ -80,13 +80,13 @@ function endingOf(outcome: PeerOutcome, now: number): Ending {
   }
 }
 
-/** The peer answered, looked at it, and does not want it. */
+/** Whether the peer processed the message and refused it. */
 export function isRefusal(outcome: PeerOutcome): boolean {
   const { kind } = endingOf(outcome, 0)
   return kind === 'refused' || kind === 'gone'
 }
 
-/** What a change that was sent to a subscription leads to. */
+/** Decides what follows from an attempt to deliver a diff. */
 export function judgeDelivery(attempted: Attempted, policy: DeliveryPolicy): Verdict {
   const ending = endingOf(attempted.outcome, attempted.now)
   switch (ending.kind) {
@@ -108,7 +108,7 @@ export function judgeDelivery(attempted: Attempted, policy: DeliveryPolicy): Ver
   }
 }
 
-/** What a notice leads to: it says the same however often it arrives, so nothing but an answer ends it. */
+/** Decides what follows from an attempt to deliver a notice. Notices are idempotent, so unknown outcomes are retried. */
 export function judgeNotice(attempted: Attempted, policy: DeliveryPolicy): Verdict {
   const ending = endingOf(attempted.outcome, attempted.now)
   switch (ending.kind) {
@@ -137,30 +137,30 @@ function retry(
   return { kind: 'retry', at: now + Math.max(leastMs, backoffMs(attempts, random)), reason }
 }
 
-/** Exponential with full jitter. */
+/** Exponential backoff with full jitter. */
 export function backoffMs(attempts: number, random: number): number {
   return Math.round(random * Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(attempts, 30)))
 }
 
-/** Milliseconds from now, within bounds; null for what is neither a number of seconds nor a date. */
+/** Milliseconds from now, bounded. Null: neither a number of seconds nor an HTTP date. */
 export function parseRetryAfter(value: string | undefined, now: number): number | null {
   const text = value?.trim() ?? ''
   if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, longestRetryAfterMs)
-  // Date.parse takes far more than HTTP dates, "-5" among it.
+  // Date.parse accepts more than HTTP dates, such as "-5".
   const date = /^[A-Z][a-z]{2}[a-z]*,? /.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? null : Math.min(Math.max(0, date - now), longestRetryAfterMs)
 }
 
-/** Calls to one peer. Open: nothing is sent before `openUntil`; then one attempt decides. */
+/** Circuit breaker of a peer. Open: no calls until `openUntil`, then one probe decides. */
 export interface Circuit {
-  /** In a row. */
+  /** Failures in a row. */
   readonly failures: number
   readonly openUntil: number | null
 }
 
 const closedCircuit: Circuit = { failures: 0, openUntil: null }
 
-/** After an attempt; `circuit` is as it was before. A peer that answers is there, whatever it thinks of the message. */
+/** The circuit after an attempt. A refusal closes the circuit, because the peer can be reached. */
 export function circuitAfter(circuit: Circuit, outcome: PeerOutcome, now: number, policy: DeliveryPolicy): Circuit {
   const ending = endingOf(outcome, now)
   if (ending.kind === 'accepted' || ending.kind === 'refused' || ending.kind === 'gone') return closedCircuit
@@ -170,7 +170,7 @@ export function circuitAfter(circuit: Circuit, outcome: PeerOutcome, now: number
   return { failures, openUntil: now + Math.max(policy.circuitCooldownMs, patienceMs) }
 }
 
-/** What the circuit says to an attempt that is due. */
+/** Whether the circuit allows a due attempt. */
 export function judgeCircuit({ openUntil }: Circuit, now: number, policy: DeliveryPolicy): 'closed' | 'open' | 'probe' {
   if (openUntil === null) return 'closed'
   return openUntil > now && openUntil - now <= longestPutOffMs(policy) ? 'open' : 'probe'

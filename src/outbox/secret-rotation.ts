@@ -1,4 +1,4 @@
-/** What a refusal says while two actors change from one secret to the next: nothing of what was told. */
+/** During a secret rotation, 401 or 403 may only mean that the peer still has the other secret. The call is retried then. */
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Store } from '../store/store.ts'
@@ -6,12 +6,12 @@ import { isSecretInDoubt } from './notice-store.ts'
 
 const refusals: ReadonlySet<number> = new Set([401, 403])
 
-/** Whether the outcome may come of the secret alone. */
+/** Whether the outcome may be caused by the secret alone. */
 export function mayBeOfAnotherSecret(outcome: PeerOutcome): boolean {
   return outcome.kind === 'answered' && refusals.has(outcome.status)
 }
 
-/** The outcome of a call with this secret, as far as it counts: told again later where the secret may be another one. */
+/** Turns a refusal into "unreached", which is retried, when the peer may have another secret. */
 export async function outcomeWith(
   store: Store,
   of: { readonly actorId: string; readonly peerId: string },

@@ -23,7 +23,7 @@ import {
 import { DeliveryBatches, type DeliveryBatchDeps, type QueueLease } from './delivery-batch.ts'
 import { longestPutOffMs } from '../outbox/policy.ts'
 import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from '../outbox/notice-store.ts'
-import { NoticeTurns, type SettleRenewal } from '../outbox/notice-sender.ts'
+import { NoticeSender, type SettleRenewal } from '../outbox/notice-sender.ts'
 import type { Cancel, Timers } from '../timers.ts'
 
 export interface WorkerParts extends Omit<DeliveryBatchDeps, 'isStopping' | 'isCut'> {
@@ -63,7 +63,7 @@ export class DeliveryWorker {
   readonly #parts: WorkerParts
   readonly #queue: FairQueue<LeasedJob>
   readonly #batches: DeliveryBatches
-  readonly #notices: NoticeTurns
+  readonly #notices: NoticeSender
   readonly #failingPeers = new Set<string>()
   readonly #running = new Set<Promise<void>>()
   readonly #waiters = new Map<string, { readonly sequence: number; readonly resolve: () => void }[]>()
@@ -91,7 +91,7 @@ export class DeliveryWorker {
     this.#queue = new FairQueue(limits, (job) => this.#failingPeers.has(peerKey(job)))
     const isCut = (): boolean => this.#isCut
     this.#batches = new DeliveryBatches({ ...parts, isStopping: () => this.#isStopping, isCut })
-    this.#notices = new NoticeTurns({ ...parts, isCut })
+    this.#notices = new NoticeSender({ ...parts, isCut })
     this.#cleanedAt = parts.now()
   }
 
@@ -288,7 +288,7 @@ export class DeliveryWorker {
 
   #sendNotice(job: LeasedJob & { kind: 'notice' }): Promise<boolean> {
     return this.#inPlace(job, async () => {
-      const hasArrived = await this.#notices.take(job.notice, job.leasedUntil)
+      const hasArrived = await this.#notices.send(job.notice, job.leasedUntil)
       this.#answerAll(job)
       this.#noteReach(job, hasArrived)
       return hasArrived
