@@ -6,7 +6,7 @@ import { modernCodec } from './codecs/modern.ts'
 import type { McpDeps } from './deps.ts'
 import { Dispatcher, type McpConnection } from './dispatcher.ts'
 import { isHandshake } from './methods.ts'
-import { type ToolView, toolsFor } from './methods/list-tools.ts'
+import { McpOffers } from './offers.ts'
 import { type Id, type Malformed, type Message, readBody } from './protocol/message.ts'
 import { metaKeys, metaOf } from './protocol/meta.ts'
 import { accepted, json, type Reply, rpcError } from './protocol/reply.ts'
@@ -28,6 +28,8 @@ export interface McpRequester extends McpConnection {
 const maxBatchSize = 50
 
 export class McpEndpoint {
+  /** For pages that describe what the application offers. */
+  readonly offers: McpOffers
   readonly #deps: McpDeps
   readonly #streams = new Streams()
   readonly #dispatcher: Dispatcher
@@ -35,6 +37,7 @@ export class McpEndpoint {
 
   constructor(deps: McpDeps) {
     this.#deps = deps
+    this.offers = new McpOffers(deps)
     this.#dispatcher = new Dispatcher(deps, this.#streams)
     this.#modern = modernCodec(deps.server)
   }
@@ -52,27 +55,6 @@ export class McpEndpoint {
       default:
         return this.#message(body, headers, requester)
     }
-  }
-
-  /** The tools that a client with this relationship can use now. */
-  tools(access: Pick<McpAccess, 'actor' | 'caller' | 'remembered'>): Promise<readonly ToolView[]> {
-    return toolsFor(this.#deps, access, access.remembered)
-  }
-
-  /** As the application declared it. Null when no tool has this name. */
-  tool(name: string): { readonly title: string; readonly description: string } | null {
-    const tool = this.#deps.catalogue.tools.get(name)
-    return tool === undefined
-      ? null
-      : { title: tool.declaration.title ?? tool.operation.name, description: tool.description }
-  }
-
-  /** As `tool`, for a prompt. */
-  prompt(name: string): { readonly title: string; readonly description: string } | null {
-    const prompt = this.#deps.catalogue.prompts.get(name)
-    return prompt === undefined
-      ? null
-      : { title: prompt.declaration.title ?? prompt.name, description: prompt.description }
   }
 
   /**

@@ -26,13 +26,12 @@ export function channelOf(request: McpRequest, outgoing: Outgoing, clientAnswers
       // The protocol requires progress to grow.
       if (!isId(token) || progress <= reached) return
       reached = progress
-      const said = message !== undefined && since(revision, '2025-03-26') ? { message } : {}
-      const of = total === undefined ? {} : { total }
-      outgoing.send(notification('notifications/progress', { progressToken: token, progress, ...of, ...said }))
+      const text = since(revision, '2025-03-26') ? message : undefined
+      outgoing.send(notification('notifications/progress', { progressToken: token, progress, total, message: text }))
     },
     log(level, data, logger) {
       if (client.logLevel === null || levels.indexOf(level) < levels.indexOf(client.logLevel)) return
-      outgoing.send(notification('notifications/message', { level, data, ...(logger === undefined ? {} : { logger }) }))
+      outgoing.send(notification('notifications/message', { level, data, logger }))
     },
     async ask(questions) {
       requireCapabilities(questions, client.capabilities)

@@ -8,6 +8,6 @@ export function discover({ instructions }: McpDeps, capabilities: Capabilities):
   return complete({
     supportedVersions: supportedRevisions,
     capabilities,
-    ...(instructions === '' ? {} : { instructions }),
+    instructions: instructions === '' ? undefined : instructions,
   })
 }

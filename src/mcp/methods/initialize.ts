@@ -22,7 +22,7 @@ export async function initialize(
     protocolVersion: revision,
     capabilities: capabilitiesIn(revision),
     serverInfo: server,
-    ...(instructions === '' ? {} : { instructions }),
+    instructions: instructions === '' ? undefined : instructions,
   })
   // The oldest revision has another transport, and no sessions in this one.
   const session = since(revision, '2025-03-26')

@@ -71,8 +71,8 @@ function viewWith(tool: Tool, description: string): ToolView {
     ...displayMetadata(declaration),
     description,
     inputSchema: tool.inputSchema,
-    ...(tool.outputSchema === null ? {} : { outputSchema: tool.outputSchema }),
-    ...(annotations === undefined ? {} : { annotations }),
+    outputSchema: tool.outputSchema ?? undefined,
+    annotations,
   }
 }
 

@@ -25,8 +25,8 @@ export function rpcError(
 ): object {
   return {
     jsonrpc: '2.0',
-    ...(id === undefined ? {} : { id }),
-    error: { code, message, ...(data === undefined ? {} : { data }) },
+    id,
+    error: { code, message, data },
   }
 }
 

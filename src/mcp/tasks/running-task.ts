@@ -59,7 +59,7 @@ export class RunningTask {
     this.#onEnd()
     await this.#records.change(this.#task, ({ answers }) => ({
       status: outcome.error === undefined ? 'completed' : 'failed',
-      outcome: { ...(answers === undefined ? {} : { answers }), ...outcome },
+      outcome: { answers, ...outcome },
     }))
   }
 

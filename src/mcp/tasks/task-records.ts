@@ -29,7 +29,7 @@ export interface TaskRecordsDeps {
 export interface Outcome {
   /** Questions without an answer yet. */
   readonly inputRequests?: Readonly<Record<string, { readonly method: string; readonly params: object }>>
-  readonly answers?: Params
+  readonly answers?: Params | undefined
   readonly result?: object
   readonly error?: { readonly code: number; readonly message: string }
 }
@@ -37,7 +37,7 @@ export interface Outcome {
 type Place = Pick<TaskRow, 'actorId' | 'taskId'>
 
 const lifetimeMs = 3_600_000
-/** A task without a heartbeat for so long is dead, in milliseconds. */
+/** A task is dead without a heartbeat for this long, in milliseconds. */
 const holdMs = 30_000
 export const pollIntervalMs = 1000
 

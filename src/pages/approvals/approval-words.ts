@@ -16,9 +16,9 @@ export function wordsFor(
   const undeclared = { title: operation, description: '' }
   switch (kind) {
     case 'tools':
-      return mcp.tool(operation) ?? undeclared
+      return mcp.offers.tool(operation) ?? undeclared
     case 'prompts':
-      return mcp.prompt(operation) ?? undeclared
+      return mcp.offers.prompt(operation) ?? undeclared
     case 'methods':
     case 'resources':
       return registry.wordsFor('methods', operation)

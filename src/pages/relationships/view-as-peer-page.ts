@@ -40,7 +40,7 @@ export async function showViewAsPeer(deps: RelationshipPageDeps, exchange: PageE
     deps.properties.parts(access),
     deps.operations.list(access, 'methods'),
     deps.operations.list(access, 'actions'),
-    caller.kind === 'client' ? deps.mcp.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
+    caller.kind === 'client' ? deps.mcp.offers.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
   ])
   const rules = trust.approved ? effective : {}
   const seen = (await deps.properties.show(access, stored)).flatMap((property): SeenProperty[] => {

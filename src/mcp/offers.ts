@@ -1,0 +1,36 @@
+/** What the application offers to AI clients, for pages that describe it. */
+import type { McpAccess } from './call/call.ts'
+import type { McpDeps } from './deps.ts'
+import { type ToolView, toolsFor } from './methods/list-tools.ts'
+
+export interface OfferText {
+  readonly title: string
+  readonly description: string
+}
+
+export class McpOffers {
+  readonly #deps: McpDeps
+
+  constructor(deps: McpDeps) {
+    this.#deps = deps
+  }
+
+  /** The tools that a client with this relationship can use now. */
+  tools(access: Pick<McpAccess, 'actor' | 'caller' | 'remembered'>): Promise<readonly ToolView[]> {
+    return toolsFor(this.#deps, access, access.remembered)
+  }
+
+  /** Null when no tool has this name. */
+  tool(name: string): OfferText | null {
+    const tool = this.#deps.catalogue.tools.get(name)
+    if (tool === undefined) return null
+    return { title: tool.declaration.title ?? tool.operation.name, description: tool.description }
+  }
+
+  /** Null when no prompt has this name. */
+  prompt(name: string): OfferText | null {
+    const prompt = this.#deps.catalogue.prompts.get(name)
+    if (prompt === undefined) return null
+    return { title: prompt.declaration.title ?? prompt.name, description: prompt.description }
+  }
+}
