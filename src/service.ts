@@ -11,7 +11,7 @@ import type { ThirdPartyService } from './connection/configured.ts'
 import { createConnections } from './connection/create.ts'
 import { createHttp } from './http/create.ts'
 import type { Handle } from './http/edge/request.ts'
-import type { Parts } from './http/dispatch/parts.ts'
+import type { RouteDeps } from './http/routes/route-deps.ts'
 import { requireFolder } from './http/edge/static-files.ts'
 import { type Catalogue, catalogueOf } from './mcp/catalogue/catalogue.ts'
 import { createMcp } from './mcp/create.ts'
@@ -57,7 +57,7 @@ export interface ServiceOptions extends RuntimeOptions {
 
 export interface Service {
   readonly handle: Handle
-  readonly parts: Parts
+  readonly parts: RouteDeps
   readonly store: Store
   readonly keyRing: KeyRing
   readonly notices: Notices

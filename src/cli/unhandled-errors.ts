@@ -1,5 +1,5 @@
 /** Faults of the application that no request waits for any more. */
-import type { Parts } from '../http/dispatch/parts.ts'
+import type { RouteDeps } from '../http/routes/route-deps.ts'
 
 /**
  * A promise that is rejected when nobody waits for it is the loss of one piece of work: it is logged, and the service
@@ -9,7 +9,7 @@ import type { Parts } from '../http/dispatch/parts.ts'
  *
  * @returns A promise that resolves at the first such exception.
  */
-export function watchLateFaults(log: Parts['log']): Promise<void> {
+export function watchLateFaults(log: RouteDeps['log']): Promise<void> {
   process.on('unhandledRejection', (error: unknown) => {
     log.error({ error }, 'The application left a rejected promise behind: nobody waits for what it was to do')
   })

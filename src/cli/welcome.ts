@@ -1,8 +1,8 @@
 /** What a person reads when the service has started. */
-import type { Parts } from '../http/dispatch/parts.ts'
+import type { RouteDeps } from '../http/routes/route-deps.ts'
 
 export function welcome(
-  parts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'providers'>,
+  parts: Pick<RouteDeps, 'config' | 'identity' | 'baseUrl' | 'providers'>,
   listeningAt: string,
 ): string {
   const { config, identity, baseUrl, providers } = parts

@@ -10,13 +10,14 @@ import { deadBearer, sessionBearer } from '../token/session-bearer.ts'
 import { recogniseToken } from '../token/token-text.ts'
 import { peerBearer } from '../trust/peer-bearer.ts'
 import { trusteeBearer } from '../trust/trustee-bearer.ts'
-import { createHandle } from './dispatch/dispatch.ts'
+import { Dispatcher } from './dispatch/dispatch.ts'
+import { errorPage } from '../pages/failed/error-page.ts'
 import type { Handle } from './edge/request.ts'
-import type { Health, Parts } from './dispatch/parts.ts'
+import type { Health, RouteDeps } from './routes/route-deps.ts'
 import { routesFor } from './routes/all-routes.ts'
 
 type Rooms = Omit<
-  Parts,
+  RouteDeps,
   'authentication' | 'attributes' | 'pageStreams' | 'health' | 'pages' | keyof Pick<Runtime, 'config' | 'log'>
 >
 
@@ -28,9 +29,9 @@ interface HttpNeeds {
   readonly bearerKinds: readonly BearerKind[]
 }
 
-export function createHttp(runtime: Runtime, needs: HttpNeeds): { readonly handle: Handle; readonly parts: Parts } {
+export function createHttp(runtime: Runtime, needs: HttpNeeds): { readonly handle: Handle; readonly parts: RouteDeps } {
   const { rooms, pages, health } = needs
-  const parts: Parts = {
+  const parts: RouteDeps = {
     ...runtime,
     ...rooms,
     authentication: createAuthentication(runtime, needs),
@@ -39,7 +40,11 @@ export function createHttp(runtime: Runtime, needs: HttpNeeds): { readonly handl
     pages,
     health,
   }
-  return { handle: createHandle(parts, routesFor(parts)), parts }
+  const dispatcher = new Dispatcher(
+    { ...parts, errorPage: (error, about) => errorPage(error, parts, about) },
+    routesFor(parts),
+  )
+  return { handle: dispatcher.handle, parts }
 }
 
 function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds }: HttpNeeds): Authentication {

@@ -2,12 +2,10 @@
 import { catalogue, type ErrorCode, type ServiceError } from '../../errors.ts'
 import type { Act } from '../../audit-log/entry.ts'
 import type { Answer } from '../edge/response.ts'
-import type { Method } from './route.ts'
-import type { Trace } from './request-state.ts'
+import type { RequestState } from './request-state.ts'
 
 export interface Answered {
-  readonly trace: Trace
-  readonly method: Method | 'other'
+  readonly state: RequestState
   /** Below the prefix of the service, still encoded. */
   readonly path: string
   readonly answer: Pick<Answer, 'status'>
@@ -20,19 +18,19 @@ export interface Answered {
 const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'approval_denied', 'too_many_requests'])
 
 /** Null for what is not noted: what the owner did, and who came without credentials and was shown the way to sign in. */
-export function actOf({ trace, method, path, answer, failure, grant }: Answered): Act | null {
-  const { actorId, caller, route, requestId, isSentToSignIn } = trace
+export function actOf({ state, path, answer, failure, grant }: Answered): Act | null {
+  const { actorId, caller, route, method, requestId, isSentToSignIn } = state
   // What addresses of the service itself do to an actor, they tell themselves (an AI client's calls, one by one).
   if (route?.access === 'service') return null
   if (actorId === null || route === null || caller?.kind === 'creator' || caller?.kind === 'application') return null
-  if (isSentToSignIn && !trace.hasCredential) return null
+  if (isSentToSignIn && !state.hasCredential) return null
   const isRefused = isSentToSignIn || (failure !== null && refusing.has(failure.code))
   const isHeld = failure?.code === 'approval_required'
   const known = caller !== null && caller.kind !== 'anonymous'
   return {
     actorId,
     callerKind: known ? caller.kind : 'anonymous',
-    caller: !known ? (trace.source() ?? '') : caller.kind === 'peer' || caller.kind === 'client' ? caller.peerId : '',
+    caller: !known ? (state.source() ?? '') : caller.kind === 'peer' || caller.kind === 'client' ? caller.peerId : '',
     through: route.path.startsWith('/:actor/callbacks') ? 'callback' : 'http',
     method,
     // Of what a stranger was refused only the kind of address is kept: it could think of any number of them.

@@ -2,19 +2,25 @@
 import { hash } from 'node:crypto'
 import type { Actor } from '../../actor/actor.ts'
 import { type Caller, nameOf } from '../../caller.ts'
+import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
-import type { KeptAnswer } from '../../operation/idempotency.ts'
+import type { KeptAnswer, Once } from '../../operation/idempotency.ts'
 import type { Answer } from '../edge/response.ts'
 import { errorAnswer, toServiceError } from '../edge/error-response.ts'
-import type { DispatchExchange } from './parts.ts'
+import type { Exchange } from './route.ts'
+
+export interface IdempotencyDeps {
+  readonly once: Once
+  readonly config: Pick<Config, 'maxBodyBytes'>
+}
 
 /** Such a request was not looked at: it may be sent again under its key. */
 const withoutEffect: ReadonlySet<number> = new Set([401, 403, 404, 429, 503])
 
 /** Runs the request, or gives the answer that the first one of its key was given; without a key it just runs. */
 export async function onceOf(
-  { request, parts, method }: DispatchExchange,
-  actor: Actor,
+  { once, config }: IdempotencyDeps,
+  { request, method, actor }: Exchange & { readonly actor: Actor },
   caller: Caller,
   run: () => Promise<Answer>,
 ): Promise<Answer> {
@@ -23,14 +29,14 @@ export async function onceOf(
   if (!/^[\x21-\x7e]{1,255}$/.test(given) || request.hasRepeated('idempotency-key')) {
     throw new ServiceError('bad_request', 'Cannot use the Idempotency-Key: it has 1 to 255 printable characters, once')
   }
-  const body = await request.body(parts.config.maxBodyBytes)
+  const body = await request.body(config.maxBodyBytes)
   const asked = {
     actorId: actor.id,
     key: digest([nameOf(caller), given]),
     request: digest([request.path, request.query, request.header('content-type') ?? '', hash('sha256', body)]),
   }
   let failed: { readonly error: unknown } | null = null
-  const { answer, isFirst } = await parts.once.run(asked, async () => {
+  const { answer, isFirst } = await once.run(asked, async () => {
     try {
       const made = await run()
       return { answer: { ...made, body: typeof made.body === 'string' ? made.body : null }, isKept: true }

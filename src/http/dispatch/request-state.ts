@@ -1,24 +1,50 @@
-/** What becomes known of a request on its way, beside what the log says of it. */
+/** What becomes known of a request on its way, besides the facts that the log carries. */
 import type { Caller } from '../../caller.ts'
 import type { RequestContext } from '../../observe/context.ts'
-import type { Route } from './route.ts'
+import type { CorsFamily } from '../edge/cors.ts'
+import type { ErrorFamily } from '../edge/error-response.ts'
+import type { Method, Route } from './route.ts'
 
-export interface Trace extends RequestContext {
-  /** Whose buckets it takes from; null when its address is not known. Looked at only where it matters. */
+export interface RequestState extends RequestContext {
+  /** The address whose buckets the request takes from; null when it is unknown. Computed on first use. */
   readonly source: () => string | null
-  /** What its answer tells of rate limits. */
+  /** The headers about rate limits for the response. */
   limitHeaders: Readonly<Record<string, string>> | null
   route: Route | null
-  /** Who it proved to be from; null while nobody asked, or when it proved nothing. */
+  /** One of the route table's methods: a method that a client invents never becomes a label. */
+  method: Method | 'other'
+  cors: CorsFamily | undefined
+  errors: ErrorFamily | undefined
+  /** Whether a refusal is shown as a page. */
+  isPage: boolean
+  /** The authenticated caller; null before authentication and after a failed one. */
   caller: Caller | null
-  /** True when it showed a credential, good or not. */
+  /** True when the request carried a credential, valid or not. */
   hasCredential: boolean
-  /** Not answered, but shown the way to sign in. */
+  /** The response sends the browser to sign in. */
   isSentToSignIn: boolean
 }
 
+export function newRequestState(requestId: string, source: () => string | null): RequestState {
+  return {
+    requestId,
+    actorId: null,
+    peerId: null,
+    source: lazily(source),
+    limitHeaders: null,
+    route: null,
+    method: 'other',
+    cors: undefined,
+    errors: undefined,
+    isPage: false,
+    caller: null,
+    hasCredential: false,
+    isSentToSignIn: false,
+  }
+}
+
 /** Computes once. */
-export function lazily<T>(compute: () => T): () => T {
+function lazily<T>(compute: () => T): () => T {
   let known: { readonly value: T } | undefined
   return () => (known ??= { value: compute() }).value
 }

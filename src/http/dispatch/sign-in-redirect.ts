@@ -1,10 +1,11 @@
 /** Where a browser goes that has to sign in first (decision 1), and back to the page that it asked for. */
 import { type Credential, sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
+import type { Providers } from '../../sign-in/provider.ts'
 import type { SignIn } from '../../sign-in/sign-in.ts'
+import type { Tokens } from '../../token/tokens.ts'
 import { type Answer, redirect } from '../edge/response.ts'
 import { clearedSignedInMark, cookieOf, endedSessionCookie, hasSignedInMark } from '../edge/cookies.ts'
 import { noticeCookie } from './flash-messages.ts'
-import type { DispatchExchange } from './parts.ts'
 import type { Exchange } from './route.ts'
 import { beginAddress, wishQuery, type Wish } from './sign-in-address.ts'
 import type { BaseUrl } from './urls.ts'
@@ -23,8 +24,9 @@ export function loginRedirect(deps: LoginRedirectDeps, exchange: Exchange): Answ
   return redirect(302, `${deps.baseUrl}/login${wishQuery(wishOf(deps, exchange))}`, vary)
 }
 
-export function toLogin(exchange: DispatchExchange): Answer {
-  return loginRedirect(exchange.parts, exchange)
+export interface SignInRedirectDeps extends LoginRedirectDeps {
+  readonly providers: Providers
+  readonly tokens: Pick<Tokens, 'validate'>
 }
 
 /**
@@ -33,12 +35,13 @@ export function toLogin(exchange: DispatchExchange): Answer {
  * back to the page that it asked for.
  */
 export async function toSignIn(
-  exchange: DispatchExchange,
+  deps: SignInRedirectDeps,
+  exchange: Exchange,
   credential: Credential,
-  mustChoose = false,
+  mustChoose: boolean,
 ): Promise<Answer> {
-  const session = await formerSession(exchange, credential)
-  const answer = mustChoose || session === 'other' ? toLogin(exchange) : toProvider(exchange)
+  const session = await formerSession(deps, exchange, credential)
+  const answer = mustChoose || session === 'other' ? loginRedirect(deps, exchange) : toProvider(deps, exchange)
   if (session !== 'expired') return answer
   const { request } = exchange
   const ended = cookieOf(request, sessionCookieName) === null ? [] : [endedSessionCookie()]
@@ -46,24 +49,24 @@ export async function toSignIn(
   return { ...answer, cookies: [...ended, ...clearedSignedInMark(request), notice] }
 }
 
-function toProvider(exchange: DispatchExchange): Answer {
-  const { parts, request } = exchange
+function toProvider(deps: SignInRedirectDeps, exchange: Exchange): Answer {
   // Browsers keep a form from leaving this service (`form-action`).
-  if (request.method === 'POST') return toLogin(exchange)
+  if (exchange.request.method === 'POST') return loginRedirect(deps, exchange)
   // The local provider of development is no provider that an operator configured; one for phones does not serve browsers.
-  const [only, ...others] = parts.providers.all.filter(({ kind, platform }) => kind !== 'local' && platform === 'web')
-  if (only === undefined || others.length > 0) return toLogin(exchange)
-  return redirect(302, beginAddress(parts, only.name, wishOf(parts, exchange)), vary)
+  const [only, ...others] = deps.providers.all.filter(({ kind, platform }) => kind !== 'local' && platform === 'web')
+  if (only === undefined || others.length > 0) return loginRedirect(deps, exchange)
+  return redirect(302, beginAddress(deps, only.name, wishOf(deps, exchange)), vary)
 }
 
 /** `other`: the browser has a session of another account, which stays. `expired`: of this or another one, which is over. */
 async function formerSession(
-  { parts, request }: DispatchExchange,
+  { tokens }: SignInRedirectDeps,
+  { request }: Exchange,
   credential: Credential,
 ): Promise<'other' | 'expired' | null> {
   if (credential.kind === 'none') return hasSignedInMark(request) ? 'expired' : null
   if (credential.kind !== 'bearer' || credential.via !== 'cookie') return null
-  return (await parts.tokens.validate(credential.token)) === null ? 'expired' : 'other'
+  return (await tokens.validate(credential.token)) === null ? 'expired' : 'other'
 }
 
 /** The page that was asked for; the page with the form where a form was sent. An address that sign-in refuses is left out. */
@@ -72,5 +75,9 @@ function wishOf({ signIn }: LoginRedirectDeps, { request, params }: Exchange): W
   const path = isForm ? request.path.replace(/\/(items|metadata|permissions)$/, '') : request.path
   const query = isForm || request.query === '' ? '' : `?${request.query}`
   const redirectTo = signIn.targets.parsePath(`${path}${query}`)
-  return { actorId: params['actor'], redirect: redirectTo ?? undefined }
+  const actorId = params['actor']
+  return {
+    ...(actorId === undefined ? {} : { actorId }),
+    ...(redirectTo === null ? {} : { redirect: redirectTo }),
+  }
 }

@@ -1,7 +1,7 @@
 /** The whole route table. */
 import { openApiDocument } from '../dispatch/openapi.ts'
-import type { Parts } from '../dispatch/parts.ts'
 import { ownerPageRoutes } from '../../pages/all-pages.ts'
+import type { RouteDeps } from './route-deps.ts'
 import type { Route } from '../dispatch/route.ts'
 import { activityRoutes } from './actor/activity.ts'
 import { actorRoutes } from './actor/actor.ts'
@@ -34,11 +34,13 @@ import { systemRoutes } from './system/system.ts'
 import { trustRoutes } from './peers/trust.ts'
 
 /** The route table for the documentation. Its handlers have no deps, so none of them may run. */
-export function documentedRoutes(facts: Pick<Parts, 'config' | 'identity' | 'baseUrl' | 'registry'>): readonly Route[] {
-  return routesFor(facts as Parts)
+export function documentedRoutes(
+  facts: Pick<RouteDeps, 'config' | 'identity' | 'baseUrl' | 'registry'>,
+): readonly Route[] {
+  return routesFor(facts as RouteDeps)
 }
 
-export function routesFor(parts: Parts): readonly Route[] {
+export function routesFor(parts: RouteDeps): readonly Route[] {
   let document: string | undefined
   const openApi = (): string => (document ??= JSON.stringify(openApiDocument(routes, parts)))
   const routes: readonly Route[] = [

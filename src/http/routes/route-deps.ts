@@ -50,14 +50,8 @@ import type { Receiver } from '../../replica/receiver.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
 import type { Publications } from '../../publication/publications.ts'
 import type { PageSet } from '../../pages/shared/page-set.ts'
-import type { Exchange } from './route.ts'
 
-/** An exchange with what the dispatch itself needs of the service. Handlers close over deps of their own. */
-export interface DispatchExchange extends Exchange {
-  readonly parts: Parts
-}
-
-export interface Parts {
+export interface RouteDeps {
   readonly config: Config
   readonly identity: Identity
   /** Without a slash at the end. */

@@ -1,0 +1,106 @@
+/** The steps between a route and its handler: limit, credential, cross-site check, caller, permission. */
+import type { Actor } from '../../actor/actor.ts'
+import type { Authentication } from '../../auth/authenticate.ts'
+import { type Credential, readCredential } from '../../auth/credentials.ts'
+import type { Caller } from '../../caller.ts'
+import { judgeOwner } from '../../permission/owner.ts'
+import { type Permission, refusal } from '../../permission/permission.ts'
+import type { Limiter } from '../../rate-limit/limiter.ts'
+import { type LimitKey, perOf } from '../../rate-limit/rates.ts'
+import { antiForgeryValue, type ForgeryRule, refuseForgedForm, refuseForgery } from './anti-forgery.ts'
+import type { RequestState } from './request-state.ts'
+import { type ActorRoute, type Exchange, type OpenActorRoute, type PageRoute, type Route, rightOf } from './route.ts'
+
+export interface AdmissionDeps {
+  readonly authentication: Authentication
+  readonly permission: Permission
+  readonly limiter: Limiter
+}
+
+export class Admission {
+  readonly #deps: AdmissionDeps
+  readonly #forgeryRule: ForgeryRule
+
+  constructor(deps: AdmissionDeps, forgeryRule: ForgeryRule) {
+    this.#deps = deps
+    this.#forgeryRule = forgeryRule
+  }
+
+  /** @throws ServiceError `too_many_requests` */
+  async charge(limits: readonly LimitKey[], state: RequestState, target: string | null): Promise<void> {
+    const whose = { source: state.source(), target, total: '', pair: null, client: null } as const
+    state.limitHeaders = await this.#deps.limiter.charge(limits.map((limit) => ({ limit, of: whose[perOf(limit)] })))
+  }
+
+  credential({ request }: Exchange, state: RequestState): Credential {
+    const credential = readCredential(
+      request.header('authorization'),
+      request.header('cookie'),
+      request.hasRepeated('authorization'),
+    )
+    state.hasCredential = credential.kind !== 'none'
+    return credential
+  }
+
+  /** @throws ServiceError `forged_request` when the browser was sent here by another site. */
+  async crossSite(route: Route, exchange: Exchange): Promise<void> {
+    if (isChange(route, exchange)) await refuseForgery(exchange.request, this.#forgeryRule)
+  }
+
+  /**
+   * The rule for forms of a page that Basic credentials opened.
+   *
+   * @throws ServiceError `forged_request`
+   */
+  async crossSiteForm(route: Route, exchange: Exchange, csrfToken: string): Promise<void> {
+    if (isChange(route, exchange)) await refuseForgedForm(exchange.request, this.#forgeryRule, csrfToken)
+  }
+
+  /** @throws ServiceError `unauthorized`, `forbidden`, `too_many_requests`, `forged_request` */
+  async caller(
+    route: Route,
+    exchange: Exchange & { readonly actor: Actor },
+    credential: Credential,
+    state: RequestState,
+  ): Promise<Caller> {
+    const { authentication } = this.#deps
+    const caller = await authentication.authenticate(credential, exchange.actor, state.source)
+    if (caller.kind === 'anonymous') throw authentication.unauthorized('Authentication required')
+    // The credential counts here, so a route that takes foreign posts has no exception.
+    await this.crossSite(route, exchange)
+    state.caller = caller
+    if (caller.kind === 'peer') state.peerId = caller.peerId
+    return caller
+  }
+
+  /** @throws ServiceError `forbidden` */
+  permission(route: ActorRoute | PageRoute | OpenActorRoute, { method, params }: Exchange, caller: Caller): void {
+    const category = route.access === 'open' ? route.category : route.access
+    if (category === undefined) throw new Error(`Route ${route.id} asks for rights and names none`)
+    const wanted = { category, right: rightOf(method) }
+    const asOwner =
+      !('owner' in route) || route.owner === undefined
+        ? null
+        : judgeOwner(caller, params[route.owner.param] ?? '', route.owner)
+    const { permission } = this.#deps
+    const verdict = asOwner ?? permission.mayTouch(caller, wanted)
+    if (!verdict.allowed) throw refusal(caller, wanted, verdict)
+    permission.decided(caller, verdict)
+  }
+}
+
+function isChange(route: Route, { request, method }: Exchange): boolean {
+  return method !== 'GET' || request.method === 'POST' || route.acts === true
+}
+
+/** The anti-forgery value for the forms of a page that the credential opened. */
+export function csrfTokenOf(credential: Credential): string {
+  switch (credential.kind) {
+    case 'bearer':
+      return antiForgeryValue(credential.token)
+    case 'basic':
+      return antiForgeryValue(`${credential.user}:${credential.password}`)
+    default:
+      return ''
+  }
+}

@@ -1,0 +1,144 @@
+/** One entrance for each kind of access: which steps a request passes, in which order, and who is sent to sign in. */
+import type { Actor } from '../../actor/actor.ts'
+import type { Actors } from '../../actor/actors.ts'
+import type { Authentication } from '../../auth/authenticate.ts'
+import type { Credential } from '../../auth/credentials.ts'
+import { anonymous, type Caller } from '../../caller.ts'
+import { ServiceError } from '../../errors.ts'
+import type { ConnectedVia, Contacts } from '../../trust/last-seen.ts'
+import { acceptsPages } from '../edge/accepts.ts'
+import type { Answer } from '../edge/response.ts'
+import { type Admission, csrfTokenOf } from './admission.ts'
+import { type IdempotencyDeps, onceOf } from './idempotency.ts'
+import type { RequestState } from './request-state.ts'
+import type { ActorRoute, Exchange, OpenActorRoute, PageRoute, Route, ServiceRoute } from './route.ts'
+import { opensPagesByPassphrase } from './sign-in-address.ts'
+import { loginRedirect, type SignInRedirectDeps, toSignIn } from './sign-in-redirect.ts'
+
+export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
+  readonly admission: Admission
+  readonly actors: Pick<Actors, 'require'>
+  readonly authentication: Pick<Authentication, 'unauthorized'>
+  readonly contacts: Pick<Contacts, 'answered'>
+}
+
+type AtActor = Exchange & { readonly actor: Actor }
+
+export class Entrances {
+  readonly #deps: EntranceDeps
+
+  constructor(deps: EntranceDeps) {
+    this.#deps = deps
+  }
+
+  async enter(route: Route, exchange: Exchange, state: RequestState): Promise<Answer> {
+    if (route.access === 'service') return this.#service(route, exchange, state)
+    const actor = await this.#deps.actors.require(exchange.params['actor'] ?? '')
+    state.actorId = actor.id
+    if (route.limit !== undefined) await this.#deps.admission.charge(route.limit, state, actor.id)
+    const atActor = { ...exchange, actor }
+    switch (route.access) {
+      case 'public':
+        return route.handler(atActor)
+      case 'www':
+        return this.#page(route, atActor, state)
+      case 'open':
+        return this.#open(route, atActor, state)
+      default:
+        return this.#actor(route, atActor, state)
+    }
+  }
+
+  async #service(route: ServiceRoute, exchange: Exchange, state: RequestState): Promise<Answer> {
+    const { admission } = this.#deps
+    if (route.limit !== undefined) await admission.charge(route.limit, state, null)
+    if (route.takesForeignPosts !== true) await admission.crossSite(route, exchange)
+    return route.handler(exchange)
+  }
+
+  async #actor(route: ActorRoute, exchange: AtActor, state: RequestState): Promise<Answer> {
+    const { admission, contacts } = this.#deps
+    const credential = admission.credential(exchange, state)
+    const isBrowser = acceptsPages(exchange.request)
+    const mustChoose = route.signsIn === true
+    if (credential.kind === 'none' && isBrowser) return this.#signIn(exchange, credential, state, mustChoose)
+    let caller: Caller
+    try {
+      caller = await admission.caller(route, exchange, credential, state)
+      admission.permission(route, exchange, caller)
+    } catch (error) {
+      if (isBrowser && mustChoose && isLackOfRights(error)) return this.#signIn(exchange, credential, state, true)
+      throw error
+    }
+    const answer = await onceOf(this.#deps, exchange, caller, async () => route.handler({ ...exchange, caller }))
+    contacts.answered(caller, connectedVia(route))
+    return answer
+  }
+
+  async #open(route: OpenActorRoute, exchange: AtActor, state: RequestState): Promise<Answer> {
+    const { admission, contacts } = this.#deps
+    const credential = admission.credential(exchange, state)
+    let known: Caller = anonymous
+    const authenticated = async (): Promise<Caller> =>
+      (known = await admission.caller(route, exchange, credential, state))
+    const authorised = async (): Promise<Caller> => {
+      await authenticated()
+      admission.permission(route, exchange, known)
+      return known
+    }
+    try {
+      const answer = await route.handler({ ...exchange, authenticated, authorised })
+      contacts.answered(known, connectedVia(route))
+      return answer
+    } catch (error) {
+      const isVisitor = credential.kind === 'none' && acceptsPages(exchange.request)
+      if (isVisitor && isLackOfRights(error)) return this.#signIn(exchange, credential, state)
+      throw error
+    }
+  }
+
+  async #page(route: PageRoute, exchange: AtActor, state: RequestState): Promise<Answer> {
+    const { admission } = this.#deps
+    const credential = admission.credential(exchange, state)
+    const isBrowser = acceptsPages(exchange.request)
+    // The passphrase is no browser session, right or wrong.
+    if (credential.kind === 'basic' && !opensPagesByPassphrase(this.#deps)) {
+      state.isSentToSignIn = true
+      return loginRedirect(this.#deps, exchange)
+    }
+    if (credential.kind === 'none' && isBrowser) return this.#signIn(exchange, credential, state)
+    let caller: Caller
+    try {
+      caller = await admission.caller(route, exchange, credential, state)
+      admission.permission(route, exchange, caller)
+    } catch (error) {
+      if (isBrowser && isLackOfRights(error)) return this.#signIn(exchange, credential, state)
+      throw error
+    }
+    const csrfToken = csrfTokenOf(credential)
+    if (credential.kind === 'basic') await admission.crossSiteForm(route, exchange, csrfToken)
+    return route.handler({ ...exchange, caller, csrfToken })
+  }
+
+  /**
+   * To a provider, or to the page where the person chooses one.
+   *
+   * @throws ServiceError `unauthorized` without any provider: the browser asks for the creator and the passphrase.
+   */
+  async #signIn(exchange: Exchange, credential: Credential, state: RequestState, mustChoose = false): Promise<Answer> {
+    state.isSentToSignIn = true
+    if (!mustChoose && opensPagesByPassphrase(this.#deps)) {
+      const { authentication } = this.#deps
+      throw authentication.unauthorized('Sign in with the creator and the passphrase of this account')
+    }
+    return toSignIn(this.#deps, exchange, credential, mustChoose)
+  }
+}
+
+function connectedVia({ path }: Route): ConnectedVia {
+  return path.startsWith('/:actor/subscriptions') ? 'subscription' : 'trust'
+}
+
+function isLackOfRights(error: unknown): boolean {
+  return error instanceof ServiceError && (error.code === 'unauthorized' || error.code === 'forbidden')
+}

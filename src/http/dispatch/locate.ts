@@ -1,0 +1,124 @@
+/** Finds the row of the route table that a request is for. */
+import { ServiceError } from '../../errors.ts'
+import type { BodyLimits } from '../edge/body.ts'
+import type { Cors } from '../edge/cors.ts'
+import { maxQueryFields, Params } from '../edge/params.ts'
+import { decodePath } from '../edge/path.ts'
+import type { Incoming } from '../edge/request.ts'
+import { type Answer, redirect } from '../edge/response.ts'
+import { methodOf, overriddenMethod } from './method.ts'
+import type { Method, Route } from './route.ts'
+import { type Match, RouteTable } from './route-table.ts'
+
+/** In characters of path and query. */
+const longestAddress = 8192
+
+export interface LocatorDeps {
+  readonly cors: Cors
+  readonly baseUrl: string
+  /** The path that every address of the service begins with; empty without a prefix. */
+  readonly basePath: string
+  readonly config: BodyLimits
+}
+
+/** A request whose address can be read. */
+export interface Addressed {
+  readonly method: Method | null
+  readonly segments: readonly string[]
+  readonly query: Params
+}
+
+export class Locator {
+  readonly #deps: LocatorDeps
+  readonly #table: RouteTable
+
+  constructor(routes: readonly Route[], deps: LocatorDeps) {
+    this.#deps = deps
+    this.#table = new RouteTable(routes)
+  }
+
+  /**
+   * Reads the address. Redirects and preflight requests are answered here, before a route is known.
+   *
+   * @throws ServiceError `uri_too_long`, `bad_request`, `not_implemented`, `not_found` outside the path prefix
+   */
+  address(request: Incoming): Addressed | { readonly answer: Answer } {
+    const { path: fullPath, query, fault } = request
+    if (fullPath.length + query.length > longestAddress) throw new ServiceError('uri_too_long')
+    if (fault !== null) throw new ServiceError('bad_request', `Cannot serve this request: ${fault}`)
+    const method = methodOf(request)
+    const path = this.withoutPrefix(fullPath)
+    const segments = droppedSlash(decodePath(path))
+    if (segments === 'redirect') {
+      const target = `${this.#deps.baseUrl}${path.slice(0, -1)}${query === '' ? '' : `?${query}`}`
+      return { answer: redirect(307, target) }
+    }
+    const preflight = request.method === 'OPTIONS' ? this.#preflight(request, segments) : null
+    if (preflight !== null) return { answer: preflight }
+    return { method, segments, query: Params.parse(query, maxQueryFields, 'query') }
+  }
+
+  /** @throws ServiceError `not_found`, `method_not_allowed` */
+  async match(
+    request: Incoming,
+    { method, segments, query }: Addressed,
+  ): Promise<{ readonly match: Match; readonly method: Method }> {
+    const override = await overriddenMethod(request, query, this.#deps.config)
+    if (override !== null) {
+      // A path that does not take the method is served as it was sent.
+      const found = this.#table.find(override, segments)
+      if (found.match !== null) return { match: found.match, method: override }
+    }
+    const { match } = this.#table.find(method, segments)
+    const isServed = match !== null && !(request.method === 'HEAD' && match.route.takesNoHead === true)
+    if (isServed && method !== null) return { match, method }
+    throw noRoute(this.#table.at(segments))
+  }
+
+  /** @throws ServiceError `not_found` for an address outside the prefix. */
+  withoutPrefix(path: string): string {
+    const { basePath } = this.#deps
+    if (basePath === '') return path
+    if (path === basePath) return '/'
+    if (path.startsWith(`${basePath}/`)) return path.slice(basePath.length)
+    // RFC 8414 section 3.1 and RFC 9728 section 3.1 put the name of a document before the path of its subject.
+    const [, document = '', of = ''] = /^(\/\.well-known\/[\w-]+)(\/.*)$/.exec(path) ?? []
+    if (of === basePath || of.startsWith(`${basePath}/`)) return `${document}${of.slice(basePath.length)}`
+    throw new ServiceError('not_found', 'There is nothing at this address: the service lives under a path prefix')
+  }
+
+  /** Where scripts of other sites may call, and everywhere below `/oauth`; null where the path does not take OPTIONS. */
+  #preflight(request: Incoming, segments: readonly string[]): Answer | null {
+    const rows = preflightRows(this.#table.at(segments))
+    if (rows.length === 0) return null
+    const family = rows.find((route) => route.cors !== undefined)?.cors ?? null
+    return this.#deps.cors.preflight(request, family, allowedAt(rows))
+  }
+}
+
+/** `/<actor>/` has one spelling, without the slash; `/<actor>/properties/` is taken as `/<actor>/properties`. */
+function droppedSlash(segments: readonly string[]): readonly string[] | 'redirect' {
+  if (segments.at(-1) !== '' || segments[0] === '' || segments.length > 3) return segments
+  return segments.length === 2 ? 'redirect' : segments.slice(0, -1)
+}
+
+/** The rows whose path answers OPTIONS. */
+function preflightRows(rows: readonly Route[]): readonly Route[] {
+  return rows.filter((route) => route.cors !== undefined || route.path.startsWith('/oauth/'))
+}
+
+/** For `Allow`: complete, in alphabetical order. */
+function allowedAt(rows: readonly Route[]): string[] {
+  const methods = new Set<string>(rows.map((route) => route.method))
+  if (rows.some((route) => route.method === 'GET' && route.takesNoHead !== true)) methods.add('HEAD')
+  if (preflightRows(rows).length > 0) methods.add('OPTIONS')
+  return [...methods].sort()
+}
+
+function noRoute(rows: readonly Route[]): ServiceError {
+  if (rows.length === 0) return new ServiceError('not_found', 'There is nothing at this address')
+  const names = allowedAt(rows).join(', ')
+  return new ServiceError('method_not_allowed', `Cannot serve this method here: the address takes ${names}`, {
+    headers: { Allow: names },
+  })
+}

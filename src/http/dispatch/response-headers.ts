@@ -1,0 +1,55 @@
+/** The headers that every response carries, and the rules for HEAD and streams. */
+import type { Log } from '../../observe/log.ts'
+import type { Metrics } from '../../observe/metrics.ts'
+import { logError, toServiceError } from '../edge/error-response.ts'
+import type { Incoming } from '../edge/request.ts'
+import { type Answer, isPage } from '../edge/response.ts'
+import { securityHeaders } from '../edge/security-headers.ts'
+import type { RequestState } from './request-state.ts'
+
+export class ResponseHeaders {
+  readonly #security: ReturnType<typeof securityHeaders>
+  readonly #metrics: Pick<Metrics, 'streamsOpen'>
+  readonly #log: Log
+
+  constructor(baseUrl: string, metrics: Pick<Metrics, 'streamsOpen'>, log: Log) {
+    this.#security = securityHeaders(baseUrl)
+    this.#metrics = metrics
+    this.#log = log
+  }
+
+  complete(request: Incoming, answer: Answer, { requestId, limitHeaders, route }: RequestState): Answer {
+    const headers: Record<string, string> = {
+      ...(isPage(answer) ? this.#security.forPages : this.#security.forData),
+      ...limitHeaders,
+      ...answer.headers,
+      'X-Request-ID': requestId,
+    }
+    const isHead = request.method === 'HEAD'
+    if (answer.stream !== undefined && !isHead) {
+      return { ...answer, headers, stream: this.#counted(route?.id ?? 'none', answer.stream) }
+    }
+    // A response to HEAD reads no stream, and its length is unknown.
+    answer.onClose?.()
+    if (answer.stream !== undefined) return { status: answer.status, headers, body: null }
+    if (answer.body !== null) headers['Content-Length'] = String(Buffer.byteLength(answer.body))
+    else if (answer.status !== 204 && answer.status !== 304) headers['Content-Length'] = '0'
+    const body = isHead ? null : answer.body
+    return answer.cookies === undefined
+      ? { status: answer.status, headers, body }
+      : { status: answer.status, headers, body, cookies: answer.cookies }
+  }
+
+  async *#counted(route: string, stream: AsyncIterable<string>): AsyncGenerator<string> {
+    this.#metrics.streamsOpen(route, 1)
+    try {
+      yield* stream
+    } catch (error) {
+      // The status is sent already: the log is the only place that names the reason.
+      logError(this.#log, toServiceError(error))
+      throw error
+    } finally {
+      this.#metrics.streamsOpen(route, -1)
+    }
+  }
+}
