@@ -11,7 +11,6 @@ import type { ThirdPartyService } from './connection/configured.ts'
 import { createConnections } from './connection/create.ts'
 import { createHttp } from './http/create.ts'
 import type { Handle } from './http/edge/request.ts'
-import type { RouteDeps } from './http/routes/route-deps.ts'
 import { requireFolder } from './http/edge/static-files.ts'
 import { type Catalogue, catalogueOf } from './mcp/catalogue/catalogue.ts'
 import { createMcp } from './mcp/create.ts'
@@ -57,7 +56,7 @@ export interface ServiceOptions extends RuntimeOptions {
 
 export interface Service {
   readonly handle: Handle
-  readonly parts: RouteDeps
+  readonly parts: ReturnType<typeof createRooms>
   readonly store: Store
   readonly keyRing: KeyRing
   readonly notices: Notices
@@ -81,7 +80,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     await runtime.store.ping()
     await keyCheck.require()
   }
-  const { handle, parts } = createHttp(runtime, {
+  const handle = createHttp(runtime, {
     rooms,
     pages,
     health: { isStopping: () => isStopping, checkStore },
@@ -92,7 +91,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   rooms.removedLists.wake()
   return {
     handle,
-    parts,
+    parts: rooms,
     store: runtime.store,
     keyRing: runtime.keyRing,
     notices: rooms.notices,

@@ -1,5 +1,5 @@
 /** Faults of the application that no request waits for any more. */
-import type { RouteDeps } from '../http/routes/route-deps.ts'
+import type { Log } from '../observe/log.ts'
 
 /**
  * A promise that is rejected when nobody waits for it is the loss of one piece of work: it is logged, and the service
@@ -9,7 +9,7 @@ import type { RouteDeps } from '../http/routes/route-deps.ts'
  *
  * @returns A promise that resolves at the first such exception.
  */
-export function watchLateFaults(log: RouteDeps['log']): Promise<void> {
+export function watchLateFaults(log: Log): Promise<void> {
   process.on('unhandledRejection', (error: unknown) => {
     log.error({ error }, 'The application left a rejected promise behind: nobody waits for what it was to do')
   })

@@ -1,8 +1,8 @@
 /** What a person reads when the service has started. */
-import type { RouteDeps } from '../http/routes/route-deps.ts'
+import type { Service } from '../service.ts'
 
 export function welcome(
-  parts: Pick<RouteDeps, 'config' | 'identity' | 'baseUrl' | 'providers'>,
+  parts: Pick<Service['parts'], 'config' | 'identity' | 'baseUrl' | 'providers'>,
   listeningAt: string,
 ): string {
   const { config, identity, baseUrl, providers } = parts

@@ -1,50 +1,56 @@
 /** Puts the rooms behind the route table. */
 import { Attributes } from '../actor/attributes.ts'
 import { Authentication, type BearerKind } from '../auth/authenticate.ts'
+import type { ServiceError } from '../errors.ts'
 import { pageStreams } from '../pages/live/live-stream.ts'
 import type { PageSet } from '../pages/shared/page-set.ts'
 import { callbackState } from '../replica/callback-state.ts'
 import { remoteForm } from '../replica/remote-data.ts'
 import type { Runtime } from '../runtime.ts'
+import type { Guesses } from '../rate-limit/failed-attempts.ts'
+import type { PasswordAccess } from '../sign-in/password-access.ts'
+import type { Uses } from '../token/last-used.ts'
+import type { Contacts } from '../trust/last-seen.ts'
 import { deadBearer, sessionBearer } from '../token/session-bearer.ts'
 import { recogniseToken } from '../token/token-text.ts'
 import { peerBearer } from '../trust/peer-bearer.ts'
 import { trusteeBearer } from '../trust/trustee-bearer.ts'
-import { Dispatcher } from './dispatch/dispatch.ts'
+import { type DispatchDeps, Dispatcher, type ErrorSubject } from './dispatch/dispatch.ts'
 import { errorPage } from '../pages/failed/error-page.ts'
 import type { Handle } from './edge/request.ts'
-import type { Health, RouteDeps } from './routes/route-deps.ts'
-import { routesFor } from './routes/all-routes.ts'
+import { type RouteDeps, routesFor } from './routes/all-routes.ts'
+import type { Health } from './routes/system/health.ts'
 
-type Rooms = Omit<
-  RouteDeps,
-  'authentication' | 'attributes' | 'pageStreams' | 'health' | 'pages' | keyof Pick<Runtime, 'config' | 'log'>
->
+type MadeHere = 'authentication' | 'attributes' | 'pageStreams' | 'health' | 'pages' | 'errorPage'
+
+/** What the callers of the dispatch are recognized by. */
+interface CallerDeps {
+  readonly sessionUses: Uses
+  readonly contacts: Contacts
+  readonly passwordAccess: PasswordAccess
+  readonly guesses: Guesses
+}
 
 interface HttpNeeds {
-  readonly rooms: Rooms
+  readonly rooms: Omit<RouteDeps & DispatchDeps, MadeHere> & CallerDeps
   readonly pages: PageSet
   readonly health: Health
   /** Asked before the service's own kinds of bearer tokens. */
   readonly bearerKinds: readonly BearerKind[]
 }
 
-export function createHttp(runtime: Runtime, needs: HttpNeeds): { readonly handle: Handle; readonly parts: RouteDeps } {
+export function createHttp(runtime: Runtime, needs: HttpNeeds): Handle {
   const { rooms, pages, health } = needs
-  const parts: RouteDeps = {
-    ...runtime,
+  const deps = {
     ...rooms,
     authentication: createAuthentication(runtime, needs),
     attributes: new Attributes(runtime.store, runtime.now, [callbackState], [remoteForm]),
     pageStreams: pageStreams(),
     pages,
     health,
+    errorPage: (error: ServiceError, about: ErrorSubject) => errorPage(error, { ...runtime, pages }, about),
   }
-  const dispatcher = new Dispatcher(
-    { ...parts, errorPage: (error, about) => errorPage(error, parts, about) },
-    routesFor(parts),
-  )
-  return { handle: dispatcher.handle, parts }
+  return new Dispatcher(deps, routesFor(deps)).handle
 }
 
 function createAuthentication({ store, baseUrl }: Runtime, { rooms, bearerKinds }: HttpNeeds): Authentication {

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { checksumOf, itemName, requireIntact } from '../store/checksum.ts'
-import { originOf } from '../actor/origin.ts'
+import { originOf } from '../origin.ts'
 import type { ListAddress } from './list-address.ts'
 import type { StoredNode } from './order-tree.ts'
 

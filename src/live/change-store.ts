@@ -1,5 +1,5 @@
 /** The SQL of looking on. Times are Unix milliseconds. */
-import { originOf } from '../actor/origin.ts'
+import { originOf } from '../origin.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
 export interface NumberedChange {
@@ -8,7 +8,7 @@ export interface NumberedChange {
   readonly category: string
   readonly name: string
   readonly at: number
-  /** JSON of who made it (actor/origin.ts); empty where that is not known. */
+  /** JSON of who made it (origin.ts); empty where that is not known. */
   readonly origin: string
 }
 

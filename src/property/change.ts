@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../caller.ts'
 import { type JsonText, members } from '../json/json.ts'
-import { originText, setOrigin } from '../actor/origin.ts'
+import { originText, setOrigin } from '../origin.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 
 export interface Change {

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { checksumOf, isIntact, requireIntact } from '../store/checksum.ts'
-import { originOf } from '../actor/origin.ts'
+import { originOf } from '../origin.ts'
 
 export type StoredProperty =
   | { readonly name: string; readonly kind: 'value'; readonly value: JsonText }

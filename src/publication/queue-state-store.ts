@@ -1,6 +1,6 @@
 /** The SQL that reads subscription queues for sending. */
 import type { JsonText } from '../json/json.ts'
-import { parseOrigin } from '../actor/origin.ts'
+import { parseOrigin } from '../origin.ts'
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Row } from '../store/store.ts'
 import type { TrustFacts } from '../app/trust-record.ts'

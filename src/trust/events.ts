@@ -1,6 +1,6 @@
 /** Tells the application what became of a relationship, after it did. */
 import { fire } from '../app/events.ts'
-import { completedBy } from './judge-request.ts'
+import { completedBy } from './handshake/judge-request.ts'
 import { trustRecord } from './record.ts'
 import type { Trust } from './trust.ts'
 import type { Self, TrustParts } from './trust-parts.ts'

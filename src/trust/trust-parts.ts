@@ -9,7 +9,7 @@ import type { Log } from '../observe/log.ts'
 import type { PeerTimes } from '../peer/timeouts.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
-import type { TrustCalls } from './peer-calls.ts'
+import type { TrustCalls } from './handshake/peer-calls.ts'
 import type { Trust } from './trust.ts'
 
 export type Self = Pick<Actor, 'id' | 'creator'>

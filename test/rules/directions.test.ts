@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
 import { glob, readFile } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { describe, it } from 'node:test'
-import { importsOf, violationsIn, type SourceFile } from '../support/directions.ts'
+import {
+  foundation,
+  importsOf,
+  joins,
+  mayImport,
+  roomOf,
+  type SourceFile,
+  violationsIn,
+} from '../support/directions.ts'
 
 const src = join(import.meta.dirname, '..', '..', 'src')
 
@@ -14,6 +22,48 @@ describe('the rooms of src', () => {
     }
     assert.ok(files.length > 20)
     assert.deepEqual(violationsIn(files), [])
+  })
+
+  it('stand in one order, so that no room leads back to itself', () => {
+    const above = new Set(foundation)
+    for (const [room, imports] of Object.entries(mayImport)) {
+      assert.deepEqual(
+        imports.filter((name) => !above.has(name)),
+        [],
+        room,
+      )
+      above.add(room)
+    }
+  })
+
+  it('import at most eight rooms besides the foundation, except those that join many', () => {
+    const wide = Object.entries(mayImport).filter(([, imports]) => imports.length > 8)
+    assert.deepEqual(wide.map(([room]) => room).sort(), Object.keys(joins).sort())
+  })
+
+  it('have at most 25 files in one folder', async () => {
+    const files = new Map<string, number>()
+    for await (const path of glob('**/*.ts', { cwd: src })) {
+      const folder = dirname(path)
+      files.set(folder, (files.get(folder) ?? 0) + 1)
+    }
+    assert.deepEqual(
+      [...files].filter(([, count]) => count > 25),
+      [],
+    )
+  })
+
+  it('are the folders that docs/architecture.md names', async () => {
+    const text = await readFile(join(src, '..', 'docs', 'architecture.md'), 'utf8')
+    const table = text.slice(text.indexOf('| Room |'), text.indexOf('**Directions.**'))
+    const named = new Set([...table.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name.replace(/\.ts$/, '')))
+    const rooms = new Set<string>()
+    for await (const path of glob('**/*.ts', { cwd: src })) rooms.add(roomOf(path.replaceAll(sep, '/')))
+    const missing = [...rooms].filter((room) => room !== 'entry' && room !== 'store port' && !named.has(room))
+    assert.deepEqual(
+      missing.filter((room) => !room.startsWith('http/routes/') && !room.startsWith('store/')).sort(),
+      [],
+    )
   })
 })
 
@@ -42,7 +92,7 @@ describe('the rule of directions', () => {
     [
       'a domain room that imports the edge',
       importing('property/lists.ts', '../http/edge/response.ts'),
-      'property/lists.ts imports http/edge/response.ts: property may not know http',
+      'property/lists.ts imports http/edge/response.ts: property may not know http/edge',
     ],
     [
       'a domain room that imports more of the store than its port',
@@ -65,9 +115,9 @@ describe('the rule of directions', () => {
       'store/sqlite/reader.ts names a concrete store, store/postgres/pool.ts',
     ],
     [
-      'the edge that goes past the domain to the store',
-      importing('http/routes/actor.ts', '../../store/store.ts'),
-      'http/routes/actor.ts imports store/store.ts: http may not know store port',
+      'a group of routes that imports a room it does not name',
+      importing('http/routes/actor/actor.ts', '../../../subscription/view.ts'),
+      'http/routes/actor/actor.ts imports subscription/view.ts: http/routes/actor may not know subscription',
     ],
     [
       'the store that knows the domain',
@@ -75,9 +125,9 @@ describe('the rule of directions', () => {
       'store/store.ts imports actor/actor.ts: store port may not know actor',
     ],
     [
-      'pages that go past the domain to the store',
-      importing('pages/home/routes.ts', '../../store/store.ts'),
-      'pages/home/routes.ts imports store/store.ts: pages may not know store port',
+      'pages that import the route table',
+      importing('pages/home/routes.ts', '../../http/routes/all-routes.ts'),
+      'pages/home/routes.ts imports http/routes/all-routes.ts: pages may not know http/routes',
     ],
     [
       'the edge that knows the dispatch',
@@ -92,7 +142,7 @@ describe('the rule of directions', () => {
     [
       'a page that knows the routes of the API',
       importing('pages/home/routes.ts', '../../http/routes/actor/actor.ts'),
-      'pages/home/routes.ts imports http/routes/actor/actor.ts: pages may not know http/routes',
+      'pages/home/routes.ts imports http/routes/actor/actor.ts: pages may not know http/routes/actor',
     ],
     [
       'the catalogue of errors when it imports anything',
@@ -142,7 +192,7 @@ describe('the rule of directions', () => {
     [
       'an import that is written as a call',
       { path: 'property/lists.ts', text: `const { answer } = await import('../http/edge/response.ts')` },
-      'property/lists.ts imports http/edge/response.ts: property may not know http',
+      'property/lists.ts imports http/edge/response.ts: property may not know http/edge',
     ],
   ]
   for (const [what, file, violation] of refused) {
@@ -151,13 +201,13 @@ describe('the rule of directions', () => {
 
   it('refuses a cycle, of types too, and a file that imports itself', () => {
     const files = [
-      importing('actor/a.ts', '../property/b.ts'),
-      importing('property/b.ts', './c.ts'),
-      importing('property/c.ts', '../actor/a.ts'),
+      importing('actor/a.ts', './b.ts'),
+      importing('actor/b.ts', './c.ts'),
+      importing('actor/c.ts', './a.ts'),
       importing('json/self.ts', './self.ts'),
     ]
     assert.deepEqual(violationsIn(files), [
-      'a cycle: actor/a.ts → property/b.ts → property/c.ts → actor/a.ts',
+      'a cycle: actor/a.ts → actor/b.ts → actor/c.ts → actor/a.ts',
       'a cycle: json/self.ts → json/self.ts',
     ])
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseOrigin } from '../../src/actor/origin.ts'
+import { parseOrigin } from '../../src/origin.ts'
 import { letIn } from '../support/mcp-client.ts'
 import { forEachService, type TestService } from '../support/service.ts'
 import { writtenLedger } from '../support/written-ledger.ts'

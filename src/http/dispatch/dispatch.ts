@@ -29,11 +29,11 @@ import type { Exchange, Method, Route } from './route.ts'
 import type { Match } from './route-table.ts'
 import type { Params } from '../edge/params.ts'
 
-/** Renders an error for a person in a browser. */
-export type RenderErrorPage = (
-  error: ServiceError,
-  about: { readonly requestId: string; readonly actorId: string | null },
-) => Promise<Answer>
+export interface ErrorSubject {
+  readonly requestId: string
+  /** The actor whose page was requested; null for any other page. */
+  readonly actorId: string | null
+}
 
 export interface DispatchDeps extends AdmissionDeps, Omit<EntranceDeps, 'admission' | 'authentication'> {
   readonly config: Config
@@ -41,7 +41,8 @@ export interface DispatchDeps extends AdmissionDeps, Omit<EntranceDeps, 'admissi
   readonly basePath: string
   readonly localLimiter: LocalLimiter
   readonly ledger: Ledger
-  readonly errorPage: RenderErrorPage
+  /** Renders an error for a person in a browser. */
+  readonly errorPage: (error: ServiceError, about: ErrorSubject) => Promise<Answer>
   readonly log: Log
   readonly metrics: Metrics
   readonly tracing: Tracing

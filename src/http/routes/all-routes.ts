@@ -1,8 +1,8 @@
 /** The whole route table. */
 import { openApiDocument } from '../dispatch/openapi.ts'
 import { ownerPageRoutes } from '../../pages/all-pages.ts'
-import type { RouteDeps } from './route-deps.ts'
 import type { Route } from '../dispatch/route.ts'
+import type { Runtime } from '../../runtime.ts'
 import { activityRoutes } from './actor/activity.ts'
 import { actorRoutes } from './actor/actor.ts'
 import { approvalRoutes } from './actor/approvals.ts'
@@ -32,6 +32,40 @@ import { serviceRoutes } from './sign-in/services.ts'
 import { subscriptionRoutes } from './peers/subscriptions.ts'
 import { systemRoutes } from './system/system.ts'
 import { trustRoutes } from './peers/trust.ts'
+
+/** What the handlers of all routes need. */
+export type RouteDeps = Pick<Runtime, 'config' | 'registry' | 'identity' | 'baseUrl'> &
+  Parameters<typeof factoryRoutes>[0] &
+  Parameters<typeof systemRoutes>[0] &
+  Parameters<typeof botRoutes>[0] &
+  Parameters<typeof oauthServerRoutes>[0] &
+  Parameters<typeof wellKnownRoutes>[0] &
+  Parameters<typeof mcpRoutes>[0] &
+  Parameters<typeof sessionRoutes>[0] &
+  Parameters<typeof signInRoutes>[0] &
+  Parameters<typeof spaRoutes>[0] &
+  Parameters<typeof oauthEmailRoutes>[0] &
+  Parameters<typeof spaTokenRoutes>[0] &
+  Parameters<typeof actorRoutes>[0] &
+  Parameters<typeof metaRoutes>[0] &
+  Parameters<typeof activityRoutes>[0] &
+  Parameters<typeof approvalRoutes>[0] &
+  Parameters<typeof propertyRoutes>[0] &
+  Parameters<typeof listRoutes>[0] &
+  Parameters<typeof operationRoutes>[0] &
+  Parameters<typeof resourceRoutes>[0] &
+  Parameters<typeof trustRoutes>[0] &
+  Parameters<typeof serviceRoutes>[0] &
+  Parameters<typeof permissionRoutes>[0] &
+  Parameters<typeof ownerSessionRoutes>[0] &
+  Parameters<typeof passwordAccessRoutes>[0] &
+  Parameters<typeof subscriptionRoutes>[0] &
+  Parameters<typeof callbackRoutes>[0] &
+  Parameters<typeof ownerPageRoutes>[0] &
+  Parameters<typeof singlePageRoutes>[0] &
+  Parameters<typeof appCallbackRoutes>[0] &
+  Parameters<typeof devtestRoutes>[0] &
+  Parameters<typeof devtestProxyRoutes>[0]
 
 /** The route table for the documentation. Its handlers have no deps, so none of them may run. */
 export function documentedRoutes(

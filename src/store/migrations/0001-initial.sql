@@ -43,7 +43,7 @@ CREATE TABLE property (
   kind TEXT NOT NULL CHECK (kind IN ('value', 'list')),
   -- JSON of the value, or of the list's head (list/list-head.ts).
   value TEXT NOT NULL,
-  -- JSON of who made the last change, and how (actor/origin.ts).
+  -- JSON of who made the last change, and how (origin.ts).
   origin TEXT NOT NULL DEFAULT '',
   -- CRC-32 of value and key (store/checksum.ts): detects a flipped bit.
   checksum BIGINT,

@@ -8,7 +8,7 @@ import { sameSecret } from '../../../secret/hash.ts'
 import { assets } from '../../../pages/shared/assets.ts'
 import { type Answer, json, jsonText } from '../../edge/response.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
-import type { Health } from '../../routes/route-deps.ts'
+import type { Health } from './health.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { fileAnswer } from '../../edge/static-files.ts'
 

@@ -1,9 +1,9 @@
 /** A request for a relationship, as a peer sends it. */
-import { ServiceError } from '../errors.ts'
-import type { JsonText } from '../json/json.ts'
-import { idAt, parseBaseuri } from './baseuri.ts'
-import { fieldsOf, plainText, textField } from './fields.ts'
-import { parseRelationship } from './relationship-name.ts'
+import { ServiceError } from '../../errors.ts'
+import type { JsonText } from '../../json/json.ts'
+import { idAt, parseBaseuri } from '../baseuri.ts'
+import { fieldsOf, plainText, textField } from '../fields.ts'
+import { parseRelationship } from '../relationship-name.ts'
 
 export interface IncomingRequest {
   readonly peerId: string

@@ -2,9 +2,9 @@
  * Who made a change, and through what. It is told when a change begins and kept with every row that the change writes, so
  * it costs no statement of its own; the request's id leads to its line in the access ledger and the log.
  */
-import { application, type Caller } from '../caller.ts'
-import { type ContextCaller, currentContext, currentTraceParent } from '../observe/context.ts'
-import type { Transaction } from '../store/store.ts'
+import { application, type Caller } from './caller.ts'
+import { type ContextCaller, currentContext, currentTraceParent } from './observe/context.ts'
+import type { Transaction } from './store/store.ts'
 
 export interface Origin {
   /** `creator`, `peer`, `client`, `trustee`, `anonymous`, or `application` where nobody called. */

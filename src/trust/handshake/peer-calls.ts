@@ -1,10 +1,10 @@
 /** What one actor says to another while a relationship comes into being. */
-import { isRefusal } from '../outbox/policy.ts'
-import type { Timers } from '../timers.ts'
-import { isObject, type JsonText, members, normalise, stringValue } from '../json/json.ts'
-import type { PeerClient, PeerOutcome } from '../peer/peer-client.ts'
-import { sameSecret } from '../secret/hash.ts'
-import { idAt, trustUrl } from './baseuri.ts'
+import { isRefusal } from '../../outbox/policy.ts'
+import type { Timers } from '../../timers.ts'
+import { isObject, type JsonText, members, normalise, stringValue } from '../../json/json.ts'
+import type { PeerClient, PeerOutcome } from '../../peer/peer-client.ts'
+import { sameSecret } from '../../secret/hash.ts'
+import { idAt, trustUrl } from '../baseuri.ts'
 import { keptOwn, settledById } from './incoming-request.ts'
 
 /** Before the second and the third try to read the peer's meta data. */

@@ -1,5 +1,5 @@
 /** What a request of a peer leads to: the rule, without a store, a clock or a network. */
-import { isAsking, isRenewal, type Trust } from './trust.ts'
+import { isAsking, isRenewal, type Trust } from '../trust.ts'
 
 export type RequestVerdict =
   /** A new relationship. */

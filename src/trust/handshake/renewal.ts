@@ -2,19 +2,19 @@
  * A new secret that was offered to a peer, and whose answer did not come. Whether the peer took it is found out, however
  * long that takes: until then both secrets are good here, and after it the one that the peer has.
  */
-import { deleteNotices, findNotice, hurryNotices } from '../outbox/notice-store.ts'
-import { isRefusal } from '../outbox/policy.ts'
-import type { PeerOutcome } from '../peer/peer-client.ts'
-import { hashSecret, type SecretHash } from '../secret/hash.ts'
-import { randomPassphrase } from '../secret/random.ts'
-import type { Queries, Transaction } from '../store/store.ts'
-import { fireIfCompleted, fireTrust } from './events.ts'
-import { sealedSecret, sealedToken } from './new-trust.ts'
-import { approvalNotice } from './trust-notifications.ts'
+import { deleteNotices, findNotice, hurryNotices } from '../../outbox/notice-store.ts'
+import { isRefusal } from '../../outbox/policy.ts'
+import type { PeerOutcome } from '../../peer/peer-client.ts'
+import { hashSecret, type SecretHash } from '../../secret/hash.ts'
+import { randomPassphrase } from '../../secret/random.ts'
+import type { Queries, Transaction } from '../../store/store.ts'
+import { fireIfCompleted, fireTrust } from '../events.ts'
+import { sealedSecret, sealedToken } from '../new-trust.ts'
+import { approvalNotice } from '../trust-notifications.ts'
 import type { Address } from './peer-calls.ts'
-import type { Self, TrustParts } from './trust-parts.ts'
-import { findTrust, updateTrust } from './trust-store.ts'
-import { isRenewal, type OwnRequest, type Trust } from './trust.ts'
+import type { Self, TrustParts } from '../trust-parts.ts'
+import { findTrust, updateTrust } from '../trust-store.ts'
+import { isRenewal, type OwnRequest, type Trust } from '../trust.ts'
 
 const kind = 'renewal'
 
