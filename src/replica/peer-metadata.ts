@@ -47,6 +47,9 @@ export interface PeerFactsParts {
 
 export type Occasion = 'mutual' | 'subscribed' | 'synchronised'
 
+/** What a fact says of itself, besides what the peer said. */
+const bookkeeping: ReadonlySet<string> = new Set(['actor_id', 'peer_id', 'fetched_at', 'fetch_error'])
+
 const protocolMaxAgeMs = 86_400_000
 const longestTags = 4096
 
@@ -251,7 +254,8 @@ export class PeerFacts {
     await store.writeActor(key.actorId, async (tx, actor) => {
       // Whatever ended meanwhile stays ended.
       if ((await findTrust(tx, key.actorId, key.peerId)) === null) return
-      const before = fresh === null ? await findFact(tx, key, kind) : null
+      const isShown = kind === 'profile' && actor.watchedUntil >= now()
+      const before = fresh === null || isShown ? await findFact(tx, key, kind) : null
       const text =
         fresh === null
           ? object([
@@ -267,9 +271,16 @@ export class PeerFacts {
             ])
       await putFact(tx, key, kind, text, now())
       // A page that is open shows the peer by its name.
-      await live.record(tx, actor, 'trust', [key.peerId])
+      if (isShown && fresh !== null && !isSame(before, fresh)) await live.record(tx, actor, 'trust', [key.peerId])
     })
   }
+}
+
+/** Whether a fetch brought what is known already. A fact that does not exist knows nothing. */
+function isSame(before: JsonText | null, fresh: readonly (readonly [string, JsonText])[]): boolean {
+  const known = before === null ? null : members(before)
+  const names = [...(known?.keys() ?? [])].filter((name) => !bookkeeping.has(name))
+  return names.length === fresh.length && fresh.every(([name, value]) => known?.get(name) === value)
 }
 
 /** Clients of the OAuth server have relationships too, and nothing to be asked. */
