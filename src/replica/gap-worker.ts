@@ -1,6 +1,6 @@
 /**
- * Fetches what stayed missing: at its time, after a restart too, and, looking once a while, what other processes left.
- * What is being fetched is held in the store, so that one process alone does it.
+ * Fills gaps at their due time, also after a restart, and polls for gaps of other processes. A lease in the store makes sure
+ * that only one process fetches.
  */
 import { randomUUID } from 'node:crypto'
 import type { Cancel, Timers } from '../timers.ts'
@@ -25,7 +25,7 @@ export interface GapWorkerParts {
   readonly tracing: Tracing
 }
 
-/** How long what another process left may lie unseen. */
+/** Interval of polling for the gaps of other processes. */
 const pollMs = 5000
 const mostAtOnce = 8
 
@@ -48,7 +48,7 @@ export class GapWorker {
     this.#fillGap = fillGap
   }
 
-  /** Looks for what is due, now. */
+  /** Looks for due gaps now. */
   readonly wake = (): void => {
     if (this.#isStopping) return
     this.#isDue = true
@@ -112,7 +112,7 @@ export class GapWorker {
       } catch (error) {
         // The subscription went meanwhile, with its relationship or its actor.
         if (error instanceof ServiceError && ['not_found', 'actor_not_found'].includes(error.code)) return
-        // It stays held for a while, and is tried again after that.
+        // The gap is retried after the lease.
         this.#parts.log.error({ error }, 'What is missing in a subscription could not be fetched')
       }
     }, context)

@@ -1,6 +1,6 @@
 /**
- * What peers send to this actor's subscriptions: put in order, applied to the copy once, and handed on. A callback is
- * acknowledged only when what it brought, and its number, are durable together.
+ * Receives the callbacks of peers: orders them, applies each one once to the copy, and calls the application's handlers. A
+ * callback is acknowledged only after its data and its sequence number were stored in one transaction.
  */
 import { type EnqueueNotice, noticeTo } from '../outbox/notice.ts'
 import { ServiceError } from '../errors.ts'
@@ -12,7 +12,7 @@ import { updateProfile } from './profile.ts'
 import type { AfterCommit, LockedActor, Queries, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import type { Trust } from '../trust/trust.ts'
-import { fetchedValue, type PeerData, type Whole } from './snapshot.ts'
+import { fetchedValue, type PeerData, type Snapshot } from './snapshot.ts'
 import type { HandOn } from './data-hooks.ts'
 import {
   deletePendingAbove,
@@ -52,39 +52,39 @@ export interface ReceiverParts {
   readonly profileAttributes: readonly string[]
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
-  /** Hands what was applied to the application's handlers, after the commit. */
+  /** Passes applied changes to the application's handlers, after the commit. */
   readonly handOn: HandOn
-  /** Looks for gaps that are due. */
+  /** Looks for due gaps. */
   readonly wake: () => void
   readonly now: () => number
 }
 
-/** One number with what it brought. */
+/** A sequence number with its data. */
 type Item = Kept & { readonly sequence: number }
 
-/** What was known when a whole was asked for, and the secret it was asked with. */
+/** The state at the request for a snapshot, and the secret of the request. */
 type Seen = Pick<SubscriberSubscription, 'gapDueAt' | 'sequence'> &
   Pick<Trust, 'secretHash'> & {
-    /** The peer told to fetch it. */
+    /** The peer asked for the resync. */
     readonly isResync: boolean
-    /** What the peer granted. */
+    /** The rights that the peer granted. */
     readonly granted: JsonText | null
   }
 
-/** A subscription in its actor's turn. */
+/** A subscription under the lock of its actor. */
 interface Locked {
   readonly actor: LockedActor
   readonly subscription: SubscriberSubscription
   readonly state: ReceiverState
-  /** Whether what comes for it is stored, or another subscription's comes for the same. */
+  /** Whether its callbacks change the copy. False: another subscription covers the same data. */
   readonly isStored: boolean
-  /** What others keep of what comes for it. */
+  /** Names in its scope that other subscriptions copy. */
   readonly keptByOthers: ReadonlySet<string>
 }
 
-/** Callbacks of one peer for which something is fetched: it may send any number, and each answer may be large. */
+/** Concurrent fetches per peer. A peer may send any number of callbacks, and each response may be large. */
 const mostFetching = 4
-/** A message of the peer about its grants may arrive while a resync is fetched: it is fetched again at once. */
+/** A resync is fetched again at once when the peer changes its grants meanwhile. */
 const resyncRounds = 3
 
 export class Receiver {
@@ -100,8 +100,8 @@ export class Receiver {
   }
 
   /**
-   * @throws ServiceError `too_many_requests` when too many wait for a missing one or are fetched, `unavailable` when what the callback
-   *   speaks of could not be fetched, `not_found` when the subscription ended meanwhile.
+   * @throws ServiceError `too_many_requests` when too many callbacks are pending or fetched, `unavailable` when the data of the
+   *   callback could not be fetched, `not_found` when the subscription does not exist.
    */
   async take(key: SubscriberKey, callback: Callback): Promise<void> {
     const { store, now, policy } = this.#parts
@@ -138,13 +138,13 @@ export class Receiver {
     return subscription === null ? null : stateOf(subscription, await findPendingNumbers(q, key))
   }
 
-  /** With its data, fetched where the callback gives only the address. */
+  /** Fetches the data when the callback has only a URL. */
   async #keptOf(key: SubscriberKey, { data, url, replaces, granularity }: Callback): Promise<Kept> {
     if (data !== null || url === null) return { data: data ?? known('{}'), replaces, granularity }
     const trust = await this.#parts.store.read((q) => findTrust(q, key.actorId, key.peerId))
     const diff = trust === null ? null : await this.#parts.data.diff(trust, url)
     if (diff === null) {
-      // It is still among what can be polled.
+      // The diff can still be polled.
       await this.#fetchSoon(key, false)
       throw unavailable('what changed could not be fetched')
     }
@@ -181,7 +181,7 @@ export class Receiver {
     if (done !== null) await this.#parts.handOn(done.locked.subscription, diffs(done.items))
   }
 
-  /** In one go with the number: either all of it is there afterwards, or nothing. */
+  /** Stores data and sequence number in the same transaction. */
   async #apply(
     tx: Transaction,
     locked: Locked,
@@ -194,7 +194,7 @@ export class Receiver {
     await this.#updateProfile(tx, locked, new Set(changesIn(locked, items).map(({ name }) => name)))
     await this.#save(tx, locked, {
       sequence: upTo,
-      // A copy that differs is fetched anew, at once.
+      // A copy that differs from the peer is fetched again at once.
       gapDueAt: isIntact ? (subscription.resyncPending ? subscription.gapDueAt : gapDueAt) : now(),
       resyncPending: subscription.resyncPending || !isIntact,
       isUnknown: false,
@@ -204,7 +204,7 @@ export class Receiver {
     return items
   }
 
-  /** The copy has the new values already. A subscription to a key has only that key of a value. */
+  /** Reads the copy, which has the new values. A subscription to a key has only that key of a value. */
   async #updateProfile(tx: Transaction, { actor, subscription, isStored }: Locked, names: ReadonlySet<string>) {
     if (!isStored || subscription.resource !== '') return
     const attributes = this.#parts.profileAttributes.filter((name) => names.has(name))
@@ -215,7 +215,7 @@ export class Receiver {
     }
   }
 
-  /** The peer keeps a low diff until it hears that it arrived. */
+  /** Acknowledges a low diff, which the peer keeps until then. */
   async #acknowledge(tx: Transaction, subscription: SubscriberSubscription, sequence: number): Promise<void> {
     const { actorId, peerId, subscriptionId } = subscription
     const trust = await findTrust(tx, actorId, peerId)
@@ -248,38 +248,38 @@ export class Receiver {
       ]),
     )
     if (subscription === null || trust === null) throw noSubscription()
-    const whole = await this.#parts.data.whole(trust, subscription, key.subscriptionId, sequence)
-    if (whole.kind === 'failed') {
+    const snapshot = await this.#parts.data.snapshot(trust, subscription, key.subscriptionId, sequence)
+    if (snapshot.kind === 'failed') {
       await this.#fetchSoon(key, true)
-      throw unavailable(whole.reason)
+      throw unavailable(snapshot.reason)
     }
     const { secretHash } = trust
-    if (await this.replace(key, whole, { ...subscription, secretHash, granted, isResync: true })) return 'replaced'
+    if (await this.replace(key, snapshot, { ...subscription, secretHash, granted, isResync: true })) return 'replaced'
     if ((await store.read((q) => findFact(q, key, 'permissions'))) === granted) throw overtaken()
     return 'other-grants'
   }
 
   /**
-   * Puts a whole into the place of what there is, and what waited for it after that.
+   * Replaces the copy by a snapshot, and applies the pending callbacks after it.
    *
-   * @param seen the subscription when the whole was asked for; what was applied since gives way to a resync, up to its
+   * @param seen the subscription at the request. A resync overrides changes that were applied since, up to its sequence
    *   number.
-   * @returns false when something was applied since, or the relationship was made anew, or a newer whole was asked for, or
-   *   the peer said anew what it grants.
+   * @returns false when a change was applied since, the relationship was renewed, a newer snapshot was requested, or the
+   *   peer changed its grants.
    */
-  async replace(key: SubscriberKey, whole: Extract<Whole, { kind: 'whole' }>, seen: Seen): Promise<boolean> {
+  async replace(key: SubscriberKey, snapshot: Extract<Snapshot, { kind: 'snapshot' }>, seen: Seen): Promise<boolean> {
     const { store, now, policy } = this.#parts
-    const { fetched, sequence, isMoving } = whole
+    const { fetched, sequence, isMoving } = snapshot
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null) throw noSubscription()
       const { sequence: applied } = locked.state
-      // A resync that the peer repeats may be behind: what it told after that is acknowledged, and told once.
+      // A repeated resync may be older than callbacks that were acknowledged since, which the peer will not repeat.
       if (applied !== seen.sequence && (!seen.isResync || applied > sequence)) return null
       if (locked.subscription.resyncPending && locked.subscription.gapDueAt !== seen.gapDueAt) return null
-      // With an older secret everything is refused, which looks as if there were nothing.
+      // The peer refuses every request with an older secret, which looks like an empty state.
       if ((await findTrust(tx, key.actorId, key.peerId))?.secretHash !== seen.secretHash) return null
-      // With other rights the peer shows something else at the same number: what it withdrew, or not yet what it granted.
+      // With other rights the peer returns other data at the same sequence number.
       if ((await findFact(tx, key, 'permissions')) !== seen.granted) return null
       const verdict = judgeResync(locked.state, sequence, now(), policy)
       const { subscription, state, isStored } = locked
@@ -306,9 +306,9 @@ export class Receiver {
   }
 
   /**
-   * Applies what was polled, with what waited for it, as far as it follows without a gap.
+   * Applies polled diffs and pending callbacks up to the first gap.
    *
-   * @returns the last number applied.
+   * @returns the last sequence number that was applied.
    */
   async applyPolled(key: SubscriberKey, polled: readonly Item[]): Promise<number> {
     const { store, now, policy } = this.#parts
@@ -338,7 +338,7 @@ export class Receiver {
     return done.items.at(-1)?.sequence ?? done.locked.state.sequence
   }
 
-  /** Drops what waits and cannot be the peer's own: it would be waited for again and again. */
+  /** Deletes pending callbacks that the peer cannot have sent. They would cause a gap forever. */
   async dropImpossible(key: SubscriberKey, sequence: number, askedAt: number): Promise<void> {
     const { store } = this.#parts
     const pending = await store.read((q) => findPendingNumbers(q, key))
@@ -346,8 +346,8 @@ export class Receiver {
     await store.writeActor(key.actorId, (tx) => deletePendingAbove(tx, key, sequence, askedAt))
   }
 
-  /** No number is missing (any more), as far as the peer says. What makes the whole necessary stays. */
-  async settle(key: SubscriberKey): Promise<void> {
+  /** Marks the subscription as in sync after the peer reported no further diffs. A pending resync stays. */
+  async markInSync(key: SubscriberKey): Promise<void> {
     await this.#parts.store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null || locked.subscription.resyncPending || locked.state.pending.length > 0) return
@@ -355,7 +355,7 @@ export class Receiver {
     })
   }
 
-  /** Fetching failed: it is tried again later, ever more seldom. */
+  /** Schedules the next fetch after a failure, with backoff. */
   async postpone(key: SubscriberKey): Promise<void> {
     const { store, now } = this.#parts
     await store.writeActor(key.actorId, async (tx) => {
@@ -368,10 +368,10 @@ export class Receiver {
   }
 
   /**
-   * The peer does not know it. The others have to see for themselves what it kept for them, and they tell whether it alone
-   * is gone: it stays due, at `dueAt`, until that is decided, in this process or in another one.
+   * The peer answered 404 for this subscription. Marks it unknown and fetches the other subscriptions of the peer: the
+   * responses show whether only this one is gone or the whole relationship. Retried at `dueAt` until that is decided.
    */
-  async doubt(key: SubscriberKey, dueAt: number): Promise<void> {
+  async markUnknown(key: SubscriberKey, dueAt: number): Promise<void> {
     const { store, now, afterCommit, wake } = this.#parts
     await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
@@ -384,10 +384,10 @@ export class Receiver {
   }
 
   /**
-   * The peer knows others: nobody asks again until somebody wants to, or the peer calls, or anything changes of the
-   * relationship; then the whole is fetched. When those ended meanwhile it stays due.
+   * The peer knows other subscriptions. Stops retrying until a sync, a callback or a change of the relationship, which
+   * fetches a snapshot. Keeps retrying when the other subscriptions ended meanwhile.
    */
-  async rest(key: SubscriberKey): Promise<void> {
+  async stopRetrying(key: SubscriberKey): Promise<void> {
     await this.#parts.store.writeActor(key.actorId, async (tx) => {
       const ofPeer = await findSubscriberSubscriptions(tx, key.actorId, key.peerId)
       const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
@@ -396,7 +396,7 @@ export class Receiver {
     })
   }
 
-  async #fetchSoon(key: SubscriberKey, whole: boolean): Promise<void> {
+  async #fetchSoon(key: SubscriberKey, needsSnapshot: boolean): Promise<void> {
     const { store, now, policy } = this.#parts
     await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
@@ -404,7 +404,7 @@ export class Receiver {
       const { subscription } = locked
       await this.#save(tx, locked, {
         gapDueAt: subscription.gapDueAt ?? now() + policy.gapTimeoutMs,
-        resyncPending: subscription.resyncPending || whole,
+        resyncPending: subscription.resyncPending || needsSnapshot,
       })
     })
   }
@@ -415,7 +415,7 @@ async function lock(tx: Transaction, key: SubscriberKey, actor: LockedActor): Pr
   const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
   if (subscription === undefined) return null
   const state = stateOf(subscription, await findPendingNumbers(tx, key))
-  // What comes for it says that the peer knows it.
+  // The callback shows that the peer knows the subscription.
   const spokenOf = { ...subscription, isUnknown: false }
   const places = ofPeer.map((other) => (other === subscription ? spokenOf : other))
   return {
@@ -443,7 +443,7 @@ async function waiting(
   return (await findPending(tx, key, from, to)).map(({ sequence, body }) => ({ ...readKept(body), sequence }))
 }
 
-/** False when the copy turned out to differ from what the peer has. */
+/** False: the copy differs from the state of the peer. */
 function applyItems(tx: Transaction, locked: Locked, items: readonly Item[], now: number): Promise<boolean> {
   return applyChanges(tx, locked.subscription, changesIn(locked, items), now)
 }
@@ -481,7 +481,7 @@ function unavailable(reason: string): ServiceError {
   })
 }
 
-/** What a subscription's calls go to; null when the relationship is none that could be called. */
+/** The relationship for calls to the peer. Null: the peer cannot be called. */
 export function callable(trust: Trust | null): Trust | null {
   return trust === null || trust.baseuri === '' ? null : trust
 }

@@ -1,4 +1,4 @@
-/** Reads from a peer what a subscription covers: what waits in it, and the whole. */
+/** Reads the data of a subscription from its peer: waiting diffs, and snapshots of the full state. */
 import { elements, isArray, isObject, type JsonText, known, members, object, stringValue } from '../json/json.ts'
 import type { Linked, PeerLinks, Reading } from './peer-link.ts'
 import type { Scope } from '../subscription/scope.ts'
@@ -14,50 +14,50 @@ export interface PolledDiff {
 export type Poll =
   | {
       readonly kind: 'polled'
-      /** The last number that the peer produced. */
+      /** The last sequence number of the peer. */
       readonly sequence: number
       /** Ascending. */
       readonly diffs: readonly PolledDiff[]
     }
   | Exclude<Reading, { kind: 'read' }>
 
-/** The whole as it was at one number, or the reason why there is none. */
-export type Whole =
+/** The full state at one sequence number, or the reason why it could not be read. */
+export type Snapshot =
   | {
-      readonly kind: 'whole'
+      readonly kind: 'snapshot'
       readonly fetched: Fetched
       readonly sequence: number
-      /** The peer went on changing: what comes after `sequence` may be in it already. */
+      /** The peer kept changing, so the snapshot may include changes after `sequence`. */
       readonly isMoving: boolean
     }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** A peer that never stops changing is read so often. */
+/** Maximum number of reads while the peer keeps changing. */
 const mostRounds = 4
 
-/** Answers that say that there is nothing for this actor, now and later. */
+/** Status codes that mean that there is no data for this actor. */
 const nothing: ReadonlySet<number> = new Set([401, 403, 404, 410])
 
-/** How much of a peer is held at once while its whole is fetched, and how long that may take. */
-export interface WholeLimits {
-  /** Of all answers together. */
+/** Limits for the fetch of a snapshot. */
+export interface SnapshotLimits {
+  /** Limit for all responses together, which are in memory at the same time. */
   readonly mostCharacters: number
-  /** Less than a subscription is held for by whoever fetches for it. */
+  /** Shorter than the lease of a subscription that is fetched. */
   readonly longestMs: number
 }
 
-/** As much as a callback itself brings. What is larger is polled, one at a time; a hundred of these may wait for their turn. */
+/** The maximum size of a callback. Larger diffs are polled one at a time. Up to a hundred may wait in memory. */
 const mostDiffBytes = 2_097_152
 
-const wholeLimits: WholeLimits = { mostCharacters: 67_108_864, longestMs: 240_000 }
+const snapshotLimits: SnapshotLimits = { mostCharacters: 67_108_864, longestMs: 240_000 }
 
 export class PeerData {
   readonly #links: PeerLinks
   readonly #now: () => number
-  readonly #limits: WholeLimits
+  readonly #limits: SnapshotLimits
 
   /** @param now Unix milliseconds. */
-  constructor(links: PeerLinks, now: () => number, limits = wholeLimits) {
+  constructor(links: PeerLinks, now: () => number, limits = snapshotLimits) {
     this.#links = links
     this.#now = now
     this.#limits = limits
@@ -76,14 +76,14 @@ export class PeerData {
     return { kind: 'polled', sequence, diffs: diffs.toSorted((a, b) => a.sequence - b.sequence) }
   }
 
-  /** Everything up to the number has arrived. False when the peer could not be told. */
+  /** Acknowledges everything up to a sequence number. False: the peer did not accept the call. */
   async acknowledge(trust: Linked, subscriptionId: string, sequence: number): Promise<boolean> {
     const path = ['subscriptions', trust.actorId, subscriptionId]
     const outcome = await this.#links.call(trust, 'PUT', path, JSON.stringify({ sequence }))
     return outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300
   }
 
-  /** One diff, at the address that a callback gave; the peer clears it. */
+  /** Reads one diff at the URL of a callback. The peer clears the diff. */
   async diff(trust: Linked, url: string): Promise<Pick<PolledDiff, 'data' | 'replaces'> | null> {
     const reading = await this.#links.read(trust, url, mostDiffBytes)
     const fields = reading.kind === 'read' ? members(reading.value) : null
@@ -92,12 +92,12 @@ export class PeerData {
   }
 
   /**
-   * The whole at one number: read again when the number moved meanwhile, because a change that is in what was read must
-   * not be applied to it once more.
+   * Reads the full state at one sequence number. Reads again when the number has changed meanwhile, because a change that
+   * the snapshot includes must not be applied again.
    *
-   * @param from the number as it was known before; asked for when null.
+   * @param from the known sequence number. Null: polls for the number first.
    */
-  async whole(trust: Linked, scope: Scope, subscriptionId: string, from: number | null): Promise<Whole> {
+  async snapshot(trust: Linked, scope: Scope, subscriptionId: string, from: number | null): Promise<Snapshot> {
     const first = from === null ? await this.poll(trust, subscriptionId) : null
     if (first?.kind === 'failed') return first
     let sequence = from ?? (first?.kind === 'polled' ? first.sequence : 0)
@@ -111,7 +111,7 @@ export class PeerData {
       // A peer that cannot say where it stands is believed to stand where it said.
       const after: number = poll.kind === 'polled' ? poll.sequence : sequence
       if (after === sequence || round === mostRounds) {
-        return { kind: 'whole', fetched: fetched.fetched, sequence, isMoving: after !== sequence }
+        return { kind: 'snapshot', fetched: fetched.fetched, sequence, isMoving: after !== sequence }
       }
       sequence = after
     }

@@ -1,4 +1,4 @@
-/** The subscriber's side: what this actor listens to, from the first request to the peer to the last. */
+/** Subscriber side: creates, syncs and ends the subscriptions that this actor holds at peers. */
 import { type EnqueueNotice, noticeTo } from '../outbox/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { members, normalise, stringValue } from '../json/json.ts'
@@ -31,12 +31,12 @@ export interface SubscribingParts {
   readonly live: Pick<Live, 'record'>
   readonly enqueue: EnqueueNotice
   readonly afterCommit: AfterCommit
-  /** Looks for gaps that are due. */
+  /** Looks for due gaps. */
   readonly wake: () => void
-  /** What is known about a peer besides its data: fetched when it is subscribed to and with every synchronisation. */
+  /** Metadata of peers, fetched when this actor subscribes and with every sync. */
   readonly refreshFacts: (actor: Access['actor'], peerId: string, when: 'subscribed' | 'synchronised') => Promise<void>
   readonly findActor: (actorId: string) => Promise<Access['actor'] | null>
-  /** The peer ended the relationship, as it turned out. One that was made anew since it was asked stays. */
+  /** Deletes a relationship that the peer has ended, unless it was renewed since the request. */
   readonly endTrust: (actor: Access['actor'], asked: Trust) => Promise<void>
   readonly now: () => number
   readonly log: Log
@@ -48,18 +48,18 @@ export interface SubscriptionWish extends Scope {
 
 export interface Subscribed {
   readonly subscription: SubscriberSubscription
-  /** As the peer gave it. */
+  /** As the peer assigned it. */
   readonly location: string
 }
 
-/** What came of asking a peer for what is missing. */
+/** Result of a sync with a peer. */
 export type SyncResult =
   | {
       readonly kind: 'synced'
       readonly subscriptionId: string
-      /** The last number applied. */
+      /** The last sequence number that was applied. */
       readonly sequence: number
-      /** True when the whole was fetched, not only what was missing. */
+      /** True: a snapshot was fetched. False: only missing diffs. */
       readonly whole: boolean
     }
   | { readonly kind: 'refused'; readonly subscriptionId: string; readonly status: number }
@@ -67,15 +67,15 @@ export type SyncResult =
 
 export interface PeerSync {
   readonly results: readonly SyncResult[]
-  /** Whether the peer turned out to have ended the relationship. */
+  /** Whether the peer has ended the relationship. */
   readonly trustEnded: boolean
 }
 
-/** The peer calls back before the whole is fetched; should this process die meanwhile, another one fetches it then. */
+/** Time after which another process fetches the snapshot of a new subscription, if this process dies. */
 const firstFetchMs = 60_000
-/** Longer than asking a peer about all its subscriptions takes. */
+/** Longer than a request for each subscription of a peer takes. */
 const decideMs = 60_000
-/** Who asked for one subscription alone has the answer; about the others the peer is asked soon after. */
+/** Delay before the other subscriptions of a peer are checked. */
 const decideSoonMs = 5000
 const longestId = 256
 const mostRounds = 16
@@ -87,18 +87,18 @@ export class Subscribing {
     this.#parts = parts
   }
 
-  /** Oldest first; of one peer, or of all. */
+  /** Oldest first. `peerId` null: of all peers. */
   list(actorId: string, peerId: string | null = null): Promise<SubscriberSubscription[]> {
     return this.#parts.store.read((q) => findSubscriberSubscriptions(q, actorId, peerId))
   }
 
-  /** What is known of the peer's data, by name. */
+  /** The copy of the peer's data, by name. */
   known(actorId: string, peerId: string): Promise<ReadonlyMap<string, RemoteValue>> {
     return this.#parts.store.read((q) => readRemote(q, { actorId, peerId }))
   }
 
   /**
-   * Asks the peer, keeps what it answered, and fetches what there is already.
+   * Subscribes at the peer, stores the subscription, and fetches the current state.
    *
    * @throws ServiceError `peer_failed`
    */
@@ -126,7 +126,7 @@ export class Subscribing {
       await live.record(tx, locked, 'subscriptions', [subscriptionId])
       afterCommit(tx, wake)
     })
-    // What is granted comes first: a right that changes while the whole is fetched has to be seen as a change.
+    // Read the grants first, so that a change during the fetch of the snapshot is noticed.
     await refreshFacts(actor, peerId, 'subscribed')
     await this.#syncOne(trust, subscription, { asked: true, decidedAt: now() + decideSoonMs })
     return { subscription, location }
@@ -149,24 +149,24 @@ export class Subscribing {
     if (subscriptionId === null) throw failed('the answer names no subscription')
     const { location } = outcome.headers
     if (location === undefined || location === '' || !/^[!-~]+$/.test(location)) {
-      // The peer has it and would call for ever.
+      // Without the notice the peer would send callbacks forever.
       await this.#parts.store.write((tx) => this.#tellEnded(tx, trust, subscriptionId))
       throw failed('the answer has no Location')
     }
     return { subscriptionId, location }
   }
 
-  /** Ends it here at once; the peer is told afterwards, however long that takes. False when there was none. */
+  /** Deletes the subscription at once and notifies the peer later, with retries. False: it did not exist. */
   unsubscribe(key: SubscriberKey): Promise<boolean> {
     return this.#end(key, true)
   }
 
-  /** The peer says that it ended. False when there was none. */
+  /** The peer reports the end of a subscription. False: it did not exist. */
   endedByPeer(key: SubscriberKey): Promise<boolean> {
     return this.#end(key, false)
   }
 
-  /** The peer does not know it. Unless it spoke of it since. */
+  /** Deletes a subscription that the peer does not know, unless a callback arrived since. */
   #endDead(key: SubscriberKey): Promise<boolean> {
     return this.#end(key, false, ({ isUnknown }) => isUnknown)
   }
@@ -190,7 +190,7 @@ export class Subscribing {
     })
   }
 
-  /** What no other subscription covers goes; where one took the place of others, these have their own again. */
+  /** Deletes copied data that no other subscription covers. Other subscriptions may copy their own data again. */
   async #forget(tx: Transaction, key: SubscriberKey): Promise<void> {
     const others = await findSubscriberSubscriptions(tx, key.actorId, key.peerId)
     const covering = others.filter(({ target }) => target === 'properties')
@@ -201,7 +201,7 @@ export class Subscribing {
       key,
       (found) => !covering.some((other) => covers(other, name(found)) || other.subtarget === found),
     )
-    // Of those that are left the peer may know none.
+    // The peer may know none of the remaining subscriptions.
     await markAllForFetch(tx, key, this.#parts.now())
   }
 
@@ -211,7 +211,7 @@ export class Subscribing {
   }
 
   /**
-   * Fetches what is missing, or the whole where that cannot be told. Nothing is removed, whatever the peer answers.
+   * Fetches missing diffs, or a snapshot when they are unknown. Never deletes a subscription.
    *
    * @throws ServiceError `not_found`
    */
@@ -224,7 +224,7 @@ export class Subscribing {
     return this.#syncOne(trust, found[1], { asked: true, decidedAt: this.#parts.now() + decideSoonMs })
   }
 
-  /** As `sync`, because a number is missing: the whole is fetched only when the missing ones cannot be had. */
+  /** Like `sync`, to fill a gap. Fetches a snapshot only when the missing diffs are not available. */
   async fill(key: SubscriberKey): Promise<void> {
     const found = await this.#parts.store.read((q) =>
       Promise.all([findTrust(q, key.actorId, key.peerId), findSubscriberSubscription(q, key)]),
@@ -233,14 +233,14 @@ export class Subscribing {
     if (trust === null || found[1] === null) return
     const decidedAt = this.#parts.now() + decideMs
     if (!isGone(await this.#syncOne(trust, found[1], { asked: false, decidedAt }))) return
-    // One that the peer does not know may be dead, and so may the relationship: the others tell.
+    // An unknown subscription may mean that the relationship has ended. The other subscriptions show which.
     const actor = await this.#parts.findActor(key.actorId)
     if (actor !== null) await this.syncPeer(actor, key.peerId)
   }
 
   /**
-   * @param how.asked somebody wants to know, so that the whole is fetched when nothing is known to be missing.
-   * @param how.decidedAt Unix milliseconds: when the peer is asked again about one that it does not know.
+   * @param how.asked an explicit request: fetches a snapshot even when no diff is missing.
+   * @param how.decidedAt Unix milliseconds of the next request about an unknown subscription.
    */
   async #syncOne(
     trust: Trust,
@@ -258,7 +258,7 @@ export class Subscribing {
     if (result.kind === 'failed') {
       this.#parts.log.warn({ reason: result.reason, subscriptionId }, 'A subscription could not be synchronised')
     }
-    if (isGone(result)) await this.#parts.receiver.doubt(subscription, decidedAt)
+    if (isGone(result)) await this.#parts.receiver.markUnknown(subscription, decidedAt)
     else if (result.kind !== 'synced') await this.#parts.receiver.postpone(subscription)
     return result
   }
@@ -288,29 +288,30 @@ export class Subscribing {
         if (sequence > before.sequence) {
           await data.acknowledge(trust, subscriptionId, sequence)
           if (sequence >= poll.sequence) {
-            await receiver.settle(subscription)
+            await receiver.markInSync(subscription)
             return { kind: 'synced', subscriptionId, sequence, whole: false }
           }
           continue
         }
       }
       if (poll.sequence === before.sequence && !before.resyncPending && (hasApplied || !asked)) {
-        await receiver.settle(subscription)
+        await receiver.markInSync(subscription)
         return { kind: 'synced', subscriptionId, sequence: before.sequence, whole: false }
       }
-      const whole = await data.whole(trust, subscription, subscriptionId, poll.sequence)
-      if (whole.kind === 'failed') return { ...whole, subscriptionId }
-      // What a callback brought meanwhile is newer than what was fetched.
-      if (!(await receiver.replace(subscription, whole, { ...before, secretHash, granted, isResync: false }))) continue
-      if (whole.sequence > 0) await data.acknowledge(trust, subscriptionId, whole.sequence)
-      return { kind: 'synced', subscriptionId, sequence: whole.sequence, whole: true }
+      const snapshot = await data.snapshot(trust, subscription, subscriptionId, poll.sequence)
+      if (snapshot.kind === 'failed') return { ...snapshot, subscriptionId }
+      // A callback that arrived meanwhile is newer than the snapshot.
+      if (!(await receiver.replace(subscription, snapshot, { ...before, secretHash, granted, isResync: false })))
+        continue
+      if (snapshot.sequence > 0) await data.acknowledge(trust, subscriptionId, snapshot.sequence)
+      return { kind: 'synced', subscriptionId, sequence: snapshot.sequence, whole: true }
     }
     return { kind: 'failed', subscriptionId, reason: 'The peer went on changing all the time' }
   }
 
   /**
-   * Synchronises every subscription to the peer. When the peer knows none of them any more, either they are dead or the
-   * relationship is: it is asked which, and what is dead goes. When it knows some, nothing does.
+   * Syncs all subscriptions to a peer. When the peer knows none of them, it is asked whether the relationship still
+   * exists, and the ended ones are deleted. When the peer knows some of them, none is deleted.
    */
   async syncPeer(actor: Access['actor'], peerId: string): Promise<PeerSync> {
     const { store, data, receiver, refreshFacts, endTrust, now } = this.#parts
@@ -337,7 +338,7 @@ export class Subscribing {
         else await receiver.postpone(subscription)
       }
     } else {
-      for (const subscription of unknown) await receiver.rest(subscription)
+      for (const subscription of unknown) await receiver.stopRetrying(subscription)
     }
     await refreshFacts(actor, peerId, 'synchronised')
     return { results, trustEnded: false }
@@ -357,7 +358,7 @@ function idIn(body: string): string | null {
   }
 }
 
-/** The reason is for the log. */
+/** `reason` is for the log. */
 function failed(reason: string): ServiceError {
   return new ServiceError('peer_failed', 'Cannot subscribe: the other actor did not answer as it has to', { reason })
 }

@@ -416,8 +416,8 @@ forEachService((start) => {
       const wholeOf = async (mostCharacters: number, longestMs: number): Promise<string> => {
         const data = new PeerData(new PeerLinks(peers, keyRing, 64), () => (time += 1), { mostCharacters, longestMs })
         const scope = { target: 'properties', subtarget: '', resource: '' }
-        const whole = await data.whole(trust, scope, peer.id, 1)
-        return whole.kind === 'failed' ? whole.reason : [...whole.fetched.keys()].join(' ')
+        const snapshot = await data.snapshot(trust, scope, peer.id, 1)
+        return snapshot.kind === 'failed' ? snapshot.reason : [...snapshot.fetched.keys()].join(' ')
       }
       assert.equal(await wholeOf(2000, 1000), 'a b c')
       assert.equal(await wholeOf(800, 1000), 'Its lists are too large together')
