@@ -1,62 +1,28 @@
-/** Creates the rooms in their order, once. Each receives the runtime and the rooms below it that it needs. */
-import { createActors } from './actor/create.ts'
-import { connectHandles } from './api/create.ts'
+/** A service: the runtime, its rooms, and the route table in front of them. */
 import type { ActorHandles } from './app/actor-handles.ts'
-import { createAuditLog } from './audit-log/create.ts'
 import type { BearerKind } from './auth/authenticate.ts'
-import { finishPath } from './authorization-server/consents.ts'
-import { createAuthorizationServer } from './authorization-server/create.ts'
-import { application } from './caller.ts'
-import type { ThirdPartyService } from './connection/configured.ts'
-import { createConnections } from './connection/create.ts'
 import { createHttp } from './http/create.ts'
 import type { Handle } from './http/edge/request.ts'
 import { requireFolder } from './http/edge/static-files.ts'
-import { type Catalogue, catalogueOf } from './mcp/catalogue/catalogue.ts'
-import { createMcp } from './mcp/create.ts'
-import { Declared } from './mcp/catalogue/declared.ts'
+import { catalogueOf } from './mcp/catalogue/catalogue.ts'
 import { openRuntime } from './open-runtime.ts'
-import { createOperations } from './operation/create.ts'
-import { createOutbox } from './outbox/create.ts'
 import type { Notices } from './outbox/notices.ts'
 import { type OwnPages, pageSet } from './pages/shared/page-set.ts'
 import { Templates } from './pages/shared/templates.ts'
-import { localPages } from './pages/sign-in/local-sign-in.ts'
-import type { PeerClient } from './peer/peer-client.ts'
-import type { RelationshipRules } from './permission/permission.ts'
-import type { ChangeSink } from './property/change.ts'
-import { createProperties } from './property/create.ts'
-import { createPublications, createPublisher } from './publication/create.ts'
-import { DeliveryPort } from './publication/delivery-port.ts'
-import { createRateLimits } from './rate-limit/create.ts'
-import { createReplica } from './replica/create.ts'
-import type { Runtime, RuntimeOptions } from './runtime.ts'
+import type { RuntimeOptions } from './runtime.ts'
 import type { KeyRing } from './secret/key-ring.ts'
-import { createAccounts, createSignIn } from './sign-in/create.ts'
-import type { ProviderPlan } from './sign-in/providers/provider-config.ts'
 import type { Store } from './store/store.ts'
-import { createTokens } from './token/create.ts'
-import { createPermission, createTrust } from './trust/create.ts'
+import { closeRooms, createRooms, type RoomOptions, type Rooms } from './rooms.ts'
 
-export interface ServiceOptions extends RuntimeOptions {
+export interface ServiceOptions extends RuntimeOptions, RoomOptions {
   readonly pages?: OwnPages
-  /** Where people sign in. Without any, the local provider in development. */
-  readonly signIn?: readonly ProviderPlan[]
-  /** Third-party services at which actors may have an account. */
-  readonly services?: ReadonlyMap<string, ThirdPartyService>
   /** Kinds of bearer tokens besides those that the service knows, asked before them in this order. */
   readonly bearerKinds?: readonly BearerKind[]
-  /** What peers and clients may do; nothing unless given. */
-  readonly relationshipRules?: RelationshipRules
-  /** Receives the changes of every write inside its transaction. */
-  readonly changeSink?: ChangeSink
-  /** Calls to other actors; the guarded way over the network unless given. */
-  readonly peerClient?: PeerClient
 }
 
 export interface Service {
   readonly handle: Handle
-  readonly parts: ReturnType<typeof createRooms>
+  readonly parts: Rooms
   readonly store: Store
   readonly keyRing: KeyRing
   readonly notices: Notices
@@ -106,101 +72,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       const { gaps, facts, dataHooks, contacts, deliveries } = rooms
       for (const each of [gaps, facts, dataHooks, contacts, deliveries]) await each.settled()
     },
-    close: () => close(runtime, rooms),
+    close: () => closeRooms(runtime, rooms),
   }
-}
-
-function createRooms(runtime: Runtime, options: ServiceOptions, catalogue: Catalogue) {
-  const { config, registry, identity } = runtime
-  const delivery = new DeliveryPort()
-  const limits = createRateLimits(runtime)
-  const ledger = createAuditLog(runtime)
-  const tokenRoom = createTokens(runtime)
-  const outbox = createOutbox(runtime, { deliveries: delivery, client: options.peerClient })
-  const { relationships, permission } = createPermission(runtime, options.relationshipRules)
-  const publisher = createPublisher(runtime, { permission, delivery })
-  const changeSinks = [publisher.sink, ...(options.changeSink === undefined ? [] : [options.changeSink])]
-  const property = createProperties(runtime, { permission, changeSinks })
-  const accounts = createAccounts(runtime)
-  const actorRoom = createActors(runtime, {
-    deleteRemoved: property.removedLists.wake,
-    prove: (tx, actor) => accounts.prove(tx, actor),
-  })
-  const { actors, actorsDeleting } = actorRoom
-  const declared = new Declared(registry, config.mcp ? catalogue : null)
-  const trust = createTrust(runtime, {
-    outbox,
-    relationships,
-    actorsDeleting,
-    wakeDeliveries: delivery.wake,
-    declares: (category, name) => declared.has(category, name),
-    needsApproval: (category, name) => declared.needsApproval(category, name),
-  })
-  const operation = createOperations(runtime, { permission, ledger })
-  const publication = createPublications(runtime, { permission, publisher, delivery, outbox, property, actors, trust })
-  const replica = createReplica(runtime, {
-    outbox,
-    actors,
-    trust,
-    runCallback: (actor, name, data) => operation.callbacks.tell(actor, application, name, data),
-  })
-  const authorizationServer = createAuthorizationServer(runtime, { actorRoom, trust, tokenRoom, outbox })
-  const signIn = createSignIn(runtime, {
-    actors,
-    accounts,
-    tokenRoom,
-    guesses: limits.guesses,
-    trustTypes: relationships.types,
-    clientPath: finishPath,
-    localPages: localPages(identity.name),
-    providers: options.signIn ?? [],
-  })
-  const connections = createConnections(runtime, {
-    services: options.services ?? new Map(),
-    oneTime: tokenRoom.oneTime,
-    client: outbox.outsideClient,
-  })
-  const mcp = createMcp(runtime, { catalogue, permission, property, approvals: operation.approvals, ledger })
-  const rooms = {
-    ...runtime,
-    ...limits,
-    ...tokenRoom,
-    ...outbox,
-    ...property,
-    ...trust,
-    ...operation,
-    ...publication,
-    ...replica,
-    ...authorizationServer,
-    ...signIn,
-    actors,
-    permission,
-    declared,
-    ledger,
-    connections,
-    mcp,
-  }
-  connectHandles(runtime, rooms)
-  return rooms
-}
-
-async function close({ live, store }: Runtime, rooms: ReturnType<typeof createRooms>): Promise<void> {
-  live.stop()
-  await rooms.closeProviders()
-  await rooms.gaps.stop()
-  await rooms.deliveries.stop(rooms.peerClient)
-  // Their calls ended with the client.
-  await Promise.all([
-    rooms.gaps.settled(),
-    rooms.facts.settled(),
-    rooms.dataHooks.settled(),
-    rooms.contacts.settled(),
-    rooms.sessionUses.settled(),
-    rooms.purge.stop(),
-    rooms.removedLists.stop(),
-    rooms.limiter.settled(),
-    live.settled(),
-    rooms.ledger.stop(),
-  ])
-  await store.close()
 }

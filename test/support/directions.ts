@@ -122,16 +122,12 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'token',
     'trust',
   ],
-  service: [
+  rooms: [
     'api',
     'audit-log',
-    'auth',
     'authorization-server',
     'connection',
-    'http',
-    'http/edge',
     'mcp',
-    'open-runtime',
     'operation',
     'outbox',
     'pages',
@@ -144,6 +140,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'token',
     'trust',
   ],
+  service: ['auth', 'http', 'http/edge', 'mcp', 'open-runtime', 'outbox', 'pages', 'rooms'],
   troupe: ['api', 'authorization-server', 'connection', 'http/edge', 'pages', 'service', 'sign-in'],
   cli: ['http/edge', 'open-runtime', 'open-store', 'outbox', 'property', 'publication', 'service', 'store', 'troupe'],
   'node-handler': ['http/edge', 'troupe'],
@@ -154,7 +151,7 @@ export const joins: Readonly<Record<string, string>> = {
   api: 'makes the handle of an actor, which reaches into every room that applications use',
   pages: 'has a folder for each page, and pages show what every room holds',
   http: 'puts the rooms behind the route table',
-  service: 'creates every room',
+  rooms: 'creates every room',
   cli: 'has a file for each command',
 }
 

@@ -1,0 +1,140 @@
+/** Creates the rooms in their order, once. Each receives the runtime and the rooms below it that it needs. */
+import { createActors } from './actor/create.ts'
+import { connectHandles } from './api/create.ts'
+import { createAuditLog } from './audit-log/create.ts'
+import { finishPath } from './authorization-server/consents.ts'
+import { createAuthorizationServer } from './authorization-server/create.ts'
+import { application } from './caller.ts'
+import { createConnections } from './connection/create.ts'
+import type { Catalogue } from './mcp/catalogue/catalogue.ts'
+import { createMcp } from './mcp/create.ts'
+import { Declared } from './mcp/catalogue/declared.ts'
+import { createOperations } from './operation/create.ts'
+import { createOutbox } from './outbox/create.ts'
+import { localPages } from './pages/sign-in/local-sign-in.ts'
+import { createProperties } from './property/create.ts'
+import { createPublications, createPublisher } from './publication/create.ts'
+import { DeliveryPort } from './publication/delivery-port.ts'
+import { createRateLimits } from './rate-limit/create.ts'
+import { createReplica } from './replica/create.ts'
+import type { Runtime } from './runtime.ts'
+import { createAccounts, createSignIn } from './sign-in/create.ts'
+import { createTokens } from './token/create.ts'
+import { createPermission, createTrust } from './trust/create.ts'
+import type { ThirdPartyService } from './connection/configured.ts'
+import type { PeerClient } from './peer/peer-client.ts'
+import type { RelationshipRules } from './permission/permission.ts'
+import type { ChangeSink } from './property/change.ts'
+import type { ProviderPlan } from './sign-in/providers/provider-config.ts'
+
+/** What an application or a test decides about the rooms. */
+export interface RoomOptions {
+  /** Where people sign in. Without any, the local provider in development. */
+  readonly signIn?: readonly ProviderPlan[]
+  /** Third-party services at which actors may have an account. */
+  readonly services?: ReadonlyMap<string, ThirdPartyService>
+  /** What peers and clients may do; nothing unless given. */
+  readonly relationshipRules?: RelationshipRules
+  /** Receives the changes of every write inside its transaction. */
+  readonly changeSink?: ChangeSink
+  /** Calls to other actors; the guarded way over the network unless given. */
+  readonly peerClient?: PeerClient
+}
+
+export type Rooms = ReturnType<typeof createRooms>
+
+export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
+  const { config, registry, identity } = runtime
+  const delivery = new DeliveryPort()
+  const limits = createRateLimits(runtime)
+  const ledger = createAuditLog(runtime)
+  const tokenRoom = createTokens(runtime)
+  const outbox = createOutbox(runtime, { deliveries: delivery, client: options.peerClient })
+  const { relationships, permission } = createPermission(runtime, options.relationshipRules)
+  const publisher = createPublisher(runtime, { permission, delivery })
+  const changeSinks = [publisher.sink, ...(options.changeSink === undefined ? [] : [options.changeSink])]
+  const property = createProperties(runtime, { permission, changeSinks })
+  const accounts = createAccounts(runtime)
+  const actorRoom = createActors(runtime, {
+    deleteRemoved: property.removedLists.wake,
+    prove: (tx, actor) => accounts.prove(tx, actor),
+  })
+  const { actors, actorsDeleting } = actorRoom
+  const declared = new Declared(registry, config.mcp ? catalogue : null)
+  const trust = createTrust(runtime, {
+    outbox,
+    relationships,
+    actorsDeleting,
+    wakeDeliveries: delivery.wake,
+    declares: (category, name) => declared.has(category, name),
+    needsApproval: (category, name) => declared.needsApproval(category, name),
+  })
+  const operation = createOperations(runtime, { permission, ledger })
+  const publication = createPublications(runtime, { permission, publisher, delivery, outbox, property, actors, trust })
+  const replica = createReplica(runtime, {
+    outbox,
+    actors,
+    trust,
+    runCallback: (actor, name, data) => operation.callbacks.tell(actor, application, name, data),
+  })
+  const authorizationServer = createAuthorizationServer(runtime, { actorRoom, trust, tokenRoom, outbox })
+  const signIn = createSignIn(runtime, {
+    actors,
+    accounts,
+    tokenRoom,
+    guesses: limits.guesses,
+    trustTypes: relationships.types,
+    clientPath: finishPath,
+    localPages: localPages(identity.name),
+    providers: options.signIn ?? [],
+  })
+  const connections = createConnections(runtime, {
+    services: options.services ?? new Map(),
+    oneTime: tokenRoom.oneTime,
+    client: outbox.outsideClient,
+  })
+  const mcp = createMcp(runtime, { catalogue, permission, property, approvals: operation.approvals, ledger })
+  const rooms = {
+    ...runtime,
+    ...limits,
+    ...tokenRoom,
+    ...outbox,
+    ...property,
+    ...trust,
+    ...operation,
+    ...publication,
+    ...replica,
+    ...authorizationServer,
+    ...signIn,
+    actors,
+    permission,
+    declared,
+    ledger,
+    connections,
+    mcp,
+  }
+  connectHandles(runtime, rooms)
+  return rooms
+}
+
+/** Stops the workers before the store that they write to. */
+export async function closeRooms({ live, store }: Runtime, rooms: Rooms): Promise<void> {
+  live.stop()
+  await rooms.closeProviders()
+  await rooms.gaps.stop()
+  await rooms.deliveries.stop(rooms.peerClient)
+  // Their calls ended with the client.
+  await Promise.all([
+    rooms.gaps.settled(),
+    rooms.facts.settled(),
+    rooms.dataHooks.settled(),
+    rooms.contacts.settled(),
+    rooms.sessionUses.settled(),
+    rooms.purge.stop(),
+    rooms.removedLists.stop(),
+    rooms.limiter.settled(),
+    live.settled(),
+    rooms.ledger.stop(),
+  ])
+  await store.close()
+}
