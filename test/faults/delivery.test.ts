@@ -4,6 +4,7 @@ import { claimProbe } from '../../src/publication/queue-store.ts'
 import { findBacklogs } from '../../src/publication/backlog-store.ts'
 import { sealedSecret } from '../../src/trust/new-trust.ts'
 import { findTrust, updateTrust } from '../../src/trust/trust-store.ts'
+import type { Timers } from '../../src/timers.ts'
 import { Workplace } from '../support/program.ts'
 import { ManualClock, passUntil } from '../support/manual-clock.ts'
 import {
@@ -662,15 +663,22 @@ forEachService((start, dialect) => {
     })
 
     it('OPS-03 lets a running call end before it stops', async () => {
-      const made = await world()
-      const { clock, remote, service, actor } = made
+      const clock = new ManualClock()
+      let isWaiting = false
+      const timers: Timers = {
+        setTimer(ms, then) {
+          isWaiting ||= ms === 7000
+          return clock.timers.setTimer(ms, then)
+        },
+      }
+      const { remote, service, actor, put } = await world({ now: clock.now, timers, shutdownSeconds: 7 })
       const answer = Promise.withResolvers<number>()
       remote.replies = [answer.promise]
-      await made.put(1)
+      await put(1)
       await remote.has(1)
       const order: string[] = []
       const closed = service.close().then(() => order.push('stopped'))
-      clock.pass(1000)
+      await until(() => isWaiting)
       order.push('answered')
       answer.resolve(204)
       await closed
