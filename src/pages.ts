@@ -53,7 +53,7 @@ export type {
   RightsPreview,
   SeenOperation,
   SeenProperty,
-  Standing,
+  TrustStanding,
   TrustConnection,
   TrustListValues,
   TrustNewValues,

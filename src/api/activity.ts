@@ -1,15 +1,15 @@
 /** The access ledger as an application's handlers hold it. */
 import type { Activity, ActorHandle } from '../app/actor-handle.ts'
-import type { Entry } from '../audit-log/entry.ts'
-import type { Ledger } from '../audit-log/audit-log.ts'
+import type { AuditLogEntry } from '../audit-log/entry.ts'
+import type { AuditLog } from '../audit-log/audit-log.ts'
 
-export function activityHandle(ledger: Ledger, actorId: string): ActorHandle['activity'] {
+export function activityHandle(ledger: AuditLog, actorId: string): ActorHandle['activity'] {
   return async (query = {}) => {
     const { entries, next } = await ledger.page(actorId, query)
     return { entries: entries.map(activityOf), next }
   }
 }
 
-function activityOf({ id: _id, actorId: _actor, at, ...entry }: Entry): Activity {
+function activityOf({ id: _id, actorId: _actor, at, ...entry }: AuditLogEntry): Activity {
   return { ...entry, at: new Date(at) }
 }

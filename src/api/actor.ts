@@ -18,7 +18,7 @@ import { subscriptionsHandle } from './subscriptions.ts'
 import { trustHandle } from './trust.ts'
 import type { Trusts } from '../trust/trusts.ts'
 import { activityHandle } from './activity.ts'
-import type { Ledger } from '../audit-log/audit-log.ts'
+import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { Live } from '../live/live.ts'
 import { listHandle } from './list.ts'
 
@@ -29,7 +29,7 @@ export interface HandleParts extends SubscribingHandleParts {
   readonly publications: Publications
   readonly companions: Companions
   readonly accounts: Accounts
-  readonly ledger: Ledger
+  readonly ledger: AuditLog
   readonly live: Live
   readonly connections: Connections
   readonly clients: Clients

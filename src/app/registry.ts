@@ -32,7 +32,7 @@ import type {
 export type OperationKind = 'methods' | 'actions'
 
 /** One declared handler with its checked input. */
-export interface Operation {
+export interface DeclaredOperation {
   readonly name: string
   readonly handler: Handler
   readonly input: Schema | null
@@ -59,7 +59,10 @@ export interface DeclaredCallback {
 const anyName = '*'
 
 export class Registry {
-  readonly #operations = { methods: new Map<string, Operation[]>(), actions: new Map<string, Operation[]>() }
+  readonly #operations = {
+    methods: new Map<string, DeclaredOperation[]>(),
+    actions: new Map<string, DeclaredOperation[]>(),
+  }
   readonly #propertyHooks = new Map<string, PropertyHooks[]>()
   readonly #resources = new Map<string, ResourceHandler[]>()
   readonly #events = new Map<EventName, EventHandler<EventName>[]>()
@@ -122,7 +125,7 @@ export class Registry {
   }
 
   /** Exact name first, then `*`, each in the order of declaration. */
-  operations(kind: OperationKind, name: string): readonly Operation[] {
+  operations(kind: OperationKind, name: string): readonly DeclaredOperation[] {
     return named(this.#operations[kind], name)
   }
 
@@ -180,7 +183,7 @@ export class Registry {
   }
 
   /** Everything declared of a kind, in the order of declaration, `*` left out. */
-  declared(kind: OperationKind): Operation[] {
+  declared(kind: OperationKind): DeclaredOperation[] {
     return [...this.#operations[kind].values()].flat().filter(({ name }) => name !== anyName)
   }
 
@@ -195,12 +198,12 @@ export class Registry {
   }
 }
 
-function needsApproval({ metadata }: Pick<Operation, 'metadata'>): boolean {
+function needsApproval({ metadata }: Pick<DeclaredOperation, 'metadata'>): boolean {
   const mcp = metadata?.mcp
   return metadata?.confirm === 'owner' || (typeof mcp === 'object' && 'confirm' in mcp && mcp.confirm === 'owner')
 }
 
-function describe(name: string, operation: Operation | null): Descriptor {
+function describe(name: string, operation: DeclaredOperation | null): Descriptor {
   const metadata = operation?.metadata ?? {}
   return {
     name,

@@ -1,6 +1,6 @@
 /** The SQL of the access ledger. */
 import type { Queries, Transaction } from '../store/store.ts'
-import type { Entry, Place } from './entry.ts'
+import type { AuditLogEntry, Place } from './entry.ts'
 
 /**
  * One statement for all of them. An actor whose turn another change has is left out, so that this waits for nobody and
@@ -8,7 +8,7 @@ import type { Entry, Place } from './entry.ts'
  *
  * @returns the ids of those that were written.
  */
-export async function putEntries(tx: Transaction, entries: readonly Entry[]): Promise<ReadonlySet<string>> {
+export async function putEntries(tx: Transaction, entries: readonly AuditLogEntry[]): Promise<ReadonlySet<string>> {
   const rows = entries.map((e) => [
     e.actorId,
     e.at,
@@ -66,7 +66,7 @@ export async function deleteEntriesBefore(tx: Transaction, at: number): Promise<
   await tx.run('/* ledger */ DELETE FROM activity WHERE at < $1', at)
 }
 
-export interface Wanted {
+export interface AuditLogQuery {
   readonly limit: number
   /** Only what is older. */
   readonly before: Place | null
@@ -75,7 +75,11 @@ export interface Wanted {
 }
 
 /** The newest first. */
-export async function findEntries(q: Queries, actorId: string, { limit, before, caller }: Wanted): Promise<Entry[]> {
+export async function findEntries(
+  q: Queries,
+  actorId: string,
+  { limit, before, caller }: AuditLogQuery,
+): Promise<AuditLogEntry[]> {
   return q.all(
     `SELECT actor_id AS "actorId", at, id, caller_kind AS "callerKind", caller, through, method, path, decision, reason,
        status, request_id AS "requestId", times

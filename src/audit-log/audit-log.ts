@@ -10,7 +10,7 @@ import { runInBackground } from '../observe/context.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Store } from '../store/store.ts'
-import { type Act, cursorOf, type Entry, parseCursor } from './entry.ts'
+import { type Act, cursorOf, type AuditLogEntry, parseCursor } from './entry.ts'
 import { deleteEntriesBefore, findEntries, putEntries, trimEntries } from './audit-log-store.ts'
 
 export interface LedgerParts {
@@ -24,8 +24,8 @@ export interface LedgerParts {
   readonly maxAgeMs: number
 }
 
-export interface ActivityPage {
-  readonly entries: readonly Entry[]
+export interface AuditLogPage {
+  readonly entries: readonly AuditLogEntry[]
   /** For the next, older page; null on the last one. */
   readonly next: string | null
 }
@@ -56,7 +56,7 @@ const mostTouched = 10_000
 const shareOfStrangers = 0.1
 const longestText = 300
 
-interface Pending extends Omit<Entry, 'times'> {
+interface Pending extends Omit<AuditLogEntry, 'times'> {
   times: number
   tries: number
   /** How many like it, this one included, have a line of their own. */
@@ -75,7 +75,7 @@ interface Outcome {
   readonly refused: readonly Refused[]
 }
 
-export class Ledger {
+export class AuditLog {
   readonly #parts: LedgerParts
   readonly #mostOfStrangers: number
   #pending = new Map<string, Pending>()
@@ -128,7 +128,7 @@ export class Ledger {
   async page(
     actorId: string,
     { caller = null, cursor = null, limit = 100 }: ActivityQuery = {},
-  ): Promise<ActivityPage> {
+  ): Promise<AuditLogPage> {
     if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
       throw new ServiceError('bad_request', 'Cannot list the activity: limit must be from 1 to 1000')
     const before = cursor === null ? null : parseCursor(cursor)
@@ -226,7 +226,7 @@ export class Ledger {
    *
    * @throws ServiceError when the store is unavailable. Entries written before the failure may be written again.
    */
-  async #put(entries: readonly Entry[]): Promise<Outcome> {
+  async #put(entries: readonly AuditLogEntry[]): Promise<Outcome> {
     try {
       return { written: await this.#parts.store.write((tx) => putEntries(tx, entries), { isNote: true }), refused: [] }
     } catch (error) {

@@ -1,10 +1,10 @@
 import type { Runtime } from '../runtime.ts'
-import { Ledger } from './audit-log.ts'
+import { AuditLog } from './audit-log.ts'
 
 const dayMs = 86_400_000
 
-export function createAuditLog({ config, store, timers, now, log, metrics }: Runtime): Ledger {
-  return new Ledger({
+export function createAuditLog({ config, store, timers, now, log, metrics }: Runtime): AuditLog {
+  return new AuditLog({
     store,
     timers,
     now,

@@ -6,7 +6,7 @@ export type CallerKind = 'peer' | 'client' | 'trustee' | 'anonymous'
  * `asked`: the call waits for the owner's approval and did not run. `approved` and `denied` are decisions of the owner
  * about such a call, recorded with its caller.
  */
-export type Decision = 'allowed' | 'asked' | 'approved' | 'denied' | 'refused'
+export type AuditDecision = 'allowed' | 'asked' | 'approved' | 'denied' | 'refused'
 
 /** What happened, as the place that answered tells it. */
 export interface Act {
@@ -19,7 +19,7 @@ export interface Act {
   readonly method: string
   /** Below the actor, without a query. */
   readonly path: string
-  readonly decision: Decision
+  readonly decision: AuditDecision
   /** Why, in the words of the verdict. */
   readonly reason: string
   readonly status: number
@@ -29,7 +29,7 @@ export interface Act {
 }
 
 /** A line of the ledger. */
-export interface Entry extends Act {
+export interface AuditLogEntry extends Act {
   readonly id: string
   /** Unix milliseconds, of the first time. */
   readonly at: number

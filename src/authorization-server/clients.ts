@@ -194,7 +194,7 @@ export class Clients {
 }
 
 /** What a client shows of itself at the token endpoint. */
-export interface Presented {
+export interface PresentedClient {
   readonly clientId: string
   readonly secret: string | null
   readonly method: AuthMethod
@@ -206,7 +206,7 @@ export interface Presented {
  *
  * @throws OAuthError `invalid_client`
  */
-export function authenticate(client: Client | null, presented: Presented): Client {
+export function authenticate(client: Client | null, presented: PresentedClient): Client {
   const expected = client?.secretHash ?? hashSecret('nobody has this secret')
   const fits = sameSecret(hashSecret(presented.secret ?? ''), expected)
   const isGood =

@@ -5,7 +5,7 @@ import { actsForItself, type Client, type GrantType } from './client.ts'
 import { authenticate, type Clients, mayUse } from './clients.ts'
 import { authorizationCode } from './grants/authorization-code.ts'
 import { clientCredentials } from './grants/client-credentials.ts'
-import type { Grant, Granted, GrantParts } from './grants/grant.ts'
+import type { Grant, IssuedGrant, GrantParts } from './grants/grant.ts'
 import { refreshToken } from './grants/refresh-token.ts'
 import { OAuthError } from './oauth-error.ts'
 import { readClientCredentials, type TokenParameters } from './token-request.ts'
@@ -33,7 +33,11 @@ export class TokenEndpoint {
    * @param receivedAt Unix milliseconds.
    * @throws OAuthError; nothing is spent by a request that the store could not serve.
    */
-  async issue(parameters: TokenParameters, authorization: string | undefined, receivedAt: number): Promise<Granted> {
+  async issue(
+    parameters: TokenParameters,
+    authorization: string | undefined,
+    receivedAt: number,
+  ): Promise<IssuedGrant> {
     return withoutFaults(async () => {
       const name = parameters.get('grant_type')
       if (name === undefined) throw new OAuthError('invalid_request', 'grant_type is missing')

@@ -1,6 +1,6 @@
 /** A request at the token endpoint, read: who asks, for what. */
 import type { AuthMethod } from './client.ts'
-import type { Presented } from './clients.ts'
+import type { PresentedClient } from './clients.ts'
 import { OAuthError } from './oauth-error.ts'
 
 export interface TokenParameters {
@@ -17,7 +17,7 @@ export interface TokenParameters {
  * @throws OAuthError `invalid_request` for credentials in two places that differ, `invalid_client` for none or a header
  *   that cannot be read.
  */
-export function readClientCredentials(parameters: TokenParameters, authorization: string | undefined): Presented {
+export function readClientCredentials(parameters: TokenParameters, authorization: string | undefined): PresentedClient {
   const { get, repeated } = parameters
   if (repeated !== null) throw new OAuthError('invalid_request', `${repeated} is given twice`)
   const inBody = { clientId: get('client_id'), secret: get('client_secret') }

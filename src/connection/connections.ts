@@ -22,7 +22,7 @@ import {
   replaceTokens,
   type StoredConnection,
 } from './connection-store.ts'
-import { failed, type Redeemed, type ServiceTokens, TokenEndpoint } from './token-endpoint.ts'
+import { failed, type Redeemed, type ServiceTokens, ServiceTokenEndpoint } from './token-endpoint.ts'
 
 export interface ConnectionsParts {
   readonly services: ReadonlyMap<string, ThirdPartyService>
@@ -35,7 +35,7 @@ export interface ConnectionsParts {
   readonly baseUrl: string
 }
 
-export interface Connection {
+export interface ActorConnection {
   readonly service: string
   /** Null while the actor is not connected. */
   readonly connected: { readonly at: number; readonly expiresAt: number | null; readonly scope: string } | null
@@ -64,13 +64,13 @@ const lookAgainMs = 100
 
 export class Connections {
   readonly #parts: ConnectionsParts
-  readonly #tokens: TokenEndpoint
+  readonly #tokens: ServiceTokenEndpoint
   /** A refresh token is good once at many services: who needs it while it is being used waits for what comes of it. */
   readonly #refreshing = new Map<string, Promise<string>>()
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts
-    this.#tokens = new TokenEndpoint(parts.client, parts.now)
+    this.#tokens = new ServiceTokenEndpoint(parts.client, parts.now)
   }
 
   /** @throws ServiceError `not_found` for a service that the application does not know. */
@@ -82,7 +82,7 @@ export class Connections {
   }
 
   /** Of every service that the application knows. */
-  async list(actorId: string): Promise<readonly Connection[]> {
+  async list(actorId: string): Promise<readonly ActorConnection[]> {
     const { services, store } = this.#parts
     const stored = services.size === 0 ? [] : await store.read((q) => findConnections(q, actorId))
     return [...services.keys()].map((service) => {
@@ -91,13 +91,13 @@ export class Connections {
     })
   }
 
-  async find(actorId: string, name: string): Promise<Connection> {
+  async find(actorId: string, name: string): Promise<ActorConnection> {
     const { name: service } = this.require(name)
     const found = await this.#parts.store.read((q) => findConnection(q, actorId, service))
     return { service, connected: found === null ? null : this.#shown(actorId, found) }
   }
 
-  #shown(actorId: string, stored: StoredConnection): Connection['connected'] {
+  #shown(actorId: string, stored: StoredConnection): ActorConnection['connected'] {
     const { expiresAt, scope } = this.#opened(actorId, stored)
     return { at: stored.connectedAt, expiresAt, scope }
   }

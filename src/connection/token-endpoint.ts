@@ -22,7 +22,7 @@ const maxAnswerBytes = 262_144
 /** Ten years: a longer life is one that nobody measures. */
 const longestSeconds = 315_360_000
 
-export class TokenEndpoint {
+export class ServiceTokenEndpoint {
   readonly #client: PeerClient
   readonly #now: () => number
 

@@ -22,7 +22,7 @@ const shortItems = 1024
 const pageBytes = 1_048_576
 
 /** What a scan needs of the store: `{ snapshot: (work) => work(tx) }` scans inside a transaction. */
-export type Snapshots = Pick<Store, 'snapshot'>
+export type SnapshotSource = Pick<Store, 'snapshot'>
 
 export interface ScanPage {
   /** The position of the first item. */
@@ -63,7 +63,7 @@ export class ListScan {
    *
    * @throws ServiceError `not_found` when the list was removed after the first page; `list_corrupted`
    */
-  async next(store: Snapshots, most = pageItems): Promise<ScanPage | null> {
+  async next(store: SnapshotSource, most = pageItems): Promise<ScanPage | null> {
     if (this.#cursor !== null) await setImmediate()
     // The store may run this twice, so the cursor moves afterwards.
     const read = await store.snapshot((q) => this.#read(q, Math.min(most, pageItems)))

@@ -10,7 +10,7 @@ import type { McpDeps } from './deps.ts'
 import { listPrompts } from './methods/list-prompts.ts'
 import { listResourceTemplates } from './methods/list-resource-templates.ts'
 import { listResources } from './methods/list-resources.ts'
-import type { Result } from './protocol/result.ts'
+import type { McpResult } from './protocol/result.ts'
 import { listTools } from './methods/list-tools.ts'
 import { isUri } from './protocol/resource-uri.ts'
 
@@ -143,7 +143,7 @@ async function listsOf(deps: McpDeps, call: McpRequest, filter: SubscriptionFilt
   }
 }
 
-function textOf(result: Result): string {
+function textOf(result: McpResult): string {
   if (result.kind !== 'complete') return ''
   // A cursor is sealed with a random nonce, so it differs each time.
   const { nextCursor: _cursor, ...body } = result.body

@@ -1,4 +1,4 @@
-import type { Ledger } from '../audit-log/audit-log.ts'
+import type { AuditLog } from '../audit-log/audit-log.ts'
 import { rememberClient } from '../authorization-server/client-access.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Approvals } from '../operation/approvals.ts'
@@ -15,7 +15,7 @@ interface McpNeeds {
   readonly permission: Permission
   readonly property: PropertyRoom
   readonly approvals: Approvals
-  readonly ledger: Ledger
+  readonly ledger: AuditLog
 }
 
 export function createMcp(runtime: Runtime, { catalogue, permission, property, approvals, ledger }: McpNeeds) {

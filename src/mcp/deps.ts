@@ -5,7 +5,7 @@ import type { Approvals } from '../operation/approvals.ts'
 import type { Access } from '../operation/operations.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { Timers } from '../timers.ts'
-import type { Decision } from '../audit-log/entry.ts'
+import type { AuditDecision } from '../audit-log/entry.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -22,7 +22,7 @@ export interface AuditedCall {
   readonly access: McpAccess
   readonly method: string
   readonly target: string
-  readonly decision: Decision
+  readonly decision: AuditDecision
   readonly reason: string
   /** Nothing changed: the audit log counts repetitions instead of keeping each. */
   readonly isRead: boolean

@@ -30,7 +30,7 @@ export interface McpConnection {
   readonly onGone: WatchDisconnect
 }
 
-export class Dispatcher {
+export class McpDispatcher {
   readonly #deps: McpDeps
   readonly #streams: Streams
   readonly #limit = new AtOnce(maxCalls, 'This client', 'calls')

@@ -4,7 +4,7 @@ import type { Codec } from './codecs/codec.ts'
 import { legacyCodec } from './codecs/legacy.ts'
 import { modernCodec } from './codecs/modern.ts'
 import type { McpDeps } from './deps.ts'
-import { Dispatcher, type McpConnection } from './dispatcher.ts'
+import { McpDispatcher, type McpConnection } from './dispatcher.ts'
 import { isHandshake } from './methods.ts'
 import { McpOffers } from './offers.ts'
 import { type Id, type Malformed, type Message, readBody } from './protocol/message.ts'
@@ -32,13 +32,13 @@ export class McpEndpoint {
   readonly offers: McpOffers
   readonly #deps: McpDeps
   readonly #streams = new Streams()
-  readonly #dispatcher: Dispatcher
+  readonly #dispatcher: McpDispatcher
   readonly #modern: Codec
 
   constructor(deps: McpDeps) {
     this.#deps = deps
     this.offers = new McpOffers(deps)
-    this.#dispatcher = new Dispatcher(deps, this.#streams)
+    this.#dispatcher = new McpDispatcher(deps, this.#streams)
     this.#modern = modernCodec(deps.server)
   }
 

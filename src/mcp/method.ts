@@ -5,9 +5,9 @@ import type { Reauthorize } from './change-notifications.ts'
 import type { Catalogue } from './catalogue/catalogue.ts'
 import type { Codec } from './codecs/codec.ts'
 import type { McpDeps } from './deps.ts'
-import type { Id, Params } from './protocol/message.ts'
+import type { Id, MessageParams } from './protocol/message.ts'
 import type { Reply } from './protocol/reply.ts'
-import type { Result } from './protocol/result.ts'
+import type { McpResult } from './protocol/result.ts'
 import type { LegacyRevision, Revision } from './protocol/revisions.ts'
 import type { Session } from './sessions/session.ts'
 import type { McpSessions } from './sessions/sessions.ts'
@@ -26,7 +26,7 @@ interface MethodFacts {
 /** A call with a result. It is measured, recorded in the audit log, and limited in how many run at once. */
 export interface CallMethod extends MethodFacts {
   readonly kind: 'call'
-  readonly handle: (deps: McpDeps, call: InFlightCall) => Promise<Result> | Result
+  readonly handle: (deps: McpDeps, call: InFlightCall) => Promise<McpResult> | McpResult
   /** The declarations that the target names. Metrics and spans name declared targets only, so that labels stay few. */
   readonly declaredIn?: 'tools' | 'prompts'
   /** The handler may ask the client for input, so the result may be `input_required`. */
@@ -40,21 +40,21 @@ export interface CallMethod extends MethodFacts {
   /** What the call does, for the page of the activity: a verb and its object. Default: `ask for` and the method's name. */
   readonly auditWords?: (target: string) => string
   /** Leaves out what an older revision does not know. */
-  readonly downgrade?: (revision: LegacyRevision, body: Params) => Params
+  readonly downgrade?: (revision: LegacyRevision, body: MessageParams) => MessageParams
 }
 
 /** A request about the session and nothing of the actor's. The result is `{}`; without a session nothing happens. */
 export interface SessionMethod extends MethodFacts {
   readonly kind: 'session'
   /** @throws McpFailure */
-  readonly handle: (sessions: McpSessions, session: Session | null, params: Params) => Promise<void>
+  readonly handle: (sessions: McpSessions, session: Session | null, params: MessageParams) => Promise<void>
 }
 
 /** The request that agrees on a revision and opens the session. It decides its revision itself. */
 export interface HandshakeMethod extends MethodFacts {
   readonly kind: 'handshake'
   /** @throws McpFailure */
-  readonly handle: (deps: McpDeps, access: McpAccess, id: Id, params: Params) => Promise<Reply>
+  readonly handle: (deps: McpDeps, access: McpAccess, id: Id, params: MessageParams) => Promise<Reply>
 }
 
 /** A request whose answer is a stream that stays open. */
@@ -73,7 +73,7 @@ export interface StreamMethod extends MethodFacts {
 /** A message without an answer. */
 export interface NotificationMethod extends MethodFacts {
   readonly kind: 'notification'
-  readonly handle: (running: RunningCalls, session: Session, params: Params) => void
+  readonly handle: (running: RunningCalls, session: Session, params: MessageParams) => void
 }
 
 export type McpMethod = CallMethod | SessionMethod | HandshakeMethod | StreamMethod | NotificationMethod

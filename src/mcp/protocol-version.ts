@@ -4,7 +4,7 @@
  */
 import { isHandshake, methodOf } from './methods.ts'
 import { decodeHeaderValue } from './protocol/header-value.ts'
-import { isRecord, type Message, type Params } from './protocol/message.ts'
+import { isRecord, type Message, type MessageParams } from './protocol/message.ts'
 import { metaKeys, metaOf } from './protocol/meta.ts'
 import {
   asLegacy,
@@ -84,7 +84,7 @@ export function judgeModern(message: Message & { kind: 'request' }, headers: Pro
 }
 
 /** What `Mcp-Name` mirrors. Undefined for methods without it, null where the body lacks the parameter (refused later). */
-function nameOf({ method, params }: { method: string; params: Params }): string | null | undefined {
+function nameOf({ method, params }: { method: string; params: MessageParams }): string | null | undefined {
   const target = methodOf(method, modernRevision)?.target
   return target === undefined ? undefined : textOf(params[target])
 }

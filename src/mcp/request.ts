@@ -1,7 +1,7 @@
 /** From a message of either era to the one shape of a request. */
 import { type McpAccess, type McpRequest, readClientInfo } from './call/call.ts'
 import { isLogLevel } from './call/channel.ts'
-import { isRecord, type Params } from './protocol/message.ts'
+import { isRecord, type MessageParams } from './protocol/message.ts'
 import { metaKeys, metaOf } from './protocol/meta.ts'
 import { type LegacyRevision, modernRevision } from './protocol/revisions.ts'
 import type { ProtocolHeaders } from './protocol-version.ts'
@@ -15,7 +15,7 @@ export interface McpHeaders extends ProtocolHeaders {
 
 interface Call {
   readonly method: string
-  readonly params: Params
+  readonly params: MessageParams
 }
 
 /** Null for a log level that does not exist. */
@@ -55,7 +55,7 @@ export function legacyRequest(
 }
 
 /** What a modern request says of its client. */
-function clientIn(meta: Params): McpClient | null {
+function clientIn(meta: MessageParams): McpClient | null {
   const { [metaKeys.logLevel]: level, [metaKeys.capabilities]: declared } = meta
   if (level !== undefined && !isLogLevel(level)) return null
   return {

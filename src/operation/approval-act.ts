@@ -1,11 +1,11 @@
 /** The owner's decision about a call, in the terms of the access ledger. */
 import type { Act } from '../audit-log/entry.ts'
-import type { ApprovalRow } from './approval-store.ts'
+import type { StoredApproval } from './approval-store.ts'
 import type { Decided } from './approvals.ts'
 
 /** The decision is recorded with the caller and the call that it is about, because the ledger is read by caller. */
 export function decisionAct(
-  { actorId, peerId, clientId, kind, operation }: Omit<ApprovalRow, 'digest' | 'arguments'>,
+  { actorId, peerId, clientId, kind, operation }: Omit<StoredApproval, 'digest' | 'arguments'>,
   decided: Decided,
 ): Omit<Act, 'requestId'> {
   return {
@@ -19,7 +19,7 @@ export function decisionAct(
   }
 }
 
-function placeOf(kind: ApprovalRow['kind'], operation: string): Pick<Act, 'through' | 'method' | 'path'> {
+function placeOf(kind: StoredApproval['kind'], operation: string): Pick<Act, 'through' | 'method' | 'path'> {
   switch (kind) {
     case 'methods':
     case 'actions':

@@ -8,7 +8,7 @@ export type ApprovalState = 'waiting' | 'approved' | 'denied' | 'used'
 /** What is called: at `/<actor>/methods` or `/<actor>/actions`, or as one of the three kinds that AI clients know. */
 export type ApprovalKind = 'methods' | 'actions' | 'tools' | 'prompts' | 'resources'
 
-export interface ApprovalRow {
+export interface StoredApproval {
   readonly actorId: string
   readonly approvalId: string
   readonly peerId: string
@@ -26,7 +26,7 @@ export interface ApprovalRow {
 const columns = `actor_id AS "actorId", approval_id AS "approvalId", peer_id AS "peerId", client_id AS "clientId", kind,
   operation, digest, arguments, state, created_at AS "createdAt", expires_at AS "expiresAt"`
 
-export async function insertApproval(tx: Transaction, row: ApprovalRow): Promise<void> {
+export async function insertApproval(tx: Transaction, row: StoredApproval): Promise<void> {
   await tx.run(
     `INSERT INTO approval (actor_id, approval_id, peer_id, client_id, kind, operation, digest, arguments, state, created_at,
        expires_at)
@@ -48,10 +48,10 @@ export async function insertApproval(tx: Transaction, row: ApprovalRow): Promise
 /** The last one for this very call, used ones left out. */
 export async function findApprovalFor(
   q: Queries,
-  key: Pick<ApprovalRow, 'actorId' | 'peerId' | 'clientId' | 'digest'>,
+  key: Pick<StoredApproval, 'actorId' | 'peerId' | 'clientId' | 'digest'>,
   now: number,
-): Promise<ApprovalRow | null> {
-  const row = await q.get<ApprovalRow>(
+): Promise<StoredApproval | null> {
+  const row = await q.get<StoredApproval>(
     `SELECT ${columns} FROM approval
      WHERE actor_id = $1 AND peer_id = $2 AND client_id = $3 AND digest = $4 AND state <> 'used' AND expires_at > $5
      ORDER BY created_at DESC, approval_id LIMIT 1`,
@@ -64,8 +64,8 @@ export async function findApprovalFor(
   return row ?? null
 }
 
-export async function findApproval(q: Queries, actorId: string, approvalId: string): Promise<ApprovalRow | null> {
-  const row = await q.get<ApprovalRow>(
+export async function findApproval(q: Queries, actorId: string, approvalId: string): Promise<StoredApproval | null> {
+  const row = await q.get<StoredApproval>(
     `SELECT ${columns} FROM approval WHERE actor_id = $1 AND approval_id = $2`,
     actorId,
     approvalId,
@@ -79,8 +79,8 @@ export async function findWaiting(
   actorId: string,
   now: number,
   { limit, before }: { readonly limit: number; readonly before: Place | null },
-): Promise<ApprovalRow[]> {
-  return q.all<ApprovalRow>(
+): Promise<StoredApproval[]> {
+  return q.all<StoredApproval>(
     `SELECT ${columns} FROM approval WHERE actor_id = $1 AND state = 'waiting' AND expires_at > $2
        AND (CAST($3 AS BIGINT) IS NULL OR created_at < $3 OR (created_at = $3 AND approval_id < $4))
      ORDER BY created_at DESC, approval_id DESC LIMIT $5`,

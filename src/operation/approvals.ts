@@ -16,7 +16,7 @@ import { approvalArguments, bindingOf } from '../secret/sealed-columns.ts'
 import type { Store } from '../store/store.ts'
 import {
   type ApprovalKind,
-  type ApprovalRow,
+  type StoredApproval,
   countWaiting,
   deleteExpiredApprovals,
   findApproval,
@@ -39,7 +39,7 @@ export interface Called {
 }
 
 /** An approval as the owner sees it. */
-export interface Approval extends Omit<ApprovalRow, 'digest' | 'arguments'> {
+export interface Approval extends Omit<StoredApproval, 'digest' | 'arguments'> {
   readonly arguments: unknown
 }
 
@@ -52,7 +52,7 @@ export interface ApprovalsParts {
   /** Where the owner decides about an approval. */
   readonly addressOf: (actorId: string, approvalId: string) => string
   /** Runs after the owner's decision is stored; for the access ledger. */
-  readonly note: (approval: Omit<ApprovalRow, 'digest' | 'arguments'>, decided: Decided) => void
+  readonly note: (approval: Omit<StoredApproval, 'digest' | 'arguments'>, decided: Decided) => void
   readonly now: () => number
 }
 
@@ -221,11 +221,11 @@ export class Approvals {
   }
 
   #newRow(
-    key: Pick<ApprovalRow, 'actorId' | 'peerId' | 'clientId' | 'digest'>,
+    key: Pick<StoredApproval, 'actorId' | 'peerId' | 'clientId' | 'digest'>,
     { kind, name }: Called,
     shown: string,
     now: number,
-  ): ApprovalRow {
+  ): StoredApproval {
     const approvalId = randomToken(18)
     return {
       ...key,
@@ -239,11 +239,11 @@ export class Approvals {
     }
   }
 
-  #waiting({ actorId, approvalId, expiresAt }: ApprovalRow): ApprovalAnswer {
+  #waiting({ actorId, approvalId, expiresAt }: StoredApproval): ApprovalAnswer {
     return { answer: 'waiting', approvalId, url: this.#parts.addressOf(actorId, approvalId), expiresAt }
   }
 
-  #shown({ digest: _digest, arguments: sealed, ...row }: ApprovalRow): Approval {
+  #shown({ digest: _digest, arguments: sealed, ...row }: StoredApproval): Approval {
     const binding = bindingOf(approvalArguments, row.actorId, row.approvalId)
     return { ...row, arguments: JSON.parse(open(this.#parts.keyRing, sealed, binding)) as unknown }
   }

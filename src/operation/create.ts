@@ -1,4 +1,4 @@
-import type { Ledger } from '../audit-log/audit-log.ts'
+import type { AuditLog } from '../audit-log/audit-log.ts'
 import { currentContext } from '../observe/context.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
@@ -10,7 +10,7 @@ import { Operations } from './operations.ts'
 
 interface OperationNeeds {
   readonly permission: Permission
-  readonly ledger: Ledger
+  readonly ledger: AuditLog
 }
 
 export function createOperations(runtime: Runtime, { permission, ledger }: OperationNeeds) {

@@ -12,7 +12,7 @@ import { type ClaimedNotice, deleteNotice, findRecipient, postponeNotice } from 
 import type { NoticeKind } from './notice.ts'
 import { openNoticeSecret } from './notices.ts'
 import { outcomeWith } from './secret-rotation.ts'
-import { type DeliveryPolicy, isRefusal, judgeNotice, type Verdict } from './policy.ts'
+import { type DeliveryPolicy, isRefusal, judgeNotice, type DeliveryVerdict } from './policy.ts'
 
 /** Finds out which secret a peer has after a renewal. Null: known now. Otherwise the outcome of the call. */
 export type SettleRenewal = (offer: {
@@ -79,7 +79,7 @@ export class NoticeSender {
     return dueAt === null
   }
 
-  async #attempt(notice: ClaimedNotice): Promise<Verdict | null> {
+  async #attempt(notice: ClaimedNotice): Promise<DeliveryVerdict | null> {
     const { policy, now, random } = this.#deps
     const outcome = notice.kind === 'renewal' ? await this.#settleRenewal(notice) : await this.#deliver(notice)
     if (outcome === null) return { kind: 'delivered' }
@@ -93,7 +93,7 @@ export class NoticeSender {
   }
 
   /** The peer does not know the secret. The trust request may still arrive until the handshake times out. */
-  #judgeWithdrawal({ createdAt }: ClaimedNotice): Verdict {
+  #judgeWithdrawal({ createdAt }: ClaimedNotice): DeliveryVerdict {
     const at = createdAt + this.#deps.times.handshakeMs
     if (this.#deps.now() >= at) return { kind: 'delivered' }
     return { kind: 'retry', at, reason: 'The request may still be on its way' }

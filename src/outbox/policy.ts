@@ -35,7 +35,7 @@ export interface Attempted {
   readonly random: number
 }
 
-export type Verdict =
+export type DeliveryVerdict =
   | { readonly kind: 'delivered' }
   /** Final for this message. The next message is sent. */
   | { readonly kind: 'failed'; readonly reason: string }
@@ -87,7 +87,7 @@ export function isRefusal(outcome: PeerOutcome): boolean {
 }
 
 /** Decides what follows from an attempt to deliver a diff. */
-export function judgeDelivery(attempted: Attempted, policy: DeliveryPolicy): Verdict {
+export function judgeDelivery(attempted: Attempted, policy: DeliveryPolicy): DeliveryVerdict {
   const ending = endingOf(attempted.outcome, attempted.now)
   switch (ending.kind) {
     case 'accepted':
@@ -109,7 +109,7 @@ export function judgeDelivery(attempted: Attempted, policy: DeliveryPolicy): Ver
 }
 
 /** Decides what follows from an attempt to deliver a notice. Notices are idempotent, so unknown outcomes are retried. */
-export function judgeNotice(attempted: Attempted, policy: DeliveryPolicy): Verdict {
+export function judgeNotice(attempted: Attempted, policy: DeliveryPolicy): DeliveryVerdict {
   const ending = endingOf(attempted.outcome, attempted.now)
   switch (ending.kind) {
     case 'accepted':
@@ -132,7 +132,7 @@ function retry(
   reason: string,
   leastMs: number,
   policy: DeliveryPolicy,
-): Verdict {
+): DeliveryVerdict {
   if (failingSince !== null && now - failingSince >= policy.giveUpAfterMs) return { kind: 'stop', reason }
   return { kind: 'retry', at: now + Math.max(leastMs, backoffMs(attempts, random)), reason }
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Agent } from 'undici'
 import { currentContext } from '../observe/context.ts'
-import { Exchange } from './http-call.ts'
+import { HttpCall } from './http-call.ts'
 import { guardedConnector, type Resolve, resolveBySystem } from './guarded-connector.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from './peer-client.ts'
 import { judgeUrl, liesBelow, type PeerPolicy } from './url-rules.ts'
@@ -65,7 +65,7 @@ export class GuardedClient implements PeerClient {
     const agent = await this.#agent
     if (this.#isClosed) return { kind: 'unreached', reason: 'The service is stopping' }
     const { connectSeconds, readSeconds } = request.timeouts ?? this.#options
-    const exchange = new Exchange({
+    const exchange = new HttpCall({
       connectMs: connectSeconds * 1000,
       readMs: readSeconds * 1000,
       maxAnswerBytes: request.maxAnswerBytes ?? maxAnswerBytes,

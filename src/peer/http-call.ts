@@ -15,7 +15,7 @@ export interface ExchangeLimits {
  * Knows at each moment whether the request was sent, which is what tells `unreached` from `unknown`. Every limit ends
  * the connection: what is still on its way would be taken for the answer to the next request.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class HttpCall implements Dispatcher.DispatchHandler {
   readonly outcome: Promise<PeerOutcome>
   readonly #settle: (outcome: PeerOutcome) => void
   readonly #limits: ExchangeLimits

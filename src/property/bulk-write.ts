@@ -5,7 +5,7 @@ import type { Right } from '../permission/operation.ts'
 import { refusal } from '../permission/permission.ts'
 import { absent } from '../json/absent.ts'
 import type { Access } from './access.ts'
-import type { Record as RecordChange, State } from './change.ts'
+import type { Record as RecordChange, PropertyState } from './change.ts'
 import type { PropertyGate } from './property-hooks.ts'
 import type { Indexes } from '../actor/indexes.ts'
 import { type BulkEntry, bulk, makeList, type ListTexts, readBulk } from '../list/list.ts'
@@ -139,7 +139,7 @@ export class BulkWrite {
     tx: Transaction,
     { id: actorId, subscriptionCount }: LockedActor,
     values: ReadonlyMap<string, JsonText>,
-  ): Promise<ReadonlyMap<string, State> | null> {
+  ): Promise<ReadonlyMap<string, PropertyState> | null> {
     const names = [...values.keys()]
     const stored = subscriptionCount === 0 ? null : await findBefore(tx, actorId, names)
     const kinds = stored === null ? await findKinds(tx, actorId, names) : null

@@ -16,13 +16,13 @@ export interface Change {
   /** The new value, `""` for a removal, or the list change of the protocol (`list`, `operation`, …). */
   readonly blob: JsonText
   /** The whole values before and after, by property name. Absent where they are not known, or no subscription needs them. */
-  readonly states?: ReadonlyMap<string, State>
+  readonly states?: ReadonlyMap<string, PropertyState>
   /** A list change that leaves the list as it was. */
   readonly changesNothing?: true
 }
 
 /** One property before and after a change; null where it does not exist. */
-export interface State {
+export interface PropertyState {
   readonly before: JsonText | null
   readonly after: JsonText | null
 }

@@ -7,7 +7,7 @@ import type { Permission } from '../permission/permission.ts'
 import type { LockedActor, Queries, Store, Transaction } from '../store/store.ts'
 import { absent } from '../json/absent.ts'
 import type { Access } from './access.ts'
-import type { ActorWriter, Change, State } from './change.ts'
+import type { ActorWriter, Change, PropertyState } from './change.ts'
 import type { PropertyGate } from './property-hooks.ts'
 import type { Indexes } from '../actor/indexes.ts'
 import { factsOf, listMetadata } from '../list/list-head.ts'
@@ -348,7 +348,7 @@ export function statesFrom(
   stored: Awaited<ReturnType<typeof findBefore>>,
   values: ReadonlyMap<string, JsonText>,
 ): States {
-  const states = new Map<string, State>()
+  const states = new Map<string, PropertyState>()
   for (const [name, value] of values) {
     const found = stored.get(name)
     const before = found === undefined ? null : found.value
@@ -357,7 +357,7 @@ export function statesFrom(
   return states
 }
 
-function stateFor({ subscriptionCount }: LockedActor, name: string, state: State): States | undefined {
+function stateFor({ subscriptionCount }: LockedActor, name: string, state: PropertyState): States | undefined {
   return subscriptionCount === 0 ? undefined : new Map([[name, state]])
 }
 

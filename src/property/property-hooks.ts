@@ -42,9 +42,9 @@ export class PropertyGate {
   }
 
   /** Items in order, each through the hooks under its index; hidden ones are left out. */
-  async passItems(access: Access, list: string, items: readonly IndexedItem[]): Promise<readonly IndexedItem[]> {
+  async passItems(access: Access, list: string, items: readonly HookedItem[]): Promise<readonly HookedItem[]> {
     if (this.isOpen(access, 'get', list)) return items
-    const passed: IndexedItem[] = []
+    const passed: HookedItem[] = []
     for (const { index, item } of items) {
       const shown = await this.pass(access, 'get', [list, String(index)], item)
       if (shown !== null) passed.push({ index, item: shown })
@@ -53,7 +53,7 @@ export class PropertyGate {
   }
 }
 
-export interface IndexedItem {
+export interface HookedItem {
   readonly index: number
   readonly item: JsonText
 }

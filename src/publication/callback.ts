@@ -5,7 +5,7 @@ import type { TrustFacts } from '../app/trust-record.ts'
 import type { QueueState, QueuedDiff } from './queue-state-store.ts'
 import type { QueueKey } from './queue-store.ts'
 
-export interface Callback {
+export interface OutgoingCallback {
   readonly body: JsonText
   readonly headers: Readonly<Record<string, string>>
 }
@@ -18,7 +18,7 @@ export interface CallbackSource {
   readonly opening: string
 }
 
-export interface CallbackOptions {
+export interface OutgoingCallbackOptions {
   /** URL of the service, without a trailing slash. */
   readonly baseUrl: string
   readonly maxHighGranularityBytes: number
@@ -44,8 +44,8 @@ export function diffCallback(
   { queue, state, opening }: CallbackSource,
   diff: QueuedDiff,
   { data, replaces }: Pick<QueuedDiff, 'data' | 'replaces'>,
-  { baseUrl, maxHighGranularityBytes }: CallbackOptions,
-): Callback {
+  { baseUrl, maxHighGranularityBytes }: OutgoingCallbackOptions,
+): OutgoingCallback {
   const { sequence, createdAt, hops } = diff
   const isHigh = state.granularity === 'high' && diff.kind !== 'full'
   const isTooLarge = isHigh && isLarger(data, maxHighGranularityBytes)
@@ -80,8 +80,8 @@ export function resyncCallback(
   { queue, state }: CallbackSource,
   sequence: number,
   now: number,
-  { baseUrl }: Pick<CallbackOptions, 'baseUrl'>,
-): Callback {
+  { baseUrl }: Pick<OutgoingCallbackOptions, 'baseUrl'>,
+): OutgoingCallback {
   const path = [state.target, state.subtarget, state.subtarget === '' ? '' : state.resource].filter(
     (step) => step !== '',
   )

@@ -20,9 +20,9 @@ import type { Store } from '../store/store.ts'
 import { type MayRead, visiblePart, withheld } from './visibility.ts'
 import { Batches } from './batches.ts'
 import {
-  type Callback,
+  type OutgoingCallback,
   callbackOpening,
-  type CallbackOptions,
+  type OutgoingCallbackOptions,
   type CallbackSource,
   callbackUrl,
   diffCallback,
@@ -46,13 +46,13 @@ import {
   type DeliveryPolicy,
   judgeCircuit,
   judgeDelivery,
-  type Verdict,
+  type DeliveryVerdict,
 } from '../outbox/policy.ts'
 
 /** The current content of the scope that the peer may read. Null: none. */
 export type FullState = (actorId: string, peer: Related, scope: QueueState) => Promise<JsonText | null>
 
-export interface DeliveryBatchDeps extends CallbackOptions {
+export interface DeliveryBatchDeps extends OutgoingCallbackOptions {
   readonly store: Store
   readonly peerClient: PeerClient
   readonly permission: Permission
@@ -127,7 +127,7 @@ interface Sent {
   /** The last sequence number that the callback covers. */
   readonly covers: number
   readonly before: Tried
-  readonly verdict: Verdict
+  readonly verdict: DeliveryVerdict
   /** The peer may or may not have received the callback. */
   readonly isUnclear: boolean
   readonly onCircuit: (before: Circuit) => Circuit
@@ -303,7 +303,7 @@ export class DeliveryBatches {
     return this.#endWithoutAttempt(lease, state, 'now', isPut ? { committed: state.sequence - 1 } : {})
   }
 
-  #call({ state, url, bearer }: Batch, { body, headers }: Callback): Promise<PeerOutcome> {
+  #call({ state, url, bearer }: Batch, { body, headers }: OutgoingCallback): Promise<PeerOutcome> {
     const { peerClient, now } = this.#deps
     const request = { method: 'POST', url, bearer } as const
     const isCompressed =
@@ -315,7 +315,7 @@ export class DeliveryBatches {
       : peerClient.call({ ...request, body, headers })
   }
 
-  #report(queue: QueueKey, sequence: number, verdict: Verdict): void {
+  #report(queue: QueueKey, sequence: number, verdict: DeliveryVerdict): void {
     const { log } = this.#deps
     const about = { subscriptionId: queue.subscriptionId, sequence, outcome: verdict.kind }
     if (verdict.kind === 'delivered') log.debug(about, 'A callback arrived')

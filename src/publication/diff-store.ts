@@ -55,7 +55,7 @@ export async function findSubscribers(
 }
 
 /** One sequence number of one subscription. */
-export interface Entry {
+export interface DiffEntry {
   readonly peerId: string
   readonly subscriptionId: string
   readonly sequence: number
@@ -75,7 +75,7 @@ export interface Entry {
 export async function insertEntries(
   tx: Transaction,
   actorId: string,
-  entries: readonly Entry[],
+  entries: readonly DiffEntry[],
   now: number,
   hops: number,
 ): Promise<void> {

@@ -53,7 +53,7 @@ export interface PublicationsParts {
   readonly handleOf: (actor: Access['actor']) => ActorHandle
 }
 
-export interface Wanted extends Scope {
+export interface SubscriptionRequest extends Scope {
   readonly granularity: string
 }
 
@@ -113,7 +113,7 @@ export class Publications {
    * @throws ServiceError `invalid_value`; `forbidden` when the peer has the maximum number of subscriptions; `not_found`
    *   when the relationship does not exist.
    */
-  async subscribe(actorId: string, peerId: string, wanted: Wanted): Promise<PublisherSubscription> {
+  async subscribe(actorId: string, peerId: string, wanted: SubscriptionRequest): Promise<PublisherSubscription> {
     for (const value of [wanted.target, wanted.subtarget, wanted.resource, wanted.granularity]) {
       if (value.length > longestName)
         throw new ServiceError('invalid_value', `Cannot subscribe: a name is longer than ${longestName} characters`)

@@ -4,14 +4,14 @@ import type { Permission, Relation } from '../permission/permission.ts'
 import { isObject, known, members, object } from '../json/json.ts'
 import { type Change, type ChangeSink, namesIn } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
-import { dropOldest, type Entry, findSubscribers, insertEntries, type Subscriber } from './diff-store.ts'
+import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Subscriber } from './diff-store.ts'
 import { fit } from './project-diff.ts'
 import { deliversCallbacks } from '../subscription/scope.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
 
 /** Starts the delivery of entries after their transaction has committed. */
-export type Announce = (tx: Transaction, actorId: string, entries: readonly Entry[]) => void
+export type Announce = (tx: Transaction, actorId: string, entries: readonly DiffEntry[]) => void
 
 export interface PublisherParts {
   readonly permission: Permission
@@ -83,7 +83,7 @@ export class Publisher {
     await this.#write(tx, actorId, entries, now)
   }
 
-  async #write(tx: Transaction, actorId: string, entries: readonly Entry[], now: number): Promise<void> {
+  async #write(tx: Transaction, actorId: string, entries: readonly DiffEntry[], now: number): Promise<void> {
     if (entries.length === 0) return
     await insertEntries(tx, actorId, entries, now, currentContext()?.hops ?? 0)
     await dropOldest(tx, this.#overfull(actorId, entries), now)
@@ -91,7 +91,7 @@ export class Publisher {
   }
 
   /** Checks the limit once per stride, so most changes need no statement for it. */
-  #overfull(actorId: string, entries: readonly Entry[]): Parameters<typeof dropOldest>[1] {
+  #overfull(actorId: string, entries: readonly DiffEntry[]): Parameters<typeof dropOldest>[1] {
     const { maxDiffs } = this.#parts
     const stride = Math.max(1, Math.floor(maxDiffs / 16))
     return entries
@@ -121,8 +121,8 @@ export class Publisher {
 }
 
 /** A change that the peer may not read gets no sequence number, so the peer sees no gap. */
-function entriesFor(subscriber: Subscriber, changes: readonly Change[], mayRead: MayRead, now: number): Entry[] {
-  const entries: Entry[] = []
+function entriesFor(subscriber: Subscriber, changes: readonly Change[], mayRead: MayRead, now: number): DiffEntry[] {
+  const entries: DiffEntry[] = []
   for (const change of changes) {
     const fitted = fit(change, subscriber)
     const data = fitted === null ? null : visiblePart(fitted.data, subscriber, mayRead)
@@ -142,7 +142,7 @@ function entryOf(
   { peerId, subscriptionId, granularity, isStopped, openUntil }: Subscriber,
   sequence: number,
   now: number,
-): Omit<Entry, 'kind' | 'data' | 'replaces'> {
+): Omit<DiffEntry, 'kind' | 'data' | 'replaces'> {
   const isSent = deliversCallbacks(granularity)
   const dueAt = isSent && !isStopped ? Math.max(now, openUntil ?? 0) : null
   return { peerId, subscriptionId, sequence, isCallback: isSent, dueAt }

@@ -8,7 +8,7 @@ import { runInBackground } from '../observe/context.ts'
 import { connectionsPerOrigin } from '../peer/guarded-client.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import { hostOf } from '../peer/url-rules.ts'
-import { dropOldest, type Entry } from './diff-store.ts'
+import { dropOldest, type DiffEntry } from './diff-store.ts'
 import { FairQueue, type Job } from '../outbox/fair-queue.ts'
 import {
   bringForward,
@@ -108,7 +108,7 @@ export class DeliveryWorker {
   }
 
   /** Resolves when each of the entries was sent once, or cannot be sent now. */
-  async attempted(actorId: string, entries: readonly Entry[]): Promise<void> {
+  async attempted(actorId: string, entries: readonly DiffEntry[]): Promise<void> {
     const due = entries.filter(({ dueAt }) => dueAt !== null && dueAt <= this.#parts.now())
     if (due.length === 0 || this.#isStopping) return
     const all = Promise.all(

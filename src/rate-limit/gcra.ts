@@ -44,7 +44,7 @@ export function isExhausted(emptyAt: number, now: number, rate: Rate): boolean {
 }
 
 /** What a client is told of a bucket. */
-export interface Standing {
+export interface BucketStanding {
   readonly remaining: number
   /** Seconds until it is empty. */
   readonly resetSeconds: number
@@ -52,7 +52,7 @@ export interface Standing {
   readonly retryAfterSeconds: number
 }
 
-export function standingOf(emptyAt: number, now: number, rate: Rate, count = 1): Standing {
+export function standingOf(emptyAt: number, now: number, rate: Rate, count = 1): BucketStanding {
   const latest = now + burstMs(rate)
   const from = Math.min(Math.max(emptyAt, now), latest)
   return {

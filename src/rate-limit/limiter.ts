@@ -6,7 +6,7 @@ import type { Metrics } from '../observe/metrics.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import { Buckets } from './buckets.ts'
-import { type Rate, type Standing, standingOf, type Taken } from './gcra.ts'
+import { type Rate, type BucketStanding, standingOf, type Taken } from './gcra.ts'
 import { purgeBuckets, takeStored } from './limit-store.ts'
 import { type LimitKey, nameOf, perOf, type Rates } from './rates.ts'
 import { rateLimitHeaders } from './headers.ts'
@@ -69,7 +69,7 @@ export class Limiter {
       }
     }
     const taken = await this.#take(buckets)
-    let tightest: { readonly bucket: Bucket; readonly standing: Standing } | undefined
+    let tightest: { readonly bucket: Bucket; readonly standing: BucketStanding } | undefined
     for (const [index, { isAllowed, emptyAt }] of taken.entries()) {
       const bucket = buckets[index] as Bucket
       if (!isAllowed) throw this.#refusal(bucket, emptyAt)
@@ -159,7 +159,7 @@ export function keyOf(limit: LimitKey, of: string): string {
   return hashSecret(`${limit}\n${of}`)
 }
 
-export function tooMany(limit: LimitKey, rate: Rate, standing: Standing): ServiceError {
+export function tooMany(limit: LimitKey, rate: Rate, standing: BucketStanding): ServiceError {
   return new ServiceError('too_many_requests', 'Cannot do this now: too many requests came before it', {
     reason: `the limit ${limit} is used up`,
     retryAfterSeconds: standing.retryAfterSeconds,

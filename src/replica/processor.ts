@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import { isObject, type JsonText, known, members, normalise, stringValue, withoutLoneSurrogates } from '../json/json.ts'
 
 /** A callback as it came. */
-export interface Callback {
+export interface IncomingCallback {
   readonly type: 'diff' | 'resync' | 'permission'
   /** 0 when it names none. */
   readonly sequence: number
@@ -16,7 +16,7 @@ export interface Callback {
 }
 
 /** @throws ServiceError `bad_request` for what is no callback. */
-export function parseCallback(body: JsonText, maxDepth: number): Callback {
+export function parseCallback(body: JsonText, maxDepth: number): IncomingCallback {
   const fields = isObject(body) ? members(normalise(withoutLoneSurrogates(body), maxDepth)) : null
   if (fields === null) throw refused('the body must be a JSON object')
   const type = textField(fields, 'type') ?? 'diff'
@@ -61,7 +61,7 @@ function refused(why: string): ServiceError {
 }
 
 /** A callback that is kept until its turn comes. */
-export type Kept = Pick<Callback, 'data' | 'replaces' | 'granularity'> & { readonly data: JsonText }
+export type Kept = Pick<IncomingCallback, 'data' | 'replaces' | 'granularity'> & { readonly data: JsonText }
 
 export function keptText({ data, replaces, granularity }: Kept): JsonText {
   return known(`{"data":${data},"replaces":${replaces},"granularity":${JSON.stringify(granularity)}}`)
@@ -115,7 +115,7 @@ export type CallbackVerdict =
 
 export function judgeCallback(
   state: ReceiverState,
-  { type, sequence }: Pick<Callback, 'type' | 'sequence'>,
+  { type, sequence }: Pick<IncomingCallback, 'type' | 'sequence'>,
   now: number,
   policy: ProcessorPolicy,
 ): CallbackVerdict {

@@ -29,7 +29,7 @@ import {
 import { keptByOthers, type SubscriberKey, type SubscriberSubscription, storesFor } from './subscriber.ts'
 import {
   awaitsResync,
-  type Callback,
+  type IncomingCallback,
   type CallbackVerdict,
   fetchAgainMs,
   judgeCallback,
@@ -103,7 +103,7 @@ export class Receiver {
    * @throws ServiceError `too_many_requests` when too many callbacks are pending or fetched, `unavailable` when the data of the
    *   callback could not be fetched, `not_found` when the subscription does not exist.
    */
-  async take(key: SubscriberKey, callback: Callback): Promise<void> {
+  async take(key: SubscriberKey, callback: IncomingCallback): Promise<void> {
     const { store, now, policy } = this.#parts
     const before = await store.read((q) => this.#stateOf(q, key))
     if (before === null) throw noSubscription()
@@ -139,7 +139,7 @@ export class Receiver {
   }
 
   /** Fetches the data when the callback has only a URL. */
-  async #keptOf(key: SubscriberKey, { data, url, replaces, granularity }: Callback): Promise<Kept> {
+  async #keptOf(key: SubscriberKey, { data, url, replaces, granularity }: IncomingCallback): Promise<Kept> {
     if (data !== null || url === null) return { data: data ?? known('{}'), replaces, granularity }
     const trust = await this.#parts.store.read((q) => findTrust(q, key.actorId, key.peerId))
     const diff = trust === null ? null : await this.#parts.data.diff(trust, url)
@@ -231,7 +231,7 @@ export class Receiver {
     if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) this.#parts.afterCommit(tx, this.#parts.wake)
   }
 
-  async #takeResync(key: SubscriberKey, { sequence }: Callback): Promise<void> {
+  async #takeResync(key: SubscriberKey, { sequence }: IncomingCallback): Promise<void> {
     for (let round = 0; round < resyncRounds; round += 1) {
       if ((await this.#fetchAndReplace(key, sequence)) === 'replaced') return
     }

@@ -6,7 +6,7 @@ import type { AttributeForm } from '../actor/attributes.ts'
 import { isObject, type JsonText, known, members } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import type { Scope } from '../subscription/scope.ts'
-import { isStorableName, listAction, type ListOperation, type ReplicaChange } from './replica-change.ts'
+import { isStorableName, listAction, type ReplicaListOperation, type ReplicaChange } from './replica-change.ts'
 import { placesOf, placesWithout, type Run } from './replica-layout.ts'
 import { ReplicaList } from './replica-list.ts'
 import { coveredValue, mergeBelow, uncoveredValue } from './replica-value.ts'
@@ -169,7 +169,7 @@ function applyOne(
 }
 
 function applyToList(
-  operation: ListOperation,
+  operation: ReplicaListOperation,
   entry: Entry,
   stored: (index: number) => JsonText | undefined,
   now: number,

@@ -5,7 +5,7 @@ import type { Scope } from '../subscription/scope.ts'
 import { nameOfKey } from './remote-keys.ts'
 
 /** One operation on a list, as the protocol spells it. What an operation does not need is absent. */
-export interface ListOperation {
+export interface ReplicaListOperation {
   readonly operation: (typeof operations)[number]
   /** After the operation; where a copy has another length it is wrong. */
   readonly length?: number
@@ -24,7 +24,7 @@ export type ReplicaChange = { readonly name: string } & (
   /** The value at `below` as a whole; null when there is none. */
   | { readonly kind: 'put'; readonly below: readonly string[]; readonly value: JsonText | null }
   | { readonly kind: 'remove' }
-  | { readonly kind: 'list'; readonly operation: ListOperation }
+  | { readonly kind: 'list'; readonly operation: ReplicaListOperation }
   | { readonly kind: 'items'; readonly items: readonly JsonText[] }
   /** It changed in a way that only fetching it tells. */
   | { readonly kind: 'refetch' }
@@ -88,7 +88,7 @@ function changeOf(name: string, value: JsonText, replaces: boolean): ReplicaChan
 }
 
 /** Told by its shape: `list` names the list, and `operation` is one of the known ones. */
-export function listOperation(value: JsonText | undefined, list: string): ListOperation | null {
+export function listOperation(value: JsonText | undefined, list: string): ReplicaListOperation | null {
   const given = value === undefined ? null : members(value)
   if (given === null || textAt(given, 'list') !== list) return null
   const operation = operations.find((name) => name === textAt(given, 'operation'))
@@ -96,7 +96,7 @@ export function listOperation(value: JsonText | undefined, list: string): ListOp
 }
 
 /** As other implementations tell of what was changed over HTTP; only where a list of that name is known. */
-export function listAction(value: JsonText): ListOperation | null {
+export function listAction(value: JsonText): ReplicaListOperation | null {
   const given = members(value)
   if (given === null) return null
   const named = { add: 'append', update: 'update', delete: 'delete', metadata_update: 'metadata' } as const
@@ -106,7 +106,10 @@ export function listAction(value: JsonText): ListOperation | null {
   return readOperation(named[action], item === undefined ? given : new Map([...given, ['item', item]]))
 }
 
-function readOperation(operation: ListOperation['operation'], given: ReadonlyMap<string, JsonText>): ListOperation {
+function readOperation(
+  operation: ReplicaListOperation['operation'],
+  given: ReadonlyMap<string, JsonText>,
+): ReplicaListOperation {
   const optional = <K extends string, T>(name: K, value: T | null | undefined): { [name in K]?: T } =>
     value === null || value === undefined ? {} : ({ [name]: value } as { [name in K]?: T })
   const items = given.get('items')

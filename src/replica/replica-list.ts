@@ -4,11 +4,11 @@
  * say nothing of the order.
  */
 import { equal, type JsonText } from '../json/json.ts'
-import type { ListOperation } from './replica-change.ts'
+import type { ReplicaListOperation } from './replica-change.ts'
 import { cut, type Layout, layoutOf, lengthOf, type Piece, type Run, sourcesIn } from './replica-layout.ts'
 
 /** The stored item at a place; undefined when it was not read. */
-export type StoredItem = (place: number) => JsonText | undefined
+export type ReplicaItem = (place: number) => JsonText | undefined
 
 /** Which stored items, by their places, have to be read before the operation can be applied. */
 export type Needs = { readonly places: readonly number[] } | 'all'
@@ -43,7 +43,7 @@ export class ReplicaList {
   }
 
   /** Nothing is changed unless it is `done`. */
-  apply(operation: ListOperation, stored: StoredItem): Applied {
+  apply(operation: ReplicaListOperation, stored: ReplicaItem): Applied {
     const { item, items } = operation
     switch (operation.operation) {
       case 'append':
@@ -75,7 +75,7 @@ export class ReplicaList {
     }
   }
 
-  #update({ index, oldItem }: ListOperation, item: JsonText, stored: StoredItem): Applied {
+  #update({ index, oldItem }: ReplicaListOperation, item: JsonText, stored: ReplicaItem): Applied {
     if (oldItem === undefined) {
       const position = this.#position(index, this.#length)
       return position === null ? diverged : this.#splice(position, 1, [item])
@@ -83,7 +83,7 @@ export class ReplicaList {
     return this.#take(index, oldItem, stored, 'only', [item])
   }
 
-  #remove(index: number | undefined, oldItem: JsonText | undefined, stored: StoredItem): Applied {
+  #remove(index: number | undefined, oldItem: JsonText | undefined, stored: ReplicaItem): Applied {
     const position = this.#position(index, this.#length)
     if (position !== null) return this.#splice(position, 1, [])
     return index !== undefined || oldItem === undefined ? diverged : this.#take(undefined, oldItem, stored, 'first')
@@ -95,7 +95,7 @@ export class ReplicaList {
   #take(
     index: number | undefined,
     wanted: JsonText,
-    stored: StoredItem,
+    stored: ReplicaItem,
     which: 'only' | 'first',
     by: readonly JsonText[] = [],
   ): Applied {

@@ -8,10 +8,10 @@ import { actorPassphrase, bindingOf } from '../secret/sealed-columns.ts'
 import { open } from '../secret/sealed.ts'
 import type { Store } from '../store/store.ts'
 import type { IssuedTokens } from '../token/chain.ts'
-import type { OneTime, Presented } from '../token/one-time.ts'
+import type { OneTime, PresentedRecord } from '../token/one-time.ts'
 import { findUnclaimed } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
-import type { Door, Entry } from './establish-session.ts'
+import type { Door, SessionEntry } from './establish-session.ts'
 import { insertJoinedAccess } from './password-access-store.ts'
 import type { Person } from './provider.ts'
 import { signInOver } from './refusal.ts'
@@ -30,7 +30,7 @@ export interface ClaimsParts {
   readonly keyRing: KeyRing
   readonly actors: Actors
   readonly accounts: Accounts
-  readonly entry: Entry
+  readonly entry: SessionEntry
   readonly guesses: Guesses
   readonly now: () => number
 }
@@ -133,6 +133,6 @@ export class Claims {
   }
 }
 
-function presented({ claim, browser }: Pick<Claimant, 'claim' | 'browser'>): Presented {
+function presented({ claim, browser }: Pick<Claimant, 'claim' | 'browser'>): PresentedRecord {
   return { purpose: 'claim', value: claim, browser }
 }

@@ -7,8 +7,8 @@ import type { IssuedTokens } from '../token/chain.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { SpaSession } from '../token/spa-sessions.ts'
 import type { Claims } from './account-linking.ts'
-import type { Arrival, Entry } from './establish-session.ts'
-import { type Delivery, type Flow, redirectUrlOf } from './flow.ts'
+import type { Arrival, SessionEntry } from './establish-session.ts'
+import { type TokenDeliveryMode, type Flow, redirectUrlOf } from './flow.ts'
 import type { FreeText } from './email-entry.ts'
 import type { Person, Provider, Providers } from './provider.ts'
 import { askProvider, SignInRefusal } from './refusal.ts'
@@ -51,7 +51,7 @@ export type Ending =
   | {
       readonly kind: 'inline'
       readonly tokens: IssuedTokens
-      readonly delivery: Delivery
+      readonly delivery: TokenDeliveryMode
       readonly redirectUrl: string
     }
 
@@ -63,7 +63,7 @@ export interface CallbackParts {
   readonly states: States
   readonly targets: SafeTargets
   readonly tickets: Tickets
-  readonly entry: Entry
+  readonly entry: SessionEntry
   readonly freeText: FreeText
   readonly claims: Claims
 }
@@ -72,7 +72,7 @@ type Posted = AuthorizationResponse & { readonly state: string }
 type WebFlow = Extract<Flow, { readonly kind: 'web' }>
 type SpaFlow = Extract<Flow, { readonly kind: 'spa' }>
 
-export class Callback {
+export class SignInCallback {
   readonly #parts: CallbackParts
 
   constructor(parts: CallbackParts) {

@@ -4,10 +4,10 @@ import type { Actors } from '../actor/actors.ts'
 import { ServiceError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { IssuedTokens } from '../token/chain.ts'
-import type { OneTime, Presented } from '../token/one-time.ts'
+import type { OneTime, PresentedRecord } from '../token/one-time.ts'
 import { isTaken } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
-import { type Entry, LostRace } from './establish-session.ts'
+import { type SessionEntry, LostRace } from './establish-session.ts'
 import type { Flow } from './flow.ts'
 import type { Person } from './provider.ts'
 import { signInOver } from './refusal.ts'
@@ -29,7 +29,7 @@ export interface FreeTextParts {
   readonly oneTime: OneTime
   readonly actors: Actors
   readonly accounts: Accounts
-  readonly entry: Entry
+  readonly entry: SessionEntry
   readonly verification: Verification
 }
 
@@ -113,7 +113,7 @@ export class FreeText {
   }
 }
 
-function presented(session: string, browser: string | null): Presented {
+function presented(session: string, browser: string | null): PresentedRecord {
   return { purpose: 'email_session', value: session, browser }
 }
 

@@ -13,7 +13,7 @@ import type { Beginning, IssuedTokens } from '../token/chain.ts'
 import type { Tokens } from '../token/tokens.ts'
 import { type Account, findAccounts, isTaken } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
-import { type Identity, type IdentityMode, identityOf, userInfoOf } from './identity.ts'
+import { type PersonIdentity, type IdentityMode, identityOf, userInfoOf } from './identity.ts'
 import { ensureInteractiveTrust } from './interactive-trust.ts'
 import type { Person } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
@@ -80,12 +80,12 @@ export interface Door {
   readonly prepare?: (tx: Transaction) => Promise<void>
 }
 
-type Proven = Extract<Identity, { readonly kind: 'proven' }>
+type Proven = Extract<PersonIdentity, { readonly kind: 'proven' }>
 
 /** Another sign-in of the same person may come first, or take its actor back; each round has a winner. */
 const mostRounds = 20
 
-export class Entry {
+export class SessionEntry {
   readonly #parts: EntryParts
 
   constructor(parts: EntryParts) {
@@ -112,7 +112,7 @@ export class Entry {
 
   async #find(
     arrival: Arrival,
-    identity: Exclude<Identity, { kind: 'unknown' }>,
+    identity: Exclude<PersonIdentity, { kind: 'unknown' }>,
   ): Promise<Exclude<Entering, Entered> | { readonly kind: 'open'; readonly door: Door } | null> {
     const identifier = identity.kind === 'proven' ? identity.identifier : null
     const subject = arrival.person.stableId
@@ -268,7 +268,7 @@ function accountOf(
   return mode === 'provider' ? (bySubject ?? byIdentifier) : (byIdentifier ?? bySubject)
 }
 
-function doorTo(account: Account, identity: Exclude<Identity, { kind: 'unknown' }>): Door {
+function doorTo(account: Account, identity: Exclude<PersonIdentity, { kind: 'unknown' }>): Door {
   const isSame = identity.kind === 'proven' && identity.identifier === account.identifier
   return {
     actor: { id: account.actorId, creator: account.creator },

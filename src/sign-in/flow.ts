@@ -22,13 +22,13 @@ export type Flow =
       readonly target: string | null
       /** Path of the application, `{actor_id}` standing for the actor. */
       readonly returnPath: string
-      readonly delivery: Delivery
+      readonly delivery: TokenDeliveryMode
       /** Asks for a relationship of this kind as well (MCP authorization). */
       readonly trustType: string | null
     }
 
 /** How an application gets its tokens. */
-export type Delivery = 'json' | 'cookie' | 'hybrid'
+export type TokenDeliveryMode = 'json' | 'cookie' | 'hybrid'
 
 /** Where the application goes on: its path with the actor in it, else behind the actor. */
 export function redirectUrlOf(returnPath: string, actorId: string): string {

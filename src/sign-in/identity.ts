@@ -5,7 +5,7 @@ import type { Person } from './provider.ts'
 /** What identifies people: their address, or the provider's name for them where it vouches for none. */
 export type IdentityMode = 'email' | 'provider'
 
-export type Identity =
+export type PersonIdentity =
   /** `address`: null where the provider's name for the person takes its place. */
   | { readonly kind: 'proven'; readonly identifier: string; readonly address: string | null }
   /** The provider vouches for no address. */
@@ -14,7 +14,7 @@ export type Identity =
   | { readonly kind: 'unknown' }
 
 /** @param needsAddress An AI client's owner is known by an address, whatever the mode. */
-export function identityOf(person: Person, mode: IdentityMode, needsAddress: boolean): Identity {
+export function identityOf(person: Person, mode: IdentityMode, needsAddress: boolean): PersonIdentity {
   if (person.address === 'failed') return { kind: 'unknown' }
   const address = person.address === null ? null : parseAddress(person.address)
   if (address !== null) return { kind: 'proven', identifier: address, address }

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { Beginning, IssuedTokens } from '../token/chain.ts'
 import type { OneTime } from '../token/one-time.ts'
-import type { Arrival, Entry } from './establish-session.ts'
+import type { Arrival, SessionEntry } from './establish-session.ts'
 import type { Provider, Providers } from './provider.ts'
 import { askProvider, SignInRefusal } from './refusal.ts'
 import type { Tickets } from './tickets.ts'
@@ -13,7 +13,7 @@ export interface NativeParts {
   readonly oneTime: OneTime
   readonly providers: Providers
   readonly tickets: Tickets
-  readonly entry: Entry
+  readonly entry: SessionEntry
 }
 
 export interface PresentedCode {

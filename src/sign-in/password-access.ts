@@ -25,7 +25,7 @@ export type { PasswordAccessRecord, PasswordDecision } from './password-access-s
 /** A stranger can create any number of actors under one creator; the owner decides about these first. */
 export const mostListed = 100
 
-export interface Decided {
+export interface PasswordAccessDecision {
   readonly ownerId: string
   /** The actor that the program created. */
   readonly actorId: string
@@ -62,7 +62,7 @@ export class PasswordAccess {
    * @throws ServiceError `not_found` when the actor is none that this owner decides about, `forbidden` without a session
    *   of the owner, `conflict` when a revoked password is to be kept.
    */
-  async decide({ ownerId, actorId, decision, by }: Decided): Promise<void> {
+  async decide({ ownerId, actorId, decision, by }: PasswordAccessDecision): Promise<void> {
     const known = await this.#store.read((q) => findOnePasswordAccess(q, ownerId, actorId))
     if (known === null) throw unknownAccess()
     // In an actor that the owner joined, the program itself has the passphrase of the owner.

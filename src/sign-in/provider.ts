@@ -34,7 +34,7 @@ export interface Person {
   readonly address: Address | null | 'failed'
 }
 
-export interface AuthorizationRequest {
+export interface ProviderAuthorization {
   readonly state: string
   readonly nonce: string
   /** S256; null where the provider takes none. */
@@ -74,7 +74,7 @@ export interface Provider {
   /** True when `verifyAssertion` can be asked (configured audiences). */
   readonly takesAssertions: boolean
   /** @throws ProviderError `unreachable` when its endpoints have to be discovered and cannot. */
-  authorizationUrl(request: AuthorizationRequest): Promise<string>
+  authorizationUrl(request: ProviderAuthorization): Promise<string>
   /** @throws ProviderError */
   exchange(exchange: CodeExchange): Promise<Person>
   /**

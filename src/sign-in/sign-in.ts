@@ -6,10 +6,10 @@ import { ServiceError } from '../errors.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
 import type { OneTime } from '../token/one-time.ts'
 import type { Accounts } from './accounts.ts'
-import { Callback } from './callback.ts'
+import { SignInCallback } from './callback.ts'
 import { Claims } from './account-linking.ts'
-import { Entry, type EntryParts } from './establish-session.ts'
-import type { Delivery } from './flow.ts'
+import { SessionEntry, type EntryParts } from './establish-session.ts'
+import type { TokenDeliveryMode } from './flow.ts'
 import { FreeText } from './email-entry.ts'
 import { Native, requireProvider } from './native.ts'
 import type { Provider, Providers } from './provider.ts'
@@ -51,7 +51,7 @@ export interface ForApplication {
   readonly provider: string | undefined
   readonly target: string | undefined
   readonly returnPath: string
-  readonly delivery: Delivery
+  readonly delivery: TokenDeliveryMode
   readonly trustType: string | undefined
   /** The application's own; the service keeps the verifier unless given. */
   readonly codeChallenge: string | undefined
@@ -68,7 +68,7 @@ export interface BegunForApplication {
 
 export class SignIn {
   readonly providers: Providers
-  readonly callback: Callback
+  readonly callback: SignInCallback
   readonly native: Native
   readonly freeText: FreeText
   readonly verification: Verification
@@ -81,7 +81,7 @@ export class SignIn {
 
   constructor(parts: SignInParts) {
     const { store, oneTime, providers } = parts
-    const entry = new Entry(parts)
+    const entry = new SessionEntry(parts)
     this.providers = providers
     this.accounts = parts.accounts
     this.targets = new SafeTargets(parts.baseUrl, parts.redirectOrigins, providers.all)
@@ -93,7 +93,7 @@ export class SignIn {
     this.#trustTypes = parts.trustTypes
     this.#clientPath = parts.clientPath
     this.#states = new States(store, oneTime)
-    this.callback = new Callback({
+    this.callback = new SignInCallback({
       ...parts,
       states: this.#states,
       targets: this.targets,

@@ -18,7 +18,7 @@ import {
   repeatRecord,
 } from './one-time-store.ts'
 
-export type Purpose =
+export type RecordPurpose =
   /** `state` of a sign-in at a provider, also as the nonce of form_post. */
   | 'state'
   /** What a provider posted, until the browser that began fetches it. */
@@ -42,7 +42,7 @@ export type Purpose =
   | 'assertion'
 
 /** In seconds. */
-export const lifetimes: Readonly<Record<Purpose, number>> = {
+export const lifetimes: Readonly<Record<RecordPurpose, number>> = {
   state: 600,
   form_post: 60,
   ticket: 300,
@@ -57,7 +57,7 @@ export const lifetimes: Readonly<Record<Purpose, number>> = {
 }
 
 export interface NewOneTime {
-  readonly purpose: Exclude<Purpose, 'assertion'>
+  readonly purpose: Exclude<RecordPurpose, 'assertion'>
   /** JSON; kept sealed. */
   readonly data: object
   /** The record goes with the actor. */
@@ -70,8 +70,8 @@ export interface NewOneTime {
   readonly lifetimeSeconds?: number
 }
 
-export interface Presented {
-  readonly purpose: Exclude<Purpose, 'assertion'>
+export interface PresentedRecord {
+  readonly purpose: Exclude<RecordPurpose, 'assertion'>
   readonly value: string
   /** Asked for: a record of another provider does not count. Any provider's counts when it is absent. */
   readonly provider?: string
@@ -121,7 +121,7 @@ export class OneTime {
    * @returns null for a value that is unknown, expired, used, of another purpose, provider or browser; one of another
    *   provider or browser is not spent by that.
    */
-  async consume<T extends object>(tx: Transaction, presented: Presented): Promise<OneTimeRecord<T> | null> {
+  async consume<T extends object>(tx: Transaction, presented: PresentedRecord): Promise<OneTimeRecord<T> | null> {
     const hash = hashSecret(presented.value)
     const row = await consumeRecord(tx, hash, conditionsOf(presented), this.#now())
     return row === null ? null : this.#opened<T>(hash, row)
@@ -133,7 +133,7 @@ export class OneTime {
    */
   async consumeOrRepeat<T extends object>(
     tx: Transaction,
-    presented: Presented & { readonly browser: string },
+    presented: PresentedRecord & { readonly browser: string },
     repeatSeconds: number,
   ): Promise<OneTimeRecord<T> | null> {
     const hash = hashSecret(presented.value)
@@ -145,12 +145,12 @@ export class OneTime {
   }
 
   /** What `consume` would return, without consuming it. */
-  async peek<T extends object>(q: Queries, presented: Presented): Promise<OneTimeRecord<T> | null> {
+  async peek<T extends object>(q: Queries, presented: PresentedRecord): Promise<OneTimeRecord<T> | null> {
     return this.#find<T>(q, presented, 'unused')
   }
 
   /** A record that was consumed and is not purged yet: a second use is told from a guess. */
-  async spent<T extends object>(q: Queries, presented: Presented): Promise<OneTimeRecord<T> | null> {
+  async spent<T extends object>(q: Queries, presented: PresentedRecord): Promise<OneTimeRecord<T> | null> {
     return this.#find<T>(q, presented, 'used')
   }
 
@@ -163,7 +163,7 @@ export class OneTime {
 
   async #find<T extends object>(
     q: Queries,
-    presented: Presented,
+    presented: PresentedRecord,
     state: 'unused' | 'used',
   ): Promise<OneTimeRecord<T> | null> {
     const hash = hashSecret(presented.value)
@@ -193,8 +193,8 @@ export class OneTime {
   }
 }
 
-function conditionsOf({ purpose, provider, browser }: Presented): {
-  purpose: Purpose
+function conditionsOf({ purpose, provider, browser }: PresentedRecord): {
+  purpose: RecordPurpose
   provider: string | null
   browser: SecretHash | null
 } {

@@ -15,7 +15,7 @@ export interface SpaSession {
 }
 
 /** A page of this service that exchanges one, in the browser of this mark. */
-export interface OwnPage {
+export interface SpaPage {
   readonly browser: string | null
 }
 
@@ -40,7 +40,7 @@ export class SpaSessions {
    * @param page Null for a program, and for a page elsewhere.
    * @returns null for an id that is unknown, expired, exchanged, or not for this page.
    */
-  async exchange(id: string, browser: string, page: OwnPage | null = null): Promise<SpaSession | null> {
+  async exchange(id: string, browser: string, page: SpaPage | null = null): Promise<SpaSession | null> {
     const presented = { purpose: 'spa_session', value: id, browser } as const
     const record = await this.#store.write((tx) =>
       this.#oneTime.consumeOrRepeat<SpaSession>(tx, presented, repeatSeconds),
@@ -49,14 +49,14 @@ export class SpaSessions {
   }
 
   /** What `exchange` would return to whoever comes first, without exchanging it. */
-  async find(id: string, browser: string, page: OwnPage | null = null): Promise<SpaSession | null> {
+  async find(id: string, browser: string, page: SpaPage | null = null): Promise<SpaSession | null> {
     const presented = { purpose: 'spa_session', value: id, browser } as const
     const record = await this.#store.read((q) => this.#oneTime.peek<SpaSession>(q, presented))
     return record !== null && isMeantFor(record.data, page) ? record.data : null
   }
 }
 
-function isMeantFor({ begunIn }: SpaSession, page: OwnPage | null): boolean {
+function isMeantFor({ begunIn }: SpaSession, page: SpaPage | null): boolean {
   if (page === null) return true
   return begunIn !== null && page.browser !== null && sameSecret(hashSecret(page.browser), begunIn)
 }

@@ -26,7 +26,7 @@ export interface TrustFilter {
   readonly peerId?: string | undefined
 }
 
-export interface Wish {
+export interface RelationshipRequest {
   readonly url: string
   /** The default one when absent or empty. */
   readonly relationship?: string | undefined
@@ -77,7 +77,7 @@ export class Trusts {
   }
 
   /** @throws ServiceError `bad_request`, `peer_failed`, `conflict` */
-  async request(actor: Self, wish: Wish): Promise<Trust> {
+  async request(actor: Self, wish: RelationshipRequest): Promise<Trust> {
     const { url, relationship = '', description = '', type, judge } = wish
     const baseuri = parseBaseuri(url)
     if (baseuri === null) throw refused('ask for this relationship', 'the url is not the address of an actor')

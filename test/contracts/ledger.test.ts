@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Act } from '../../src/audit-log/entry.ts'
-import { Ledger } from '../../src/audit-log/audit-log.ts'
+import { AuditLog } from '../../src/audit-log/audit-log.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ManualClock } from '../support/manual-clock.ts'
@@ -21,7 +21,7 @@ const act: Act = {
 }
 
 interface Fixture {
-  readonly ledger: Ledger
+  readonly ledger: AuditLog
   readonly clock: ManualClock
   readonly lines: string[]
   readonly dropped: () => number
@@ -31,7 +31,7 @@ function ledgerOn(store: Store, mostPerActor = 100, maxAgeMs = 86_400_000): Fixt
   const clock = new ManualClock()
   const lines: string[] = []
   let dropped = 0
-  const ledger = new Ledger({
+  const ledger = new AuditLog({
     store,
     timers: clock.timers,
     now: clock.now,
@@ -54,7 +54,7 @@ async function addActors(store: Store, ...ids: string[]): Promise<void> {
   }
 }
 
-async function linesOf(ledger: Ledger, actorId = 'a'): Promise<[path: string, times: number][]> {
+async function linesOf(ledger: AuditLog, actorId = 'a'): Promise<[path: string, times: number][]> {
   return (await ledger.page(actorId, { limit: 1000 })).entries.map(({ path, times }) => [path, times])
 }
 
@@ -277,7 +277,7 @@ forEachStore((_dialect, open) => {
       const counted = counting()
       const store = await open({ onQuery: counted.onQuery })
       await addActors(store, 'a')
-      let noting: Ledger | undefined
+      let noting: AuditLog | undefined
       const busy: Store = {
         ...bound(store),
         write: (work) => {
@@ -319,7 +319,7 @@ forEachStore((_dialect, open) => {
       const seen: string[] = []
       let cursor: string | null = null
       do {
-        const page: Awaited<ReturnType<Ledger['page']>> = await ledger.page('a', { limit: 3, cursor })
+        const page: Awaited<ReturnType<AuditLog['page']>> = await ledger.page('a', { limit: 3, cursor })
         seen.push(...page.entries.map(({ path }) => path))
         cursor = page.next
       } while (cursor !== null)

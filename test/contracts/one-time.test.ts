@@ -5,7 +5,7 @@ import { hashSecret } from '../../src/secret/hash.ts'
 import { parseKeyRing } from '../../src/secret/key-ring.ts'
 import { resealAll } from '../../src/secret/reseal.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type NewOneTime, OneTime, type Presented } from '../../src/token/one-time.ts'
+import { type NewOneTime, OneTime, type PresentedRecord } from '../../src/token/one-time.ts'
 import { Purge } from '../../src/token/purge.ts'
 import { SpaSessions } from '../../src/token/spa-sessions.ts'
 import { Tokens } from '../../src/token/tokens.ts'
@@ -35,7 +35,7 @@ forEachStore((_dialect, open) => {
 
   const create = (record: Partial<NewOneTime> = {}): Promise<string> =>
     store.write((tx) => oneTime.create(tx, { purpose: 'state', data: { planted: 'planted-data' }, ...record }))
-  const consume = (value: string, presented: Partial<Presented> = {}): Promise<object | null> =>
+  const consume = (value: string, presented: Partial<PresentedRecord> = {}): Promise<object | null> =>
     store.write((tx) => oneTime.consume(tx, { purpose: 'state', value, ...presented }))
   /** As it is given out in the moment in which it is used. */
   const givenOut = (): object => ({
@@ -128,8 +128,8 @@ forEachStore((_dialect, open) => {
     it('can be looked at without being spent, and once spent is told from a guess', async () => {
       const value = await create({ purpose: 'code', browser: 'mine' })
       const presented = { purpose: 'code', value, browser: 'mine' } as const
-      const peek = (of: Presented): Promise<object | null> => store.read((q) => oneTime.peek(q, of))
-      const spent = (of: Presented): Promise<object | null> => store.read((q) => oneTime.spent(q, of))
+      const peek = (of: PresentedRecord): Promise<object | null> => store.read((q) => oneTime.peek(q, of))
+      const spent = (of: PresentedRecord): Promise<object | null> => store.read((q) => oneTime.spent(q, of))
       assert.deepEqual(await peek(presented), { ...givenOut(), usedAt: null })
       assert.equal(await spent(presented), null)
       assert.equal(await peek({ ...presented, browser: 'other' }), null)
@@ -233,11 +233,11 @@ forEachStore((_dialect, open) => {
         { ...presented, provider: 'github' },
         { ...presented, browser: 'theirs' },
       ] as const
-      const peeked = (of: Omit<Presented, 'value'>): Promise<object | null> =>
+      const peeked = (of: Omit<PresentedRecord, 'value'>): Promise<object | null> =>
         store.read((q) => oneTime.peek(q, { ...of, value }))
-      const spent = (of: Omit<Presented, 'value'>): Promise<object | null> =>
+      const spent = (of: Omit<PresentedRecord, 'value'>): Promise<object | null> =>
         store.read((q) => oneTime.spent(q, { ...of, value }))
-      const repeated = (of: Omit<Presented, 'value'> & { readonly browser: string }): Promise<object | null> =>
+      const repeated = (of: Omit<PresentedRecord, 'value'> & { readonly browser: string }): Promise<object | null> =>
         store.write((tx) => oneTime.consumeOrRepeat(tx, { ...of, value }, 10))
       assert.notEqual(await peeked(presented), null)
       assert.equal(await spent(presented), null)

@@ -11,7 +11,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { runInContext } from '../../src/observe/context.ts'
-import { Exchange } from '../../src/peer/http-call.ts'
+import { HttpCall } from '../../src/peer/http-call.ts'
 import { GuardedClient, type GuardedClientOptions } from '../../src/peer/guarded-client.ts'
 import { neutralText, type NoAnswer, type PeerOutcome, type PeerRequest } from '../../src/peer/peer-client.ts'
 import { createAuthority, selfSigned } from '../support/certificates.ts'
@@ -138,7 +138,7 @@ const short = { connectSeconds: 5, readSeconds: 0.2 }
 
 describe('the reason of a failed call', () => {
   it('holds U+FFFD in place of what PostgreSQL cannot store, because it is stored with the outcome', async () => {
-    const exchange = new Exchange({ connectMs: 1000, readMs: 1000, maxAnswerBytes: 1 })
+    const exchange = new HttpCall({ connectMs: 1000, readMs: 1000, maxAnswerBytes: 1 })
     exchange.onResponseError(null, new Error('The certificate is for a\0b\ud83d'))
     assert.deepEqual(await exchange.outcome, {
       kind: 'unreached',

@@ -9,7 +9,7 @@ import { catalogueOf } from '../../src/mcp/catalogue/catalogue.ts'
 import { legacyCodec } from '../../src/mcp/codecs/legacy.ts'
 import { modernCodec } from '../../src/mcp/codecs/modern.ts'
 import type { AuditedCall, McpDeps } from '../../src/mcp/deps.ts'
-import { Dispatcher } from '../../src/mcp/dispatcher.ts'
+import { McpDispatcher } from '../../src/mcp/dispatcher.ts'
 import { auditWordsOf, callMethodOf, capabilitiesOf, mcpMethods, methodOf } from '../../src/mcp/methods.ts'
 import { readBody } from '../../src/mcp/protocol/message.ts'
 import { legacyRevisions, modernRevision, type Revision } from '../../src/mcp/protocol/revisions.ts'
@@ -138,7 +138,7 @@ async function dispatch(asked: McpRequest): Promise<Dispatched> {
   const { revision } = asked
   const codec = revision === modernRevision ? modernCodec({ name: 't', version: '1' }) : legacyCodec(revision)
   const connection = { reauthorize: () => Promise.resolve(null), onGone: () => () => {} }
-  const reply = await new Dispatcher(deps, new Streams()).request(asked, 1, codec, connection).catch(() => null)
+  const reply = await new McpDispatcher(deps, new Streams()).request(asked, 1, codec, connection).catch(() => null)
   const body = reply?.kind === 'json' ? (reply.body as { error?: { code: number } }) : {}
   return { isKnown: body.error?.code !== -32601, label, noted }
 }

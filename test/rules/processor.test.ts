@@ -10,7 +10,7 @@ import {
   parseCallback,
   type ReceiverState,
 } from '../../src/replica/processor.ts'
-import { changesOf, type ListOperation } from '../../src/replica/replica-change.ts'
+import { changesOf, type ReplicaListOperation } from '../../src/replica/replica-change.ts'
 import { placesOf, placesWithout, type Run } from '../../src/replica/replica-layout.ts'
 import { ReplicaList } from '../../src/replica/replica-list.ts'
 import { coveredValue, mergeBelow, mergePart, uncoveredValue } from '../../src/replica/replica-value.ts'
@@ -354,7 +354,7 @@ describe('a list of the copy', () => {
         const text = (item: Item): JsonText => known(JSON.stringify(item))
         const source = [...first]
         const list = new ReplicaList(first.length === 0 ? [] : [[0, first.length]])
-        const apply = (operation: ListOperation): void =>
+        const apply = (operation: ReplicaListOperation): void =>
           assert.deepEqual(
             list.apply(operation, (index) => text(first[index] ?? null)),
             { kind: 'done' },
@@ -473,7 +473,7 @@ describe('a list of the copy', () => {
     )
   })
 
-  const refusals: readonly [what: string, operation: ListOperation][] = [
+  const refusals: readonly [what: string, operation: ReplicaListOperation][] = [
     ['an update beyond the end', { operation: 'update', index: 3, item: known('1') }],
     ['a deletion beyond the end', { operation: 'delete', index: 3 }],
     ['a deletion before the beginning', { operation: 'delete', index: -4 }],

@@ -6,7 +6,7 @@ import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf } from '../authorization-request.ts'
 import type { CodeData } from '../consents.ts'
 import { OAuthError } from '../oauth-error.ts'
-import type { Grant, Granted, GrantParts, GrantRequest } from './grant.ts'
+import type { Grant, IssuedGrant, GrantParts, GrantRequest } from './grant.ts'
 
 /** As long as the first access token lives. */
 const rememberedSeconds = 3600
@@ -80,7 +80,7 @@ async function issue(
   actorId: string,
   code: string,
   audience: string,
-): Promise<Granted> {
+): Promise<IssuedGrant> {
   const { scope } = data.request
   const tokens = await parts.tokens.startClient(
     tx,

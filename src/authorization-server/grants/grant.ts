@@ -25,7 +25,7 @@ export interface GrantRequest {
   readonly receivedAt: number
 }
 
-export interface Granted {
+export interface IssuedGrant {
   readonly tokens: IssuedTokens
   readonly scope: string
   /** False where there is nobody to ask again for (client credentials). */
@@ -35,4 +35,4 @@ export interface Granted {
 }
 
 /** @throws OAuthError; a fault of the store goes on as it is, and what was shown stays good. */
-export type Grant = (parts: GrantParts, request: GrantRequest) => Promise<Granted>
+export type Grant = (parts: GrantParts, request: GrantRequest) => Promise<IssuedGrant>

@@ -2,7 +2,7 @@
  * The way of a request, the same for data, pages, OAuth and MCP: match, limit, credential, cross-site check, caller,
  * permission, handler, audit, response.
  */
-import type { Ledger } from '../../audit-log/audit-log.ts'
+import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Config } from '../../config/options.ts'
 import type { ServiceError } from '../../errors.ts'
 import { runInContext } from '../../observe/context.ts'
@@ -40,7 +40,7 @@ export interface DispatchDeps extends AdmissionDeps, Omit<EntranceDeps, 'admissi
   readonly baseUrl: string
   readonly basePath: string
   readonly localLimiter: LocalLimiter
-  readonly ledger: Ledger
+  readonly ledger: AuditLog
   /** Renders an error for a person in a browser. */
   readonly errorPage: (error: ServiceError, about: ErrorSubject) => Promise<Answer>
   readonly log: Log

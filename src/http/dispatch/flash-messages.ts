@@ -29,13 +29,13 @@ export const notices = {
   accessRevoked: 'The password no longer works.',
 } as const
 
-export type Notice = keyof typeof notices
+export type FlashMessage = keyof typeof notices
 
 const name = '__Host-notice'
 const attributes = 'Path=/; Secure; HttpOnly; SameSite=Lax'
 
 /** @param maxAgeSeconds Longer where a sign-in at a provider comes between. */
-export function noticeCookie(notice: Notice, maxAgeSeconds = 60): string {
+export function noticeCookie(notice: FlashMessage, maxAgeSeconds = 60): string {
   return `${name}=${notice}; Max-Age=${maxAgeSeconds}; ${attributes}`
 }
 
@@ -46,7 +46,7 @@ export function noticeOf(request: Incoming): string | null {
   return notice === null ? null : notices[notice]
 }
 
-export function noticeNameOf(request: Incoming): Notice | null {
+export function noticeNameOf(request: Incoming): FlashMessage | null {
   const given = cookieValue(request.header('cookie'), name)
-  return given !== undefined && Object.hasOwn(notices, given) ? (given as Notice) : null
+  return given !== undefined && Object.hasOwn(notices, given) ? (given as FlashMessage) : null
 }

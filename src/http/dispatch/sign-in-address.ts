@@ -42,7 +42,7 @@ export function providerTargets(deps: ProviderTargetDeps): readonly string[] {
   return ['https:', ...new Set(plain)]
 }
 
-export interface Wish {
+export interface SignInWish {
   /** Path of this host to go on to. */
   readonly redirect?: string | undefined
   /** The actor whose page was asked for: another one's owner is refused. */
@@ -52,12 +52,12 @@ export interface Wish {
 }
 
 /** Of the one provider that is named. */
-export function beginAddress({ baseUrl }: BaseUrl, provider: string, wish: Wish = {}): string {
+export function beginAddress({ baseUrl }: BaseUrl, provider: string, wish: SignInWish = {}): string {
   return `${baseUrl}/oauth/login/${encodeURIComponent(provider)}${wishQuery(wish)}`
 }
 
 /** For `/login` and the addresses of providers alike: empty, or beginning with a question mark. */
-export function wishQuery({ redirect, actorId, hint }: Wish): string {
+export function wishQuery({ redirect, actorId, hint }: SignInWish): string {
   const query = new URLSearchParams()
   if (actorId !== undefined) query.set('actor', actorId)
   if (redirect !== undefined) query.set('redirect', redirect)

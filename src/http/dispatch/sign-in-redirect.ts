@@ -7,7 +7,7 @@ import { type Answer, redirect } from '../edge/response.ts'
 import { clearedSignedInMark, cookieOf, endedSessionCookie, hasSignedInMark } from '../edge/cookies.ts'
 import { noticeCookie } from './flash-messages.ts'
 import type { Exchange } from './route.ts'
-import { beginAddress, wishQuery, type Wish } from './sign-in-address.ts'
+import { beginAddress, wishQuery, type SignInWish } from './sign-in-address.ts'
 import type { BaseUrl } from './urls.ts'
 
 const vary = { Vary: 'Accept' }
@@ -70,7 +70,7 @@ async function formerSession(
 }
 
 /** The page that was asked for; the page with the form where a form was sent. An address that sign-in refuses is left out. */
-function wishOf({ signIn }: LoginRedirectDeps, { request, params }: Exchange): Wish {
+function wishOf({ signIn }: LoginRedirectDeps, { request, params }: Exchange): SignInWish {
   const isForm = request.method === 'POST'
   const path = isForm ? request.path.replace(/\/(items|metadata|permissions)$/, '') : request.path
   const query = isForm || request.query === '' ? '' : `?${request.query}`

@@ -3,7 +3,7 @@ import { failed, type Span } from '../../observe/tracing.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { CallMethod } from '../method.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import type { Result } from '../protocol/result.ts'
+import type { McpResult } from '../protocol/result.ts'
 import type { InFlightCall, McpRequest } from './call.ts'
 
 export interface CallLabels {
@@ -15,7 +15,7 @@ export interface CallLabels {
   readonly span: string
 }
 
-export type CallOutcome = { readonly result: Result } | { readonly error: unknown }
+export type CallOutcome = { readonly result: McpResult } | { readonly error: unknown }
 
 export function labelsOf(method: CallMethod | undefined, { params }: McpRequest, catalogue: Catalogue): CallLabels {
   if (method === undefined) return { method: 'other', tool: '', span: 'other' }

@@ -2,7 +2,7 @@
 import type { Actor } from '../../actor/actor.ts'
 import type { ClientInfo, ClientQuestion, ClientType, LogLevel } from '../../app/mcp-declarations.ts'
 import type { Caller } from '../../caller.ts'
-import type { Params } from '../protocol/message.ts'
+import type { MessageParams } from '../protocol/message.ts'
 import type { Revision } from '../protocol/revisions.ts'
 import type { McpClient, Session } from '../sessions/session.ts'
 
@@ -36,7 +36,7 @@ export interface McpRequest {
   readonly access: McpAccess
   readonly revision: Revision
   readonly method: string
-  readonly params: Params
+  readonly params: MessageParams
   readonly client: McpClient
   /** Null for a modern request, and for a legacy client without a session. */
   readonly session: Session | null

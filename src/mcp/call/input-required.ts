@@ -9,8 +9,8 @@ import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
 import type { Channel, InFlightCall } from './call.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import { isRecord, type Params } from '../protocol/message.ts'
-import type { InputRequired, Result } from '../protocol/result.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
+import type { InputRequired, McpResult } from '../protocol/result.ts'
 
 /** How long a person may take, in milliseconds. */
 const patienceMs = 15 * 60_000
@@ -98,8 +98,8 @@ class RoundTrip {
 export async function withInputRequired(
   { keyRing, now }: { readonly keyRing: KeyRing; readonly now: () => number },
   call: InFlightCall,
-  run: (call: InFlightCall) => Promise<Result> | Result,
-): Promise<Result> {
+  run: (call: InFlightCall) => Promise<McpResult> | McpResult,
+): Promise<McpResult> {
   const trip = new RoundTrip(keyRing, call, now())
   const { channel: outer } = call
   const channel: Channel = {
@@ -130,7 +130,10 @@ export function requestOf(question: ClientQuestion): { method: string; params: o
 }
 
 /** @throws McpFailure `missing_capability` naming everything that is missing. */
-export function requireCapabilities(questions: Readonly<Record<string, ClientQuestion>>, declared: Params): void {
+export function requireCapabilities(
+  questions: Readonly<Record<string, ClientQuestion>>,
+  declared: MessageParams,
+): void {
   const missing: Record<string, object> = {}
   for (const question of Object.values(questions)) {
     if ('elicit' in question) {
@@ -152,7 +155,7 @@ export function requireCapabilities(questions: Readonly<Record<string, ClientQue
   })
 }
 
-export function opensAddresses(declared: Params): boolean {
+export function opensAddresses(declared: MessageParams): boolean {
   const elicitation = declared['elicitation']
   return isRecord(elicitation) && isRecord(elicitation['url'])
 }
@@ -169,7 +172,7 @@ function isAnswer(question: ClientQuestion, answer: unknown): boolean {
 }
 
 /** Checks a flat form of the protocol: required members and types. Additional members are allowed. */
-export function fits(schema: Params, content: unknown): boolean {
+export function fits(schema: MessageParams, content: unknown): boolean {
   if (!isRecord(content)) return false
   const properties = isRecord(schema['properties']) ? schema['properties'] : {}
   const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : []
@@ -180,7 +183,7 @@ export function fits(schema: Params, content: unknown): boolean {
   })
 }
 
-function fitsType(property: Params, value: unknown): boolean {
+function fitsType(property: MessageParams, value: unknown): boolean {
   const choices = choicesOf(property)
   if (choices !== null && property['type'] !== 'array') return choices.includes(value)
   switch (property['type']) {
@@ -201,7 +204,7 @@ function fitsType(property: Params, value: unknown): boolean {
   }
 }
 
-function choicesOf(property: Params): readonly unknown[] | null {
+function choicesOf(property: MessageParams): readonly unknown[] | null {
   const { enum: plain, oneOf, anyOf } = property
   if (Array.isArray(plain)) return [...(plain as readonly unknown[])]
   const titled = oneOf ?? anyOf

@@ -3,15 +3,15 @@ import { type ApprovalAnswer, type Called, heldBecause } from '../../operation/a
 import type { ApprovalOutcome, InFlightCall } from './call.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import type { McpDeps } from '../deps.ts'
-import type { Params } from '../protocol/message.ts'
-import type { Result } from '../protocol/result.ts'
+import type { MessageParams } from '../protocol/message.ts'
+import type { McpResult } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'
 import { opensAddresses, InputRequiredError } from './input-required.ts'
 
 export interface ApprovalCall extends Called {
-  readonly args: Params
+  readonly args: MessageParams
   /** The result for a client that cannot open a URL, and for a call that the owner denied. */
-  readonly refused: (text: string) => Result
+  readonly refused: (text: string) => McpResult
 }
 
 /** The decision in the audit log. Null for a call that runs. */
@@ -27,8 +27,8 @@ export async function whenApproved(
   deps: McpDeps,
   call: InFlightCall,
   { kind, name, args, refused }: ApprovalCall,
-  run: () => Promise<Result>,
-): Promise<Result> {
+  run: () => Promise<McpResult>,
+): Promise<McpResult> {
   const verdict = await deps.approvals.ask(call.access, { kind, name }, args)
   call.held.as = heldBack[verdict.answer]
   switch (verdict.answer) {

@@ -4,7 +4,7 @@ import type { McpDeps } from '../deps.ts'
 import type { CallMethod } from '../method.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import { metaOf } from '../protocol/meta.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'
 import { toServiceError } from '../protocol/service-error.ts'
 import type { InFlightCall } from './call.ts'
@@ -41,7 +41,7 @@ export function runCall(deps: McpDeps, method: CallMethod | undefined, call: InF
   )
 }
 
-async function resultOf(deps: McpDeps, method: CallMethod | undefined, call: InFlightCall): Promise<Result> {
+async function resultOf(deps: McpDeps, method: CallMethod | undefined, call: InFlightCall): Promise<McpResult> {
   if (method === undefined) throw new McpFailure('unknown_method', 'The method is not known')
   const mayAsk = method.mayAskClient === true && call.revision === modernRevision
   try {

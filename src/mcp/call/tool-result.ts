@@ -1,7 +1,7 @@
 /** Converts the return value of a tool's handler to the result of `tools/call`. */
 import type { JsonText } from '../../json/json.ts'
 import { toPlain } from '../../json/json.ts'
-import { isRecord, type Params } from '../protocol/message.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
 
 export interface CallResult {
   readonly content: readonly object[]
@@ -37,7 +37,7 @@ export function toolResult(answer: JsonText): CallResult {
 }
 
 /** The handler returned the content itself. Members beside it become structured content. */
-function fromContent(value: Params, content: readonly unknown[]): CallResult {
+function fromContent(value: MessageParams, content: readonly unknown[]): CallResult {
   const explicit = value['structuredContent']
   const beside = withoutSecrets(omit(value, own))
   const structured = isRecord(beside) && Object.keys(beside).length > 0 ? promoted(explicit, beside) : explicit
@@ -50,12 +50,12 @@ function fromContent(value: Params, content: readonly unknown[]): CallResult {
 }
 
 /** Explicit structured content overrides the promoted members. */
-function promoted(explicit: unknown, beside: Params): unknown {
+function promoted(explicit: unknown, beside: MessageParams): unknown {
   if (explicit === undefined || explicit === null) return beside
   return isRecord(explicit) ? { ...beside, ...explicit } : explicit
 }
 
-function metaOf(value: Params): { _meta?: object } {
+function metaOf(value: MessageParams): { _meta?: object } {
   return isRecord(value['_meta']) ? { _meta: value['_meta'] } : {}
 }
 
@@ -63,7 +63,7 @@ function textBlock(value: unknown): object {
   return { type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }
 }
 
-function omit(value: Params, names: ReadonlySet<string>): Params {
+function omit(value: MessageParams, names: ReadonlySet<string>): MessageParams {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)))
 }
 

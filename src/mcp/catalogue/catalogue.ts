@@ -1,5 +1,5 @@
 /** What an application offers to AI clients, read once from its declarations. */
-import type { Operation, Registry } from '../../app/registry.ts'
+import type { DeclaredOperation, Registry } from '../../app/registry.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type {
   Icon,
@@ -16,7 +16,7 @@ import { UriTemplate } from './uri-template.ts'
 export interface Tool {
   readonly name: string
   readonly declaration: ToolDeclaration
-  readonly operation: Operation
+  readonly operation: DeclaredOperation
   readonly description: string
   readonly inputSchema: JsonSchema
   readonly check: Schema
@@ -31,14 +31,14 @@ export interface Prompt {
   readonly name: string
   readonly needsApproval: boolean
   readonly declaration: PromptDeclaration
-  readonly operation: Operation
+  readonly operation: DeclaredOperation
   readonly description: string
 }
 
 export interface Resource {
   readonly template: UriTemplate
   readonly declaration: ResourceDeclaration
-  readonly operation: Operation
+  readonly operation: DeclaredOperation
   readonly name: string
   readonly description: string
   readonly mimeType: string
@@ -78,7 +78,7 @@ function isOfMethod(mcp: true | ToolDeclaration | MethodMcp): mcp is MethodMcp {
   return mcp !== true && ('prompt' in mcp || 'resource' in mcp)
 }
 
-function toolOf(operation: Operation): Omit<Tool, 'needsApproval'> | null {
+function toolOf(operation: DeclaredOperation): Omit<Tool, 'needsApproval'> | null {
   const mcp = operation.metadata?.mcp
   if (mcp === undefined || isOfMethod(mcp)) return null
   const declaration = mcp === true ? {} : mcp
@@ -115,7 +115,7 @@ function outputOf(name: string, output: DeclaredSchema | undefined): Schema | nu
   }
 }
 
-function promptOf(operation: Operation): Omit<Prompt, 'needsApproval'> | null {
+function promptOf(operation: DeclaredOperation): Omit<Prompt, 'needsApproval'> | null {
   const mcp = operation.metadata?.mcp
   if (mcp === undefined || !isOfMethod(mcp) || mcp.prompt === undefined) return null
   const declaration = mcp.prompt === true ? {} : mcp.prompt
@@ -127,7 +127,7 @@ function promptOf(operation: Operation): Omit<Prompt, 'needsApproval'> | null {
   }
 }
 
-function resourceOf(operation: Operation): Omit<Resource, 'needsApproval'> | null {
+function resourceOf(operation: DeclaredOperation): Omit<Resource, 'needsApproval'> | null {
   const mcp = operation.metadata?.mcp
   if (mcp === undefined || !isOfMethod(mcp) || mcp.resource === undefined) return null
   const declaration = mcp.resource === true ? {} : mcp.resource

@@ -1,31 +1,34 @@
 /** Leaves out of results what an older revision does not know, or converts it. */
-import { isRecord, type Params } from '../protocol/message.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { type LegacyRevision, since } from '../protocol/revisions.ts'
 
-export function downgradeTools(revision: LegacyRevision, body: Params): Params {
+export function downgradeTools(revision: LegacyRevision, body: MessageParams): MessageParams {
   return { ...body, tools: each(body['tools'], (tool) => toolFor(revision, tool)) }
 }
 
-export function downgradePrompts(revision: LegacyRevision, body: Params): Params {
+export function downgradePrompts(revision: LegacyRevision, body: MessageParams): MessageParams {
   return { ...body, prompts: each(body['prompts'], (prompt) => promptFor(revision, prompt)) }
 }
 
-export function downgradeResources(revision: LegacyRevision, body: Params): Params {
+export function downgradeResources(revision: LegacyRevision, body: MessageParams): MessageParams {
   return { ...body, resources: each(body['resources'], (resource) => downgradeMetadata(revision, resource)) }
 }
 
-export function downgradeResourceTemplates(revision: LegacyRevision, body: Params): Params {
+export function downgradeResourceTemplates(revision: LegacyRevision, body: MessageParams): MessageParams {
   return {
     ...body,
     resourceTemplates: each(body['resourceTemplates'], (template) => downgradeMetadata(revision, template)),
   }
 }
 
-export function downgradePromptMessages(revision: LegacyRevision, body: Params): Params {
+export function downgradePromptMessages(revision: LegacyRevision, body: MessageParams): MessageParams {
   return { ...body, messages: each(body['messages'], (message) => messageFor(revision, message)) }
 }
 
-export function downgradeCallResult(revision: LegacyRevision, { structuredContent, content, ...rest }: Params): Params {
+export function downgradeCallResult(
+  revision: LegacyRevision,
+  { structuredContent, content, ...rest }: MessageParams,
+): MessageParams {
   const keeps = since(revision, '2025-06-18') && isRecord(structuredContent)
   return {
     ...rest,
@@ -34,7 +37,7 @@ export function downgradeCallResult(revision: LegacyRevision, { structuredConten
   }
 }
 
-function toolFor(revision: LegacyRevision, tool: Params): Params {
+function toolFor(revision: LegacyRevision, tool: MessageParams): MessageParams {
   const { outputSchema, annotations, ...rest } = downgradeMetadata(revision, tool)
   const hasOutput = since(revision, '2025-06-18') && isRecord(outputSchema) && outputSchema['type'] === 'object'
   return {
@@ -44,7 +47,7 @@ function toolFor(revision: LegacyRevision, tool: Params): Params {
   }
 }
 
-function promptFor(revision: LegacyRevision, prompt: Params): Params {
+function promptFor(revision: LegacyRevision, prompt: MessageParams): MessageParams {
   const displayMetadata = downgradeMetadata(revision, prompt)
   return displayMetadata['arguments'] === undefined
     ? displayMetadata
@@ -54,7 +57,7 @@ function promptFor(revision: LegacyRevision, prompt: Params): Params {
       }
 }
 
-function downgradeMetadata(revision: LegacyRevision, { title, icons, ...rest }: Params): Params {
+function downgradeMetadata(revision: LegacyRevision, { title, icons, ...rest }: MessageParams): MessageParams {
   return {
     ...rest,
     ...(title !== undefined && since(revision, '2025-06-18') ? { title } : {}),
@@ -62,11 +65,11 @@ function downgradeMetadata(revision: LegacyRevision, { title, icons, ...rest }: 
   }
 }
 
-function messageFor(revision: LegacyRevision, message: Params): Params {
+function messageFor(revision: LegacyRevision, message: MessageParams): MessageParams {
   return isRecord(message['content']) ? { ...message, content: contentFor(revision, message['content']) } : message
 }
 
-function contentFor(revision: LegacyRevision, block: Params): Params {
+function contentFor(revision: LegacyRevision, block: MessageParams): MessageParams {
   if (block['type'] === 'resource_link' && !since(revision, '2025-06-18')) {
     return { type: 'text', text: `${asText(block['name'])}: ${asText(block['uri'])}` }
   }
@@ -80,6 +83,6 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-function each(list: unknown, convert: (item: Params) => Params): readonly unknown[] {
+function each(list: unknown, convert: (item: MessageParams) => MessageParams): readonly unknown[] {
   return Array.isArray(list) ? list.map((item: unknown) => (isRecord(item) ? convert(item) : item)) : []
 }

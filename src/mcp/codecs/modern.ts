@@ -1,8 +1,8 @@
 /** The codec of 2026-07-28. */
 import type { McpFailureKind, McpFailure } from '../protocol/failure.ts'
 import { metaKeys } from '../protocol/meta.ts'
-import { isRecord, type Params } from '../protocol/message.ts'
-import type { Result } from '../protocol/result.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
+import type { McpResult } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'
 import type { Codec } from './codec.ts'
 
@@ -39,7 +39,7 @@ export function modernCodec(server: { readonly name: string; readonly version: s
   }
 }
 
-function encode(result: Result): Params {
+function encode(result: McpResult): MessageParams {
   switch (result.kind) {
     case 'complete':
       return {
@@ -60,7 +60,7 @@ function encode(result: Result): Params {
   }
 }
 
-function withServer(body: Params, server: object): Params {
+function withServer(body: MessageParams, server: object): MessageParams {
   const meta = isRecord(body['_meta']) ? body['_meta'] : {}
   return { ...body, _meta: { ...meta, [metaKeys.serverInfo]: server } }
 }

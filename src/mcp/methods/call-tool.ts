@@ -8,16 +8,16 @@ import { McpFailure } from '../protocol/failure.ts'
 import { toolContextOf } from '../call/tool-context.ts'
 import { contradicted } from '../catalogue/header-parameters.ts'
 import type { McpDeps } from '../deps.ts'
-import { isRecord, type Params } from '../protocol/message.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { whenApproved } from '../call/owner-approval.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 import { modernRevision, since } from '../protocol/revisions.ts'
 import { InputRequiredError } from '../call/input-required.ts'
 import type { RunningTask } from '../tasks/running-task.ts'
 import { type CallResult, errorResult, toolResult } from '../call/tool-result.ts'
 
 /** The right is checked first, so that a client without it does not learn whether the tool exists. */
-export async function callTool(deps: McpDeps, call: InFlightCall): Promise<Result> {
+export async function callTool(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const { name, arguments: given = {} } = call.params
   if (typeof name !== 'string' || name === '') throw new McpFailure('invalid_params', 'The call names no tool')
   await requireRight(deps, call, name)
@@ -36,10 +36,10 @@ export async function callTool(deps: McpDeps, call: InFlightCall): Promise<Resul
   }
   const input = await checked(tool, args, call)
   if ('refused' in input) return complete({ ...input.refused })
-  const run = (): Promise<Result> =>
+  const run = (): Promise<McpResult> =>
     runAsTask(deps, call, tool, args, (channel) => runTool(deps, { ...call, channel }, tool, input.value))
   if (!tool.needsApproval) return run()
-  const refused = (text: string): Result => complete({ ...errorResult(text) })
+  const refused = (text: string): McpResult => complete({ ...errorResult(text) })
   return whenApproved(deps, call, { kind: 'tools', name, args, refused }, run)
 }
 
@@ -54,7 +54,7 @@ async function requireRight(deps: McpDeps, call: McpRequest, name: string): Prom
 /** The model can fix wrong arguments, so since 2025-11-25 they are a result and not an error of the protocol. */
 async function checked(
   tool: Tool,
-  args: Params,
+  args: MessageParams,
   call: InFlightCall,
 ): Promise<{ value: unknown } | { refused: CallResult }> {
   try {
@@ -108,7 +108,13 @@ async function conforming(deps: McpDeps, tool: Tool, result: CallResult): Promis
 }
 
 /** Resumes a task of a process that died. False for a tool that must not be repeated. */
-export function resumeTask(deps: McpDeps, call: McpRequest, name: string, args: Params, running: RunningTask): boolean {
+export function resumeTask(
+  deps: McpDeps,
+  call: McpRequest,
+  name: string,
+  args: MessageParams,
+  running: RunningTask,
+): boolean {
   const tool = deps.catalogue.tools.get(name)
   const annotations = tool?.declaration.annotations ?? tool?.operation.metadata?.annotations
   if (tool === undefined || annotations?.idempotentHint !== true) return false

@@ -3,13 +3,13 @@ import type { Completer } from '../../app/mcp-declarations.ts'
 import type { InFlightCall } from '../call/call.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import type { McpDeps } from '../deps.ts'
-import { isRecord, type Params } from '../protocol/message.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { requirePrompt } from './get-prompt.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 
 const mostValues = 100
 
-export async function completeArgument(deps: McpDeps, call: InFlightCall): Promise<Result> {
+export async function completeArgument(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const { ref, argument, context } = call.params
   if (!isRecord(ref) || !isRecord(argument)) throw unclear()
   const { name, value } = argument
@@ -34,7 +34,7 @@ export async function completeArgument(deps: McpDeps, call: InFlightCall): Promi
 async function completerOf(
   deps: McpDeps,
   call: InFlightCall,
-  ref: Params,
+  ref: MessageParams,
   name: string,
 ): Promise<Completer | undefined> {
   if (ref['type'] === 'ref/prompt' && typeof ref['name'] === 'string') {

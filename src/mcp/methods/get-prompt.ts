@@ -7,11 +7,11 @@ import { McpFailure } from '../protocol/failure.ts'
 import type { McpDeps } from '../deps.ts'
 import { isRecord } from '../protocol/message.ts'
 import { refusedCall, whenApproved } from '../call/owner-approval.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
 import { toolContextOf } from '../call/tool-context.ts'
 
-export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<Result> {
+export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const { name, arguments: given = {} } = call.params
   if (typeof name !== 'string' || name === '') throw new McpFailure('invalid_params', 'The call names no prompt')
   const prompt = await requirePrompt(deps, call, name)
@@ -26,7 +26,7 @@ export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<Resu
     throw new McpFailure('invalid_params', `The argument ${JSON.stringify(missing.name)} is missing`)
   const { operation } = prompt
   const input = operation.input === null ? args : await operation.input.check(args)
-  const run = (): Promise<Result> => runPrompt(deps, call, prompt, input)
+  const run = (): Promise<McpResult> => runPrompt(deps, call, prompt, input)
   if (!prompt.needsApproval) return run()
   return whenApproved(deps, call, { kind: 'prompts', name, args, refused: refusedCall }, run)
 }
@@ -36,7 +36,7 @@ async function runPrompt(
   call: InFlightCall,
   { operation, description }: Prompt,
   input: unknown,
-): Promise<Result> {
+): Promise<McpResult> {
   const answer = await operation.handler({
     actor: deps.handleOf(call.access.actor),
     caller: call.access.caller,

@@ -2,7 +2,7 @@
 import { type McpAccess, readClientInfo } from '../call/call.ts'
 import type { McpDeps } from '../deps.ts'
 import type { Capabilities } from '../method.ts'
-import { type Id, isRecord, type Params } from '../protocol/message.ts'
+import { type Id, isRecord, type MessageParams } from '../protocol/message.ts'
 import { json, type Reply, rpcResult } from '../protocol/reply.ts'
 import { asLegacy, latestLegacy, type LegacyRevision, since } from '../protocol/revisions.ts'
 
@@ -11,7 +11,7 @@ export async function initialize(
   deps: McpDeps,
   access: McpAccess,
   id: Id,
-  params: Params,
+  params: MessageParams,
   capabilitiesIn: (revision: LegacyRevision) => Capabilities,
 ): Promise<Reply> {
   const revision = asLegacy(params['protocolVersion']) ?? latestLegacy

@@ -3,9 +3,9 @@ import type { McpRequest } from '../call/call.ts'
 import { displayMetadata, type Prompt } from '../catalogue/catalogue.ts'
 import type { McpDeps } from '../deps.ts'
 import { pageOf } from '../protocol/cursor.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 
-export async function listPrompts(deps: McpDeps, call: McpRequest): Promise<Result> {
+export async function listPrompts(deps: McpDeps, call: McpRequest): Promise<McpResult> {
   const { actor, caller } = call.access
   const all = [...deps.catalogue.prompts.values()]
   const names = all.map(({ name }) => name)

@@ -4,10 +4,10 @@ import type { McpRequest } from '../call/call.ts'
 import { displayMetadata } from '../catalogue/catalogue.ts'
 import type { McpDeps } from '../deps.ts'
 import { pageOf } from '../protocol/cursor.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 import { itemsAtOnce } from './read-resource.ts'
 
-export async function listResourceTemplates(deps: McpDeps, call: McpRequest): Promise<Result> {
+export async function listResourceTemplates(deps: McpDeps, call: McpRequest): Promise<McpResult> {
   const { actor, caller } = call.access
   const templates = deps.catalogue.resources.filter(({ template }) => template.isTemplate)
   const readable = await deps.permission.filter(actor.id, caller, { category: 'resources', right: 'read' }, [

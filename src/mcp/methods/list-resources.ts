@@ -4,7 +4,7 @@ import type { McpRequest } from '../call/call.ts'
 import { displayMetadata, type Resource } from '../catalogue/catalogue.ts'
 import type { McpDeps } from '../deps.ts'
 import { pageOf } from '../protocol/cursor.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 
 interface Listed {
   readonly uri: string
@@ -13,7 +13,7 @@ interface Listed {
   readonly mimeType: string
 }
 
-export async function listResources(deps: McpDeps, call: McpRequest): Promise<Result> {
+export async function listResources(deps: McpDeps, call: McpRequest): Promise<McpResult> {
   const { actor, caller } = call.access
   const declared = deps.catalogue.resources.filter(({ template }) => !template.isTemplate)
   const properties = await deps.properties.all({ actor, caller })

@@ -4,10 +4,10 @@ import { type McpRequest, type McpAccess, clientTypeOf } from '../call/call.ts'
 import { displayMetadata, type Tool } from '../catalogue/catalogue.ts'
 import { pageOf } from '../protocol/cursor.ts'
 import type { McpDeps } from '../deps.ts'
-import type { Params } from '../protocol/message.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import type { MessageParams } from '../protocol/message.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 
-export async function listTools(deps: McpDeps, call: McpRequest): Promise<Result> {
+export async function listTools(deps: McpDeps, call: McpRequest): Promise<McpResult> {
   const listed = await toolsFor(deps, call.access, call.client.info)
   const { items, ...page } = pageOf(deps.keyRing, call, listed, ({ name }) => name)
   return complete({ tools: items, ...page })
@@ -37,7 +37,7 @@ export async function toolsFor(
   return shown.filter((tool) => tool !== null)
 }
 
-export interface ToolView extends Params {
+export interface ToolView extends MessageParams {
   readonly name: string
   readonly description: string
 }

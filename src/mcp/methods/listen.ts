@@ -4,7 +4,7 @@ import type { McpRequest } from '../call/call.ts'
 import type { Codec } from '../codecs/codec.ts'
 import { metaKeys } from '../protocol/meta.ts'
 import type { McpDeps } from '../deps.ts'
-import { type Id, isRecord, type Params } from '../protocol/message.ts'
+import { type Id, isRecord, type MessageParams } from '../protocol/message.ts'
 import { rpcResult } from '../protocol/reply.ts'
 import { complete } from '../protocol/result.ts'
 import { resumeTask } from './call-tool.ts'
@@ -101,7 +101,7 @@ async function taskNotification(
   request: McpRequest,
   reauthorize: Reauthorize,
   taskId: string,
-): Promise<Params | null> {
+): Promise<MessageParams | null> {
   const access = await reauthorize()
   if (access === null) return null
   const call = { ...request, access }

@@ -14,14 +14,14 @@ import type { McpDeps } from '../deps.ts'
 import { isRecord } from '../protocol/message.ts'
 import { refusedCall, whenApproved } from '../call/owner-approval.ts'
 import { requireUri } from '../protocol/resource-uri.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
 import { toolContextOf } from '../call/tool-context.ts'
 
 /** Items of a list in one result. */
 export const itemsAtOnce = 100
 
-export async function readResource(deps: McpDeps, call: InFlightCall): Promise<Result> {
+export async function readResource(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const uri = requireUri(call.params['uri'])
   if (uri.startsWith(propertiesUri)) return readProperties(deps, call, uri)
   const { actor, caller } = call.access
@@ -47,11 +47,11 @@ async function readDeclared(
   resource: Resource,
   uri: string,
   variables: Readonly<Record<string, string>>,
-): Promise<Result> {
+): Promise<McpResult> {
   const { operation, needsApproval } = resource
   const args = { uri, ...variables }
   const input = operation.input === null ? args : await operation.input.check(args)
-  const run = (): Promise<Result> => runDeclared(deps, call, resource, uri, input)
+  const run = (): Promise<McpResult> => runDeclared(deps, call, resource, uri, input)
   if (!needsApproval) return run()
   return whenApproved(deps, call, { kind: 'resources', name: operation.name, args, refused: refusedCall }, run)
 }
@@ -62,7 +62,7 @@ async function runDeclared(
   { operation, mimeType }: Resource,
   uri: string,
   input: unknown,
-): Promise<Result> {
+): Promise<McpResult> {
   const answer = await operation.handler({
     actor: deps.handleOf(call.access.actor),
     caller: call.access.caller,
@@ -83,7 +83,7 @@ function contentsOf(value: unknown, uri: string, mimeType: string): readonly unk
 }
 
 /** The rules on resources apply first, then the rights and hooks of `/<actor>/properties`. */
-async function readProperties(deps: McpDeps, call: InFlightCall, uri: string): Promise<Result> {
+async function readProperties(deps: McpDeps, call: InFlightCall, uri: string): Promise<McpResult> {
   const { actor, caller } = call.access
   const access = { actor, caller }
   const judge = await deps.permission.judge(actor.id, caller, { category: 'resources', right: 'read' })

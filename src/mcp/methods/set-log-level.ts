@@ -1,12 +1,16 @@
 /** `logging/setLevel`: the lowest level of the log messages that the session receives. */
 import { isLogLevel } from '../call/channel.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import type { Params } from '../protocol/message.ts'
+import type { MessageParams } from '../protocol/message.ts'
 import type { Session } from '../sessions/session.ts'
 import type { McpSessions } from '../sessions/sessions.ts'
 
 /** @throws McpFailure `invalid_params` */
-export async function setLogLevel(sessions: McpSessions, session: Session | null, { level }: Params): Promise<void> {
+export async function setLogLevel(
+  sessions: McpSessions,
+  session: Session | null,
+  { level }: MessageParams,
+): Promise<void> {
   if (!isLogLevel(level)) throw new McpFailure('invalid_params', 'The log level is not known')
   if (session !== null) await sessions.setLogLevel(session, level)
 }

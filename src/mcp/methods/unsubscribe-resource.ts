@@ -1,5 +1,5 @@
 /** `resources/unsubscribe`: ends the notifications of one resource. */
-import type { Params } from '../protocol/message.ts'
+import type { MessageParams } from '../protocol/message.ts'
 import { requireUri } from '../protocol/resource-uri.ts'
 import type { Session } from '../sessions/session.ts'
 import type { McpSessions } from '../sessions/sessions.ts'
@@ -8,7 +8,7 @@ import type { McpSessions } from '../sessions/sessions.ts'
 export async function unsubscribeResource(
   sessions: McpSessions,
   session: Session | null,
-  { uri }: Params,
+  { uri }: MessageParams,
 ): Promise<void> {
   const wanted = requireUri(uri)
   if (session !== null) await sessions.unsubscribe(session, wanted)

@@ -1,11 +1,11 @@
 /** `tasks/update`: the client's answers to what a task asked. */
 import type { InFlightCall } from '../call/call.ts'
 import type { McpDeps } from '../deps.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 import { requireTaskSupport } from '../tasks/run-as-task.ts'
 
 /** @throws McpFailure */
-export async function updateTask({ tasks }: McpDeps, call: InFlightCall): Promise<Result> {
+export async function updateTask({ tasks }: McpDeps, call: InFlightCall): Promise<McpResult> {
   requireTaskSupport(call)
   await tasks.update(call.access, call.params['taskId'], call.params['inputResponses'])
   return complete({})

@@ -1,12 +1,12 @@
 /** The shape of incoming JSON-RPC 2.0 messages. */
 
 export type Id = string | number
-export type Params = { readonly [member: string]: unknown }
+export type MessageParams = { readonly [member: string]: unknown }
 
 export type Message =
-  | { readonly kind: 'request'; readonly id: Id; readonly method: string; readonly params: Params }
-  | { readonly kind: 'notification'; readonly method: string; readonly params: Params }
-  | { readonly kind: 'response'; readonly id: Id; readonly body: Params }
+  | { readonly kind: 'request'; readonly id: Id; readonly method: string; readonly params: MessageParams }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: MessageParams }
+  | { readonly kind: 'response'; readonly id: Id; readonly body: MessageParams }
 
 /** Not a valid message. The id is present where it could be read, so that the sender can match the error. */
 export interface Malformed {
@@ -17,11 +17,14 @@ export interface Malformed {
 }
 
 /** A batch stays one, because the revision decides whether it is valid. */
-export type Body = Message | Malformed | { readonly kind: 'batch'; readonly entries: readonly (Message | Malformed)[] }
+export type MessageBody =
+  | Message
+  | Malformed
+  | { readonly kind: 'batch'; readonly entries: readonly (Message | Malformed)[] }
 
 const longestMethod = 256
 
-export function readBody(text: string): Body {
+export function readBody(text: string): MessageBody {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -53,7 +56,7 @@ function malformed(why: string, known: { id?: Id } = {}): Malformed {
   return { kind: 'malformed', code: -32600, why, ...known }
 }
 
-export function isRecord(value: unknown): value is Params {
+export function isRecord(value: unknown): value is MessageParams {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

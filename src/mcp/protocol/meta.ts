@@ -1,5 +1,5 @@
 /** `_meta`, the member of `params` for everything that is not an argument. */
-import { isRecord, type Params } from './message.ts'
+import { isRecord, type MessageParams } from './message.ts'
 
 export const metaKeys = {
   version: 'io.modelcontextprotocol/protocolVersion',
@@ -10,7 +10,7 @@ export const metaKeys = {
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
 } as const
 
-export function metaOf(params: Params): Params {
+export function metaOf(params: MessageParams): MessageParams {
   const meta = params['_meta']
   return isRecord(meta) ? meta : {}
 }

@@ -1,9 +1,9 @@
 /** Results of calls, in the shape of the newest revision. A codec converts them to the revision of the request. */
-import type { Params } from './message.ts'
+import type { MessageParams } from './message.ts'
 
 export interface Complete {
   readonly kind: 'complete'
-  readonly body: Params
+  readonly body: MessageParams
   /** How long a client may cache the result, in milliseconds, for this caller alone. Absent when it may not cache. */
   readonly ttlMs?: number
 }
@@ -18,11 +18,11 @@ export interface InputRequired {
 /** The work continues after the response (tasks extension). */
 export interface Deferred {
   readonly kind: 'task'
-  readonly body: Params
+  readonly body: MessageParams
 }
 
-export type Result = Complete | InputRequired | Deferred
+export type McpResult = Complete | InputRequired | Deferred
 
-export function complete(body: Params, ttlMs?: number): Complete {
+export function complete(body: MessageParams, ttlMs?: number): Complete {
   return ttlMs === undefined ? { kind: 'complete', body } : { kind: 'complete', body, ttlMs }
 }

@@ -4,7 +4,7 @@ import type { SecretHash } from '../../secret/hash.ts'
 import { randomToken } from '../../secret/random.ts'
 import type { Store } from '../../store/store.ts'
 import type { Cancel, Timers } from '../../timers.ts'
-import type { Id, Params } from '../protocol/message.ts'
+import type { Id, MessageParams } from '../protocol/message.ts'
 import { hasAnswer, insertAnswer, takeAnswer } from './session-store.ts'
 import type { Session } from './session.ts'
 
@@ -22,7 +22,7 @@ const pollMs = 500
 const maxRequests = 20
 const requestIdForm = /^rq_[\w-]{22}$/
 
-type Resolve = (body: Params) => void
+type Resolve = (body: MessageParams) => void
 
 export class ClientAnswers {
   readonly #deps: ClientAnswersDeps
@@ -38,7 +38,7 @@ export class ClientAnswers {
    *
    * @throws ServiceError `too_many_requests` for a session in which too many requests wait.
    */
-  waitFor(session: Session, requestId: string, signal: AbortSignal): Promise<Params | null> {
+  waitFor(session: Session, requestId: string, signal: AbortSignal): Promise<MessageParams | null> {
     const requests = this.#waiting.get(session.hash) ?? new Map<string, Resolve>()
     if (requests.size >= maxRequests) {
       throw new ServiceError('too_many_requests', 'Cannot ask the client: too many questions wait for an answer', {
@@ -48,7 +48,7 @@ export class ClientAnswers {
     this.#waiting.set(session.hash, requests)
     return new Promise((resolve) => {
       let cancelPoll: Cancel = () => {}
-      const finish = (body: Params | null): void => {
+      const finish = (body: MessageParams | null): void => {
         cancelPoll()
         requests.delete(requestId)
         if (requests.size === 0) this.#waiting.delete(session.hash)
@@ -64,7 +64,7 @@ export class ClientAnswers {
   }
 
   /** The client answered a request that may wait in another process. An id that no server issued is ignored. */
-  async put(session: Session, requestId: Id, body: Params): Promise<void> {
+  async put(session: Session, requestId: Id, body: MessageParams): Promise<void> {
     if (typeof requestId !== 'string' || !requestIdForm.test(requestId)) return
     const resolve = this.#waiting.get(session.hash)?.get(requestId)
     if (resolve !== undefined) return resolve(body)
@@ -76,7 +76,7 @@ export class ClientAnswers {
     session: SecretHash,
     requestId: string,
     isWaiting: () => boolean,
-    finish: (body: Params | null) => void,
+    finish: (body: MessageParams | null) => void,
   ): Cancel {
     const { timers, now } = this.#deps
     const until = now() + patienceMs
@@ -87,7 +87,7 @@ export class ClientAnswers {
     const look = async (): Promise<void> => {
       const body = await this.#take(session, requestId).catch(() => null)
       if (!isWaiting()) return
-      if (body !== null) finish(JSON.parse(body) as Params)
+      if (body !== null) finish(JSON.parse(body) as MessageParams)
       else if (now() >= until) finish(null)
       else later()
     }

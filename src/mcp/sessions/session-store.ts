@@ -2,7 +2,7 @@
 import type { SecretHash } from '../../secret/hash.ts'
 import type { Queries, Transaction } from '../../store/store.ts'
 
-export interface SessionRow {
+export interface StoredSession {
   readonly hash: SecretHash
   readonly actorId: string
   readonly peerId: string
@@ -16,7 +16,7 @@ export interface SessionRow {
   readonly expiresAt: number
 }
 
-export async function insertSession(tx: Transaction, session: SessionRow): Promise<void> {
+export async function insertSession(tx: Transaction, session: StoredSession): Promise<void> {
   await tx.run(
     `INSERT INTO mcp_session (hash, actor_id, peer_id, client_id, revision, client, log_level, subscriptions, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -37,8 +37,8 @@ export async function findSession(
   q: Queries,
   hash: SecretHash,
   owner: { readonly actorId: string; readonly peerId: string; readonly clientId: string },
-): Promise<SessionRow | null> {
-  const row = await q.get<SessionRow>(
+): Promise<StoredSession | null> {
+  const row = await q.get<StoredSession>(
     `SELECT hash, actor_id AS "actorId", peer_id AS "peerId", client_id AS "clientId", revision, client,
        log_level AS "logLevel", subscriptions, expires_at AS "expiresAt"
      FROM mcp_session WHERE hash = $1 AND actor_id = $2 AND peer_id = $3 AND client_id = $4`,

@@ -1,13 +1,13 @@
 /** A client of the revisions with a handshake, as it introduced itself. */
 import type { ClientInfo, LogLevel } from '../../app/mcp-declarations.ts'
 import type { SecretHash } from '../../secret/hash.ts'
-import type { Params } from '../protocol/message.ts'
+import type { MessageParams } from '../protocol/message.ts'
 import type { LegacyRevision } from '../protocol/revisions.ts'
 
 /** How the client introduced itself, with this request or when its session began. */
 export interface McpClient {
   readonly info: ClientInfo | null
-  readonly capabilities: Params
+  readonly capabilities: MessageParams
   /** Null when the client wants no log messages. */
   readonly logLevel: LogLevel | null
 }

@@ -9,7 +9,7 @@ import { randomToken } from '../../secret/random.ts'
 import type { Store } from '../../store/store.ts'
 import { type McpAccess, readClientInfo } from '../call/call.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import { isRecord, type Params } from '../protocol/message.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { asLegacy, latestLegacy, type LegacyRevision } from '../protocol/revisions.ts'
 import { ClientAnswers } from './client-answers.ts'
 import type { Session, SessionOwner } from './session.ts'
@@ -63,7 +63,7 @@ export class McpSessions {
     access: McpAccess,
     revision: LegacyRevision,
     info: ClientInfo | null,
-    capabilities: Params,
+    capabilities: MessageParams,
   ): Promise<string> {
     const { store, now } = this.#deps
     const id = `ms_${randomToken()}`

@@ -5,8 +5,8 @@ import type { Tool } from '../catalogue/catalogue.ts'
 import { modernError } from '../codecs/modern.ts'
 import { McpFailure } from '../protocol/failure.ts'
 import type { McpDeps } from '../deps.ts'
-import { isRecord, type Params } from '../protocol/message.ts'
-import { complete, type Result } from '../protocol/result.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
+import { complete, type McpResult } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'
 import type { RunningTask } from './running-task.ts'
 import { tasksExtension } from './tasks.ts'
@@ -18,9 +18,9 @@ export async function runAsTask(
   deps: McpDeps,
   call: InFlightCall,
   tool: Tool,
-  args: Params,
+  args: MessageParams,
   work: Work,
-): Promise<Result> {
+): Promise<McpResult> {
   if (!supportsTasks(call)) {
     if (tool.declaration.task === 'required' && call.revision === modernRevision) requireTaskSupport(call)
     return complete({ ...(await work(call.channel)) })

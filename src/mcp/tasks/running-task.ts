@@ -1,7 +1,7 @@
 /** A task in the process that works on it. A heartbeat keeps it alive, and the store passes questions to its client. */
 import type { ClientQuestion } from '../../app/mcp-declarations.ts'
 import type { Cancel, Timers } from '../../timers.ts'
-import type { Params } from '../protocol/message.ts'
+import type { MessageParams } from '../protocol/message.ts'
 import { requestOf } from '../call/input-required.ts'
 import { type Outcome, pollIntervalMs, type TaskRecords, viewOf } from './task-records.ts'
 import type { TaskRow } from './task-store.ts'
@@ -31,7 +31,7 @@ export class RunningTask {
   }
 
   /** The task as it began, for the response to the call. */
-  get view(): Params {
+  get view(): MessageParams {
     return viewOf(this.#task, {})
   }
 
@@ -42,7 +42,7 @@ export class RunningTask {
   }
 
   /** The answers under the keys of the questions. @throws Error when the task was cancelled. */
-  async ask(questions: Readonly<Record<string, ClientQuestion>>): Promise<Params> {
+  async ask(questions: Readonly<Record<string, ClientQuestion>>): Promise<MessageParams> {
     await this.#put(questions)
     for (;;) {
       const fresh = await this.#fresh()

@@ -4,7 +4,7 @@ import type { KeyRing } from '../../secret/key-ring.ts'
 import { open, seal, type Sealed } from '../../secret/sealed.ts'
 import { bindingOf, taskCall, taskOutcome } from '../../secret/sealed-columns.ts'
 import type { Store } from '../../store/store.ts'
-import { isRecord, type Params } from '../protocol/message.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
 import {
   claimTask,
   countTasks,
@@ -29,7 +29,7 @@ export interface TaskRecordsDeps {
 export interface Outcome {
   /** Questions without an answer yet. */
   readonly inputRequests?: Readonly<Record<string, { readonly method: string; readonly params: object }>>
-  readonly answers?: Params | undefined
+  readonly answers?: MessageParams | undefined
   readonly result?: object
   readonly error?: { readonly code: number; readonly message: string }
 }
@@ -49,7 +49,13 @@ export class TaskRecords {
   }
 
   /** Null for a client that has `most` tasks already. */
-  async insert(owner: TaskOwner, taskId: string, tool: string, args: Params, most: number): Promise<TaskRow | null> {
+  async insert(
+    owner: TaskOwner,
+    taskId: string,
+    tool: string,
+    args: MessageParams,
+    most: number,
+  ): Promise<TaskRow | null> {
     const { store, keyRing, now } = this.#deps
     const at = now()
     const place = { actorId: owner.actorId, taskId }
@@ -118,7 +124,7 @@ export class TaskRecords {
     })
   }
 
-  argumentsOf({ actorId, taskId, call }: TaskRow): Params {
+  argumentsOf({ actorId, taskId, call }: TaskRow): MessageParams {
     const args: unknown = JSON.parse(open(this.#deps.keyRing, call, bindingOf(taskCall, actorId, taskId)))
     return isRecord(args) ? args : {}
   }
@@ -133,7 +139,7 @@ export class TaskRecords {
 }
 
 /** The task as clients see it. */
-export function viewOf(task: TaskRow, { inputRequests, result, error }: Outcome): Params {
+export function viewOf(task: TaskRow, { inputRequests, result, error }: Outcome): MessageParams {
   return {
     taskId: task.taskId,
     status: task.status,

@@ -8,7 +8,7 @@ import { ServiceError } from '../../errors.ts'
 import { randomToken } from '../../secret/random.ts'
 import type { McpAccess } from '../call/call.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import { isRecord, type Params } from '../protocol/message.ts'
+import { isRecord, type MessageParams } from '../protocol/message.ts'
 import { RunningTask } from './running-task.ts'
 import { TaskRecords, type TaskRecordsDeps, viewOf } from './task-records.ts'
 import type { TaskOwner, TaskRow } from './task-store.ts'
@@ -20,7 +20,7 @@ export interface TasksDeps extends TaskRecordsDeps {
 }
 
 /** Resumes the work of a process that died. False for work that must not be repeated. */
-export type ResumeTask = (tool: string, args: Params, task: RunningTask) => boolean
+export type ResumeTask = (tool: string, args: MessageParams, task: RunningTask) => boolean
 
 /** Tasks of one client that have not expired. */
 const mostTasks = 100
@@ -37,7 +37,7 @@ export class McpTasks {
   }
 
   /** @throws ServiceError `too_many_requests` for a client with too many tasks. */
-  async begin(access: McpAccess, tool: string, args: Params): Promise<RunningTask> {
+  async begin(access: McpAccess, tool: string, args: MessageParams): Promise<RunningTask> {
     const task = await this.#records.insert(ownerOf(access), `t_${randomToken(24)}`, tool, args, mostTasks)
     if (task === null) {
       throw new ServiceError('too_many_requests', 'Cannot begin another task: too many are kept for this client', {
@@ -48,7 +48,7 @@ export class McpTasks {
   }
 
   /** @throws McpFailure `invalid_params` for a task that does not exist, or belongs to another client. */
-  async get(access: McpAccess, taskId: unknown, resumeTask: ResumeTask): Promise<Params> {
+  async get(access: McpAccess, taskId: unknown, resumeTask: ResumeTask): Promise<MessageParams> {
     const task = await this.#require(access, taskId)
     if (!this.#records.isDead(task)) return viewOf(task, this.#records.outcomeOf(task))
     if (await this.#records.claim(task)) await this.#takeOver(task, resumeTask)

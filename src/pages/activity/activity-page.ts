@@ -1,5 +1,5 @@
 /** The page of the access ledger: its lines in words. */
-import type { Decision, Entry } from '../../audit-log/entry.ts'
+import type { AuditDecision, AuditLogEntry } from '../../audit-log/entry.ts'
 import type { ActivityRow, ActivityValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
@@ -8,12 +8,12 @@ import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { auditWordsOf } from '../../mcp/methods.ts'
-import type { Ledger } from '../../audit-log/audit-log.ts'
+import type { AuditLog } from '../../audit-log/audit-log.ts'
 import type { Config } from '../../config/options.ts'
 import type { View } from '../shared/values.ts'
 
 export interface ActivityPageDeps extends PageDeps, PeerNameDeps {
-  readonly ledger: Ledger
+  readonly ledger: AuditLog
   readonly config: Pick<Config, 'activityPerActor'>
   /** Unix milliseconds. */
   readonly now: () => number
@@ -55,7 +55,7 @@ function dayOf(at: string): string {
 }
 
 function rowOf(
-  entry: Entry,
+  entry: AuditLogEntry,
   peers: Peers,
   now: number,
   link: ((given: Record<string, string>) => string) | null,
@@ -76,7 +76,7 @@ function rowOf(
   }
 }
 
-const said: Readonly<Record<Decision, (what: string) => string>> = {
+const said: Readonly<Record<AuditDecision, (what: string) => string>> = {
   allowed: done,
   asked: (what) => `asked for your approval to ${what}`,
   approved: (what) => `got your approval to ${what}`,
@@ -90,7 +90,7 @@ const strangers = {
 } as const
 
 /** In words, for what others do with an actor; the request itself for the rest. */
-function whatOf({ method, path, through }: Pick<Entry, 'method' | 'path' | 'through'>): string {
+function whatOf({ method, path, through }: Pick<AuditLogEntry, 'method' | 'path' | 'through'>): string {
   if (through === 'mcp') return auditWordsOf(method, path.replace(/^\//, ''))
   const [, first = '', ...rest] = path.split('/').map(decoded)
   const name = rest.join('/')

@@ -4,7 +4,7 @@ import { pager } from '../shared/forms.ts'
 import { actorPage, following, type Navigation } from '../shared/layout.ts'
 import { momentView } from '../shared/time.ts'
 import { mostInPicture, trustPicture } from './picture.ts'
-import type { Standing, TrustListValues, TrustRow } from './values.ts'
+import type { TrustStanding, TrustListValues, TrustRow } from './values.ts'
 import type { Html } from '../shared/values.ts'
 import { count } from '../shared/plural.ts'
 
@@ -69,11 +69,11 @@ function row({
 }
 
 /** The mark tells apart what the colour does. */
-export function badge(standing: Standing, text: string): Html {
+export function badge(standing: TrustStanding, text: string): Html {
   return html`<span class="badge ${standing}"><svg viewBox="0 0 20 20" aria-hidden="true" focusable="false">${marks[standing]}</svg> ${text}</span>`
 }
 
-const marks: Readonly<Record<Standing, Html>> = {
+const marks: Readonly<Record<TrustStanding, Html>> = {
   waiting: html`<path class="full" d="M10 0 20 10 10 20 0 10z"/>`,
   asked: html`<circle cx="10" cy="10" r="8" stroke-dasharray="4 4"/>`,
   'approved-here': html`<circle cx="10" cy="10" r="8"/>`,

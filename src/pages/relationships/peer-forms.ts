@@ -9,7 +9,7 @@ import type { TrustJudge } from '../../trust/trusts.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { Answer } from '../../http/edge/response.ts'
 import { readUrlencodedForm } from '../../http/edge/body.ts'
-import type { Notice } from '../../http/dispatch/flash-messages.ts'
+import type { FlashMessage } from '../../http/dispatch/flash-messages.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
@@ -187,7 +187,8 @@ export async function changeRights(deps: RelationshipPageDeps, exchange: PageExc
   const expected = sent.get('version') ?? null
   const judge: RightsJudge = (now, override) => requireRightsVersion(expected, rightsVersion(now, override))
   const { relationship } = trust
-  const done = (notice: Notice): Answer => goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)
+  const done = (notice: FlashMessage): Answer =>
+    goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)
   return refusedOnPage(
     exchange,
     async () => {

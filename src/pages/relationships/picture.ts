@@ -1,6 +1,6 @@
 /** The relationships as a picture: the actor in the middle, the others around it. The list beside it tells the same. */
 import { html } from 'hono/html'
-import type { Standing, TrustRow } from './values.ts'
+import type { TrustStanding, TrustRow } from './values.ts'
 import type { Html } from '../shared/values.ts'
 
 const width = 400
@@ -54,7 +54,7 @@ ${placed.map(({ trust, place }) => node(trust, place))}
 }
 
 /** Whole for both sides, broken for one, dotted for none. */
-function line(standing: Standing, { x, y }: Place): Html {
+function line(standing: TrustStanding, { x, y }: Place): Html {
   return html`<line class="tie ${standing}" x1="${middle.x}" y1="${middle.y}" x2="${x}" y2="${y}"/>`
 }
 
@@ -67,7 +67,7 @@ function node({ peer, standing, standing_word }: TrustRow, place: Place): Html {
 }
 
 /** A ring within a circle is mutual, a diamond waits, a broken outline was asked; apps are squares. */
-function shape(standing: Standing, isApp: boolean, { x, y }: Place): Html {
+function shape(standing: TrustStanding, isApp: boolean, { x, y }: Place): Html {
   const classes = `node ${standing}`
   if (standing === 'waiting') {
     const points = `${x},${y - 16} ${x + 16},${y} ${x},${y + 16} ${x - 16},${y}`

@@ -8,7 +8,7 @@ import type { ValueTree } from '../shared/value-tree.ts'
 import type { ActorPageValues } from '../shared/values.ts'
 
 /** Where a relationship stands, in the owner's view. */
-export type Standing = 'waiting' | 'asked' | 'approved-here' | 'mutual'
+export type TrustStanding = 'waiting' | 'asked' | 'approved-here' | 'mutual'
 
 /** The other side, as it is called on pages. */
 export interface PeerName {
@@ -24,7 +24,7 @@ export interface PeerName {
 
 export interface TrustRow extends TrustRecord {
   readonly peer: PeerName
-  readonly standing: Standing
+  readonly standing: TrustStanding
   /** In a few words, and in a sentence. */
   readonly standing_word: string
   readonly standing_text: string

@@ -3,7 +3,7 @@ import type { Identity } from '../../app/identity.ts'
 import type { ServiceError } from '../../errors.ts'
 import type { ActorPageValues, Html } from './values.ts'
 import { type Answer, html, redirect } from '../../http/edge/response.ts'
-import { type Notice, noticeCookie, noticeOf, noticeShown } from '../../http/dispatch/flash-messages.ts'
+import { type FlashMessage, noticeCookie, noticeOf, noticeShown } from '../../http/dispatch/flash-messages.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { parseRedirectTarget } from '../../http/dispatch/redirect-target.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -54,7 +54,13 @@ export async function showPage({ request }: PageExchange, page: Html, status = 2
  * After a form was taken: on to the page that the form names in `redirect_to`, else to `path` below `/<actor>/www`. The
  * browser never leaves the service.
  */
-export function goOn(deps: PageDeps, { actor }: PageExchange, form: Params, path: string, notice: Notice): Answer {
+export function goOn(
+  deps: PageDeps,
+  { actor }: PageExchange,
+  form: Params,
+  path: string,
+  notice: FlashMessage,
+): Answer {
   const wanted = parseRedirectTarget(form.get('redirect_to') ?? '', deps)
   const target = wanted ?? `${deps.basePath}/${actor.id}/www${path}`
   return { ...redirect(302, new URL(target, deps.baseUrl).href), cookies: [noticeCookie(notice)] }

@@ -4,7 +4,7 @@ import type { Relationships } from '../../trust/relationships.ts'
 import { trustRecord } from '../../trust/record.ts'
 import { stateOf, type Trust } from '../../trust/trust.ts'
 import { momentOf } from './time.ts'
-import type { PeerName, Standing, TrustRow } from '../relationships/values.ts'
+import type { PeerName, TrustStanding, TrustRow } from '../relationships/values.ts'
 import { visible } from './visible.ts'
 
 export interface TrustRowDeps {
@@ -43,7 +43,7 @@ export function nameOf(types: TrustTypes, relationship: string): string {
 }
 
 /** Whoever asks approves by that; the other side's owner decides. */
-export function standingOf(trust: Trust): Standing {
+export function standingOf(trust: Trust): TrustStanding {
   switch (stateOf(trust).kind) {
     case 'pending':
       return 'waiting'
@@ -56,14 +56,14 @@ export function standingOf(trust: Trust): Standing {
   }
 }
 
-const words: Readonly<Record<Standing, string>> = {
+const words: Readonly<Record<TrustStanding, string>> = {
   waiting: 'Waits for you',
   asked: 'Asked',
   'approved-here': 'Approved here',
   mutual: 'Mutual',
 }
 
-function sentenceOf(trust: Trust, standing: Standing, { is_app: isApp }: PeerName): string {
+function sentenceOf(trust: Trust, standing: TrustStanding, { is_app: isApp }: PeerName): string {
   if (isApp) return trust.approved ? 'You let this app in.' : 'This app may do nothing now: you took its approval back.'
   switch (standing) {
     case 'waiting':

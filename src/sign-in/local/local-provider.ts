@@ -1,5 +1,5 @@
 /** The provider of development: signs in whoever one says one is. Its server starts when it is first needed. */
-import type { AuthorizationRequest, CodeExchange, Person, Provider } from '../provider.ts'
+import type { ProviderAuthorization, CodeExchange, Person, Provider } from '../provider.ts'
 import { ProviderError, type Providers } from '../provider.ts'
 import { staticSecret } from '../providers/client-secret.ts'
 import { OAuthProvider, type ProviderParts } from '../providers/oauth-provider.ts'
@@ -46,7 +46,7 @@ export class LocalProvider implements Provider {
     await this.#started()
   }
 
-  async authorizationUrl(request: AuthorizationRequest): Promise<string> {
+  async authorizationUrl(request: ProviderAuthorization): Promise<string> {
     return (await this.#started()).authorizationUrl(request)
   }
 

@@ -3,7 +3,13 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { SignJWT } from 'jose'
 import { aboutThePerson, textOf, vouchedAddress } from './person.ts'
-import { type ClientSecret, commonPlan, type Evidence, type Identity, type ProviderPlan } from './provider-config.ts'
+import {
+  type ClientSecret,
+  commonPlan,
+  type Evidence,
+  type ProviderIdentity,
+  type ProviderPlan,
+} from './provider-config.ts'
 import type { AppleSettings, ProviderDeclaration, Settings } from './settings.ts'
 
 /**
@@ -43,7 +49,7 @@ export function applePlan(settings: Settings): ProviderPlan {
   }
 }
 
-function identify({ claims }: Evidence): Promise<Identity> {
+function identify({ claims }: Evidence): Promise<ProviderIdentity> {
   const facts = aboutThePerson(claims ?? {})
   return Promise.resolve({ facts, subject: textOf(facts['sub']) ?? null, address: vouchedAddress(facts) })
 }

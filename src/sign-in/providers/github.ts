@@ -3,7 +3,7 @@ import type { Address } from '../../actor/address.ts'
 import { ProviderError } from '../provider.ts'
 import { staticSecret } from './client-secret.ts'
 import { addressOf, factsOf, textOf } from './person.ts'
-import { commonPlan, type Evidence, type Identity, type ProviderPlan } from './provider-config.ts'
+import { commonPlan, type Evidence, type ProviderIdentity, type ProviderPlan } from './provider-config.ts'
 import type { ProviderDeclaration, ProviderSettings, Settings } from './settings.ts'
 
 /**
@@ -36,7 +36,7 @@ export function githubPlan(settings: Settings): ProviderPlan {
 }
 
 /** The number, and not the login, which may pass to somebody else and may be all digits. */
-async function identify(evidence: Evidence): Promise<Identity> {
+async function identify(evidence: Evidence): Promise<ProviderIdentity> {
   const facts = factsOf(await evidence.ask(evidence.userinfoEndpoint))
   const { id } = facts
   const subject = typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? String(id) : null

@@ -2,7 +2,7 @@
 import * as client from 'openid-client'
 import type { Log } from '../../observe/log.ts'
 import {
-  type AuthorizationRequest,
+  type ProviderAuthorization,
   type CodeExchange,
   type Person,
   type Provider,
@@ -16,7 +16,7 @@ import type { Outbound } from './outbound.ts'
 import {
   asksForIdToken,
   type Endpoints,
-  type Identity,
+  type ProviderIdentity,
   isForPlatform,
   kindOf,
   type Metadata,
@@ -100,7 +100,7 @@ export class OAuthProvider implements Provider {
     return this.#reported(async () => void (await this.#metadata()))
   }
 
-  authorizationUrl(request: AuthorizationRequest): Promise<string> {
+  authorizationUrl(request: ProviderAuthorization): Promise<string> {
     return this.#reported(() => this.#authorizationUrl(request))
   }
 
@@ -128,7 +128,7 @@ export class OAuthProvider implements Provider {
     this.#parts.log[level](event, 'A sign-in provider refused or failed')
   }
 
-  async #authorizationUrl(request: AuthorizationRequest): Promise<string> {
+  async #authorizationUrl(request: ProviderAuthorization): Promise<string> {
     const plan = this.#plan
     const { endpoints } = await this.#metadata()
     const url = new URL(endpoints.authorization)
@@ -192,7 +192,11 @@ export class OAuthProvider implements Provider {
     }
   }
 
-  #personOf({ facts, subject, address }: Identity, tokens: ProviderTokens | null, user: string | undefined): Person {
+  #personOf(
+    { facts, subject, address }: ProviderIdentity,
+    tokens: ProviderTokens | null,
+    user: string | undefined,
+  ): Person {
     if (subject === null || subject.length > longestSubject || /\p{Cc}/u.test(subject)) {
       throw new ProviderError('identity', `${this.name} did not say who it was`)
     }

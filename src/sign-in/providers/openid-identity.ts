@@ -1,13 +1,13 @@
 /** Who somebody is, by id_token and userinfo (OpenID Connect Core section 5.3). */
 import { ProviderError } from '../provider.ts'
 import { type Facts, aboutThePerson, factsOf, merged, textOf, vouchedAddress } from './person.ts'
-import type { Evidence, Identity } from './provider-config.ts'
+import type { Evidence, ProviderIdentity } from './provider-config.ts'
 
 /**
  * The id_token proves the person; userinfo adds to it. When userinfo fails, the proven claims are used, but then nobody
  * knows about an address that they do not vouch for.
  */
-export async function identifyByOpenId(evidence: Evidence): Promise<Identity> {
+export async function identifyByOpenId(evidence: Evidence): Promise<ProviderIdentity> {
   const claims = evidence.claims === null ? null : aboutThePerson(evidence.claims)
   const said = await userinfoOf(evidence)
   if (said === 'failed') {

@@ -1,7 +1,7 @@
 /** Calls to providers: bounded in time and size, without redirects, and only over TLS where the operator asks for it. */
 import type { CustomFetch } from 'openid-client'
 import type { Agent } from 'undici'
-import { Exchange } from '../../peer/http-call.ts'
+import { HttpCall } from '../../peer/http-call.ts'
 import { ProviderError } from '../provider.ts'
 
 /** In seconds: until there is a connection, and from then to the last byte. */
@@ -12,7 +12,7 @@ const limits = {
   keys: { connectSeconds: 3, answerSeconds: 5 },
 } as const
 
-export type Purpose = keyof typeof limits
+export type CallPurpose = keyof typeof limits
 
 /** 256 KiB. The largest of these answers, a key set with its certificates, has some tens of them. */
 const maxAnswerBytes = 262_144
@@ -41,7 +41,7 @@ export class Outbound {
 
   /** @throws ProviderError `unreachable`, also for a redirect and for what says that it is the server's fault. */
   async call(
-    purpose: Purpose,
+    purpose: CallPurpose,
     request: {
       readonly method: string
       readonly url: string
@@ -58,7 +58,7 @@ export class Outbound {
     const agent = await this.#agent
     if (this.#isClosed) throw new ProviderError('unreachable', `Cannot call ${where}: the service is stopping`)
     const { connectSeconds, answerSeconds } = limits[purpose]
-    const exchange = new Exchange({ connectMs: connectSeconds * 1000, readMs: answerSeconds * 1000, maxAnswerBytes })
+    const exchange = new HttpCall({ connectMs: connectSeconds * 1000, readMs: answerSeconds * 1000, maxAnswerBytes })
     try {
       agent.dispatch(
         {
@@ -92,7 +92,7 @@ export class Outbound {
    *
    * @throws ProviderError `unreachable`, or `identity` when the provider refuses.
    */
-  async json(purpose: Purpose, url: string, accessToken?: string): Promise<unknown> {
+  async json(purpose: CallPurpose, url: string, accessToken?: string): Promise<unknown> {
     const answer = await this.call(purpose, {
       method: 'GET',
       url,
@@ -110,7 +110,7 @@ export class Outbound {
   }
 
   /** The same way out in the form that openid-client takes. */
-  fetchFor(purpose: Purpose): CustomFetch {
+  fetchFor(purpose: CallPurpose): CustomFetch {
     return async (url, { method, headers, body }) => {
       const answer = await this.call(purpose, {
         method,

@@ -38,7 +38,7 @@ export interface Evidence {
   readonly ask: (url: string) => Promise<unknown>
 }
 
-export interface Identity {
+export interface ProviderIdentity {
   readonly facts: Facts
   /** What never changes; null when the provider did not say. */
   readonly subject: string | null
@@ -71,7 +71,7 @@ export interface ProviderPlan {
     | Metadata
     | { readonly issuer: string; readonly given: Partial<Endpoints> & { readonly keySet?: string } }
   /** @throws ProviderError */
-  readonly identify: (evidence: Evidence) => Promise<Identity>
+  readonly identify: (evidence: Evidence) => Promise<ProviderIdentity>
 }
 
 /** What most kinds have in common. */

@@ -2,7 +2,7 @@
 import type pg from 'pg'
 import type { Param, Queries } from '../store.ts'
 import { isLost, isStalePlan, isTimeout, translate, unavailable } from './failure.ts'
-import { control, type Result, send } from './send.ts'
+import { control, type StatementResult, send } from './send.ts'
 import type { StatementCache } from './statement-cache.ts'
 
 /** That of this moment, not of the transaction's beginning. */
@@ -99,7 +99,7 @@ export class Reader implements Queries {
     await Promise.all(this.#channels.map((channel) => channel.close()))
   }
 
-  #ask<T>(sql: string, params: Param[], pick: (result: Result) => T): Promise<T> {
+  #ask<T>(sql: string, params: Param[], pick: (result: StatementResult) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const statement = this.#cache.find(sql, params)
       const channel = this.#turn()

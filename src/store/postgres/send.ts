@@ -3,11 +3,11 @@ import type pg from 'pg'
 import type { Param } from '../store.ts'
 import type { Statement } from './statement-cache.ts'
 
-export type Result = Pick<pg.QueryResult<object>, 'rows' | 'rowCount'>
+export type StatementResult = Pick<pg.QueryResult<object>, 'rows' | 'rowCount'>
 type Failure = Error | null | undefined
-export type Answer = (error: Failure, result: Result) => void
+export type StatementAnswer = (error: Failure, result: StatementResult) => void
 
-export function send(client: pg.Client, statement: Statement, params: Param[], answer: Answer): void {
+export function send(client: pg.Client, statement: Statement, params: Param[], answer: StatementAnswer): void {
   gather(client)
   client.query<object>({ ...named(statement), text: statement.text, values: params }, (error, result) => {
     if (error) {

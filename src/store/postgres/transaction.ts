@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { LOCK_ACTOR, requireActor } from '../lock-actor.ts'
 import type { LockedActor, Param, Transaction } from '../store.ts'
 import { translate } from './failure.ts'
-import { control, type Result, send, sendControl } from './send.ts'
+import { control, type StatementResult, send, sendControl } from './send.ts'
 import type { StatementCache } from './statement-cache.ts'
 
 export class PostgresTransaction implements Transaction {
@@ -67,7 +67,7 @@ export class PostgresTransaction implements Transaction {
     await control(this.#client, 'ROLLBACK')
   }
 
-  #ask<T>(sql: string, params: Param[], pick: (result: Result) => T): Promise<T> {
+  #ask<T>(sql: string, params: Param[], pick: (result: StatementResult) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#over) throw new Error('The transaction is over: a statement came too late')
       if (this.#failed) throw translate(this.#failure)

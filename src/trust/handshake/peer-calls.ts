@@ -27,7 +27,7 @@ export interface OutgoingRequest {
 }
 
 /** Of a relationship at the peer. */
-export interface Address {
+export interface PeerAddress {
   readonly url: string
   readonly baseuri: string
   readonly secret: string
@@ -78,12 +78,12 @@ export class TrustCalls {
   }
 
   /** Says that this actor approves, which a peer listens to as soon as it has the secret, and from nobody else. */
-  approve({ url, baseuri, secret }: Address): Promise<PeerOutcome> {
+  approve({ url, baseuri, secret }: PeerAddress): Promise<PeerOutcome> {
     return this.#client.call({ method: 'POST', url, bearer: { secret, baseuri }, body: approval })
   }
 
   /** Whether the peer's owner approved: its record is shown as such then, else refused. Null: it did not say. */
-  async isApproved({ url, baseuri, secret }: Address): Promise<boolean | null> {
+  async isApproved({ url, baseuri, secret }: PeerAddress): Promise<boolean | null> {
     const outcome = await this.#client.call({ method: 'GET', url, bearer: { secret, baseuri } })
     if (outcome.kind === 'answered' && outcome.status === 200) return true
     return isRefusal(outcome) || (outcome.kind === 'answered' && outcome.status === 202) ? false : null

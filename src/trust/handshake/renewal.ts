@@ -11,7 +11,7 @@ import type { Queries, Transaction } from '../../store/store.ts'
 import { fireIfCompleted, fireTrust } from '../events.ts'
 import { sealedSecret, sealedToken } from '../new-trust.ts'
 import { approvalNotice } from '../trust-notifications.ts'
-import type { Address } from './peer-calls.ts'
+import type { PeerAddress } from './peer-calls.ts'
 import type { Self, TrustParts } from '../trust-parts.ts'
 import { findTrust, updateTrust } from '../trust-store.ts'
 import { isRenewal, type OwnRequest, type Trust } from '../trust.ts'
@@ -77,7 +77,7 @@ export async function forget(parts: Waking, tx: Transaction, trust: Trust): Prom
 }
 
 /** What was offered, and where the peer would have it. */
-export interface Offer extends Address {
+export interface Offer extends PeerAddress {
   readonly peerId: string
 }
 

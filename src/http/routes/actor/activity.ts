@@ -1,6 +1,6 @@
 /** `/<actor>/activity`: who touched the actor. */
-import type { Ledger } from '../../../audit-log/audit-log.ts'
-import type { Entry } from '../../../audit-log/entry.ts'
+import type { AuditLog } from '../../../audit-log/audit-log.ts'
+import type { AuditLogEntry } from '../../../audit-log/entry.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Answer, json } from '../../edge/response.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -29,7 +29,7 @@ const entrySchema = {
 }
 
 export interface ActivityRouteDeps {
-  readonly ledger: Ledger
+  readonly ledger: AuditLog
 }
 
 export function activityRoutes({ ledger }: ActivityRouteDeps): readonly Route[] {
@@ -61,7 +61,7 @@ export function activityRoutes({ ledger }: ActivityRouteDeps): readonly Route[] 
   ]
 }
 
-async function list(ledger: Ledger, { actor, query }: ActorExchange): Promise<Answer> {
+async function list(ledger: AuditLog, { actor, query }: ActorExchange): Promise<Answer> {
   const limit = query.get('limit') ?? '100'
   if (!/^\d{1,4}$/.test(limit))
     throw new ServiceError('bad_request', 'Cannot list the activity: limit must be from 1 to 1000')
@@ -73,7 +73,7 @@ async function list(ledger: Ledger, { actor, query }: ActorExchange): Promise<An
   return json(200, { activity: entries.map(shown), next })
 }
 
-function shown(entry: Entry): object {
+function shown(entry: AuditLogEntry): object {
   return {
     at: new Date(entry.at).toISOString(),
     caller_kind: entry.callerKind,

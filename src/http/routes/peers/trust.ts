@@ -8,7 +8,7 @@ import { keptOwn } from '../../../trust/handshake/incoming-request.ts'
 import { parseTrustChange } from '../../../trust/trust-change.ts'
 import { trustUrl } from '../../../trust/baseuri.ts'
 import type { Trust } from '../../../trust/trust.ts'
-import type { Trusts, Wish } from '../../../trust/trusts.ts'
+import type { Trusts, RelationshipRequest } from '../../../trust/trusts.ts'
 import { type Answer, json, noContent, redirect } from '../../edge/response.ts'
 import { readJson, readJsonOrForm } from '../../edge/body.ts'
 import type { ActorExchange, Exchange, OpenExchange, Route } from '../../dispatch/route.ts'
@@ -247,7 +247,7 @@ async function ask(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answe
   return json(201, deps.trusts.shown(trust, audience(caller, trust)), locationOf(deps, trust))
 }
 
-async function readWish(deps: TrustRouteDeps, { request, query }: ActorExchange): Promise<Wish> {
+async function readWish(deps: TrustRouteDeps, { request, query }: ActorExchange): Promise<RelationshipRequest> {
   const body = await readJsonOrForm(request, deps.config)
   if (body.kind === 'json') {
     const what = 'ask for this relationship'

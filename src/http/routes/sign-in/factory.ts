@@ -22,7 +22,7 @@ import {
   type ProviderTargetDeps,
   providerTargets,
   webProviders,
-  type Wish,
+  type SignInWish,
 } from '../../dispatch/sign-in-address.ts'
 import { type HomeDeps, homeOf, urlOf } from '../../dispatch/urls.ts'
 import { type VisitorDeps, visitorOf } from '../../dispatch/visitor.ts'
@@ -181,7 +181,7 @@ function missingCreator(deps: FactoryRouteDeps): Promise<Answer> {
 interface FrontPage {
   readonly status?: number
   /** What the sign-in continues to. */
-  readonly wish?: Wish
+  readonly wish?: SignInWish
   readonly notice?: string | null
   /** Who is signed in, and where they continue. */
   readonly visitor?: { readonly name: string; readonly href: string } | null
@@ -217,7 +217,10 @@ async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<Answ
 }
 
 /** A page of the actor, for which the browser asks for the passphrase; never the address that leads back to the sign-in page. */
-function passwordAddress({ basePath, config }: FactoryRouteDeps, { actorId = '', redirect = '' }: Wish): string | null {
+function passwordAddress(
+  { basePath, config }: FactoryRouteDeps,
+  { actorId = '', redirect = '' }: SignInWish,
+): string | null {
   if (!config.webUi || parseActorId(actorId) === null) return null
   const pages = `${basePath}/${actorId}/www`
   return redirect.startsWith(`${pages}/`) ? redirect : pages

@@ -1,6 +1,6 @@
 /** `/<actor>/services`: what the actor has at third-party services. */
 import { ServiceError } from '../../../errors.ts'
-import type { Connection, Connections } from '../../../connection/connections.ts'
+import type { ActorConnection, Connections } from '../../../connection/connections.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { type Answer, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf } from '../../edge/cookies.ts'
@@ -143,7 +143,7 @@ function done(service: string, message: string): Answer {
   return json(200, { success: true, message, service })
 }
 
-function shown({ service, connected }: Connection): object {
+function shown({ service, connected }: ActorConnection): object {
   const expiresAt = connected?.expiresAt ?? null
   return {
     service,
