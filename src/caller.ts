@@ -34,7 +34,7 @@ export const anonymous: Caller = { kind: 'anonymous' }
 export const application: Caller = { kind: 'application' }
 
 /** For log lines and reasons: never a secret. */
-export function nameOf(caller: Caller): string {
+export function callerName(caller: Caller): string {
   switch (caller.kind) {
     case 'peer':
       return `peer ${caller.peerId}`

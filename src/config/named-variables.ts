@@ -7,7 +7,7 @@ export function isName(name: string): boolean {
 }
 
 /** The names in the value of a list variable, in their order. */
-export function namesIn(list: string): string[] {
+export function variableNamesIn(list: string): string[] {
   return list
     .split(',')
     .map((name) => name.trim())

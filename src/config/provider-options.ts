@@ -4,7 +4,7 @@
  */
 import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
-import { isName, NamedVariables, namesIn } from './named-variables.ts'
+import { isName, NamedVariables, variableNamesIn } from './named-variables.ts'
 
 export interface ProviderOption {
   /** After `TROUPE_PROVIDER_<NAME>_`. */
@@ -65,7 +65,7 @@ export const providerVariables = new NamedVariables<ProviderOptionName>('TROUPE_
 export function listedProviders(env: Environment): readonly string[] | null {
   const list = env[providerList]
   if (list === undefined) return null
-  const names = namesIn(list)
+  const names = variableNamesIn(list)
   const wrong = names.find((name) => !isName(name))
   if (wrong !== undefined)
     throw new ConfigError(`${providerList} must be names such as google or acme-mobile; ${wrong} is none.`)

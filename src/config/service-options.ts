@@ -4,7 +4,7 @@
  */
 import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
-import { isName, NamedVariables, namesIn } from './named-variables.ts'
+import { isName, NamedVariables, variableNamesIn } from './named-variables.ts'
 
 export interface ServiceOption {
   /** After `TROUPE_SERVICE_<NAME>_`. */
@@ -35,7 +35,7 @@ export const serviceVariables = new NamedVariables<ServiceOptionName>('TROUPE_SE
 
 /** @throws ConfigError */
 export function listedServices(env: Environment): readonly string[] {
-  const names = namesIn(env[serviceList] ?? '')
+  const names = variableNamesIn(env[serviceList] ?? '')
   const wrong = names.find((name) => !isName(name))
   if (wrong !== undefined) throw new ConfigError(`${serviceList} must be names such as dropbox; ${wrong} is none.`)
   return [...new Set(names)]

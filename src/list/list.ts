@@ -180,7 +180,7 @@ export async function update(
 }
 
 /** Null when there is no such position. @throws ServiceError `not_found`, `invalid_index`, `list_corrupted` */
-export async function deleteAt(
+export async function deleteItemAt(
   tx: Transaction,
   at: ListAddress,
   index: number,

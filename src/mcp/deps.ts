@@ -2,7 +2,7 @@
 import type { ClientInfo } from '../app/mcp-declarations.ts'
 import type { McpAccess } from './call/call.ts'
 import type { Approvals } from '../operation/approvals.ts'
-import type { Access } from '../operation/operations.ts'
+import type { Access } from '../property/access.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { Timers } from '../timers.ts'
 import type { AuditDecision } from '../audit-log/entry.ts'

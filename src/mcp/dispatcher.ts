@@ -11,7 +11,7 @@ import type { Reauthorize } from './change-notifications.ts'
 import type { Codec } from './codecs/codec.ts'
 import type { AuditedCall, McpDeps } from './deps.ts'
 import type { CallMethod } from './method.ts'
-import { methodOf } from './methods.ts'
+import { mcpMethodOf } from './methods.ts'
 import { McpFailure } from './protocol/failure.ts'
 import type { Id } from './protocol/message.ts'
 import { failed, json, type Reply, rpcError, rpcResult } from './protocol/reply.ts'
@@ -44,7 +44,7 @@ export class McpDispatcher {
 
   /** @throws ServiceError for what is answered by status (503, 429). */
   async request(request: McpRequest, id: Id, codec: Codec, connection: McpConnection): Promise<Reply> {
-    const method = methodOf(request.method, request.revision)
+    const method = mcpMethodOf(request.method, request.revision)
     const deps = this.#deps
     const { access, params, session } = request
     try {
@@ -75,7 +75,7 @@ export class McpDispatcher {
     session,
     params,
   }: Pick<McpRequest, 'method' | 'revision' | 'session' | 'params'>): void {
-    const method = methodOf(name, revision)
+    const method = mcpMethodOf(name, revision)
     if (method?.kind === 'notification' && session !== null) method.handle(this.#running, session, params)
   }
 

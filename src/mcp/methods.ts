@@ -178,14 +178,14 @@ export const mcpMethods: readonly McpMethod[] = [
 const byName: ReadonlyMap<string, McpMethod> = new Map(mcpMethods.map((method) => [method.name, method]))
 
 /** Undefined for a method that the revision does not have. */
-export function methodOf(name: string, revision: Revision): McpMethod | undefined {
+export function mcpMethodOf(name: string, revision: Revision): McpMethod | undefined {
   const method = byName.get(name)
   return method?.revisions.includes(revision) === true ? method : undefined
 }
 
 /** Undefined for a method that is not a call. */
 export function callMethodOf(name: string, revision: Revision): CallMethod | undefined {
-  const method = methodOf(name, revision)
+  const method = mcpMethodOf(name, revision)
   return method?.kind === 'call' ? method : undefined
 }
 

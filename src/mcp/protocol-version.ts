@@ -2,7 +2,7 @@
  * The era of a message, and the checks of a modern message before its method. `_meta` and the header decide, never the
  * method's name (except `initialize`): clients remember the era of a server, and one misleading reply makes them switch.
  */
-import { isHandshake, methodOf } from './methods.ts'
+import { isHandshake, mcpMethodOf } from './methods.ts'
 import { decodeHeaderValue } from './protocol/header-value.ts'
 import { isRecord, type Message, type MessageParams } from './protocol/message.ts'
 import { metaKeys, metaOf } from './protocol/meta.ts'
@@ -85,7 +85,7 @@ export function judgeModern(message: Message & { kind: 'request' }, headers: Pro
 
 /** What `Mcp-Name` mirrors. Undefined for methods without it, null where the body lacks the parameter (refused later). */
 function nameOf({ method, params }: { method: string; params: MessageParams }): string | null | undefined {
-  const target = methodOf(method, modernRevision)?.target
+  const target = mcpMethodOf(method, modernRevision)?.target
   return target === undefined ? undefined : textOf(params[target])
 }
 

@@ -7,7 +7,7 @@ import type { Caller } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import { isObject, type Json, type JsonText, known } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
-import type { Access } from './operations.ts'
+import type { Access } from '../property/access.ts'
 
 export interface CallbacksParts {
   readonly registry: Registry

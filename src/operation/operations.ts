@@ -3,19 +3,14 @@ import type { ActorHandle } from '../app/actor-handle.ts'
 import type { PageCall } from '../app/declarations.ts'
 import { handlerResult } from '../app/handler-result.ts'
 import type { Descriptor, OperationKind, Registry } from '../app/registry.ts'
-import type { Caller } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import type { Json, JsonText } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import { propertiesUri } from '../permission/property-address.ts'
+import type { Access } from '../property/access.ts'
 import type { Approvals } from './approvals.ts'
 import { type OwnPage, ownPage } from './page-handlers.ts'
-
-export interface Access {
-  readonly actor: { readonly id: string; readonly creator: string }
-  readonly caller: Caller
-}
 
 export interface OperationParts {
   readonly registry: Registry

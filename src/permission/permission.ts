@@ -1,5 +1,5 @@
 /** May this caller do that? The one evaluator: every answer comes with its reason, and what nothing grants is denied. */
-import { type Caller, nameOf } from '../caller.ts'
+import { type Caller, callerName } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
 import type { Queries } from '../store/store.ts'
 import type { Operation, Right } from './operation.ts'
@@ -170,7 +170,7 @@ export class Permission {
 /** For rules that are not read from the store. */
 function oneByOne(rules: RelationshipRules): RulesOfMany {
   return async (_q, relations) => {
-    const keyOf = ({ actorId, caller }: Relation): string => JSON.stringify([actorId, nameOf(caller)])
+    const keyOf = ({ actorId, caller }: Relation): string => JSON.stringify([actorId, callerName(caller)])
     const judges = new Map<string, (operation: Operation) => Verdict>()
     for (const relation of relations) judges.set(keyOf(relation), await rules(relation.actorId, relation.caller))
     return (relation) => judges.get(keyOf(relation)) ?? (() => ({ allowed: false, reason: 'no rule grants it' }))
@@ -185,7 +185,7 @@ export function refusal(
   // A name in a body may be as long as the body.
   const target = operation.target === undefined || operation.target === '' ? '' : `/${operation.target.slice(0, 120)}`
   const what = `${operation.right} ${operation.category}${target}`
-  const reason = `${nameOf(caller)} may not ${what}: ${verdict.reason}`
+  const reason = `${callerName(caller)} may not ${what}: ${verdict.reason}`
   if (caller.kind === 'anonymous') return new ServiceError('unauthorized', undefined, { reason })
   return new ServiceError('forbidden', `Cannot ${what}: these credentials do not allow it`, { reason })
 }

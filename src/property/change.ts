@@ -60,7 +60,7 @@ export class ActorWriter {
 }
 
 /** The properties that the changes name. */
-export function namesIn(changes: readonly Change[]): string[] {
+export function changedNames(changes: readonly Change[]): string[] {
   return [
     ...new Set(
       changes.flatMap(({ subtarget, blob }) => (subtarget === null ? [...(members(blob)?.keys() ?? [])] : [subtarget])),

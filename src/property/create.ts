@@ -3,7 +3,7 @@ import { RemovedLists } from '../list/removed-lists.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
 import { BulkWrite } from './bulk-write.ts'
-import { ActorWriter, type ChangeSink, namesIn } from './change.ts'
+import { ActorWriter, type ChangeSink, changedNames } from './change.ts'
 import { ListHooks } from './list-hooks.ts'
 import { Lists } from './lists.ts'
 import { Properties } from './properties.ts'
@@ -24,7 +24,7 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
   const deleteRemoved = removedLists.wake
   const writer = new ActorWriter(store, async (tx, actor, changes, by) => {
     for (const sink of changeSinks) await sink(tx, actor, changes, by)
-    if (actor.watchedUntil > 0) await live.record(tx, actor, 'properties', namesIn(changes))
+    if (actor.watchedUntil > 0) await live.record(tx, actor, 'properties', changedNames(changes))
   })
   const gate = new PropertyGate(registry, handles.withoutHooks)
   const indexes = new Indexes({

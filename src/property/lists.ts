@@ -386,7 +386,7 @@ export class Lists {
   async deleteItem(access: Access, name: string, index: number, options: { fromEnd?: boolean } = {}): Promise<boolean> {
     const position = await this.#passItemDelete(access, name, index, options)
     return (
-      (await this.#changeOne(access, name, (tx, at, now) => list.deleteAt(tx, at, position, now, options))) !== null
+      (await this.#changeOne(access, name, (tx, at, now) => list.deleteItemAt(tx, at, position, now, options))) !== null
     )
   }
 

@@ -2,7 +2,7 @@
 import { currentContext } from '../observe/context.ts'
 import type { Permission, Relation } from '../permission/permission.ts'
 import { isObject, known, members, object } from '../json/json.ts'
-import { type Change, type ChangeSink, namesIn } from '../property/change.ts'
+import { type Change, type ChangeSink, changedNames } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Subscriber } from './diff-store.ts'
 import { fit } from './project-diff.ts'
@@ -30,7 +30,7 @@ export class Publisher {
 
   readonly sink: ChangeSink = async (tx, actor, changes) => {
     if (actor.subscriptionCount === 0) return
-    const subscribers = await findSubscribers(tx, actor.id, 'properties', { subtargets: namesIn(changes) })
+    const subscribers = await findSubscribers(tx, actor.id, 'properties', { subtargets: changedNames(changes) })
     if (subscribers.length === 0) return
     const [suspensions, mayRead] = await Promise.all([
       findSuspensions(tx, actor.id),

@@ -8,7 +8,7 @@ import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Store } from '../store/store.ts'
 import { Buckets } from './buckets.ts'
-import { isExhausted, type Rate, standingOf, type Taken } from './gcra.ts'
+import { isExhausted, type Rate, bucketStandingOf, type Taken } from './gcra.ts'
 import { keyOf, tooMany } from './limiter.ts'
 import { findBuckets, guardActor, takeStored } from './limit-store.ts'
 import type { LimitKey, Rates } from './rates.ts'
@@ -151,7 +151,7 @@ export class Guesses {
   #refusal({ limit, key, rate }: Bucket): ServiceError {
     this.#parts.metrics.limitRefused(limit)
     const now = this.#parts.now()
-    return tooMany(limit, rate, standingOf(this.#failures.emptyAt(key), now, rate))
+    return tooMany(limit, rate, bucketStandingOf(this.#failures.emptyAt(key), now, rate))
   }
 
   #guarded(kind: Guessed, actorId: string, source: string | null): Guarded {

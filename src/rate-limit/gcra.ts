@@ -52,7 +52,7 @@ export interface BucketStanding {
   readonly retryAfterSeconds: number
 }
 
-export function standingOf(emptyAt: number, now: number, rate: Rate, count = 1): BucketStanding {
+export function bucketStandingOf(emptyAt: number, now: number, rate: Rate, count = 1): BucketStanding {
   const latest = now + burstMs(rate)
   const from = Math.min(Math.max(emptyAt, now), latest)
   return {

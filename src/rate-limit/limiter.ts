@@ -6,9 +6,9 @@ import type { Metrics } from '../observe/metrics.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Store } from '../store/store.ts'
 import { Buckets } from './buckets.ts'
-import { type Rate, type BucketStanding, standingOf, type Taken } from './gcra.ts'
+import { type Rate, type BucketStanding, bucketStandingOf, type Taken } from './gcra.ts'
 import { purgeBuckets, takeStored } from './limit-store.ts'
-import { type LimitKey, nameOf, perOf, type Rates } from './rates.ts'
+import { type LimitKey, limitName, perOf, type Rates } from './rates.ts'
 import { rateLimitHeaders } from './headers.ts'
 
 export interface LimiterParts {
@@ -73,12 +73,12 @@ export class Limiter {
     for (const [index, { isAllowed, emptyAt }] of taken.entries()) {
       const bucket = buckets[index] as Bucket
       if (!isAllowed) throw this.#refusal(bucket, emptyAt)
-      const standing = standingOf(emptyAt, this.#parts.now(), bucket.rate)
+      const standing = bucketStandingOf(emptyAt, this.#parts.now(), bucket.rate)
       if (tightest === undefined || standing.remaining < tightest.standing.remaining) tightest = { bucket, standing }
     }
     return tightest === undefined
       ? {}
-      : rateLimitHeaders(nameOf(tightest.bucket.limit), tightest.bucket.rate, tightest.standing)
+      : rateLimitHeaders(limitName(tightest.bucket.limit), tightest.bucket.rate, tightest.standing)
   }
 
   /** Once a running purge ended. */
@@ -125,7 +125,7 @@ export class Limiter {
 
   #refusal({ limit, rate }: Bucket, emptyAt: number): ServiceError {
     this.#parts.metrics.limitRefused(limit)
-    return tooMany(limit, rate, standingOf(emptyAt, this.#parts.now(), rate))
+    return tooMany(limit, rate, bucketStandingOf(emptyAt, this.#parts.now(), rate))
   }
 
   /** Repeated events are counted, not repeated. */
@@ -163,6 +163,6 @@ export function tooMany(limit: LimitKey, rate: Rate, standing: BucketStanding): 
   return new ServiceError('too_many_requests', 'Cannot do this now: too many requests came before it', {
     reason: `the limit ${limit} is used up`,
     retryAfterSeconds: standing.retryAfterSeconds,
-    headers: rateLimitHeaders(nameOf(limit), rate, { ...standing, remaining: 0 }),
+    headers: rateLimitHeaders(limitName(limit), rate, { ...standing, remaining: 0 }),
   })
 }

@@ -4,10 +4,10 @@
  */
 import type { Metrics } from '../observe/metrics.ts'
 import { Buckets } from './buckets.ts'
-import { standingOf } from './gcra.ts'
+import { bucketStandingOf } from './gcra.ts'
 import { rateLimitHeaders } from './headers.ts'
 import { tooMany } from './limiter.ts'
-import { type ClientLimit, nameOf, type Rates } from './rates.ts'
+import { type ClientLimit, limitName, type Rates } from './rates.ts'
 
 export interface LocalLimiterParts {
   readonly rates: Rates
@@ -34,8 +34,8 @@ export class LocalLimiter {
     if (rate === null) return {}
     const now = this.#parts.now()
     const { isAllowed, emptyAt } = this.#buckets.take(`${limit} ${client}`, now, rate, count)
-    const standing = standingOf(emptyAt, now, rate, count)
-    if (isAllowed) return rateLimitHeaders(nameOf(limit), rate, standing)
+    const standing = bucketStandingOf(emptyAt, now, rate, count)
+    if (isAllowed) return rateLimitHeaders(limitName(limit), rate, standing)
     this.#parts.metrics.limitRefused(limit)
     throw tooMany(limit, rate, standing)
   }

@@ -88,7 +88,7 @@ export function narrowestFirst(keys: readonly LimitKey[]): readonly LimitKey[] {
   return keys.toSorted((a, b) => order.indexOf(perOf(a)) - order.indexOf(perOf(b)))
 }
 
-export function nameOf(key: LimitKey): LimitName {
+export function limitName(key: LimitKey): LimitName {
   return key.slice(0, key.indexOf('/')) as LimitName
 }
 

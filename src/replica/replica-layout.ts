@@ -88,7 +88,7 @@ export function placesOf([from, to]: Run): number[] {
   return Array.from({ length: to - from }, (_, offset) => from + offset)
 }
 
-export function lengthOf(piece: Piece): number {
+export function replicaLengthOf(piece: Piece): number {
   return 'items' in piece ? piece.items.length : piece.to - piece.from
 }
 
@@ -97,7 +97,7 @@ export function cut(pieces: readonly Piece[], from: number, to: number): Piece[]
   const found: Piece[] = []
   let start = 0
   for (const piece of pieces) {
-    const count = lengthOf(piece)
+    const count = replicaLengthOf(piece)
     const first = Math.max(from - start, 0)
     const last = Math.min(to - start, count)
     if (first < last) {

@@ -5,7 +5,7 @@
  */
 import { equal, type JsonText } from '../json/json.ts'
 import type { ReplicaListOperation } from './replica-change.ts'
-import { cut, type Layout, layoutOf, lengthOf, type Piece, type Run, sourcesIn } from './replica-layout.ts'
+import { cut, type Layout, layoutOf, replicaLengthOf, type Piece, type Run, sourcesIn } from './replica-layout.ts'
 
 /** The stored item at a place; undefined when it was not read. */
 export type ReplicaItem = (place: number) => JsonText | undefined
@@ -30,7 +30,7 @@ export class ReplicaList {
   constructor(stored: readonly Run[]) {
     this.stored = stored
     this.#pieces = stored.map(([from, to]) => ({ from, to }))
-    this.#length = this.#pieces.reduce((length, piece) => length + lengthOf(piece), 0)
+    this.#length = this.#pieces.reduce((length, piece) => length + replicaLengthOf(piece), 0)
   }
 
   get length(): number {

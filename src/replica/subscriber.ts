@@ -56,8 +56,8 @@ export function keptByOthers(
       other.subtarget !== '' &&
       other.resource === '' &&
       !other.isUnknown &&
-      !covers(other, subscription) &&
-      covers(subscription, other),
+      !coversTarget(other, subscription) &&
+      coversTarget(subscription, other),
   )
   return new Set(others.filter((other) => storesFor(other, ofPeer)).map(({ subtarget }) => subtarget))
 }
@@ -66,13 +66,15 @@ function takesPlaceOf(other: SubscriberSubscription, one: SubscriberSubscription
   // An unknown subscription receives no callbacks.
   if (other.isUnknown) return false
   // A polled subscription is less current than one with callbacks.
-  if (!covers(other, one) || (deliversCallbacks(one.granularity) && !deliversCallbacks(other.granularity))) return false
-  if (!covers(one, other) || (deliversCallbacks(other.granularity) && !deliversCallbacks(one.granularity))) return true
+  if (!coversTarget(other, one) || (deliversCallbacks(one.granularity) && !deliversCallbacks(other.granularity)))
+    return false
+  if (!coversTarget(one, other) || (deliversCallbacks(other.granularity) && !deliversCallbacks(one.granularity)))
+    return true
   return other.createdAt === one.createdAt ? other.subscriptionId < one.subscriptionId : other.createdAt < one.createdAt
 }
 
 /** Whether the first scope contains the second one. */
-export function covers(wide: Scope, narrow: Scope): boolean {
+export function coversTarget(wide: Scope, narrow: Scope): boolean {
   if (wide.target !== narrow.target) return false
   if (wide.subtarget === '') return true
   return wide.subtarget === narrow.subtarget && (wide.resource === '' || wide.resource === narrow.resource)

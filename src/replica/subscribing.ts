@@ -18,7 +18,7 @@ import {
   insertSubscriberSubscription,
   markAllForFetch,
 } from './subscriber-store.ts'
-import { covers, type SubscriberKey, type SubscriberSubscription } from './subscriber.ts'
+import { coversTarget, type SubscriberKey, type SubscriberSubscription } from './subscriber.ts'
 import type { Scope } from '../subscription/scope.ts'
 import { callable, noSubscription, type Receiver } from './receiver.ts'
 import { readRemote, type RemoteValue, removeAll, removeNames } from './remote-data.ts'
@@ -199,7 +199,7 @@ export class Subscribing {
     await removeNames(
       tx,
       key,
-      (found) => !covering.some((other) => covers(other, name(found)) || other.subtarget === found),
+      (found) => !covering.some((other) => coversTarget(other, name(found)) || other.subtarget === found),
     )
     // The peer may know none of the remaining subscriptions.
     await markAllForFetch(tx, key, this.#parts.now())

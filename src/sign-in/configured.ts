@@ -14,7 +14,7 @@ import { githubPlan } from './providers/github.ts'
 import { googlePlan } from './providers/google.ts'
 import { OAuthProvider, type ProviderParts } from './providers/oauth-provider.ts'
 import { openidPlan } from './providers/openid.ts'
-import { isForPlatform, kindOf, type ProviderPlan } from './providers/provider-config.ts'
+import { isForPlatform, providerKindOf, type ProviderPlan } from './providers/provider-config.ts'
 import type { AnySettings, ProviderDeclaration, ProviderType, Settings, TextSetting } from './providers/settings.ts'
 
 const plans: Readonly<Record<ProviderType, (settings: Settings) => ProviderPlan>> = {
@@ -36,7 +36,7 @@ export function configuredProviders(
   rules: { readonly allowHttp: boolean },
 ): readonly ProviderPlan[] {
   for (const { name } of declared) {
-    if (!isName(name) || isForPlatform(kindOf(name))) {
+    if (!isName(name) || isForPlatform(providerKindOf(name))) {
       throw new ConfigError(
         `Option signIn: a provider is called by a name such as google or acme-mobile; ${name} is none.`,
       )
@@ -47,7 +47,7 @@ export function configuredProviders(
   }
   const fromEnv = providerVariables.read(env)
   const names = listedProviders(env) ?? declared.map(({ name }) => name)
-  const twoSuffixes = names.find((name) => isForPlatform(kindOf(name)))
+  const twoSuffixes = names.find((name) => isForPlatform(providerKindOf(name)))
   if (twoSuffixes !== undefined)
     throw new ConfigError(`TROUPE_PROVIDERS must be names with one suffix at most; ${twoSuffixes} has two.`)
   refuseStrays(fromEnv.keys(), [...names, ...declared.map(({ name }) => name)], env)
@@ -69,7 +69,7 @@ function refuseStrays(given: Iterable<string>, known: readonly string[], env: En
 }
 
 function typeOf(name: string): ProviderType {
-  const kind = kindOf(name)
+  const kind = providerKindOf(name)
   return kind === 'google' || kind === 'github' || kind === 'apple' ? kind : 'openid'
 }
 
@@ -160,7 +160,7 @@ export class ConfiguredProviders implements Providers {
 
   find(name: string): Provider | null {
     const named = (asked: string): OAuthProvider | undefined => this.all.find((provider) => provider.name === asked)
-    const kind = kindOf(name)
+    const kind = providerKindOf(name)
     // One suffix, and not that of a platform's own client.
     return named(name) ?? (isForPlatform(kind) ? undefined : named(kind)?.variant(name)) ?? null
   }

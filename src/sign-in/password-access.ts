@@ -23,7 +23,7 @@ import {
 export type { PasswordAccessRecord, PasswordDecision } from './password-access-store.ts'
 
 /** A stranger can create any number of actors under one creator; the owner decides about these first. */
-export const mostListed = 100
+export const mostProgramsListed = 100
 
 export interface PasswordAccessDecision {
   readonly ownerId: string
@@ -46,7 +46,7 @@ export class PasswordAccess {
 
   /** At most 100 actors, pending decisions first. */
   list(ownerId: string): Promise<PasswordAccessRecord[]> {
-    return this.#store.read((q) => findPasswordAccess(q, ownerId, mostListed))
+    return this.#store.read((q) => findPasswordAccess(q, ownerId, mostProgramsListed))
   }
 
   /** The former creator of an actor, which Basic credentials may name beside the present one. */

@@ -1,6 +1,6 @@
 /** Signing in for single-page and mobile applications: what there is, and the way to a provider. */
 import { ServiceError } from '../errors.ts'
-import { originOf } from '../http/dispatch/anti-forgery.ts'
+import { requestOriginOf } from '../http/dispatch/anti-forgery.ts'
 import type { ProviderDeps } from '../http/dispatch/sign-in-address.ts'
 import type { BaseUrl } from '../http/dispatch/urls.ts'
 import type { BodyLimits } from '../http/edge/body.ts'
@@ -187,7 +187,7 @@ async function authorize(deps: SpaSignInDeps, exchange: Exchange): Promise<Answe
  * The browser of a page elsewhere keeps no cookie from here, and a program's is another one altogether.
  */
 function markOf(deps: SpaSignInDeps, { request }: Exchange): BrowserMark | null {
-  const isOwnPage = originOf(request, new URL(deps.baseUrl).origin) === 'same'
+  const isOwnPage = requestOriginOf(request, new URL(deps.baseUrl).origin) === 'same'
   return isOwnPage || browserOf(request) !== null ? browserCookie(request) : null
 }
 

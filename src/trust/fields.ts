@@ -5,7 +5,7 @@ import { isObject, type JsonText, members, stringValue } from '../json/json.ts'
 export type Fields = ReadonlyMap<string, JsonText>
 
 /** @throws ServiceError `bad_request` for anything but an object. */
-export function fieldsOf(body: JsonText, what: string): Fields {
+export function requestFieldsOf(body: JsonText, what: string): Fields {
   const fields = isObject(body) ? members(body) : null
   if (fields === null) throw new ServiceError('bad_request', `Cannot ${what}: the body must be a JSON object`)
   return fields

@@ -2,7 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import { parseBaseuri } from './baseuri.ts'
-import { fieldsOf, plainText, textField, truthField } from './fields.ts'
+import { requestFieldsOf, plainText, textField, truthField } from './fields.ts'
 
 export interface TrustChange {
   readonly approved?: boolean | undefined
@@ -14,7 +14,7 @@ const what = 'change this relationship'
 
 /** `permissions` is handed on as it came. @throws ServiceError `bad_request` */
 export function parseTrustChange(body: JsonText): TrustChange & { readonly permissions: JsonText | undefined } {
-  const fields = fieldsOf(body, what)
+  const fields = requestFieldsOf(body, what)
   const address = textField(fields, 'baseuri', what)
   const baseuri = address === undefined ? undefined : parseBaseuri(address)
   if (baseuri === null) {

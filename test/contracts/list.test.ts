@@ -9,7 +9,7 @@ import {
   bulk,
   clear,
   createList,
-  deleteAt,
+  deleteItemAt,
   deleteByHandles,
   deleteList,
   extend,
@@ -237,7 +237,7 @@ describe('a list', () => {
         item: b,
         old_item: c,
       })
-      assert.deepEqual(await said((tx) => deleteAt(tx, notes, 1, at(5))), {
+      assert.deepEqual(await said((tx) => deleteItemAt(tx, notes, 1, at(5))), {
         operation: 'delete',
         length: 4,
         index: 1,
@@ -266,7 +266,7 @@ describe('a list', () => {
         (tx, now) => insert(tx, notes, 1, json({ k: 6 }), now),
         (tx, now) => update(tx, notes, 0, json({ k: 7 }), now),
         (tx, now) => updateWhere(tx, notes, 'k', number(7), json({ k: 8 }), now),
-        (tx, now) => deleteAt(tx, notes, 0, now),
+        (tx, now) => deleteItemAt(tx, notes, 0, now),
         (tx, now) => pop(tx, notes, now),
         (tx, now) => removeWhere(tx, notes, 'k', number(6), now),
         (tx, now) => bulk(tx, notes, readBulk(json([{ index: 0, k: 9 }])), now),
@@ -388,7 +388,7 @@ describe('a list', () => {
                     await update(tx, list, position, json(item), at(1))
                     model[position] = item
                   } else if (given.kind === 'delete') {
-                    await deleteAt(tx, list, position, at(1))
+                    await deleteItemAt(tx, list, position, at(1))
                     model.splice(position, 1)
                   } else {
                     const popped = await pop(tx, list, at(1), position)
@@ -565,7 +565,7 @@ describe('an index', () => {
       for (const index of [2, 3, 2 ** 31, 1e9, Number.MAX_SAFE_INTEGER, 1e300]) {
         assert.equal(await store.snapshot((q) => readItem(q, notes, index)), null)
         assert.equal(await change(store, (tx) => update(tx, notes, index, number(1), at(1))), null)
-        assert.equal(await change(store, (tx) => deleteAt(tx, notes, index, at(1))), null)
+        assert.equal(await change(store, (tx) => deleteItemAt(tx, notes, index, at(1))), null)
         assert.equal(await change(store, (tx) => pop(tx, notes, at(1), index)), null)
         if (index === 2) continue
         assert.equal(await change(store, (tx) => insert(tx, notes, index, number(1), at(1))), null)
@@ -589,7 +589,7 @@ describe('an index', () => {
           (tx) => update(tx, notes, index, number(1), at(1)),
           (tx) => update(tx, notes, index, number(1), at(1), { orAppend: true }),
           (tx) => insert(tx, notes, index, number(1), at(1)),
-          (tx) => deleteAt(tx, notes, index, at(1)),
+          (tx) => deleteItemAt(tx, notes, index, at(1)),
         ]
         for (const work of works) await assert.rejects(change(store, work), refusedAs('invalid_index'))
       }
@@ -874,7 +874,7 @@ describe('a handle', () => {
       const store = await listOf(open, ['a', 'b'])
       const [a = '', b = ''] = await handles(store)
       await change(store, (tx) => update(tx, notes, 0, known('"a"'), at(1)))
-      await change(store, (tx) => deleteAt(tx, notes, 1, at(1)))
+      await change(store, (tx) => deleteItemAt(tx, notes, 1, at(1)))
       await change(store, (tx) => append(tx, notes, known('"b"'), at(1)))
       const before = await rows(store)
       for (const handle of [a, b]) {
@@ -950,14 +950,14 @@ describe('changes at one instant', () => {
     const races: readonly (readonly [string, Work, Work, readonly (readonly unknown[] | null)[]])[] = [
       [
         'delete and append',
-        (tx) => deleteAt(tx, notes, 1, at(1)),
+        (tx) => deleteItemAt(tx, notes, 1, at(1)),
         (tx) => append(tx, notes, known('"x"'), at(1)),
         [['a', 'c', 'x']],
       ],
       [
         'delete and delete',
-        (tx) => deleteAt(tx, notes, 0, at(1)),
-        (tx) => deleteAt(tx, notes, 1, at(1)),
+        (tx) => deleteItemAt(tx, notes, 0, at(1)),
+        (tx) => deleteItemAt(tx, notes, 1, at(1)),
         [['c'], ['b']],
       ],
       ['set and pop', (tx) => update(tx, notes, 2, known('"x"'), at(1)), (tx) => pop(tx, notes, at(1)), [['a', 'b']]],
@@ -1066,7 +1066,7 @@ const operations: readonly (readonly [string, (tx: Transaction, length: number) 
   ['insert at the front', (tx) => insert(tx, notes, 0, json({ n: -1 }), at(1))],
   ['insert in the middle', (tx, length) => insert(tx, notes, length >> 1, json({ n: -1 }), at(1))],
   ['update', (tx, length) => update(tx, notes, length >> 1, json({ n: -1 }), at(1))],
-  ['delete', (tx, length) => deleteAt(tx, notes, length >> 1, at(1))],
+  ['delete', (tx, length) => deleteItemAt(tx, notes, length >> 1, at(1))],
   ['pop', (tx) => pop(tx, notes, at(1))],
   ['clear', (tx) => clear(tx, notes, at(1))],
   [
@@ -1313,7 +1313,7 @@ describe('a damaged list', () => {
       await addActor(store)
       const changes: readonly ((tx: Transaction) => Promise<unknown>)[] = [
         (tx) => update(tx, notes, 199, number(1), at(1)),
-        (tx) => deleteAt(tx, notes, 199, at(1)),
+        (tx) => deleteItemAt(tx, notes, 199, at(1)),
         (tx) => pop(tx, notes, at(1), 199),
         (tx) => bulk(tx, notes, readBulk(json([{ index: 199 }])), at(1)),
       ]

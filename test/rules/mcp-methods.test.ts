@@ -10,7 +10,7 @@ import { legacyCodec } from '../../src/mcp/codecs/legacy.ts'
 import { modernCodec } from '../../src/mcp/codecs/modern.ts'
 import type { AuditedCall, McpDeps } from '../../src/mcp/deps.ts'
 import { McpDispatcher } from '../../src/mcp/dispatcher.ts'
-import { auditWordsOf, callMethodOf, capabilitiesOf, mcpMethods, methodOf } from '../../src/mcp/methods.ts'
+import { auditWordsOf, callMethodOf, capabilitiesOf, mcpMethods, mcpMethodOf } from '../../src/mcp/methods.ts'
 import { readBody } from '../../src/mcp/protocol/message.ts'
 import { legacyRevisions, modernRevision, type Revision } from '../../src/mcp/protocol/revisions.ts'
 import { judgeModern } from '../../src/mcp/protocol-version.ts'
@@ -168,7 +168,7 @@ describe('the table of MCP methods', () => {
 
     it(`decides which requests reach a handler in ${revision}`, async () => {
       for (const name of everyName) {
-        const row = methodOf(name, revision)
+        const row = mcpMethodOf(name, revision)
         const { isKnown } = await dispatch(request(name, revision))
         assert.equal(isKnown, row !== undefined && row.kind !== 'notification', name)
       }
@@ -178,7 +178,7 @@ describe('the table of MCP methods', () => {
   it('leaves out no method that has a row', () => {
     for (const key of Object.keys(absent)) {
       const [revision = '', name = ''] = key.split(' ')
-      assert.equal(methodOf(name, revision as Revision), undefined, key)
+      assert.equal(mcpMethodOf(name, revision as Revision), undefined, key)
     }
     for (const name of Object.keys(ignoredNotifications)) {
       assert.ok(!mcpMethods.some((method) => method.name === name), name)
@@ -187,7 +187,7 @@ describe('the table of MCP methods', () => {
 
   it('does not take a member of every object for a method', () => {
     for (const name of ['constructor', '__proto__', 'toString', '']) {
-      for (const revision of revisions) assert.equal(methodOf(name, revision), undefined, name)
+      for (const revision of revisions) assert.equal(mcpMethodOf(name, revision), undefined, name)
     }
   })
 })

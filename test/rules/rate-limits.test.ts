@@ -5,7 +5,7 @@ import { ConfigError, resolveConfig } from '../../src/config/config.ts'
 import { sourceOf } from '../../src/http/edge/client-address.ts'
 import { routes } from '../support/routes.ts'
 import { Buckets } from '../../src/rate-limit/buckets.ts'
-import { standingOf, take } from '../../src/rate-limit/gcra.ts'
+import { bucketStandingOf, take } from '../../src/rate-limit/gcra.ts'
 import { defaultRates, ratesOf } from '../../src/rate-limit/rates.ts'
 
 const ten = { count: 10, seconds: 60 }
@@ -27,16 +27,20 @@ describe('a bucket', () => {
   })
 
   it('tells what remains, when it is empty, and when to come again', () => {
-    assert.deepEqual(standingOf(0, now, ten), { remaining: 10, resetSeconds: 0, retryAfterSeconds: 1 })
-    assert.deepEqual(standingOf(now + 18_000, now, ten), { remaining: 7, resetSeconds: 18, retryAfterSeconds: 1 })
-    assert.deepEqual(standingOf(now + 60_000, now, ten), { remaining: 0, resetSeconds: 60, retryAfterSeconds: 6 })
+    assert.deepEqual(bucketStandingOf(0, now, ten), { remaining: 10, resetSeconds: 0, retryAfterSeconds: 1 })
+    assert.deepEqual(bucketStandingOf(now + 18_000, now, ten), { remaining: 7, resetSeconds: 18, retryAfterSeconds: 1 })
+    assert.deepEqual(bucketStandingOf(now + 60_000, now, ten), { remaining: 0, resetSeconds: 60, retryAfterSeconds: 6 })
   })
 
   it('takes as many as are asked for, or none, and tells when so many fit', () => {
     assert.deepEqual(take(0, now, ten, 4), { isAllowed: true, emptyAt: now + 24_000 })
     assert.deepEqual(take(now + 24_000, now, ten, 7), { isAllowed: false, emptyAt: now + 24_000 })
     assert.deepEqual(take(now + 24_000, now, ten, 6), { isAllowed: true, emptyAt: now + 60_000 })
-    assert.deepEqual(standingOf(now + 24_000, now, ten, 9), { remaining: 6, resetSeconds: 24, retryAfterSeconds: 18 })
+    assert.deepEqual(bucketStandingOf(now + 24_000, now, ten, 9), {
+      remaining: 6,
+      resetSeconds: 24,
+      retryAfterSeconds: 18,
+    })
   })
 
   it('lets exactly as many through when the clocks of those who ask differ a little', () => {

@@ -40,7 +40,7 @@ export function browserSecretOf(request: Incoming): string | null {
 }
 
 /** What the browser itself says about where a request comes from; `unknown` where it says nothing that helps. */
-export function originOf(request: Incoming, serviceOrigin: string): 'same' | 'other' | 'unknown' {
+export function requestOriginOf(request: Incoming, serviceOrigin: string): 'same' | 'other' | 'unknown' {
   switch (request.header('sec-fetch-site')) {
     case 'same-origin':
     // The person typed the address or opened a bookmark.
@@ -72,7 +72,7 @@ export interface ForgeryRule extends BodyLimits {
 export function mayChangeCookies(request: Incoming, rule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>): boolean {
   // No other site can add this header without asking first, and then the browser takes no cookies.
   if (request.header('authorization') !== undefined) return true
-  const from = originOf(request, rule.origin)
+  const from = requestOriginOf(request, rule.origin)
   if (from === 'same') return true
   const origin = request.header('origin')
   // A program says nothing of all this; a page without an origin may be anybody's.
@@ -86,7 +86,7 @@ export function mayChangeCookies(request: Incoming, rule: Pick<ForgeryRule, 'ori
 export async function refuseForgery(request: Incoming, rule: ForgeryRule): Promise<void> {
   const browserSecret = browserSecretOf(request)
   if (browserSecret === null && !hasBasic(request)) return
-  const from = originOf(request, rule.origin)
+  const from = requestOriginOf(request, rule.origin)
   if (from === 'same') return
   if (from === 'other') {
     if (rule.isTrustedOrigin(request.header('origin') ?? '')) return
@@ -106,7 +106,7 @@ export async function refuseForgery(request: Incoming, rule: ForgeryRule): Promi
  * @throws ServiceError `forged_request`
  */
 export async function refuseForgedForm(request: Incoming, rule: ForgeryRule, value: string): Promise<void> {
-  const from = request.header('sec-fetch-site') === 'none' ? 'unknown' : originOf(request, rule.origin)
+  const from = request.header('sec-fetch-site') === 'none' ? 'unknown' : requestOriginOf(request, rule.origin)
   // A link on a page of the service is a GET, which `_method` turns into something else.
   if (from === 'same' && request.method !== 'GET') return
   if (from === 'other') throw forged('another site sent the request')

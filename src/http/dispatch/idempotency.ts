@@ -1,7 +1,7 @@
 /** `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a POST that is repeated has its effect once. */
 import { hash } from 'node:crypto'
 import type { Actor } from '../../actor/actor.ts'
-import { type Caller, nameOf } from '../../caller.ts'
+import { type Caller, callerName } from '../../caller.ts'
 import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
 import type { KeptAnswer, Once } from '../../operation/idempotency.ts'
@@ -32,7 +32,7 @@ export async function onceOf(
   const body = await request.body(config.maxBodyBytes)
   const asked = {
     actorId: actor.id,
-    key: digest([nameOf(caller), given]),
+    key: digest([callerName(caller), given]),
     request: digest([request.path, request.query, request.header('content-type') ?? '', hash('sha256', body)]),
   }
   let failed: { readonly error: unknown } | null = null

@@ -4,7 +4,7 @@ import type { IssuedTokens } from '../../token/chain.ts'
 import type { Sessions } from '../../token/sessions.ts'
 import type { Tokens } from '../../token/tokens.ts'
 import { type Answer, redirect } from '../edge/response.ts'
-import { cookieOf, sessionCookie, signedInMark } from '../edge/cookies.ts'
+import { cookieOf, newSessionCookie, signedInMark } from '../edge/cookies.ts'
 import { noticeCookie, noticeNameOf } from './flash-messages.ts'
 import type { Incoming } from '../edge/request.ts'
 import { type HomeDeps, homeOf } from './urls.ts'
@@ -27,7 +27,7 @@ export async function signedIn(
   await endFormer(deps, request, tokens)
   const { origin } = new URL(deps.baseUrl)
   const own = homeOf(deps, tokens.actorId)
-  const cookies = [sessionCookie(tokens), signedInMark(tokens)]
+  const cookies = [newSessionCookie(tokens), signedInMark(tokens)]
   if (noticeNameOf(request) === 'sessionExpired') cookies.push(noticeCookie('signedInAgain'))
   return { ...redirect(302, path === null ? own : `${origin}${path}`), cookies }
 }

@@ -27,7 +27,7 @@ function cookie(name: string, value: string, maxAgeSeconds: number | null, sameS
 }
 
 /** Of a web sign-in. It ends with the access token. */
-export function sessionCookie({ accessToken, expiresIn }: Pick<IssuedTokens, 'accessToken' | 'expiresIn'>): string {
+export function newSessionCookie({ accessToken, expiresIn }: Pick<IssuedTokens, 'accessToken' | 'expiresIn'>): string {
   return cookie(sessionCookieName, accessToken, expiresIn)
 }
 
@@ -74,7 +74,7 @@ export function deliveryCookies(tokens: IssuedTokens, delivery: TokenDelivery): 
     case 'cookie':
       return [
         cookie(accessCookieName, tokens.accessToken, tokens.expiresIn),
-        sessionCookie(tokens),
+        newSessionCookie(tokens),
         refreshCookie(tokens),
       ]
     default:

@@ -6,7 +6,7 @@ import { McpFailure } from '../protocol/failure.ts'
 import { metaOf } from '../protocol/meta.ts'
 import { complete, type McpResult } from '../protocol/result.ts'
 import { modernRevision } from '../protocol/revisions.ts'
-import { toServiceError } from '../protocol/service-error.ts'
+import { toMcpServiceError } from '../protocol/service-error.ts'
 import type { InFlightCall } from './call.ts'
 import { type CallOutcome, describeSpan, labelsOf, outcomeOf } from './call-labels.ts'
 import { withInputRequired } from './input-required.ts'
@@ -50,6 +50,6 @@ async function resultOf(deps: McpDeps, method: CallMethod | undefined, call: InF
       : await method.handle(deps, call)
     return result.kind === 'complete' && method.ttlMs !== undefined ? complete(result.body, method.ttlMs) : result
   } catch (error) {
-    throw error instanceof McpFailure ? error : toServiceError(error)
+    throw error instanceof McpFailure ? error : toMcpServiceError(error)
   }
 }

@@ -6,7 +6,7 @@ import { McpFailure } from './failure.ts'
  * A refusal keeps its message. An unavailable store stays a `ServiceError`, because clients need its status: 503 means
  * that their tokens are still valid. Every other error becomes `internal`, without details.
  */
-export function toServiceError(error: unknown): Error {
+export function toMcpServiceError(error: unknown): Error {
   if (!(error instanceof ServiceError)) return new McpFailure('internal', 'Internal error', undefined, error)
   switch (error.code) {
     case 'store_unavailable':

@@ -50,7 +50,7 @@ export async function findSession(
   return row ?? null
 }
 
-export async function setLogLevel(tx: Transaction, hash: SecretHash, level: string): Promise<void> {
+export async function storeLogLevel(tx: Transaction, hash: SecretHash, level: string): Promise<void> {
   await tx.run('UPDATE mcp_session SET log_level = $2 WHERE hash = $1', hash, level)
 }
 

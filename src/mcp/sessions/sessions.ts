@@ -20,7 +20,7 @@ import {
   findSession,
   insertSession,
   prolongSession,
-  setLogLevel,
+  storeLogLevel,
   setSubscriptions,
 } from './session-store.ts'
 
@@ -123,7 +123,7 @@ export class McpSessions {
   }
 
   setLogLevel(session: Session, level: LogLevel): Promise<void> {
-    return this.#deps.store.write((tx) => setLogLevel(tx, session.hash, level))
+    return this.#deps.store.write((tx) => storeLogLevel(tx, session.hash, level))
   }
 
   /** @throws McpFailure `invalid_params` for too many subscriptions of one session. */

@@ -13,7 +13,7 @@ import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { nameOf } from '../shared/trust-rows.ts'
+import { trustTypeName } from '../shared/trust-rows.ts'
 import type { Sessions } from '../../token/sessions.ts'
 import type { Tokens } from '../../token/tokens.ts'
 import type { Clients } from '../../authorization-server/clients.ts'
@@ -114,7 +114,7 @@ async function groupsOf(
     const effective = deps.relationships.effective(trust.relationship, overrides.get(trust.peerId) ?? null)
     return {
       peer: peerName(trust, undefined, www),
-      relationship_name: nameOf(deps.relationships.types, trust.relationship),
+      relationship_name: trustTypeName(deps.relationships.types, trust.relationship),
       is_approved: trust.approved,
       rights: rightsInWords(effective).filter(({ category }) => category === 'properties' || category === 'tools'),
       first_used: momentOf(trust.createdAt, now),

@@ -2,7 +2,7 @@
 import { readCredential } from '../../auth/credentials.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { originOf } from '../../http/dispatch/anti-forgery.ts'
+import { requestOriginOf } from '../../http/dispatch/anti-forgery.ts'
 import { liveStream, type LiveStreamDeps } from './live-stream.ts'
 import type { PageExchange, Route } from '../../http/dispatch/route.ts'
 import { errorResponses } from '../../http/dispatch/schemas.ts'
@@ -37,7 +37,7 @@ function stream(deps: LivePageDeps, exchange: PageExchange): Answer {
   const { request, actor } = exchange
   if (!/(^|[\s,])text\/event-stream\b/.test(request.header('accept') ?? ''))
     throw new ServiceError('bad_request', 'Cannot tell what changes: ask with Accept: text/event-stream')
-  if (originOf(request, new URL(deps.baseUrl).origin) === 'other')
+  if (requestOriginOf(request, new URL(deps.baseUrl).origin) === 'other')
     throw new ServiceError('forbidden', 'Cannot tell what changes: another site asks')
   const { stream: pieces, close } = liveStream(deps, actor.id, () => isOwner(deps, exchange))
   return {

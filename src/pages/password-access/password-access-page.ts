@@ -1,6 +1,6 @@
 /** The page about programs with a password, and its form. */
 import { ServiceError } from '../../errors.ts'
-import { mostListed, type PasswordAccess } from '../../sign-in/password-access.ts'
+import { mostProgramsListed, type PasswordAccess } from '../../sign-in/password-access.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
@@ -42,7 +42,7 @@ export async function showPasswordAccess(
       decision,
       proven: momentOf(provenAt, deps.now()),
     })),
-    is_complete: records.length < mostListed,
+    is_complete: records.length < mostProgramsListed,
     form_action: `${values.actor_www}${path}`,
   })
   return showPage(exchange, page, error?.status)

@@ -9,7 +9,7 @@ import { reachInWords, rightsInWords, verbOf } from '../shared/rights.ts'
 import type { AccessReview, DataAccess, TrustTypeChoice } from './values.ts'
 import { count } from '../shared/plural.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { nameOf } from '../shared/trust-rows.ts'
+import { trustTypeName } from '../shared/trust-rows.ts'
 import type { RelationshipPageDeps } from './deps.ts'
 
 /** The trust types for people, least access first, each with its rights in words. */
@@ -59,7 +59,7 @@ export async function accessReview(
   const rules = relationships.effective(relationship, override)
   return {
     who,
-    level: nameOf(relationships.types, relationship),
+    level: trustTypeName(relationships.types, relationship),
     rights: rightsInWords(rules, isApp),
     reach: reachInWords(relationship),
     now: dataAccess(rules, await ownNames(deps, exchange, isApp), isApp),

@@ -17,8 +17,8 @@ import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { showPeer } from './relationship-pages.ts'
-import { nameOf } from '../shared/trust-rows.ts'
-import { confirmationField, requireConfirmation } from './typed-confirmation.ts'
+import { trustTypeName } from '../shared/trust-rows.ts'
+import { confirmationFieldName, requireConfirmation } from './typed-confirmation.ts'
 import type { RelationshipPageDeps } from './deps.ts'
 
 /** Approving, pausing, following, changing the access level, and ending. */
@@ -67,7 +67,7 @@ export async function changeTrust(deps: RelationshipPageDeps, exchange: PageExch
 function typedOf(sent: Params): { action: string; confirmation: string; trust_type: string } {
   return {
     action: sent.get('action') ?? '',
-    confirmation: sent.get(confirmationField) ?? '',
+    confirmation: sent.get(confirmationFieldName) ?? '',
     trust_type: sent.get('trust_type') ?? '',
   }
 }
@@ -94,7 +94,7 @@ async function approve(
   await deps.trusts.change(actor, peerId, null, { approved: true }, async (before, tx) => {
     await isCurrent(before, tx)
     if (deps.relationships.types.needsConfirmation(before.relationship))
-      requireConfirmation(sent.get(confirmationField) ?? '', before, profile)
+      requireConfirmation(sent.get(confirmationFieldName) ?? '', before, profile)
   })
 }
 
@@ -128,7 +128,8 @@ async function changeLevel(
   if (step === 'review') return showPeer(deps, exchange, { review })
   if (step !== 'send') throw formRefusal('the step is neither review nor send')
   try {
-    if (types.needsConfirmation(relationship)) requireConfirmation(sent.get(confirmationField) ?? '', trust, profile)
+    if (types.needsConfirmation(relationship))
+      requireConfirmation(sent.get(confirmationFieldName) ?? '', trust, profile)
     if (sent.get('reviewed') !== review.fields['reviewed'])
       throw new ServiceError('conflict', 'This access changed while you were deciding. Review it again.')
     await deps.trusts.request(actor, {
@@ -159,7 +160,7 @@ function judgeLevel(
 
 function notTaken(error: ServiceError, types: TrustTypes, trust: Trust): ServiceError {
   if (error.code !== 'peer_failed') return error
-  const level = nameOf(types, trust.relationship)
+  const level = trustTypeName(types, trust.relationship)
   return new ServiceError(
     'peer_failed',
     `The request was not accepted. Someone who approved “${level}” has to take that approval back before another access level can be agreed.`,

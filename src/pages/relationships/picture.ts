@@ -21,7 +21,7 @@ interface Place {
 }
 
 /** Evenly around, the first on top. */
-export function placesOf(count: number): readonly Place[] {
+export function peerPlaces(count: number): readonly Place[] {
   return Array.from({ length: count }, (_, index) => {
     const angle = (index / count) * 2 * Math.PI - Math.PI / 2
     const [across, down] = [round(Math.cos(angle)), round(Math.sin(angle))]
@@ -40,7 +40,7 @@ export function placesOf(count: number): readonly Place[] {
 
 export function trustPicture(trusts: readonly TrustRow[]): Html {
   const shown = trusts.slice(0, mostInPicture)
-  const places = placesOf(shown.length)
+  const places = peerPlaces(shown.length)
   const placed = shown.flatMap((trust, index) => {
     const place = places[index]
     return place === undefined ? [] : [{ trust, place }]

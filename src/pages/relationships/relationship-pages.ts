@@ -26,7 +26,7 @@ import { peerName, peersOf, shownText } from '../shared/peer-names.ts'
 import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-form.ts'
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
-import { nameOf, trustRow } from '../shared/trust-rows.ts'
+import { trustTypeName, trustRow } from '../shared/trust-rows.ts'
 import type { RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
@@ -227,6 +227,6 @@ async function answerTo(
   if (question === null) return null
   return answerInWords(
     await deps.permissions.answer(view, question),
-    nameOf(deps.relationships.types, view.trust.relationship),
+    trustTypeName(deps.relationships.types, view.trust.relationship),
   )
 }

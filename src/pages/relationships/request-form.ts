@@ -11,7 +11,7 @@ import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { showTrustNew } from './relationship-pages.ts'
-import { nameOf } from '../shared/trust-rows.ts'
+import { trustTypeName } from '../shared/trust-rows.ts'
 import type { RelationshipPageDeps } from './deps.ts'
 
 const longestRelationship = 100
@@ -69,11 +69,11 @@ function judgeTyped(
     throw refused(`there is no kind of relationship ${JSON.stringify(trust_type.slice(0, 100))}`, 'trust_type')
   if (types.needsConfirmation(trust_type))
     throw refused(
-      `“${nameOf(types, trust_type)}” can only be given to an existing connection, on its page`,
+      `“${trustTypeName(types, trust_type)}” can only be given to an existing connection, on its page`,
       'trust_type',
     )
   if (!choicesOf(deps).some(({ name }) => name === trust_type))
-    throw refused(`“${nameOf(types, trust_type)}” is for apps`, 'trust_type')
+    throw refused(`“${trustTypeName(types, trust_type)}” is for apps`, 'trust_type')
   if ((sent.get('relationship') ?? '').length > longestRelationship)
     throw refused(`the relationship is longer than ${longestRelationship} characters`)
   const url = actorAt(address)
@@ -136,7 +136,7 @@ async function inWords(
   const why =
     known === undefined || known.relationship === typed.trust_type
       ? 'there is no actor at this address that takes part. Check the address, or try again later.'
-      : `you have another one with this actor, “${nameOf(deps.relationships.types, known.relationship)}”, and it did not take a second one. End that one first, or try again later.`
+      : `you have another one with this actor, “${trustTypeName(deps.relationships.types, known.relationship)}”, and it did not take a second one. End that one first, or try again later.`
   return new ServiceError('peer_failed', `Cannot ask for this relationship: ${why}`, {
     ...error.detail,
     field: 'peer_url',

@@ -5,7 +5,7 @@ import type { Trust } from '../../trust/trust.ts'
 import { peerName, shownText } from '../shared/peer-names.ts'
 
 /** The form field. */
-export const confirmationField = 'confirmation'
+export const confirmationFieldName = 'confirmation'
 
 /** @throws ServiceError `bad_request` when the text is neither the peer's name, as the page shows it, nor its address. */
 export function requireConfirmation(typed: string, trust: Trust, profile: Json | undefined): void {
@@ -18,7 +18,7 @@ export function requireConfirmation(typed: string, trust: Trust, profile: Json |
     given === ''
       ? `To continue, type “${name}” or their address.`
       : `What you typed is neither “${name}” nor their address.`,
-    { field: confirmationField },
+    { field: confirmationFieldName },
   )
 }
 

@@ -17,7 +17,7 @@ export interface TrustRowDeps {
 export function trustRow(deps: TrustRowDeps, trust: Trust, peer: PeerName, isCustom: boolean): TrustRow {
   const { types } = deps.relationships
   const now = deps.now()
-  const standing = standingOf(trust)
+  const standing = trustStandingOf(trust)
   const record = trustRecord(trust)
   const type = types.find(trust.relationship)
   return {
@@ -29,7 +29,7 @@ export function trustRow(deps: TrustRowDeps, trust: Trust, peer: PeerName, isCus
     standing,
     standing_word: words[standing],
     standing_text: sentenceOf(trust, standing, peer),
-    relationship_name: nameOf(types, trust.relationship),
+    relationship_name: trustTypeName(types, trust.relationship),
     relationship_description: type?.description ?? 'Grants nothing by itself',
     since: momentOf(trust.createdAt, now),
     last_contact: momentOf(trust.lastAccessed, now),
@@ -38,12 +38,12 @@ export function trustRow(deps: TrustRowDeps, trust: Trust, peer: PeerName, isCus
   }
 }
 
-export function nameOf(types: TrustTypes, relationship: string): string {
+export function trustTypeName(types: TrustTypes, relationship: string): string {
   return types.find(relationship)?.display_name ?? relationship
 }
 
 /** Whoever asks approves by that; the other side's owner decides. */
-export function standingOf(trust: Trust): TrustStanding {
+export function trustStandingOf(trust: Trust): TrustStanding {
   switch (stateOf(trust).kind) {
     case 'pending':
       return 'waiting'

@@ -8,7 +8,7 @@ import { type OidcContext, Provider } from 'oidc-provider/lib/provider.js'
 import { parseAddress } from '../../actor/address.ts'
 import type { Log } from '../../observe/log.ts'
 import { randomToken } from '../../secret/random.ts'
-import { nameOf, testPerson } from './test-person.ts'
+import { personName, testPerson } from './test-person.ts'
 
 export interface LocalServerOptions {
   /** The service's callback: the only address to which it sends a browser. */
@@ -111,7 +111,7 @@ function configurationOf(
     ttl: { AccessToken: 3600, AuthorizationCode: 60, IdToken: 3600, Interaction: 3600, Session: 3600, Grant: 3600 },
     findAccount: (_: unknown, sub: string) => ({
       accountId: sub,
-      claims: () => ({ sub, email: sub, email_verified: true, name: nameOf(sub) }),
+      claims: () => ({ sub, email: sub, email_verified: true, name: personName(sub) }),
     }),
     // Who signs in here has agreed.
     loadExistingGrant: async ({ oidc }: OidcContext) => {

@@ -2,6 +2,6 @@
 export const testPerson = { name: 'Ada Lovelace', email: 'ada@example.com' } as const
 
 /** Somebody who typed an address is called by what stands before its `@`. */
-export function nameOf(address: string): string {
+export function personName(address: string): string {
   return address === testPerson.email ? testPerson.name : (address.split('@', 1)[0] ?? '')
 }

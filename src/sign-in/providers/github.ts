@@ -2,7 +2,7 @@
 import type { Address } from '../../actor/address.ts'
 import { ProviderError } from '../provider.ts'
 import { staticSecret } from './client-secret.ts'
-import { addressOf, factsOf, textOf } from './person.ts'
+import { addressOf, personFactsOf, textOf } from './person.ts'
 import { commonPlan, type Evidence, type ProviderIdentity, type ProviderPlan } from './provider-config.ts'
 import type { ProviderDeclaration, ProviderSettings, Settings } from './settings.ts'
 
@@ -37,7 +37,7 @@ export function githubPlan(settings: Settings): ProviderPlan {
 
 /** The number, and not the login, which may pass to somebody else and may be all digits. */
 async function identify(evidence: Evidence): Promise<ProviderIdentity> {
-  const facts = factsOf(await evidence.ask(evidence.userinfoEndpoint))
+  const facts = personFactsOf(await evidence.ask(evidence.userinfoEndpoint))
   const { id } = facts
   const subject = typeof id === 'number' && Number.isSafeInteger(id) && id > 0 ? String(id) : null
   const address = await verifiedAddress(evidence)
@@ -60,6 +60,6 @@ async function verifiedAddress({ ask, userinfoEndpoint }: Evidence): Promise<Add
     throw error
   }
   if (!Array.isArray(list)) return 'failed'
-  const verified = list.map(factsOf).filter(({ email, verified: is }) => is === true && addressOf(email) !== null)
+  const verified = list.map(personFactsOf).filter(({ email, verified: is }) => is === true && addressOf(email) !== null)
   return addressOf((verified.find(({ primary }) => primary === true) ?? verified[0])?.['email'])
 }

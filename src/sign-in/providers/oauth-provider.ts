@@ -18,7 +18,7 @@ import {
   type Endpoints,
   type ProviderIdentity,
   isForPlatform,
-  kindOf,
+  providerKindOf,
   type Metadata,
   type ProviderPlan,
 } from './provider-config.ts'
@@ -59,7 +59,7 @@ export class OAuthProvider implements Provider {
     this.#plan = plan
     this.#parts = parts
     this.name = name
-    this.kind = kindOf(name)
+    this.kind = providerKindOf(name)
     this.displayName = plan.displayName
     this.responseMode = plan.responseMode
     this.platform = isForPlatform(name) ? 'any' : 'web'

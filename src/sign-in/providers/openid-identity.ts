@@ -1,6 +1,6 @@
 /** Who somebody is, by id_token and userinfo (OpenID Connect Core section 5.3). */
 import { ProviderError } from '../provider.ts'
-import { type Facts, aboutThePerson, factsOf, merged, textOf, vouchedAddress } from './person.ts'
+import { type Facts, aboutThePerson, personFactsOf, merged, textOf, vouchedAddress } from './person.ts'
 import type { Evidence, ProviderIdentity } from './provider-config.ts'
 
 /**
@@ -30,7 +30,7 @@ async function userinfoOf(evidence: Evidence): Promise<Facts | 'failed'> {
   const { tokens, claims, userinfoEndpoint } = evidence
   if (tokens === null || userinfoEndpoint === '') return {}
   try {
-    return factsOf(await evidence.ask(userinfoEndpoint))
+    return personFactsOf(await evidence.ask(userinfoEndpoint))
   } catch (error) {
     if (claims === null || !(error instanceof ProviderError)) throw error
     return 'failed'

@@ -63,6 +63,6 @@ function present(members: Facts): Facts {
 }
 
 /** @returns An empty one for what is no object. */
-export function factsOf(value: unknown): Facts {
+export function personFactsOf(value: unknown): Facts {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }

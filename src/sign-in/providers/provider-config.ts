@@ -99,7 +99,7 @@ export function commonPlan(
 const platformSuffix = /-(?:mobile|native)$/
 
 /** The name before the suffix of a platform. */
-export function kindOf(name: string): string {
+export function providerKindOf(name: string): string {
   return name.replace(platformSuffix, '')
 }
 

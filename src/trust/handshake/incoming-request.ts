@@ -2,7 +2,7 @@
 import { ServiceError } from '../../errors.ts'
 import type { JsonText } from '../../json/json.ts'
 import { idAt, parseBaseuri } from '../baseuri.ts'
-import { fieldsOf, plainText, textField } from '../fields.ts'
+import { requestFieldsOf, plainText, textField } from '../fields.ts'
 import { parseRelationship } from '../relationship-name.ts'
 
 export interface IncomingRequest {
@@ -32,7 +32,7 @@ const shortestSecret = 16
 export function parseIncomingRequest(relationshipName: string, body: JsonText): IncomingRequest {
   const relationship = parseRelationship(relationshipName)
   if (relationship === null) throw refused('the relationship cannot have this name')
-  const fields = fieldsOf(body, what)
+  const fields = requestFieldsOf(body, what)
   const baseuri = parseBaseuri(textField(fields, 'baseuri', what) ?? '')
   if (baseuri === null) throw refused('baseuri must be the address of the actor that asks')
   const peerId = textField(fields, 'id', what) ?? ''

@@ -4,7 +4,7 @@ import { type Consents, finishPath } from '../../../authorization-server/consent
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
-import { originOf } from '../../dispatch/anti-forgery.ts'
+import { requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { beginAddress, type ProviderDeps, webProviders } from '../../dispatch/sign-in-address.ts'
@@ -65,7 +65,7 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
 async function decide(deps: ConsentRouteDeps, { request }: Exchange): Promise<Answer> {
   return onPage(request, async () => {
     // The form is on a page of this service. Another site that got hold of its values must not answer for the owner.
-    if (originOf(request, new URL(deps.baseUrl).origin) === 'other') {
+    if (requestOriginOf(request, new URL(deps.baseUrl).origin) === 'other') {
       throw new ServiceError('forged_request', 'Cannot take this answer: another site sent it. Nothing was authorized.')
     }
     const fields = await readOAuthForm(request, deps.config)

@@ -1,5 +1,5 @@
 /** `/<actor>/subscriptions/<peer>/<subscription>`: one subscription, and the diffs that wait for its peer. */
-import { nameOf } from '../../../caller.ts'
+import { callerName } from '../../../caller.ts'
 import { ServiceError } from '../../../errors.ts'
 import { array, type JsonText, known, object, stringText } from '../../../json/json.ts'
 import type { Polled, Publications, Timeline } from '../../../publication/publications.ts'
@@ -7,7 +7,7 @@ import { parseSequence } from '../../../replica/processor.ts'
 import type { Subscribing } from '../../../replica/subscribing.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
 import type { SubscriptionRecord } from '../../../subscription/record-store.ts'
-import { fieldsOf } from '../../../trust/fields.ts'
+import { requestFieldsOf } from '../../../trust/fields.ts'
 import { type Answer, json, jsonText, noContent } from '../../edge/response.ts'
 import { type BodyLimits, readJson } from '../../edge/body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -102,7 +102,7 @@ async function poll(deps: OneSubscriptionRouteDeps, exchange: ActorExchange): Pr
   if (query.get('timeline') === 'true') {
     if (caller.kind === 'peer') {
       throw new ServiceError('forbidden', 'Cannot show the time line: it is the owner’s', {
-        reason: `${nameOf(caller)} asked for a time line`,
+        reason: `${callerName(caller)} asked for a time line`,
       })
     }
     const timeline = await deps.publications.timeline(address)
@@ -181,7 +181,7 @@ async function acknowledge(deps: OneSubscriptionRouteDeps, exchange: ActorExchan
   const given =
     bytes.length === 0
       ? query.get('sequence')
-      : (fieldsOf(await readJson(request, deps.config), 'acknowledge').get('sequence') ?? query.get('sequence'))
+      : (requestFieldsOf(await readJson(request, deps.config), 'acknowledge').get('sequence') ?? query.get('sequence'))
   const sequence = parseSequence(given?.replace(/^"(.*)"$/, '$1') ?? '')
   if (sequence === null) throw new ServiceError('bad_request', 'Cannot acknowledge: sequence must be a whole number')
   const address = addressOf(exchange)

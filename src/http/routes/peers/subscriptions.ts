@@ -2,7 +2,7 @@
 import { ServiceError } from '../../../errors.ts'
 import { stringValue } from '../../../json/json.ts'
 import { subscriptionView } from '../../../subscription/view.ts'
-import { fieldsOf, type Fields } from '../../../trust/fields.ts'
+import { requestFieldsOf, type Fields } from '../../../trust/fields.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
 import { readJson, readJsonOrForm } from '../../edge/body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -148,7 +148,7 @@ async function subscribe(deps: SubscriptionRouteDeps, { actor, request, query }:
   const body = await readJsonOrForm(request, deps.config)
   if (body.kind === 'text')
     throw new ServiceError('invalid_json', 'Cannot read the body: it is neither JSON nor a form')
-  const fields = body.kind === 'json' ? fieldsOf(body.json, 'subscribe') : null
+  const fields = body.kind === 'json' ? requestFieldsOf(body.json, 'subscribe') : null
   const form = body.kind === 'form' ? body.form : query
   const field = (name: string): string => (fields === null ? form.get(name) : optionalText(fields, name)) ?? ''
   const [peerId, target] = [field('peerid'), field('target')]
@@ -172,7 +172,7 @@ function scopeIn(query: ActorExchange['query']): { target?: string; subtarget?: 
 }
 
 async function receive(deps: SubscriptionRouteDeps, { request, actor, params }: ActorExchange): Promise<Answer> {
-  const fields = fieldsOf(await readJson(request, deps.config), 'subscribe')
+  const fields = requestFieldsOf(await readJson(request, deps.config), 'subscribe')
   const target = optionalText(fields, 'target') ?? ''
   if (target === '') throw new ServiceError('bad_request', 'Cannot subscribe: target is missing')
   const peerId = params['peerid'] ?? ''

@@ -3,7 +3,7 @@ import type { Caller } from '../../../caller.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Permission } from '../../../permission/permission.ts'
 import { type Permissions, readOverride } from '../../../trust/permissions.ts'
-import { fieldsOf, plainText, textField } from '../../../trust/fields.ts'
+import { requestFieldsOf, plainText, textField } from '../../../trust/fields.ts'
 import { keptOwn } from '../../../trust/handshake/incoming-request.ts'
 import { parseTrustChange } from '../../../trust/trust-change.ts'
 import { trustUrl } from '../../../trust/baseuri.ts'
@@ -251,7 +251,7 @@ async function readWish(deps: TrustRouteDeps, { request, query }: ActorExchange)
   const body = await readJsonOrForm(request, deps.config)
   if (body.kind === 'json') {
     const what = 'ask for this relationship'
-    const fields = fieldsOf(body.json, what)
+    const fields = requestFieldsOf(body.json, what)
     return {
       url: textField(fields, 'url', what) ?? '',
       relationship: textField(fields, 'relationship', what),
@@ -311,7 +311,7 @@ async function get(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answe
 async function notified(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answer> {
   const { actor, params, request } = exchange
   const what = 'take this notice'
-  const fields = fieldsOf(await readJson(request, deps.config), what)
+  const fields = requestFieldsOf(await readJson(request, deps.config), what)
   const { relationship = '', peerid = '' } = params
   await deps.trusts.require(actor.id, peerid, relationship)
   if (fields.get('approved') === 'true') await deps.trusts.approvedByPeer(actor, peerid, relationship)

@@ -1,6 +1,6 @@
 /** `/<actor>/trust/trustee`: the actor whose companion this actor is. */
 import type { Actors } from '../../../actor/actors.ts'
-import { fieldsOf, textField } from '../../../trust/fields.ts'
+import { requestFieldsOf, textField } from '../../../trust/fields.ts'
 import { type Answer, noContent } from '../../edge/response.ts'
 import { type BodyLimits, readJson } from '../../edge/body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -47,7 +47,7 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
 
 async function putTrustee(deps: TrusteeRouteDeps, { actor, request }: ActorExchange): Promise<Answer> {
   const what = 'set the trustee'
-  const fields = fieldsOf(await readJson(request, deps.config), what)
+  const fields = requestFieldsOf(await readJson(request, deps.config), what)
   const trusteeRoot = textField(fields, 'trustee_root', what)
   const creator = textField(fields, 'creator', what)
   await deps.actors.setTrustee(actor.id, {

@@ -12,7 +12,7 @@ import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName, acceptsPages } from '../../edge/accepts.ts'
 import type { BodyLimits } from '../../edge/body.ts'
 import { type Answer, html, json, noContent } from '../../edge/response.ts'
-import { originOf } from '../../dispatch/anti-forgery.ts'
+import { requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import { browserOf } from '../../edge/cookies.ts'
 import type { Incoming } from '../../edge/request.ts'
 import type { Params } from '../../edge/params.ts'
@@ -147,7 +147,7 @@ function emailValues(deps: EmailRouteDeps, session: string, { provider, displayN
 
 /** A page of this service goes on with what was begun in its browser alone: anybody could send its visitors a link with theirs. */
 function refuseStrangers(deps: EmailRouteDeps, { request }: Exchange, { isBound }: Asking): void {
-  if (isBound || originOf(request, new URL(deps.baseUrl).origin) !== 'same') return
+  if (isBound || requestOriginOf(request, new URL(deps.baseUrl).origin) !== 'same') return
   throw new ServiceError(
     'bad_request',
     'Cannot go on with this sign-in here: an application began it and goes on with it',

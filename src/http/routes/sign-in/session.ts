@@ -12,7 +12,7 @@ import type { BaseUrl } from '../../dispatch/urls.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
 import type { BodyLimits } from '../../edge/body.ts'
 import { type Answer, html, json, redirect } from '../../edge/response.ts'
-import { antiForgeryValue, browserSecretOf, mayChangeCookies, originOf } from '../../dispatch/anti-forgery.ts'
+import { antiForgeryValue, browserSecretOf, mayChangeCookies, requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import { browserOf, clearCookies, clearedCookieNames, clearedSignedInMark } from '../../edge/cookies.ts'
 import { noticeCookie } from '../../dispatch/flash-messages.ts'
 import { accessTokenOf, bearerOf, sessionCookiesOf } from '../../dispatch/presented-tokens.ts'
@@ -192,7 +192,7 @@ async function revoke(deps: SessionRouteDeps, exchange: Exchange): Promise<Answe
 async function logout(deps: SessionRouteDeps, exchange: Exchange): Promise<Answer> {
   const { request } = exchange
   const isOfBrowser = browserSecretOf(request) !== null
-  if (isOfBrowser && request.method !== 'POST' && originOf(request, new URL(deps.baseUrl).origin) !== 'same') {
+  if (isOfBrowser && request.method !== 'POST' && requestOriginOf(request, new URL(deps.baseUrl).origin) !== 'same') {
     return askFirst(deps, exchange)
   }
   const hasCookie = sessionCookiesOf(request).length > 0
@@ -265,7 +265,7 @@ async function askFirst(deps: SessionRouteDeps, { request }: Exchange): Promise<
 
 async function exchangeSession(deps: SessionRouteDeps, { request, params }: Exchange): Promise<Answer> {
   const id = params['session'] ?? ''
-  const isOwnPage = originOf(request, new URL(deps.baseUrl).origin) === 'same'
+  const isOwnPage = requestOriginOf(request, new URL(deps.baseUrl).origin) === 'same'
   const asker = [id, markOf(request), isOwnPage ? { browser: browserOf(request) } : null] as const
   const found = await (request.method === 'HEAD'
     ? deps.spaSessions.find(...asker)
