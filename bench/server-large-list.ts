@@ -41,7 +41,7 @@ const app = subjectApp('warn')
 // Counts must not call it, and streams call it for every item.
 app.property('hooked', { get: ({ value }) => value })
 const listening = await app.listen()
-const { store } = await app.start()
+const { store } = await app.running()
 const loop = monitorEventLoopDelay({ resolution: 1 })
 let idle = 0
 let most = 0

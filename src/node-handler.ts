@@ -15,7 +15,7 @@ export function toNodeHandler(app: App): NodeHandler {
   let listener: ReturnType<typeof toNodeListener> | undefined
   return (request, response, next) => {
     if (listener !== undefined) return listener(request, response)
-    app.start().then(
+    app.running().then(
       ({ handle }) => {
         listener ??= toNodeListener(handle)
         listener(request, response)

@@ -209,19 +209,19 @@ export class App {
    * address of the other end, hand it on, so that rate limits can tell senders apart: `app.fetch(request, { remoteAddress })`.
    */
   readonly fetch = async (request: Request, connection?: Connection): Promise<Response> => {
-    const { handle } = await this.start()
+    const { handle } = await this.running()
     return toFetch(handle)(request, connection)
   }
 
   readonly actors: ActorsApi = {
     create: async (actor = {}) => {
-      const { parts, handleOf } = await this.start()
+      const { parts, handleOf } = await this.running()
       return created(await parts.actors.create(actor), handleOf)
     },
     get: async (id) => this.#found((service) => service.parts.actors.find(id)),
     findBy: async (name, value) => this.#found((service) => service.parts.actors.findBy(name, value)),
     findByCreator: async (creator) => this.#found((service) => service.parts.actors.findByCreator(creator)),
-    delete: async (id) => (await this.start()).parts.actors.delete(id),
+    delete: async (id) => (await this.running()).parts.actors.delete(id),
   }
 
   readonly clients: ClientsApi = {
@@ -231,22 +231,31 @@ export class App {
   }
 
   async #registeredClients(): Promise<ClientsApi> {
-    return clientsHandle((await this.start()).parts.clients, systemActorId)
+    return clientsHandle((await this.running()).parts.clients, systemActorId)
   }
 
   async #found(find: (service: Service) => Promise<Created['actor'] | null>): Promise<ActorHandle | undefined> {
-    const service = await this.start()
+    const service = await this.running()
     const actor = await find(service)
     return actor === null ? undefined : service.handleOf(actor)
   }
 
   /**
-   * Opens the store and joins the parts; the first request does so unasked. A start that failed is tried again by the
-   * next call.
+   * Opens the store and creates the service; the first request does so unasked. A start that failed is tried again by
+   * the next call.
    *
    * @throws ConfigError, StoreStartError: one sentence for the operator.
    */
-  start(): Promise<Service> {
+  async start(): Promise<void> {
+    await this.running()
+  }
+
+  /**
+   * The service itself, for commands, adapters and tests.
+   *
+   * @internal
+   */
+  running(): Promise<Service> {
     this.#service ??= this.#create(null).catch((error: unknown) => {
       this.#service = undefined
       throw error

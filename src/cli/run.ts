@@ -23,7 +23,7 @@ export async function run(mode: Mode, args: readonly string[]): Promise<number> 
   const listening = await app.listen()
   // Before the first word: whoever reads it may already want to stop.
   const stop = stopSignal(process)
-  const { parts } = await app.start()
+  const { parts } = await app.running()
   const broken = watchLateFaults(parts.log).then(() => 1)
   process.stdout.write(welcome(parts, listening.url))
   const code = await Promise.race([stop.then(() => 0), broken])

@@ -28,7 +28,7 @@ before(async () => {
     declare: (declared) => declared.action('pay', { description: 'Pays', confirm: 'owner', mcp: true }, () => 'paid'),
   })
   actor = await service.createActor()
-  const { parts, store } = await service.app.start()
+  const { parts, store } = await service.app.running()
   const client = await letIn(service, actor)
   app = client.peerId
   await store.writeActor(actor.id, async (tx) => {

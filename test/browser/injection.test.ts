@@ -175,7 +175,7 @@ describe('a page that is fed with a hundred texts that look like markup', () => 
   })
 
   it('WEB-01 trust text, names of peers and clients, arguments of calls, patterns and activity are text', async () => {
-    const { parts, store } = await service.app.start()
+    const { parts, store } = await service.app.running()
     const owner = await service.createActor('relations@example.com')
     for (const [index, payload] of payloads.entries()) {
       if (index % 5 !== 0) continue

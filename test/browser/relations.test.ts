@@ -84,7 +84,7 @@ async function furnished(): Promise<Furnished> {
   await related.request('GET', '/properties/private')
   const client = await letIn(service, actor)
   await client.modern('tools/call', { name: 'send_letter', arguments: { to: 'Charles', copies: [1, { deep: true }] } })
-  const { parts } = await service.app.start()
+  const { parts } = await service.app.running()
   await writtenLedger(service)
   const [approval] = await parts.approvals.waiting(actor.id)
   return {

@@ -273,7 +273,7 @@ describe('a walk through the pages of two services', () => {
 
 /** Once everything that is to be sent to peers was sent. */
 async function settled(service: TestService): Promise<void> {
-  const { store } = await service.app.start()
+  const { store } = await service.app.running()
   const waiting = () => store.read((q) => q.all("SELECT 1 FROM delivery WHERE outcome = 'waiting'"))
   await until(async () => (await waiting()).length === 0)
 }

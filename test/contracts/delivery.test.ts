@@ -58,7 +58,7 @@ forEachService((start, dialect) => {
       await actor.request('PUT', '/properties/mood', 0)
       await until(() => client.calls === peers)
       for (let n = 1; n < numbers; n++) await actor.request('PUT', '/properties/mood', n)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       service.reset()
       client.open()
       await until(async () => (await waiting(store)) === 0)
@@ -92,7 +92,7 @@ forEachService((start, dialect) => {
         wrapStore: activity.wrap,
         shutdownSeconds: 0,
       })
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const pass = async (ms: number): Promise<void> => {
         await activity.idle()
         clock.pass(ms)
@@ -198,7 +198,7 @@ forEachService((start, dialect) => {
       })
       const actor = await service.createActor()
       await subscribers(service, actor, 3)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       plans.length = 0
       assert.equal((await actor.request('PUT', '/properties/mood', 'sunny')).status, 204)
       await until(async () => (await waiting(store)) === 0)

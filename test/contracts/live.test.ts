@@ -25,7 +25,7 @@ async function collect(
 }
 
 async function liveOf(service: TestService): Promise<Live> {
-  return (await service.app.start()).parts.live
+  return (await service.app.running()).parts.live
 }
 
 describe('looking on while an actor changes', () => {

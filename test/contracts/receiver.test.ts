@@ -66,7 +66,7 @@ forEachService((start) => {
       all[0] = 'first'
       all.push('last')
       assert.deepEqual(await peer.copy(), { notes: all })
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const written = await store.read((q) =>
         q.all<{ name: string }>(
           'SELECT name FROM attribute WHERE bucket = $1 AND timestamp > $2',
@@ -113,7 +113,7 @@ forEachService((start) => {
       const actor = await service.createActor()
       const peer = await listenTo(service, actor)
       await peer.diff(1, { notes: { list: 'notes', operation: 'extend', items: items(200) } })
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const times = async (): Promise<ReadonlyMap<string, number>> => {
         const rows = await store.read((q) =>
           q.all<{ name: string; timestamp: number }>(
@@ -156,7 +156,7 @@ forEachService((start) => {
       const peer = await listenTo(service, actor)
       peers.publish({ subscriber: actor.id, id: peer.id }, { mood: 'whole', notes: [1, 2] }, sequence)
       for (const [number, prepared] of prepare) assert.equal((await peer.diff(number, prepared)).status, 204)
-      await (await service.app.start()).parts.contacts.settled()
+      await (await service.app.running()).parts.contacts.settled()
       heard.length = 0
       const [last, waiting] = [await peer.sequence(), await peer.waiting()]
       assert.deepEqual(await peer.copy(), before)

@@ -53,7 +53,7 @@ forEachService((start) => {
     const others = Array.from({ length: processes - 1 }, () => start({ ...common, database: first.databaseUrl }))
     const services = [first, ...(await Promise.all(others))]
     const actor = await first.createActor()
-    const { store } = await first.app.start()
+    const { store } = await first.app.running()
     remote.store = store
     const peer = await relateTo(first, actor, { baseuri: 'http://failing.test/them' })
     for (let n = 0; n < subscriptions; n++) await peer.subscribe({ granularity: 'high' })

@@ -73,7 +73,7 @@ forEachService((start) => {
         site.asked.map(({ method, url, maxAnswerBytes }) => [method, url, maxAnswerBytes]),
         [['GET', clientId, 5120]],
       )
-      const { oauth_client: kept } = await dumpStore((await service.app.start()).store)
+      const { oauth_client: kept } = await dumpStore((await service.app.running()).store)
       assert.deepEqual(kept, [])
       // The owner ends it by an address that is one, although the client's own holds slashes.
       const owner = { authorization: `Bearer ${browser.cookies.get('oauth_token') ?? ''}` }

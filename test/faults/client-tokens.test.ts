@@ -123,7 +123,7 @@ forEachService((start, dialect) => {
 
     it('OTK-02 that comes fifty times at once is redeemed once, and nothing ends', async () => {
       const { service, browser, client, pkce } = await scene(start)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const code = await codeFor(browser, client, pkce)
       const owner = await service.app.actors.findByCreator('ada@example.com')
       const letGo = await holdActor(store, owner?.id ?? '')
@@ -165,7 +165,7 @@ forEachService((start, dialect) => {
       await until(() => waiting > 0)
       held = Promise.resolve()
       // The next moment of the clock.
-      const { now } = (await service.app.start()).store
+      const { now } = (await service.app.running()).store
       const before = now()
       await until(() => now() > before)
       const tokens = await tokensOf(await requestTokens(service, form))
@@ -184,7 +184,7 @@ forEachService((start, dialect) => {
           env: { TROUPE_RATE_LIMITS: '*=off' },
         })
         try {
-          const { store } = await service.app.start()
+          const { store } = await service.app.running()
           const code = await codeFor(browser, client, pkce)
           const owner = await service.app.actors.findByCreator('ada@example.com')
           const letGo = await holdActor(store, owner?.id ?? '')
@@ -507,7 +507,7 @@ forEachService((start, dialect) => {
 
     it('ORF-14 R-AS-04 a code whose actor goes in the same moment is refused as one that is gone', async () => {
       const { service, browser, client, pkce } = await scene(start)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const code = await codeFor(browser, client, pkce)
       const owner = await service.app.actors.findByCreator('ada@example.com')
       const actorId = owner?.id ?? ''

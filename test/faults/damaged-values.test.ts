@@ -27,7 +27,7 @@ forEachService((start) => {
     }
 
     const change = async ({ app }: TestService, sql: string, actorId: string): Promise<void> => {
-      const { store } = await app.start()
+      const { store } = await app.running()
       assert.equal(await store.write((tx) => tx.run(sql, actorId)), 1)
     }
 
@@ -54,7 +54,7 @@ forEachService((start) => {
       await change(service, `UPDATE property SET value = '"sun' WHERE actor_id = $1 AND name = 'mood'`, actor.id)
       await service.close()
       const next = await start({ database: service.databaseUrl, indexedProperties: ['mood', 'safe'] })
-      const { store } = await next.app.start()
+      const { store } = await next.app.running()
       const found = await store.read((q) =>
         q.all<{ name: string; value: string; actor_id: string }>('SELECT name, value, actor_id FROM property_lookup'),
       )

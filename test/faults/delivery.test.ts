@@ -112,7 +112,7 @@ forEachService((start, dialect) => {
       const other = await remotePeer(clock)
       const sound = await relateTo(service, actor, { baseuri: `${other.url}/them` })
       await sound.subscribe({ granularity: 'high' })
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await store.write((tx) => tx.run(`UPDATE trust SET facts = '{' WHERE peer_id = $1`, peer.peerId))
       await put('sunny')
       const [told] = await other.has(1)
@@ -296,7 +296,7 @@ forEachService((start, dialect) => {
       const { clock, until, service, actor, remote, peer, put, id } = await world({}, { replies: [503, 204] })
       await put(1)
       await remote.has(1)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await store.writeActor(actor.id, (tx) => tx.run('UPDATE trust SET approved = 0 WHERE actor_id = $1', actor.id))
       const later = clock.now() + 50_000
       await until(() => clock.now() >= later, 1000)
@@ -319,7 +319,7 @@ forEachService((start, dialect) => {
       return made
     }
     const rowsOf = async ({ service }: World, sql: string): Promise<object[]> =>
-      (await service.app.start()).store.read((q) => q.all(sql))
+      (await service.app.running()).store.read((q) => q.all(sql))
     const runsOf = async (made: World): Promise<unknown> =>
       (
         (await rowsOf(made, 'SELECT first, sequence FROM delivery_run ORDER BY sequence')) as Record<string, number>[]
@@ -363,7 +363,7 @@ forEachService((start, dialect) => {
       const made = await told(204)
       const { actor, peer, id, clock } = made
       const address = `/subscriptions/${peer.peerId}/${id}`
-      const { store } = await made.service.app.start()
+      const { store } = await made.service.app.running()
       const [backlog] = await store.read((q) => findBacklogs(q, actor.id))
       assert.equal(Number(backlog?.waiting), 0)
       assert.equal((await peer.request('GET', `${address}/3`)).status, 200)
@@ -562,7 +562,7 @@ forEachService((start, dialect) => {
         const later = clock.now() + 100_000
         await made.until(() => clock.now() >= later, 1000)
         assert.equal(callbacks().length, earlier)
-        const { store } = await service.app.start()
+        const { store } = await service.app.running()
         for (const table of ['publisher_subscription', 'diff', 'delivery']) {
           assert.deepEqual(await store.read((q) => q.all(`SELECT actor_id FROM ${table}`)), [])
         }
@@ -572,7 +572,7 @@ forEachService((start, dialect) => {
 
   it('SUB-06 the attempt that an open circuit allows goes to one of many that want it', async () => {
     const made = await world()
-    const { store } = await made.service.app.start()
+    const { store } = await made.service.app.running()
     const key = { actorId: made.actor.id, peerId: made.peer.peerId }
     await store.write((tx) => tx.run('UPDATE trust SET failures = 5, open_until = 7 WHERE actor_id = $1', key.actorId))
     const claims = Array.from({ length: 20 }, () => store.write((tx) => claimProbe(tx, key, 7, 1000)))
@@ -815,7 +815,7 @@ forEachService((start, dialect) => {
     it('OPS-08 that were given up are kept for twice the time that diffs are, and then no longer', async () => {
       const made = await world({ maxDiffAgeDays: 2 }, { replies: [403] })
       await made.actor.request('DELETE', `/subscriptions/${made.peer.peerId}/${made.id}`)
-      const { store } = await made.service.app.start()
+      const { store } = await made.service.app.running()
       const kept = async (): Promise<number> => (await store.read((q) => q.all('SELECT id FROM notice'))).length
       await made.until(async () => {
         const given = await store.read((q) => q.all('SELECT id FROM notice WHERE due_at IS NULL'))
@@ -837,7 +837,7 @@ forEachService((start, dialect) => {
       await actor.request('PUT', `/trust/friend/${peer.peerId}`, { approved: true })
       await remote.has(1)
       const renewed = '5ec7'.repeat(10)
-      const { store, keyRing } = await service.app.start()
+      const { store, keyRing } = await service.app.running()
       await store.writeActor(actor.id, async (tx) => {
         const trust = await findTrust(tx, actor.id, peer.peerId)
         if (trust === null) throw new Error('No relationship')
@@ -860,7 +860,7 @@ forEachService((start, dialect) => {
       await actor.request('DELETE', `/subscriptions/${peer.peerId}/${id}`)
       await until(() => remote.received.length === 2)
       assert.equal(remote.received[1]?.path, `/them/subscriptions/${actor.id}/${id}`)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await until(async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
     })
 
@@ -871,7 +871,7 @@ forEachService((start, dialect) => {
       await remote.has(1)
       assert.equal((await actor.request('DELETE', `/trust/friend/${peer.peerId}`)).status, 204)
       const again = await relateTo(service, actor, { baseuri: `${remote.url}/them`, peerId: peer.peerId })
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await until(async () => (await store.read((q) => q.all('SELECT id FROM notice'))).length === 0)
       const told = remote.received.slice(1).map(({ method, path, headers }) => [method, path, headers['authorization']])
       assert.ok(told.length >= 1)
@@ -897,7 +897,7 @@ forEachService((start, dialect) => {
         await made.actor.request('DELETE', `/subscriptions/${made.peer.peerId}/${subscription}`)
       }
       await made.remote.has(2)
-      const { store } = await made.service.app.start()
+      const { store } = await made.service.app.running()
       await made.until(async () => {
         const rows = await store.read((q) =>
           q.all<{ due_at: number | null; reason: string }>('SELECT due_at, reason FROM notice'),
@@ -919,7 +919,7 @@ forEachService((start, dialect) => {
       remote.replies = [403, 204]
       await actor.request('DELETE', `/subscriptions/${peer.peerId}/${second}`)
       await remote.has(3)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await until(
         async () => (await store.read((q) => q.all('SELECT id FROM notice WHERE due_at IS NULL'))).length === 1,
       )

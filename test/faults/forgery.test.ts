@@ -67,7 +67,7 @@ forEachService((start) => {
       const actor = await service.createActor('owner@example.com')
       await furnish(actor)
       const token = await signIn(service, actor)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const rows = async (): Promise<unknown> => {
         const all = { ...(rowsOf(await dumpStore(store), actor.id) as Record<string, unknown>) }
         // When the session was last used is noted beside the requests.

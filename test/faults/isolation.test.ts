@@ -159,7 +159,7 @@ function assertHoldsNothingOf(actor: TestActor, text: string, what: string): voi
 forEachService((start) => {
   let world: World
   let untouched: Dump
-  const store = async (): Promise<Dump> => dumpStore((await world.service.app.start()).store)
+  const store = async (): Promise<Dump> => dumpStore((await world.service.app.running()).store)
 
   before(async () => {
     const callers = new TestCallers()
@@ -797,7 +797,7 @@ forEachService((start) => {
         const service = await start({ ...callers.parts, relationshipRules, declare: declareAll })
         const actor = await service.createActor()
         await furnish(actor)
-        const before = await dumpStore((await service.app.start()).store)
+        const before = await dumpStore((await service.app.running()).store)
         const peer = bearer(callers.peer(actor.id))
         const ruled = ['properties', 'resources', 'methods', 'actions']
         for (const route of forCallers.filter(({ access }) => ruled.includes(access))) {
@@ -805,7 +805,7 @@ forEachService((start) => {
           assert.equal(response.status, 500, route.id)
           assert.deepEqual(await response.json(), { error: 'server_error', message: 'The service failed' }, route.id)
         }
-        assert.deepEqual(await dumpStore((await service.app.start()).store), before)
+        assert.deepEqual(await dumpStore((await service.app.running()).store), before)
       }
     })
   })
@@ -949,7 +949,7 @@ forEachService((start) => {
       })
       const inOne = await one.createActor()
       const inTwo = await two.createActor()
-      const [storeOfOne, storeOfTwo] = [(await one.app.start()).store, (await two.app.start()).store]
+      const [storeOfOne, storeOfTwo] = [(await one.app.running()).store, (await two.app.running()).store]
 
       // The store: the actor of one is nobody in two, by any credential.
       for (const headers of [{}, { authorization: inOne.authorization }]) {
@@ -1036,7 +1036,7 @@ describe('a denied target', () => {
       // Exactly these targets are denied: the strictest test of whether another spelling gets past.
       const peer = bearer(callers.peer(actor.id, { grants: ({ target }) => !denied.includes(target) }))
       const rows = async (): Promise<string> => {
-        const dump = await dumpStore((await service.app.start()).store)
+        const dump = await dumpStore((await service.app.running()).store)
         const of = (table: string, name: string): string[] =>
           (dump[table] ?? []).filter((row) =>
             denied.includes(String((JSON.parse(row) as Record<string, unknown>)[name])),
@@ -1078,7 +1078,7 @@ describe('a denied target', () => {
       const actor = await service.createActor()
       await furnish(actor)
       const peer = bearer(callers.peer(actor.id, { grants: ({ target }) => !['color', 'greet'].includes(target) }))
-      const before = await dumpStore((await service.app.start()).store)
+      const before = await dumpStore((await service.app.running()).store)
       const form = 'application/x-www-form-urlencoded'
       const bodies: readonly [path: string, type: string, body: string][] = [
         ['/properties', 'application/json', '{"color":"x"}'],
@@ -1097,7 +1097,7 @@ describe('a denied target', () => {
       for (const [path, type, body] of bodies) {
         const response = await actor.request('POST', path, body, { ...peer, 'content-type': type })
         assert.equal(response.status, 403, body)
-        assert.deepEqual(await dumpStore((await service.app.start()).store), before, body)
+        assert.deepEqual(await dumpStore((await service.app.running()).store), before, body)
         assert.deepEqual(done, [], body)
       }
     } finally {

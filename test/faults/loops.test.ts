@@ -53,7 +53,7 @@ forEachService((start) => {
       const all: { sequence: number; due_at: number | null }[] = []
       for (const service of services) {
         await service.settled()
-        const { store } = await service.app.start()
+        const { store } = await service.app.running()
         all.push(...(await store.read((q) => q.all<{ sequence: number; due_at: number | null }>(subscriptions))))
       }
       const now = JSON.stringify(all)

@@ -51,7 +51,7 @@ async function begin(client: TestClient, capabilities: object = { elicitation: {
 }
 
 async function countOf(service: TestService, table: string): Promise<number> {
-  const { store } = await service.app.start()
+  const { store } = await service.app.running()
   const row = await store.read((q) => q.get<{ n: number }>(`SELECT COUNT(*) AS n FROM ${table}`))
   return row?.n ?? -1
 }
@@ -216,7 +216,7 @@ describe('what one client may ask for in a time', () => {
         }
       }
       assert.equal(counts[0], counts[1])
-      const { parts } = await limited.app.start()
+      const { parts } = await limited.app.running()
       const metrics = await parts.metrics.render()
       assert.match(metrics, /^troupe_rate_limit_refusals_total\{limit="mcp\/client"\} 1$/m)
     })
@@ -356,7 +356,7 @@ describe('a stream on which nothing happens', () => {
 
   it('MCP-10 ends within 30 seconds after its token was revoked, with the result of the request', async () => {
     const { service, actor, client, stream, reading, pass } = await quiet()
-    const { parts, store } = await service.app.start()
+    const { parts, store } = await service.app.running()
     await store.writeActor(actor.id, (tx) => parts.tokens.endChain(tx, actor.id, client.chainId))
     await pass(30_000)
     await reading
@@ -404,7 +404,7 @@ describe('a stream that nobody reads', () => {
     await stream.next()
     const first = stream.next()
     await untilWatched(service, actor)
-    const { parts, store } = await service.app.start()
+    const { parts, store } = await service.app.running()
     await parts.live.announce(actor.id, 'resource', 'x://first')
     assert.equal((await first).params.uri, 'x://first')
     for (let batch = 0; batch < 5; batch++) {
@@ -433,7 +433,7 @@ describe('rights that change while a stream is open', () => {
       await untilWatched(service, actor)
       await actor.request('PUT', '/properties/secret', 'one')
       assert.equal((await told).params.uri, 'actingweb://properties/secret')
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const become = (set: string): Promise<number> =>
         store.write((tx) =>
           tx.run(`UPDATE trust SET ${set} WHERE actor_id = $1 AND peer_id = $2`, actor.id, client.peerId),

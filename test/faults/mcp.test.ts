@@ -52,7 +52,7 @@ describe('who gets to the protocol', () => {
     })
     const actor = await service.createActor()
     const client = await letIn(service, actor)
-    const { parts, store } = await service.app.start()
+    const { parts, store } = await service.app.running()
     const session = await store.writeActor(actor.id, (tx) =>
       parts.tokens.startSession(tx, {
         actorId: actor.id,
@@ -118,7 +118,7 @@ describe('who gets to the protocol', () => {
     const actor = await service.createActor()
     const client = await letIn(service, actor)
     const ended = await letIn(service, actor)
-    const { parts, store } = await service.app.start()
+    const { parts, store } = await service.app.running()
     await store.writeActor(actor.id, (tx) => parts.tokens.endChain(tx, actor.id, ended.chainId))
     assert.equal((await ended.modern('tools/list')).status, 401)
     assert.equal((await client.modern('tools/list')).status, 200)
@@ -503,7 +503,7 @@ describe('what a stream says it follows', () => {
       const taskIds = [first, theirs, 't_unknown', last]
       assert.deepEqual(await granted(one, { taskIds }), { taskIds: [first, last] })
       assert.deepEqual(await granted(other, { taskIds }), { taskIds: [theirs] })
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await store.write((tx) => tx.run('UPDATE mcp_task SET expires_at = 0 WHERE task_id = $1', first))
       assert.deepEqual(await granted(one, { taskIds }), { taskIds: [last] })
       assert.deepEqual(await granted(one, { taskIds: ['t_unknown'] }), {})
@@ -803,7 +803,7 @@ describe('clients whose ids are parts of others', () => {
     it('ACL-11 are told apart: the end of one is the end of no other', async () => {
       const service = await start({ declare })
       const actor = await service.createActor()
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const handle = await service.app.actors.get(actor.id)
       assert.ok(handle !== undefined)
       const made = await Promise.all(['one', 'two'].map((name) => handle.clients.create({ name })))

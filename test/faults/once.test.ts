@@ -145,7 +145,7 @@ forEachService((start) => {
       const large = await run(131_072)
       assert.deepEqual([large.status, large.headers.get('idempotency-replayed')], [200, null])
       assert.equal((await large.arrayBuffer()).byteLength, 262_146)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const sizes = await store.read((q) =>
         q.all<{ size: number }>('SELECT LENGTH(answer) AS size FROM idempotent_request ORDER BY size'),
       )
@@ -194,7 +194,7 @@ forEachService((start) => {
       const actor = await service.createActor()
       await actor.request('POST', '/properties', { notes: { _type: 'list' } })
       await append(actor, 'my-own-key', { text: 'hunter2' })
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const rows = await store.read((q) => q.all<object>('SELECT * FROM idempotent_request'))
       assert.equal(rows.length, 1)
       assert.ok(!JSON.stringify(rows).includes('my-own-key'))

@@ -818,7 +818,7 @@ forEachService((start) => {
         listen: true,
         declare: (app) =>
           app.method('mirror', async ({ actor }) => {
-            const { parts } = await app.start()
+            const { parts } = await app.running()
             const outcome = await parts.peerClient.call(get(`${parts.baseUrl}/${actor.id}/meta/id`))
             await actor.set('mirrored', outcome.kind)
             return { kind: outcome.kind, body: outcome.kind === 'answered' ? outcome.body : null }

@@ -44,7 +44,7 @@ forEachService((start) => {
       const { service, actor, peers } = await world()
       for (const name of ['one', 'two', 'three']) assert.equal((await ask(service, actor, name)).status, 202)
       peers.asked.length = 0
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const before = rowsOf(await dumpStore(store), actor.id)
       const refused = await ask(service, actor, 'four')
       assert.equal(refused.status, 429)
@@ -100,7 +100,7 @@ forEachService((start) => {
       const subscribe = (as: typeof peer): Promise<Response> =>
         as.request('POST', `/subscriptions/${as.peerId}`, { target: 'properties', granularity: 'none' })
       assert.deepEqual([(await subscribe(peer)).status, (await subscribe(peer)).status], [201, 201])
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const before = rowsOf(await dumpStore(store), actor.id)
       const refused = await subscribe(peer)
       assert.equal(refused.status, 403)

@@ -106,7 +106,7 @@ forEachService((start) => {
         }
         assert.deepEqual(peers.calls.toSorted(), ['DELETE', 'POST 1'])
         peers.open()
-        const { store } = await first.app.start()
+        const { store } = await first.app.running()
         await passUntil(clock, [first, second], async () => {
           const left = await store.read((q) =>
             q.all('SELECT due_at FROM publisher_subscription WHERE due_at IS NOT NULL UNION ALL SELECT 1 FROM notice'),

@@ -44,7 +44,7 @@ forEachService((start) => {
   const rootOf = ({ id }: TestActor): string => `${service.url}/${id}`
 
   async function stored(actor: TestActor): Promise<Dump> {
-    return rowsOf(await dumpStore((await service.app.start()).store), actor.id)
+    return rowsOf(await dumpStore((await service.app.running()).store), actor.id)
   }
 
   async function recordOf(actor: TestActor, peerId: string, relationship = 'friend'): Promise<Json> {
@@ -152,7 +152,7 @@ forEachService((start) => {
       const record = await recordOf(actor, peer.id)
       assert.deepEqual([record['approved'], record['peer_approved']], [true, true])
       assert.deepEqual(heard.names(actor.id), ['trust_request_received', 'trust_fully_approved_local'])
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const notices = await store.read((q) =>
         q.all<{ kind: string }>('SELECT kind FROM notice WHERE sender = $1', actor.id),
       )
@@ -599,7 +599,7 @@ forEachService((start) => {
       assert.equal((await actor.request('DELETE', `/trust/friend/${peer.id}`)).status, 404)
       assert.equal((await actor.request('GET', `/trust/friend/${peer.id}`)).status, 404)
       assert.deepEqual(heard.names(actor.id), ['trust_deleted'])
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const kept = await store.read((q) =>
         q.all<{ kind: string }>(`SELECT kind FROM notice WHERE sender = $1 AND kind = 'trust_deleted'`, actor.id),
       )
@@ -722,7 +722,7 @@ forEachService((start) => {
       const secret = strong('d')
       const asking = await actor.request('POST', '/trust/admin', { ...stranger('pending'), secret })
       assert.equal(asking.status, 202)
-      const { store } = await own.app.start()
+      const { store } = await own.app.running()
       const before = await dumpStore(store)
       for (const route of routes) {
         if (route.access === 'service' || route.access === 'public' || route.id === 'receiveTrust') continue

@@ -207,7 +207,7 @@ forEachService((start) => {
       it(`RATE-01 goes on ${address === null ? 'where no address is known' : 'behind the address that they come from'}`, async () => {
         const service = await start(few)
         const actor = await service.createActor()
-        const { parts } = await service.app.start()
+        const { parts } = await service.app.running()
         const begun = { actorId: actor.id, identifier: actor.creator, beganWith: 'web', device: '' } as const
         const { accessToken } = await parts.sessions.begin(begun)
         const ask = async (token: string): Promise<number> =>

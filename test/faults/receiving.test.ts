@@ -655,7 +655,7 @@ forEachService((start) => {
       await approve(true)
       await until(async () => JSON.stringify(await peer.copy()) === '{}')
       // The copy is empty as soon as the whole was fetched: what is granted may still be on its way.
-      await (await service.app.start()).parts.facts.settled()
+      await (await service.app.running()).parts.facts.settled()
       peers.publish({ subscriber: actor.id, id: 'sub1' }, { mood: 'seen' }, 0)
       assert.equal(await grant('2031-01-03T00:00:00Z', '*'), 204)
       await until(async () => JSON.stringify(await peer.copy()) === '{"mood":"seen"}')

@@ -161,7 +161,7 @@ forEachService((start) => {
   }
 
   async function nothingWaits(service: TestService): Promise<boolean> {
-    const { store } = await service.app.start()
+    const { store } = await service.app.running()
     const row = await store.read((q) =>
       q.get<{ waits: number }>(
         `SELECT (SELECT COUNT(*) FROM notice WHERE due_at IS NOT NULL)
@@ -516,7 +516,7 @@ forEachService((start) => {
       const headers = { authorization: asked.authorization }
       const copy = await there.request(`/${asked.id}/devtest/attributes/remote:${asker.id}`, { headers })
       assert.deepEqual(((await copy.json()) as { mood: { data: unknown } }).mood.data, { value: 'sunny' })
-      const { store } = await here.app.start()
+      const { store } = await here.app.running()
       const failed = await store.read((q) => q.all(`SELECT sequence FROM delivery WHERE outcome = 'failed'`))
       assert.deepEqual(failed, [])
     })

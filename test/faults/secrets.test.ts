@@ -18,7 +18,7 @@ const wrongKey = 'k1:Yq2mT7vX0rKd5ZpWcB8nHs4JuLgEfAi1oR9xQyN3w6M'
 const neutral = { error: 'server_error', message: 'The service failed' }
 
 async function storeOf(service: TestService) {
-  return (await service.app.start()).store
+  return (await service.app.running()).store
 }
 
 /** The passphrase of an actor as it is kept. */
@@ -85,7 +85,7 @@ forEachService((start, dialect) => {
       }
       const begun = await issue({ grant_type: 'passphrase', actor_id: made.id, passphrase: made.passphrase })
       const refreshed = await issue({ grant_type: 'refresh_token', refresh_token: begun[1] })
-      const { parts, store: all } = await service.app.start()
+      const { parts, store: all } = await service.app.running()
       const data = { planted: 'planted-one-time-data' }
       const oneTime = await all.write((tx) =>
         parts.oneTime.create(tx, { purpose: 'ticket', data, browser: 'planted-browser' }),
@@ -190,7 +190,7 @@ forEachService((start, dialect) => {
       assert.match(await sealedPassphrase(rotated, actor.id), /^v1\.k1\./)
       assert.match(await sealedPassphrase(rotated, later.id), /^v1\.k2\./)
 
-      assert.deepEqual(await resealAll(await storeOf(rotated), (await rotated.app.start()).keyRing), { resealed: 1 })
+      assert.deepEqual(await resealAll(await storeOf(rotated), (await rotated.app.running()).keyRing), { resealed: 1 })
       const without = await start({ database: first.databaseUrl, secretKeys: newKey })
       for (const { id, authorization, passphrase } of [actor, later]) {
         const shown = (await (await without.request(`/${id}`, { headers: { authorization } })).json()) as {

@@ -606,7 +606,7 @@ forEachService((start) => {
         ),
         idp.clientSecret,
       ]
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const kept = JSON.stringify([await dumpStore(store), service.log])
       assert.ok(kept.includes(id))
       for (const secret of secrets) {

@@ -70,7 +70,7 @@ forEachService((start) => {
       const service = await start({ declare })
       const client = await registerClient(service, { grant_types: ['client_credentials'] })
       const token = await tokenOf(service, client)
-      const { rate_limit: _counters, ...before } = await dumpStore((await service.app.start()).store)
+      const { rate_limit: _counters, ...before } = await dumpStore((await service.app.running()).store)
       for (const credentials of [
         {},
         { authorization: `Bearer ${token}` },
@@ -117,7 +117,7 @@ forEachService((start) => {
       assert.equal(passphrase.status, 404)
       assert.equal(await service.app.actors.get(id), undefined)
       assert.equal(await service.app.actors.delete(id), false)
-      const { rate_limit: _more, ...after } = await dumpStore((await service.app.start()).store)
+      const { rate_limit: _more, ...after } = await dumpStore((await service.app.running()).store)
       assert.deepEqual(after, before)
       assert.ok((after['actor'] ?? []).some((row) => row.includes(id)))
     })

@@ -34,7 +34,7 @@ forEachService((start) => {
       })
       actor = await service.createActor('ada@example.com')
       await furnish(actor)
-      const { parts, store } = await service.app.start()
+      const { parts, store } = await service.app.running()
       session = await parts.sessions.begin({
         actorId: actor.id,
         identifier: actor.creator,
@@ -73,7 +73,7 @@ forEachService((start) => {
     })
 
     const rows = async (): Promise<unknown> => {
-      const all = { ...(rowsOf(await dumpStore((await service.app.start()).store), actor.id) as object) }
+      const all = { ...(rowsOf(await dumpStore((await service.app.running()).store), actor.id) as object) }
       return { ...all, rate_limit: null }
     }
 

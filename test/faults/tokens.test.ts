@@ -96,7 +96,7 @@ describe('two processes on one PostgreSQL', () => {
     const { refresh: value } = await signIn(here, actor)
     const all = await Promise.all(Array.from({ length: 50 }, (_, n) => refresh(n % 2 === 0 ? here : there, value)))
     assert.deepEqual([...new Set(all.map(({ status }) => status))], [200])
-    const { parts, store } = await first.app.start()
+    const { parts, store } = await first.app.running()
     assert.equal((await parts.sessions.list(actor.id)).length, 1)
     const used = await store.read((q) =>
       q.all<{ grace_answers: number }>('SELECT grace_answers FROM token WHERE used_at IS NOT NULL'),
@@ -129,8 +129,8 @@ describe('two processes on one PostgreSQL', () => {
   it('R-OC-07 I6 a ticket and a one-time session id that fifty present at once, half at each, have one winner', async () => {
     const other = await startService(database.url)
     try {
-      const services = [await first.app.start(), await other.app.start()]
-      const { parts, store } = await first.app.start()
+      const services = [await first.app.running(), await other.app.running()]
+      const { parts, store } = await first.app.running()
       for (const purpose of ['ticket', 'spa_session', 'state', 'code'] as const) {
         const value = await store.write((tx) => parts.oneTime.create(tx, { purpose, data: {} }))
         const all = await Promise.all(
@@ -159,7 +159,7 @@ describe('two processes on one PostgreSQL', () => {
         assert.equal(await statusOf(there, actor, String(one.body['access_token'])), 200)
         assert.equal(await statusOf(here, actor, String(one.body['access_token'])), 200)
       }
-      const { store } = await first.app.start()
+      const { store } = await first.app.running()
       // The token was used 61 s ago, by the one clock that counts: for both it is reuse now.
       await store.write((tx) => tx.run('UPDATE token SET used_at = used_at - 61000 WHERE used_at IS NOT NULL'))
       assert.equal((await refresh(skew > 0 ? there : here, value)).status, 401)

@@ -207,14 +207,14 @@ describe('a start', () => {
     it(`is refused in one sentence: ${what}`, async () => {
       const app = troupe({ ...options, database: 'sqlite:/dev/null/none' })
       declare(app)
-      await assert.rejects(app.start(), { name: 'ConfigError', message: sentence })
+      await assert.rejects(app.running(), { name: 'ConfigError', message: sentence })
     })
   }
 
   for (const folder of ['/nowhere/at/all', import.meta.filename])
     it(`is refused in one sentence: a single page in ${folder === import.meta.filename ? 'a file' : 'no folder'}`, async () => {
       const app = troupe({ ...options, database: 'sqlite:/dev/null/none', singlePage: folder })
-      await assert.rejects(app.start(), {
+      await assert.rejects(app.running(), {
         name: 'ConfigError',
         message: `TROUPE_SINGLE_PAGE names ${folder}, which is not a folder.`,
       })

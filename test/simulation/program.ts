@@ -107,7 +107,7 @@ export class Program {
       },
     )
     declare(app)
-    this.#service = await app.start()
+    this.#service = await app.running()
     this.#started = true
   }
 

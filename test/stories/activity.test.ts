@@ -162,7 +162,7 @@ forEachService((start) => {
       })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const decide = async (decision: 'approved' | 'denied'): Promise<void> => {
         const [waiting] = await parts.approvals.waiting(actor.id)
         assert.equal(await parts.approvals.decide(actor.id, waiting?.approvalId ?? '', decision), true)
@@ -244,7 +244,7 @@ forEachService((start) => {
       for (let index = 0; index < 5; index++) {
         await service.request(`/${actor.id}/properties/p${index}`, { headers: { authorization: `Bearer ${token}` } })
       }
-      await (await service.app.start()).parts.ledger.flush()
+      await (await service.app.running()).parts.ledger.flush()
       const paths: string[] = []
       let next: string | null = ''
       while (next !== null) {
@@ -271,7 +271,7 @@ forEachService((start) => {
       const actor = await service.createActor()
       const token = callers.peer(actor.id, { grants: everything })
       await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })
-      await (await service.app.start()).parts.ledger.flush()
+      await (await service.app.running()).parts.ledger.flush()
       const handle = await service.app.actors.get(actor.id)
       const page = await handle?.activity({ limit: 10 })
       const [entry] = page?.entries ?? []
@@ -319,7 +319,7 @@ forEachService((start) => {
       const peer = callers.peer(actor.id, { grants: everything })
       await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${peer}` } })
       assert.deepEqual((await activityOf(service, actor)).map(brief), [['peer', 'GET', '/properties', 'allowed', 200]])
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const kept = await store.read((q) =>
         q.all<{ path: string }>(`SELECT path FROM activity WHERE through = 'mcp' ORDER BY path`),
       )
@@ -341,7 +341,7 @@ forEachService((start) => {
       const token = callers.peer(actor.id, { grants: everything })
       const answer = await service.request(`/${actor.id}/properties`, { headers: { authorization: `Bearer ${token}` } })
       assert.equal(answer.status, 200)
-      await (await service.app.start()).parts.ledger.flush()
+      await (await service.app.running()).parts.ledger.flush()
       assert.ok(service.log.some((line) => line.includes('The access ledger cannot be written now')))
     })
   })

@@ -341,7 +341,7 @@ forEachService((start) => {
     it('DEL-03 an unreadable store is "unknown", never "deleted", and is logged', async () => {
       let store: FaultyStore | undefined
       const service = await start({ wrapStore: (inner) => (store = faulty(inner)) })
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const actor = await service.createActor()
       store?.plan({ at: 1 })
       service.reset()
@@ -367,7 +367,7 @@ forEachService((start) => {
     it('DEL-04 stands for 30 days, and goes with a later deletion', async () => {
       let now = Date.UTC(2026, 0, 1)
       const service = await start({ now: () => now })
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const [actor, other] = [await service.createActor(), await service.createActor()]
       await done(await actor.request('DELETE', ''))
       assert.equal(await parts.actors.wasDeleted(actor.id), 'yes')
@@ -383,7 +383,7 @@ forEachService((start) => {
 
     it('DEL-04 is set for every actor that a replacement wiped', async () => {
       const service = await start()
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const [one, two] = [await service.createActor('me'), await service.createActor('me')]
       await service.app.actors.create({ creator: 'me', deleteExisting: true })
       assert.equal(await parts.actors.wasDeleted(one.id), 'yes')
@@ -392,7 +392,7 @@ forEachService((start) => {
 
     it('DEL-04 is cleared only by a creation under the same id that succeeds', async () => {
       const service = await start({ uniqueCreator: true })
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const { actors } = service.app
       await actors.create({ id: 'mine', creator: 'me' })
       await actors.create({ id: 'yours', creator: 'you' })
@@ -409,7 +409,7 @@ forEachService((start) => {
 
     it('DEL-04 is cleared by a replacement that takes the id of the one it replaces', async () => {
       const service = await start()
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       await service.app.actors.create({ id: 'mine', creator: 'me' })
       await service.app.actors.create({ id: 'mine', creator: 'me', deleteExisting: true })
       assert.equal(await parts.actors.wasDeleted('mine'), 'no')

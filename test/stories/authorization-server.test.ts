@@ -271,7 +271,7 @@ describe('letting an AI client in', () => {
       await signIn(browser, await provider(), 'ada')
       const client = await registerClient(service)
       const page = await browser.get(authorizePath(client, newPkce()))
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await store.write((tx) => tx.run('DELETE FROM oauth_client WHERE client_id = $1', client.client_id))
       const form = { consent: consentIn(await page.text()), decision: 'allow' }
       const answer = await browser.post('/oauth/authorize', form)
@@ -286,7 +286,7 @@ describe('letting an AI client in', () => {
       await signIn(browser, await provider(), 'ada')
       const client = await registerClient(service)
       const page = await browser.get(authorizePath(client, newPkce()))
-      const { parts, store } = await service.app.start()
+      const { parts, store } = await service.app.running()
       const find = parts.clients.find.bind(parts.clients)
       t.mock.method(parts.clients, 'find', async (clientId: string) => {
         const found = await find(clientId)

@@ -53,7 +53,7 @@ forEachService((start) => {
         }),
       })
       assert.ok((await answer.text()).includes('ada@example.com'))
-      const dump = JSON.stringify(await dumpStore((await service.app.start()).store))
+      const dump = JSON.stringify(await dumpStore((await service.app.running()).store))
       assert.ok(!dump.includes(secret))
       assert.notEqual((await actor?.clients.get(clientId))?.lastUsedAt, null)
     })
@@ -118,7 +118,7 @@ forEachService((start) => {
       assert.equal((await tokenRequest(service, client.clientId, secret)).status, 401)
       assert.equal(await mcpStatus(service, await tokenOf(service, client.clientId, next)), 200)
       const open = await registerClient(service, { token_endpoint_auth_method: 'none' })
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       assert.equal(await parts.clients.rotateSecret('_actingweb_oauth2', open.client_id), null)
     })
 
@@ -142,7 +142,7 @@ forEachService((start) => {
       const code = await codeFor(bob, asClient, pkce)
       const beside = await letInByConsent(service, await provider(), { browser })
       const about = async (): Promise<string[]> => {
-        const dump = await dumpStore((await service.app.start()).store)
+        const dump = await dumpStore((await service.app.running()).store)
         return ['oauth_client', 'trust', 'token_chain'].flatMap((table) =>
           (dump[table] ?? []).filter((row) => row.includes(client.clientId)).map(() => table),
         )

@@ -43,7 +43,7 @@ forEachService((start) => {
     })
 
     const passphraseAt = async (owner: TestActor): Promise<string> => {
-      const { store, keyRing } = await service.app.start()
+      const { store, keyRing } = await service.app.running()
       const row = await store.read((q) =>
         q.get<{ passphrase: string }>('SELECT passphrase FROM companion WHERE actor_id = $1', owner.id),
       )
@@ -77,7 +77,7 @@ forEachService((start) => {
 
     it('is kept with its passphrase sealed', async () => {
       const { owner, passphrase } = await withBox()
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const rows = await store.read((q) => q.all('SELECT * FROM companion WHERE actor_id = $1', owner.id))
       assert.equal(rows.length, 1)
       assert.equal(JSON.stringify(rows).includes(passphrase), false)
@@ -114,7 +114,7 @@ forEachService((start) => {
     it('is deleted also when its own notice ends the relationship in the middle of that (PEER-08)', async (t) => {
       const { owner, boxId } = await withBox()
       const actor = await service.app.actors.get(owner.id)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       beforeChange = async (actorId) => {
         const sql = 'SELECT kind FROM companion WHERE actor_id = $1'
         if (actorId !== owner.id || (await store.read((q) => q.get(sql, owner.id))) !== undefined) return
@@ -136,7 +136,7 @@ forEachService((start) => {
       await assert.rejects(async () => actor?.trust.companion('other'), { code: 'peer_failed' })
       await assert.rejects(async () => actor?.trust.companion('unknown'), { code: 'bad_request' })
       assert.deepEqual(await actor?.trust.list(), [])
-      const { store } = await factory.app.start()
+      const { store } = await factory.app.running()
       const left = await store.read((q) =>
         q.all('SELECT id FROM actor WHERE trustee_root = $1', `${service.url}/${owner.id}`),
       )

@@ -56,7 +56,7 @@ describe('the worker pool', () => {
   it('R-LIM-02 a service with a pool outside the range does not start', async () => {
     for (const workers of [0, 101]) {
       const app = new App({ type: 'urn:example', ...development, env: {}, database: 'sqlite:/dev/null/none', workers })
-      await assert.rejects(app.start(), {
+      await assert.rejects(app.running(), {
         name: 'ConfigError',
         message: 'Option workers must be a whole number from 1 to 100.',
       })

@@ -771,7 +771,7 @@ forEachService((start) => {
   describe('a damaged list', () => {
     const damage = async (): Promise<void> => {
       await fresh('a', 'b')
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await store.write((tx) => tx.run('DELETE FROM list_item WHERE actor_id = $1 AND item = 1', actor.id))
     }
     for (const [method, path, body] of [

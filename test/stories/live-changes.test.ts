@@ -13,7 +13,7 @@ class Watch {
   #ended: Promise<void> = Promise.resolve()
 
   static async begin(service: TestService, actor: TestActor): Promise<Watch> {
-    const { parts } = await service.app.start()
+    const { parts } = await service.app.running()
     const watch = new Watch()
     watch.#ended = watch.#collect(parts.live, actor.id)
     // The first change that is told shows that the watch is in place.

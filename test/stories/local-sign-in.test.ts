@@ -23,7 +23,7 @@ describe('the local provider', () => {
   it('R-OC-03 is offered where no provider is configured, and nowhere else', async () => {
     const names = async (options: Parameters<typeof start>[0]): Promise<string[]> => {
       const service = await start(options)
-      return service.app.start().then(({ parts }) => parts.providers.all.map(({ name }) => name))
+      return service.app.running().then(({ parts }) => parts.providers.all.map(({ name }) => name))
     }
     assert.deepEqual(await names({ localSignIn: true }), ['local'])
     assert.deepEqual(await names({ localSignIn: false }), [])
@@ -33,13 +33,13 @@ describe('the local provider', () => {
   })
 
   it('IDP-15 is found by its name only', async () => {
-    const { parts } = await (await start({ localSignIn: true })).app.start()
+    const { parts } = await (await start({ localSignIn: true })).app.running()
     for (const name of ['local-mobile', 'LOCAL', 'google', '']) assert.equal(parts.providers.find(name), null)
   })
 
   it('starts when somebody signs in, on loopback, once, and ends with the service', async () => {
     const service = await start({ localSignIn: true })
-    const { parts } = await service.app.start()
+    const { parts } = await service.app.running()
     assert.equal(parts.providers.all[0]?.authorizationEndpoint, '')
     const [first, second] = await Promise.all([providerOf(service), providerOf(service)])
     assert.equal(first.hostname, '127.0.0.1')

@@ -275,7 +275,7 @@ forEachService((start) => {
 
     it('breaks the answer off when a later page cannot be read, so that it never looks complete (LST-02)', async () => {
       const { service, actor } = await listOf(numbers(5000), { listen: true })
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await store.write((tx) => tx.run('DELETE FROM list_item WHERE actor_id = $1 AND item = 4500', actor.id))
       for (const path of ['/properties/notes', '/properties/notes/items', '/properties?format=full']) {
         const answer = await actor.request('GET', path)
@@ -302,7 +302,7 @@ forEachService((start) => {
           ],
           after,
         )
-        const { store } = await service.app.start()
+        const { store } = await service.app.running()
         const left = async (): Promise<number> =>
           (await store.read((q) => q.all('SELECT item FROM list_item WHERE actor_id = $1 LIMIT 1', actor.id))).length
         await until(async () => (await left()) === 0)

@@ -167,7 +167,7 @@ describe('official clients', () => {
       assert.notEqual(keeper.saved?.access_token, before?.access_token)
       await refreshed.close()
       const owner = await browser.get('/oauth/session')
-      const { parts, store } = await service.app.start()
+      const { parts, store } = await service.app.running()
       const actor = await parts.actors.findByCreator('ada@example.com')
       assert.equal(owner.status, 200)
       await store.write((tx) => parts.tokens.endAllOf(tx, actor?.id ?? ''))

@@ -302,7 +302,7 @@ describe('the owner’s yes', () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const call = { name: 'paint', arguments: { color: 'red' } }
       const asked = await client.modern('tools/call', call, opens)
       assert.equal(asked.body.result.resultType, 'input_required')
@@ -336,7 +336,7 @@ describe('the owner’s yes', () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const call = (args: object): Promise<McpAnswer> => client.legacy('tools/call', { name: 'paint', arguments: args })
       const many = { notes: Array.from({ length: 900 }, (_, index) => `note ${index}`), last: 'and the last one' }
       const told = await call(many)
@@ -369,7 +369,7 @@ describe('the owner’s yes', () => {
       })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const both = { capabilities: { elicitation: { form: {}, url: {} } } }
       const call = (more: object = {}) => client.modern('tools/call', { name: 'sell', ...more }, both)
       await call()
@@ -390,7 +390,7 @@ describe('the owner’s yes', () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const call = { name: 'paint', arguments: {} }
       await client.modern('tools/call', call, opens)
       const [waiting] = await parts.approvals.waiting(actor.id)
@@ -405,7 +405,7 @@ describe('the owner’s yes', () => {
       const service = await start({ declare })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const call = { name: 'paint', arguments: {} }
       const told = await client.legacy('tools/call', call)
       const [waiting] = await parts.approvals.waiting(actor.id)
@@ -506,7 +506,7 @@ describe('tasks', () => {
       const service = await start({ declare, now })
       const actor = await service.createActor()
       const client = await letIn(service, actor)
-      const { parts, store, keyRing } = await service.app.start()
+      const { parts, store, keyRing } = await service.app.running()
       const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
       const { McpTasks } = await import('../../src/mcp/tasks/tasks.ts')
       const dead = new McpTasks({ store, live: parts.live, keyRing, timers: { setTimer: () => () => {} }, now })
@@ -541,7 +541,7 @@ describe('tasks', () => {
       const done = (await client.modern('tools/call', { name: 'count' }, takes)).body.result.taskId as string
       await untilTask(client, done, takes, 'completed')
       const lost = (await client.modern('tools/call', { name: 'think' }, takes)).body.result.taskId as string
-      const { parts, store, keyRing } = await one.app.start()
+      const { parts, store, keyRing } = await one.app.running()
       const access = { actor: (await parts.actors.find(actor.id)) ?? assert.fail(), ...accessOf(client) }
       // A task of a process that died before it did anything.
       const { McpTasks } = await import('../../src/mcp/tasks/tasks.ts')

@@ -43,7 +43,7 @@ describe('health', () => {
     storeFails = false
     assert.deepEqual(await ask('/health/ready'), ready)
 
-    const running = await service.app.start()
+    const running = await service.app.running()
     running.stopping()
     assert.deepEqual(await ask('/health/live'), live)
     assert.deepEqual(await ask('/health/ready'), [
@@ -62,7 +62,7 @@ describe('health', () => {
     const actor = await service.createActor()
     assert.deepEqual(await ready(), [200, '{"status":"ready"}'])
     // A backup of another installation takes the place of the database.
-    const { store } = await service.app.start()
+    const { store } = await service.app.running()
     const other = parseKeyRing('k9:fT3rX8vQ1mZb6WdKpYcN4hJsLg0uEiAo7Rx9QyBwV5U')
     const sealed = (await store.read((q) => q.get<{ passphrase: string }>('SELECT passphrase FROM actor')))?.passphrase
     const put = (passphrase: string): Promise<number> =>

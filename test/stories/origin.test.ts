@@ -6,7 +6,7 @@ import { forEachService, type TestService } from '../support/service.ts'
 import { writtenLedger } from '../support/written-ledger.ts'
 
 async function originIn(service: TestService, actorId: string, name: string) {
-  const { store } = await service.app.start()
+  const { store } = await service.app.running()
   const row = await store.read((q) =>
     q.get<{ origin: string }>('SELECT origin FROM property WHERE actor_id = $1 AND name = $2', actorId, name),
   )
@@ -33,7 +33,7 @@ describe('who made a change', () => {
       const origin = { by: 'client', name: 'mcp_origin', call: 'tools/call add_note 1', request: 'request-2' }
       assert.deepEqual(await originIn(service, actor.id, 'color'), origin)
       assert.deepEqual(await originIn(service, actor.id, 'notes'), origin)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       const item = await store.read((q) =>
         q.get<{ origin: string }>('SELECT origin FROM list_item WHERE actor_id = $1', actor.id),
       )

@@ -232,7 +232,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
     })
 
     it('R-WEB-01 a form of a browser without a session goes nowhere but to sign-in, and changes nothing', async () => {
-      const before = rowsOf(await dumpStore((await service.app.start()).store), actor.id)
+      const before = rowsOf(await dumpStore((await service.app.running()).store), actor.id)
       for (const headers of [
         asBrowser,
         { ...asBrowser, cookie: 'oauth_token=gone' },
@@ -249,7 +249,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
           configured === 'none' ? [401, null] : [302, login(actor.id, '/www/properties/color')],
         )
       }
-      assert.deepEqual(rowsOf(await dumpStore((await service.app.start()).store), actor.id), before)
+      assert.deepEqual(rowsOf(await dumpStore((await service.app.running()).store), actor.id), before)
     })
   })
 }
@@ -303,7 +303,7 @@ forEachService((start) => {
         const actor = await service.createActor('owner@example.com')
         await furnish(actor)
         const stranger = await service.createActor('stranger@example.com')
-        const { store } = await service.app.start()
+        const { store } = await service.app.running()
         const untouched = rowsOf(await dumpStore(store), actor.id)
         const refused: readonly (readonly [headers: Record<string, string>, status: number])[] = [
           [{}, 401],

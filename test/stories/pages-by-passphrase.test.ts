@@ -16,7 +16,7 @@ forEachService((start) => {
   }
 
   const stored = async (service: TestService, { id }: TestActor): Promise<object> =>
-    rowsOf(await dumpStore((await service.app.start()).store), id)
+    rowsOf(await dumpStore((await service.app.running()).store), id)
 
   /** A form with the passphrase that the browser remembers. */
   function send(

@@ -135,7 +135,7 @@ forEachService((start) => {
       await relate(peer, [service, actor])
       const id = await subscribe(world, 'high')
       const path = `/subscriptions/${peer.id}/${id}`
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       // The peer forgets the relationship, and so refuses what it is sent.
       await store.write((tx) => tx.run('DELETE FROM trust WHERE actor_id = $1', peer.id))
       await actor.request('PUT', '/properties/color', 'blue')
@@ -432,7 +432,7 @@ forEachService((start) => {
       })
       const { service, actor, browser, shown } = world
       const client = await letIn(service, actor)
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const pay = { name: 'pay', arguments: {} }
       await client.legacy('tools/call', pay)
       const [waiting] = await parts.approvals.waiting(actor.id)

@@ -14,7 +14,7 @@ async function withPeer(service: TestService): Promise<TestActor> {
 }
 
 async function contactOf(service: TestService, actor: TestActor): Promise<unknown[]> {
-  const started = await service.app.start()
+  const started = await service.app.running()
   await started.parts.contacts.settled()
   const record = (await (await actor.request('GET', '/trust/friend/peer')).json()) as Record<string, unknown>
   return [record['last_accessed'], record['last_connected_at'], record['last_connected_via']]
@@ -52,7 +52,7 @@ forEachService((start) => {
       now += 3_600_000
       service.reset()
       await Promise.all(Array.from({ length: 20 }, () => visit(service, actor, '/properties')))
-      await (await service.app.start()).parts.contacts.settled()
+      await (await service.app.running()).parts.contacts.settled()
       const notes = service.backgroundStatements.filter((sql) => sql.startsWith('UPDATE trust SET last_accessed'))
       assert.equal(notes.length, 1)
     })
@@ -65,7 +65,7 @@ forEachService((start) => {
       now += 3_600_000
       store?.plan({ matching: /^UPDATE trust SET last_accessed/, times: 100 })
       assert.equal(await visit(service, actor, '/properties'), 200)
-      await (await service.app.start()).parts.contacts.settled()
+      await (await service.app.running()).parts.contacts.settled()
       assert.equal(store?.failed, 1)
       assert.ok(service.log.some((line) => line.includes('Cannot note when a peer was last here')))
       store?.plan()

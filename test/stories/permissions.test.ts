@@ -318,7 +318,7 @@ forEachService((start) => {
         const { peerId } = await relateTo(own, actor, { baseuri })
         const path = `/trust/friend/${peerId}/permissions`
         assert.equal((await actor.request('PUT', path, { properties: { excluded_patterns: ['diary'] } })).status, 201)
-        const { store } = await own.app.start()
+        const { store } = await own.app.running()
         assert.deepEqual(await store.read((q) => q.all('SELECT id FROM notice')), [])
       }
     })

@@ -372,7 +372,7 @@ forEachService((start) => {
 
       it('R-PROP-01 shows a damaged list as such; full and metadata refuse it with 409', async () => {
         await filled()
-        const { store } = await service.app.start()
+        const { store } = await service.app.running()
         await store.write((tx) =>
           tx.run("UPDATE property SET value = '{}' WHERE actor_id = $1 AND name = 'notes'", actor.id),
         )

@@ -409,7 +409,7 @@ forEachService((start) => {
       const service = await start({ peerClient: peers })
       const actor = await service.createActor()
       const peer = await listenTo(service, actor)
-      const { store, keyRing } = await service.app.start()
+      const { store, keyRing } = await service.app.running()
       const trust = (await store.read((q) => findTrust(q, actor.id, peer.peerId))) ?? assert.fail()
       peers.publish({ subscriber: actor.id, id: peer.id }, { a: ['x'.repeat(400)], b: ['y'.repeat(400)], c: [] }, 1)
       let time = 0

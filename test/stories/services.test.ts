@@ -409,7 +409,7 @@ forEachService((start) => {
       const drive = await handleOf(service, actor)
       party.expireAll()
       await drive.fetch(`${party.url}/api/files`)
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       await writtenLedger(service)
       const dump = JSON.stringify(await dumpStore(store))
       const shown = [
@@ -429,7 +429,7 @@ forEachService((start) => {
       const { party, service, actor, browser } = await begin()
       await connect(browser, party, actor)
       await actor.request('DELETE', '')
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       assert.deepEqual(await store.read((q) => q.all('SELECT service FROM service_connection')), [])
     })
   })

@@ -80,7 +80,7 @@ forEachService((start) => {
     )
     assert.equal(status, 200)
     // It purges behind the answer, and what follows may count statements.
-    await (await service.app.start()).parts.purge.settled()
+    await (await service.app.running()).parts.purge.settled()
     return { access: String(body['access_token']), refresh: String(body['refresh_token']) }
   }
 
@@ -88,7 +88,7 @@ forEachService((start) => {
     (await ask('GET', `/${of.id}/properties/color`, undefined, { authorization: `Bearer ${accessToken}` })).status
   const refresh = (refreshToken: string): Promise<Answered> =>
     token({ grant_type: 'refresh_token', refresh_token: refreshToken })
-  const dump = async (): Promise<unknown> => dumpStore((await service.app.start()).store)
+  const dump = async (): Promise<unknown> => dumpStore((await service.app.running()).store)
 
   function assertSpaError({ status, body, cookies }: Answered, expected: number, message: RegExp): void {
     assert.deepEqual([status, body['error'], body['status_code']], [expected, true, expected])
@@ -301,7 +301,7 @@ forEachService((start) => {
       await signIn()
       clock.pass(91 * day)
       assertSpaError(await refresh('x'), 401, /invalid/)
-      const { parts, store: all } = await service.app.start()
+      const { parts, store: all } = await service.app.running()
       await parts.purge.settled()
       const rows = await all.read((q) => q.all('SELECT hash FROM token'))
       assert.deepEqual(rows, [])
@@ -314,7 +314,7 @@ forEachService((start) => {
       const seen: unknown[] = []
       const watched = await start({ declare: (app) => app.method('who', ({ caller }) => (seen.push(caller), {})) })
       const owner = await watched.createActor()
-      const { parts } = await watched.app.start()
+      const { parts } = await watched.app.running()
       const tokens = await parts.sessions.begin({
         actorId: owner.id,
         identifier: owner.creator,
@@ -379,7 +379,7 @@ forEachService((start) => {
       const { access } = await signIn()
       const began = clock.now()
       const lastUsed = async (): Promise<number> => {
-        const { parts } = await service.app.start()
+        const { parts } = await service.app.running()
         await parts.sessionUses.settled()
         return (await parts.sessions.list(actor.id))[0]?.lastUsedAt ?? 0
       }
@@ -547,7 +547,7 @@ forEachService((start) => {
   })
 
   async function grantClient(): Promise<IssuedTokens> {
-    const { parts, store: all } = await service.app.start()
+    const { parts, store: all } = await service.app.running()
     const peerId = 'mcp_a'
     await actor.request('POST', '/trust/friend', { baseuri: `https://peer.example.com/${peerId}`, id: peerId })
     return all.writeActor(actor.id, (tx) =>
@@ -630,7 +630,7 @@ forEachService((start) => {
           [401, 401, 200],
         )
       }
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       assert.notEqual(await parts.tokens.validate(client.accessToken), null)
       for (const path of ['/oauth/logout', '/oauth/spa/logout']) {
         assert.equal((await ask('POST', path)).status, 200)
@@ -641,7 +641,7 @@ forEachService((start) => {
     })
 
     it('WEB-10 R-OC-10 forgets what the provider gave for access, and keeps what it was granted', async () => {
-      const { store: all } = await service.app.start()
+      const { store: all } = await service.app.running()
       const ring = parseKeyRing(testKeys)
       const binding = bindingOf(accountTokens, actor.id)
       const given = {
@@ -823,7 +823,7 @@ forEachService((start) => {
 
     it('end all others at once, the one that asks stays', async () => {
       const [mine, other, another] = [await signIn(), await signIn(), await signIn()]
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const chain = (await parts.tokens.validate(mine.access))?.chain.chainId ?? ''
       assert.equal(await parts.sessions.endOthers(actor.id, chain), 2)
       assert.deepEqual(
@@ -837,7 +837,7 @@ forEachService((start) => {
       const ofBob = await signIn(bob)
       await signIn()
       const client = await grantClient()
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       const [bobs] = await parts.sessions.list(bob.id)
       const before = await dump()
       for (const id of [bobs?.chainId ?? '', client.chainId, 'none']) {
@@ -868,7 +868,7 @@ forEachService((start) => {
 
     it('ORF-14 a client’s end with its relationship', async () => {
       const client = await grantClient()
-      const { parts } = await service.app.start()
+      const { parts } = await service.app.running()
       assert.notEqual(await parts.tokens.validate(client.accessToken), null)
       const { status } = await actor.request('DELETE', '/trust/friend/mcp_a?peer=true')
       assert.equal(status, 204)
@@ -879,7 +879,7 @@ forEachService((start) => {
 
   describe('GET /oauth/spa/session/{id}', () => {
     async function keep(delivery: 'json' | 'hybrid' = 'json'): Promise<string> {
-      const { parts, store: all } = await service.app.start()
+      const { parts, store: all } = await service.app.running()
       const tokens = await parts.sessions.begin({
         actorId: actor.id,
         identifier: 'ada@example.com',
@@ -935,7 +935,7 @@ forEachService((start) => {
     })
 
     it('R-OC-16 is 404 for a guess, for what expired, and for records of other purposes, which it does not spend', async () => {
-      const { parts, store: all } = await service.app.start()
+      const { parts, store: all } = await service.app.running()
       const id = await keep()
       const data = { planted: 'planted-provider-token' }
       const ofEmail = await all.write((tx) => parts.oneTime.create(tx, { purpose: 'email_session', data }))

@@ -319,7 +319,7 @@ forEachService((start) => {
       const clock = new ManualClock(Date.now())
       const { service, browser } = await startWith({ now: clock.now })
       for (let count = 0; count < 5; count += 1) await new TestBrowser(service).get('/oauth/login/acme')
-      const { store, parts } = await service.app.start()
+      const { store, parts } = await service.app.running()
       const states = async (): Promise<number> => (await dumpStore(store))['one_time']?.length ?? 0
       assert.equal(await states(), 5)
       // As long as one is good, and the hour until it is looked again.
@@ -341,7 +341,7 @@ forEachService((start) => {
       for (const come of ways) {
         const clock = new ManualClock(Date.now())
         const { service } = await startWith({ now: clock.now })
-        const { store, parts } = await service.app.start()
+        const { store, parts } = await service.app.running()
         for (let count = 0; count < 5; count += 1) assert.ok((await come(service)).status < 400)
         clock.pass(600_001 + 3_600_000)
         await come(service)

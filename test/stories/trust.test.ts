@@ -19,7 +19,7 @@ async function listOf(response: Response): Promise<TrustJson[]> {
 }
 
 async function storeOf(service: TestService, actor: TestActor): Promise<Dump> {
-  return rowsOf(await dumpStore((await service.app.start()).store), actor.id)
+  return rowsOf(await dumpStore((await service.app.running()).store), actor.id)
 }
 
 forEachService((start) => {
@@ -145,7 +145,7 @@ forEachService((start) => {
 
     it('R-TRUST-04 saying an approval again tells the peer again, one that lost the first notice', async () => {
       const { asker, asked } = await mutual()
-      const { store } = await here.app.start()
+      const { store } = await here.app.running()
       // With the actor locked: what is read of the peer after an approval is written to the same row.
       await store.writeActor(asker.id, (tx) =>
         tx.run('UPDATE trust SET peer_approved = 0 WHERE actor_id = $1', asker.id),
@@ -176,7 +176,7 @@ forEachService((start) => {
     it('R-TRUST-06 the owner can end it without telling the peer', async () => {
       const { asker, asked } = await mutual()
       assert.equal((await asker.request('DELETE', `/trust/friend/${asked.id}?peer=true`)).status, 204)
-      const { store } = await here.app.start()
+      const { store } = await here.app.running()
       assert.deepEqual(await store.read((q) => q.all('SELECT id FROM notice WHERE sender = $1', asker.id)), [])
       assert.equal((await asked.request('GET', `/trust/friend/${asker.id}`)).status, 200)
       assert.equal((await heardHere.first('trust_deleted', asker.id)).initiated_by_peer, false)
@@ -206,7 +206,7 @@ forEachService((start) => {
     it('R-TRUST-06 the peer’s subscriptions go with the relationship, and are counted out', async () => {
       const { asker, asked, secret } = await mutual()
       const listeners = async (): Promise<unknown> => {
-        const { store } = await there.app.start()
+        const { store } = await there.app.running()
         return (
           await store.read((q) =>
             q.get<{ count: number }>('SELECT subscription_count AS count FROM actor WHERE id = $1', asked.id),
@@ -418,7 +418,7 @@ forEachService((start) => {
     it('R-TRUST-01 a peer is not told that the approval was withdrawn; it sees so in its own record', async () => {
       const { asker, asked, secret } = await mutual()
       const path = `/trust/friend/${asker.id}`
-      const { store } = await there.app.start()
+      const { store } = await there.app.running()
       const notices = () => store.read((q) => q.all('SELECT id FROM notice WHERE sender = $1', asked.id))
       await until(async () => (await notices()).length === 0)
       assert.equal((await asked.request('PUT', path, { approved: false })).status, 204)

@@ -50,7 +50,7 @@ export async function letIn(
   actor: Pick<TestActor, 'id' | 'creator'>,
   options: ClientOptions = {},
 ): Promise<TestClient> {
-  const { parts, store, keyRing } = await service.app.start()
+  const { parts, store, keyRing } = await service.app.running()
   const clientId = options.clientId ?? `mcp_${String(++made).padStart(32, '0')}`
   const peerId = `oauth2_client:${actor.creator.replace('@', '_at_').replaceAll('.', '_dot_')}:${clientId}`
   const now = store.now()

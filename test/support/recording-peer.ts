@@ -134,7 +134,7 @@ export async function relateTo(
     peerId = randomUUID(),
   }: RelationshipOptions = {},
 ): Promise<TestRelationship> {
-  const { store, keyRing } = await service.app.start()
+  const { store, keyRing } = await service.app.running()
   const secret = randomUUID().replaceAll('-', '')
   await store.writeActor(actor.id, (tx) =>
     insertTrust(tx, {

@@ -110,7 +110,7 @@ export async function subscribed(
   peerId: string,
   wanted: { id: string; target?: string; subtarget?: string; resource?: string; granularity?: string },
 ): Promise<void> {
-  const { store } = await service.app.start()
+  const { store } = await service.app.running()
   const { id, target = 'properties', subtarget = '', resource = '', granularity = 'high' } = wanted
   await store.writeActor(actor.id, (tx) =>
     insertSubscriberSubscription(tx, {

@@ -189,7 +189,7 @@ export async function startService(databaseUrl: string, options: StartOptions = 
     reset() {
       for (const list of [statements, backgroundStatements, changes, log]) list.length = 0
     },
-    settled: async () => (await app.start()).settled(),
+    settled: async () => (await app.running()).settled(),
     close: async () => (listening === null ? app.close() : listening.stop()),
   }
   return service

@@ -150,7 +150,7 @@ export function actorIn(answer: Response): string {
 
 /** Everything that is stored but what is good once, which a refusal may use up. */
 export async function peopleStored(service: TestService): Promise<Dump> {
-  const { store } = await service.app.start()
+  const { store } = await service.app.running()
   const { one_time: _states, rate_limit: _counters, ...rest } = await dumpStore(store)
   return rest
 }

@@ -301,7 +301,7 @@ class Soak {
   async #waiting(): Promise<number> {
     const counts = await Promise.all(
       [this.#publisher, this.#listener].map(async ({ service }) => {
-        const { store } = await service.app.start()
+        const { store } = await service.app.running()
         const row = await store.read((q) =>
           q.get<{ waiting: number }>(
             `SELECT (SELECT COUNT(*) FROM publisher_subscription WHERE due_at IS NOT NULL)
@@ -318,7 +318,7 @@ class Soak {
   async #rows(): Promise<Record<string, number>> {
     const rows: Record<string, number> = {}
     for (const { service } of [this.#publisher, this.#listener]) {
-      const { store } = await service.app.start()
+      const { store } = await service.app.running()
       for (const table of tables) {
         const row = await store.read((q) => q.get<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table}`))
         rows[table] = (rows[table] ?? 0) + (row?.count ?? 0)

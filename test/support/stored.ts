@@ -19,13 +19,13 @@ type Row = Record<string, string | number | null>
 
 /** Everything but the counters of the limiters, which a refusal moves. */
 export async function stored(service: TestService): Promise<Dump> {
-  const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.start()).store)
+  const { rate_limit: _counters, ...rest } = await dumpStore((await service.app.running()).store)
   return rest
 }
 
 /** Everything, once what is told to peers and noted behind the requests was. */
 export async function quietStore(service: TestService): Promise<Dump> {
-  const { store, parts } = await service.app.start()
+  const { store, parts } = await service.app.running()
   let dump: Dump = {}
   await until(async () => {
     await Promise.all([parts.contacts.settled(), parts.sessionUses.settled()])
@@ -50,7 +50,7 @@ export async function leavesAll(
 
 /** Somebody looks on as soon as the actor says so: from then on its changes are told. */
 export async function untilWatched(service: TestService, actor: Pick<TestActor, 'id'>): Promise<void> {
-  const { store } = await service.app.start()
+  const { store } = await service.app.running()
   await until(async () => {
     const row = await store.read((q) =>
       q.get<{ watched_until: number }>('SELECT watched_until FROM actor WHERE id = $1', actor.id),
@@ -61,7 +61,7 @@ export async function untilWatched(service: TestService, actor: Pick<TestActor, 
 
 /** Every row of every table. */
 export async function everythingStored(service: TestService): Promise<Record<Table, Row[]>> {
-  const { store } = await service.app.start()
+  const { store } = await service.app.running()
   const dump = Object.entries(await dumpStore(store)).map(
     ([table, rows]) => [table, rows.map((row) => JSON.parse(row) as Row)] as const,
   )
