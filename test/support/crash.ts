@@ -152,6 +152,21 @@ async function killBackend(url: string, seed: number): Promise<void> {
   witness.on('error', () => {})
   process.kill(pid, 'SIGKILL')
   await brokenOff
+  // The server recovers now. Before, a connection of the service may answer for a moment longer than the witness.
+  await until(() => acceptsConnections(url))
+}
+
+async function acceptsConnections(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
+  }
 }
 
 /** What a killed service had sent may still be worked on by the database. */
