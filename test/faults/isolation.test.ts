@@ -266,6 +266,8 @@ forEachService((start) => {
         ]
         for (const [who, allowed, headers] of may) {
           const actor = await freshActor()
+          // A peer of an actor that an earlier caller deleted is still being notified.
+          await (await world.service.app.running()).settled()
           const atFirst = await store()
           const response = await ask(world, route, actor, headers(world, actor))
           const expected = who === 'the peer that the path names' ? peerStatus : status
