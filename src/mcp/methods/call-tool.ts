@@ -5,7 +5,7 @@ import { runAsTask, storeOutcome } from '../tasks/run-as-task.ts'
 import type { McpRequest, Channel, InFlightCall } from '../call/call.ts'
 import type { Tool } from '../catalogue/catalogue.ts'
 import { McpFailure } from '../protocol/failure.ts'
-import { toolContextOf } from '../call/tool-context.ts'
+import { runOperation } from '../call/run-operation.ts'
 import { contradicted } from '../catalogue/header-parameters.ts'
 import type { McpDeps } from '../deps.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
@@ -67,17 +67,10 @@ async function checked(
 }
 
 /** @throws McpFailure, InputRequiredError, and ServiceError that is answered by status. Every other error is a result. */
-export async function runTool(deps: McpDeps, call: InFlightCall, tool: Tool, input: unknown): Promise<CallResult> {
-  const { actor, caller } = call.access
+async function runTool(deps: McpDeps, call: InFlightCall, tool: Tool, input: unknown): Promise<CallResult> {
   let answer: unknown
   try {
-    answer = await tool.operation.handler({
-      actor: deps.handleOf(actor),
-      caller,
-      name: tool.operation.name,
-      input,
-      mcp: toolContextOf(call),
-    })
+    answer = await runOperation(deps, call, tool.operation, input)
   } catch (error) {
     return failed(deps, tool, error)
   }

@@ -9,7 +9,7 @@ import { isRecord } from '../protocol/message.ts'
 import { refusedCall, whenApproved } from '../call/owner-approval.ts'
 import { complete, type McpResult } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
-import { toolContextOf } from '../call/tool-context.ts'
+import { runOperation } from '../call/run-operation.ts'
 
 export async function getPrompt(deps: McpDeps, call: InFlightCall): Promise<McpResult> {
   const { name, arguments: given = {} } = call.params
@@ -37,13 +37,7 @@ async function runPrompt(
   { operation, description }: Prompt,
   input: unknown,
 ): Promise<McpResult> {
-  const answer = await operation.handler({
-    actor: deps.handleOf(call.access.actor),
-    caller: call.access.caller,
-    name: operation.name,
-    input,
-    mcp: toolContextOf(call),
-  })
+  const answer = await runOperation(deps, call, operation, input)
   const value: unknown = toPlain(handlerResult(answer ?? null))
   return complete({ description, messages: messagesOf(value) })
 }

@@ -16,7 +16,7 @@ import { refusedCall, whenApproved } from '../call/owner-approval.ts'
 import { requireUri } from '../protocol/resource-uri.ts'
 import { complete, type McpResult } from '../protocol/result.ts'
 import { withoutSecrets } from '../call/tool-result.ts'
-import { toolContextOf } from '../call/tool-context.ts'
+import { runOperation } from '../call/run-operation.ts'
 
 /** Items of a list in one result. */
 export const itemsAtOnce = 100
@@ -63,13 +63,7 @@ async function runDeclared(
   uri: string,
   input: unknown,
 ): Promise<McpResult> {
-  const answer = await operation.handler({
-    actor: deps.handleOf(call.access.actor),
-    caller: call.access.caller,
-    name: operation.name,
-    input,
-    mcp: toolContextOf(call),
-  })
+  const answer = await runOperation(deps, call, operation, input)
   if (answer === null || answer === undefined) throw unknownResource(uri)
   const value: unknown = toPlain(handlerResult(answer))
   return complete({ contents: contentsOf(value, uri, mimeType) })

@@ -1,0 +1,15 @@
+/** Runs a handler of the application for a call of an AI client: a tool, a prompt or a resource. */
+import type { DeclaredOperation } from '../../app/registry.ts'
+import type { McpDeps } from '../deps.ts'
+import type { InFlightCall } from './call.ts'
+import { toolContextOf } from './tool-context.ts'
+
+export async function runOperation(
+  deps: Pick<McpDeps, 'handleOf'>,
+  call: InFlightCall,
+  { handler, name }: DeclaredOperation,
+  input: unknown,
+): Promise<unknown> {
+  const { actor, caller } = call.access
+  return handler({ actor: deps.handleOf(actor), caller, name, input, mcp: toolContextOf(call) })
+}
