@@ -73,7 +73,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
       config.autoAcceptTrust &&
       name === config.relationship &&
       relationships.types.find(name)?.neverAutoApproved !== true,
-    onEnd: [events.trustEnding.emit],
+    onEnd: events.trustEnding.emit,
     onRenewed: events.trustRenewed.emit,
     onApproved: events.trustApproved.emit,
     tellRights: (tx, trust) => permissions.tell(tx, trust),

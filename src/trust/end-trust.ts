@@ -10,7 +10,7 @@ export async function endTrust(
   actor: LockedActor,
   { actorId, peerId }: Pick<Trust, 'actorId' | 'peerId'>,
 ): Promise<void> {
-  for (const end of onEnd) await end(tx, actorId, peerId)
+  await onEnd(tx, actorId, peerId)
   await deleteTrust(tx, actorId, peerId)
   await live.record(tx, actor, 'trust', [peerId])
 }

@@ -41,7 +41,7 @@ export interface TrustParts {
   /** Whether a request for this relationship is approved at once. */
   readonly isAutoAccepted: (relationship: string) => boolean
   /** What else goes with a relationship, before its row does. */
-  readonly onEnd: readonly ((tx: Transaction, actorId: string, peerId: string) => Promise<unknown>)[]
+  readonly onEnd: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
   /**
    * In the transaction in which a relationship was made anew, or one side approved: whatever was refused until then, or is
    * gone at a peer that had ended the relationship, is looked for again.
