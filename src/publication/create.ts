@@ -38,8 +38,6 @@ interface PublicationNeeds {
   readonly trust: TrustRoom
 }
 
-export type PublicationRoom = ReturnType<typeof createPublications>
-
 export function createPublications(runtime: Runtime, needs: PublicationNeeds) {
   const { config, store, live, registry, log, now, handles } = runtime
   const { permission, publisher, trust, outbox, delivery } = needs

@@ -80,7 +80,7 @@ function fitList(change: Change & { subtarget: string }, subtarget: string, reso
 }
 
 /** Recognizes a list change by its shape, as receivers do. */
-export function isListChange(change: Change): change is Change & { subtarget: string } {
+function isListChange(change: Change): change is Change & { subtarget: string } {
   const { subtarget, resource, blob } = change
   if (subtarget === null || resource !== null || !isObject(blob)) return false
   const given = members(blob)

@@ -19,8 +19,6 @@ interface ReplicaNeeds {
   readonly runCallback: DataHooksParts['tell']
 }
 
-export type ReplicaRoom = ReturnType<typeof createReplica>
-
 export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {
   const { store, keyRing, config, now } = runtime
   const { outbox, trust } = needs

@@ -88,7 +88,7 @@ function changeOf(name: string, value: JsonText, replaces: boolean): ReplicaChan
 }
 
 /** Told by its shape: `list` names the list, and `operation` is one of the known ones. */
-export function listOperation(value: JsonText | undefined, list: string): ReplicaListOperation | null {
+function listOperation(value: JsonText | undefined, list: string): ReplicaListOperation | null {
   const given = value === undefined ? null : members(value)
   if (given === null || textAt(given, 'list') !== list) return null
   const operation = operations.find((name) => name === textAt(given, 'operation'))

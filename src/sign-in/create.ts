@@ -41,8 +41,6 @@ interface SignInNeeds {
   readonly providers: readonly ProviderPlan[]
 }
 
-export type SignInRoom = ReturnType<typeof createSignIn>
-
 export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
   const { config, store, live, keyRing, now, basePath, handles } = runtime
   const { accounts, tokenRoom } = needs

@@ -7,7 +7,7 @@ import { modernRevision } from '../protocol/revisions.ts'
 import type { Codec } from './codec.ts'
 
 /** A code outside of the ranges that JSON-RPC and the protocol reserve ("Error Codes"). */
-export const notPermittedCode = 403
+const notPermittedCode = 403
 
 const failures: Readonly<Record<McpFailureKind, readonly [status: number, code: number]>> = {
   unknown_method: [404, -32601],

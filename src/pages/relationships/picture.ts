@@ -21,7 +21,7 @@ interface Place {
 }
 
 /** Evenly around, the first on top. */
-export function peerPlaces(count: number): readonly Place[] {
+function peerPlaces(count: number): readonly Place[] {
   return Array.from({ length: count }, (_, index) => {
     const angle = (index / count) * 2 * Math.PI - Math.PI / 2
     const [across, down] = [round(Math.cos(angle)), round(Math.sin(angle))]

@@ -43,7 +43,7 @@ export function trustTypeName(types: TrustTypes, relationship: string): string {
 }
 
 /** Whoever asks approves by that; the other side's owner decides. */
-export function trustStandingOf(trust: Trust): TrustStanding {
+function trustStandingOf(trust: Trust): TrustStanding {
   switch (stateOf(trust).kind) {
     case 'pending':
       return 'waiting'

@@ -12,7 +12,7 @@ export function oauthJson(status: number, body: object, headers: Record<string, 
   return json(status, body, { ...noStore, ...headers })
 }
 
-export function oauthFailure({ status, code, message, challenge }: OAuthError): Answer {
+function oauthFailure({ status, code, message, challenge }: OAuthError): Answer {
   return oauthJson(
     status,
     { error: code, error_description: message },
