@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { setModeOfCommand } from '../config/env.ts'
+import { setDefaultMode } from '../config/env.ts'
 import type { Mode } from '../config/options.ts'
 import { App } from '../troupe.ts'
 import { watchLateFaults } from './unhandled-errors.ts'
@@ -18,7 +18,7 @@ export async function run(mode: Mode, args: readonly string[]): Promise<number> 
   const command = mode === 'development' ? 'dev' : 'serve'
   if (file === undefined || more.length > 0)
     throw new UsageError(`troupe ${command} needs one module: troupe ${command} app.ts`)
-  setModeOfCommand(mode)
+  setDefaultMode(mode)
   const app = await load(file)
   const listening = await app.listen()
   // Before the first word: whoever reads it may already want to stop.

@@ -3,13 +3,11 @@ import type { Mode } from './options.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-let modeOfCommand: Mode | undefined
-
-/** `troupe dev` and `troupe serve` decide the mode when the environment does not. */
-export function setModeOfCommand(mode: Mode): void {
-  modeOfCommand = mode
+/** Sets the mode of `troupe dev` and `troupe serve`, unless the environment names a mode. The application reads it when it is loaded. */
+export function setDefaultMode(mode: Mode): void {
+  process.env['TROUPE_MODE'] ??= mode
 }
 
 export function processEnvironment(): Environment {
-  return modeOfCommand === undefined ? process.env : { TROUPE_MODE: modeOfCommand, ...process.env }
+  return process.env
 }

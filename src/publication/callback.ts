@@ -49,7 +49,7 @@ export function diffCallback(
   const { sequence, createdAt, hops } = diff
   const isHigh = state.granularity === 'high' && diff.kind !== 'full'
   const isTooLarge = isHigh && isLarger(data, maxHighGranularityBytes)
-  const numbered = `${opening},"sequence":${sequence},"timestamp":"${timestamp(createdAt)}"`
+  const numbered = `${opening},"sequence":${sequence},"timestamp":"${new Date(createdAt).toISOString()}"`
   // An extension of the protocol: `replaces` says that the receiver must not merge the data (`Fitted`).
   const body =
     isHigh && !isTooLarge
@@ -90,7 +90,7 @@ export function resyncCallback(
     subtarget: state.subtarget,
     ...(state.resource === '' ? {} : { resource: state.resource }),
     sequence,
-    timestamp: timestamp(now),
+    timestamp: new Date(now).toISOString(),
     granularity: state.granularity,
     type: 'resync',
     url: below(baseUrl, [queue.actorId, ...path]),
@@ -104,15 +104,6 @@ function common(queue: QueueKey, state: QueueState): object {
 
 function below(base: string, segments: readonly string[]): string {
   return `${base}/${segments.map(encodeURIComponent).join('/')}`
-}
-
-let spelt = { second: Number.NaN, text: '' }
-
-/** Unix milliseconds as ISO 8601 in UTC. Caches the second, because most waiting diffs have the same one. */
-function timestamp(ms: number): string {
-  const second = Math.floor(ms / 1000)
-  if (second !== spelt.second) spelt = { second, text: new Date(second * 1000).toISOString().slice(0, -4) }
-  return `${spelt.text}${String(ms - second * 1000).padStart(3, '0')}Z`
 }
 
 /** Option tags are cached for a day, as peers cache ours. */
