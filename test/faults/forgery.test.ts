@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import { antiForgeryValue, requestOriginOf } from '../../src/http/dispatch/anti-forgery.ts'
 import type { Incoming } from '../../src/http/edge/request.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
-import { declareAll, furnish, requestOf, routes, samplePeer, sampleOf } from '../support/routes.ts'
+import { declareAll, furnish, isBelowActor, requestOf, routes, samplePeer, sampleOf } from '../support/routes.ts'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { asBrowser, OwnersBrowser, signIn } from '../support/sessions.ts'
 import { dumpStore, rowsOf } from '../support/store-dump.ts'
@@ -81,7 +81,7 @@ forEachService((start) => {
 
     const unsafe = routes.filter(
       (route) =>
-        route.access !== 'service' &&
+        isBelowActor(route) &&
         route.access !== 'public' &&
         route.method !== 'GET' &&
         sampleOf(route).peer !== samplePeer &&

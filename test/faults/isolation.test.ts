@@ -5,7 +5,7 @@ import type { Route } from '../../src/http/dispatch/route.ts'
 import type { Operation } from '../../src/permission/operation.ts'
 import { everything, granting, TestCallers } from '../support/callers.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
-import { declareAll, furnish, planted, requestOf, routes, sampleOf } from '../support/routes.ts'
+import { declareAll, furnish, isBelowActor, planted, requestOf, routes, sampleOf } from '../support/routes.ts'
 import { rawRequest } from '../support/raw-request.ts'
 import { basic, forEachService, startService, type TestActor, type TestService } from '../support/service.ts'
 import { type Dump, dumpStore, rowsOf } from '../support/store-dump.ts'
@@ -125,12 +125,12 @@ const forAskers = [
 ]
 /** Pages are for sessions alone: test/stories/pages-access.test.ts goes through every caller for each of them. */
 const forCallers = routes.filter(
-  ({ id, access }) => !['service', 'public', 'www'].includes(access) && !forAskers.includes(id),
+  (route) => isBelowActor(route) && !['public', 'www'].includes(route.access) && !forAskers.includes(route.id),
 )
 /** What signs out answers a browser with a cookie in another way than a program: test/stories/sessions.test.ts. */
 const forSessions = ['askLogout', 'logout']
 const forEverybody = routes.filter(
-  ({ id, access }) => (access === 'service' || access === 'public') && !forSessions.includes(id),
+  (route) => (!isBelowActor(route) || route.access === 'public') && !forSessions.includes(route.id),
 )
 
 /** The category that a route asks for. */

@@ -3,7 +3,7 @@ import { afterEach, before, describe, it } from 'node:test'
 import type { Timers } from '../../src/timers.ts'
 import { Heard } from '../support/heard.ts'
 import { PythonPeer } from '../support/python-peer.ts'
-import { declareAll, furnish, requestOf, routes, samples } from '../support/routes.ts'
+import { declareAll, furnish, isBelowActor, requestOf, routes, samples } from '../support/routes.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { type Dump, dumpStore, rowsOf } from '../support/store-dump.ts'
 import { until } from '../support/until.ts'
@@ -725,7 +725,7 @@ forEachService((start) => {
       const { store } = await own.app.running()
       const before = await dumpStore(store)
       for (const route of routes) {
-        if (route.access === 'service' || route.access === 'public' || route.id === 'receiveTrust') continue
+        if (!isBelowActor(route) || route.access === 'public' || route.id === 'receiveTrust') continue
         if (!(route.id in samples)) continue
         const answer = await own.request(...requestOf(route, actor.id, { authorization: `Bearer ${secret}` }))
         // A callback for a subscription that does not exist is 404 for everybody.

@@ -7,7 +7,7 @@ import { resealAll } from '../../src/secret/reseal.ts'
 import { actorPassphrase, sealedColumns } from '../../src/secret/sealed-columns.ts'
 import { everything, TestCallers } from '../support/callers.ts'
 import { rawRequest } from '../support/raw-request.ts'
-import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
+import { declareAll, furnish, isBelowActor, requestOf, routes } from '../support/routes.ts'
 import { basic, forEachService, testKeys, type TestActor, type TestService } from '../support/service.ts'
 import { dumpStore, rowsOf } from '../support/store-dump.ts'
 import { faulty, type FaultyStore } from '../support/stores.ts'
@@ -472,7 +472,7 @@ forEachService((start, dialect) => {
     })
 
     it('SEC-05 a failure of the store is told in neutral words, and its cause stays in the log', async () => {
-      for (const route of routes.filter(({ access }) => access !== 'service')) {
+      for (const route of routes.filter(isBelowActor)) {
         service.reset()
         store.plan({
           matching: /./,

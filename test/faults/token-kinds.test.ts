@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { letIn } from '../support/mcp-client.ts'
-import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
+import { declareAll, furnish, isBelowActor, requestOf, routes } from '../support/routes.ts'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
 import { dumpStore, rowsOf } from '../support/store-dump.ts'
 
 /** Whoever asks here is judged in a way of its own: what it sends is not looked at as a credential of the actor. */
 const forAskers = ['receiveTrust', 'followEmail', 'postSubscriptionCallback', 'putSubscriptionCallback']
 const opensActors = routes.filter(
-  ({ id, access }) =>
-    access !== 'service' && access !== 'public' && !forAskers.includes(id) && !id.endsWith('Callback'),
+  (route) =>
+    isBelowActor(route) && route.access !== 'public' && !forAskers.includes(route.id) && !route.id.endsWith('Callback'),
 )
 
 forEachService((start) => {

@@ -5,7 +5,7 @@ import { parseKeyRing } from '../../src/secret/key-ring.ts'
 import { actorPassphrase, bindingOf } from '../../src/secret/sealed-columns.ts'
 import { seal } from '../../src/secret/sealed.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-import { declareAll, furnish, requestOf, routes } from '../support/routes.ts'
+import { declareAll, furnish, isBelowActor, requestOf, routes } from '../support/routes.ts'
 import { sqliteService, type TestActor, type TestService } from '../support/service.ts'
 import { bound } from '../support/stores.ts'
 
@@ -385,7 +385,7 @@ describe('the OpenAPI document', () => {
       const operation = Object.values(document.paths)
         .flatMap((item) => Object.values(item))
         .find(({ operationId }) => operationId === route.id)
-      const needsNone = route.access === 'service' || route.access === 'public'
+      const needsNone = !isBelowActor(route) || route.access === 'public'
       // The passphrase opens no page.
       const known = route.access === 'www' ? [{ bearer: [] }] : [{ basic: [] }, { bearer: [] }]
       // An empty requirement says that there may be none.

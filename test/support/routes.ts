@@ -20,6 +20,11 @@ export const routes: readonly Route[] = documentedRoutes({
   registry: new Registry(),
 })
 
+/** Every other route belongs to the service itself. */
+export function isBelowActor({ path }: Pick<Route, 'path'>): boolean {
+  return path === '/:actor' || path.startsWith('/:actor/')
+}
+
 export interface Sample {
   /** `:actor` stands for the actor's id. */
   readonly path: string
