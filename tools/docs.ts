@@ -157,7 +157,7 @@ ${[
 
 /** Asked of the evaluator itself, so that the page cannot promise what the service refuses. */
 function who(route: Route): string {
-  if (route.access === 'service' || route.access === 'public') return 'everybody'
+  if (route.access === 'service' || route.access === 'client' || route.access === 'public') return 'everybody'
   if (route.access === 'open') return 'judged by what is asked for'
   if (route.access === 'www') return 'the owner, in a session'
   const permission = new Permission()

@@ -64,7 +64,16 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'open-store': ['store', 'store/postgres', 'store/sqlite'],
   'open-runtime': ['open-store'],
   operation: ['audit-log', 'property'],
-  'http/dispatch': ['audit-log', 'auth', 'http/edge', 'operation', 'rate-limit', 'sign-in', 'token', 'trust'],
+  'http/dispatch': [
+    'audit-log',
+    'auth',
+    'authorization-server',
+    'http/edge',
+    'operation',
+    'rate-limit',
+    'sign-in',
+    'token',
+  ],
   mcp: ['audit-log', 'authorization-server', 'operation', 'property', 'rate-limit'],
   pages: [
     'audit-log',
@@ -98,7 +107,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'http/routes/peers': ['http/dispatch', 'http/edge', 'operation', 'publication', 'replica', 'subscription', 'trust'],
   spa: ['auth', 'http/dispatch', 'http/edge', 'sign-in', 'token'],
   'http/routes/sign-in': ['connection', 'http/dispatch', 'http/edge', 'pages', 'rate-limit', 'sign-in', 'spa', 'token'],
-  'http/routes/system': ['auth', 'authorization-server', 'http/dispatch', 'http/edge', 'mcp', 'operation', 'pages'],
+  'http/routes/system': ['http/dispatch', 'http/edge', 'mcp', 'operation', 'pages'],
   'http/routes': [
     'http/dispatch',
     'http/routes/actor',

@@ -20,8 +20,8 @@ const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', '
 /** Null for what is not noted: what the owner did, and who came without credentials and was shown the way to sign in. */
 export function actOf({ state, path, answer, failure, grant }: Answered): Act | null {
   const { actorId, caller, route, method, requestId, isSentToSignIn } = state
-  // What addresses of the service itself do to an actor, they tell themselves (an AI client's calls, one by one).
-  if (route?.access === 'service') return null
+  // One message of an AI client may hold several calls, and `mcp` records each call.
+  if (route?.access === 'client') return null
   if (actorId === null || route === null || caller?.kind === 'creator' || caller?.kind === 'application') return null
   if (isSentToSignIn && !state.hasCredential) return null
   const isRefused = isSentToSignIn || (failure !== null && refusing.has(failure.code))

@@ -21,6 +21,7 @@ import { requestIdOf } from '../edge/request-id.ts'
 import type { Answer } from '../edge/response.ts'
 import { Admission, type AdmissionDeps } from './admission.ts'
 import { actOf } from './audit-entry.ts'
+import { ClientAdmission, type ClientAdmissionDeps } from './client-admission.ts'
 import { type EntranceDeps, Entrances } from './entrances.ts'
 import { Locator } from './locate.ts'
 import { newRequestState, type RequestState } from './request-state.ts'
@@ -35,7 +36,10 @@ export interface ErrorSubject {
   readonly actorId: string | null
 }
 
-export interface DispatchDeps extends AdmissionDeps, Omit<EntranceDeps, 'admission' | 'authentication'> {
+export interface DispatchDeps
+  extends AdmissionDeps,
+    Omit<EntranceDeps, 'admission' | 'clientAdmission' | 'authentication'>,
+    Pick<ClientAdmissionDeps, 'clientAccess'> {
   readonly config: Config
   readonly baseUrl: string
   readonly basePath: string
@@ -67,7 +71,8 @@ export class Dispatcher {
       maxBodyBytes: config.maxBodyBytes,
       maxJsonDepth: config.maxJsonDepth,
     })
-    this.#entrances = new Entrances({ ...deps, admission: this.#admission })
+    const clientAdmission = new ClientAdmission({ ...deps, origins: config.mcpOrigins })
+    this.#entrances = new Entrances({ ...deps, admission: this.#admission, clientAdmission })
     this.#headers = new ResponseHeaders(baseUrl, deps.metrics, deps.log)
   }
 

@@ -3,25 +3,28 @@ import type { Actor } from '../../actor/actor.ts'
 import type { Actors } from '../../actor/actors.ts'
 import type { Authentication } from '../../auth/authenticate.ts'
 import type { Credential } from '../../auth/credentials.ts'
+import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { anonymous, type Caller } from '../../caller.ts'
 import { ServiceError } from '../../errors.ts'
-import type { ConnectedVia, Contacts } from '../../trust/last-seen.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import type { Answer } from '../edge/response.ts'
 import { type Admission, csrfTokenOf } from './admission.ts'
+import type { ClientAdmission } from './client-admission.ts'
 import { type IdempotencyDeps, onceOf } from './idempotency.ts'
 import type { RequestState } from './request-state.ts'
-import type { ActorRoute, Exchange, OpenActorRoute, PageRoute, Route, ServiceRoute } from './route.ts'
+import type { ActorRoute, ClientRoute, Exchange, OpenActorRoute, PageRoute, Route, ServiceRoute } from './route.ts'
 import { opensPagesByPassphrase } from './sign-in-address.ts'
 import { loginRedirect, type SignInRedirectDeps, toSignIn } from './sign-in-redirect.ts'
 
 export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
   readonly admission: Admission
+  readonly clientAdmission: ClientAdmission
   readonly actors: Pick<Actors, 'require'>
   readonly authentication: Pick<Authentication, 'unauthorized'>
-  readonly contacts: Pick<Contacts, 'answered'>
+  readonly contacts: { answered(caller: Caller, via: ConnectedVia): void }
 }
 
+type ConnectedVia = 'trust' | 'subscription'
 type AtActor = Exchange & { readonly actor: Actor }
 
 export class Entrances {
@@ -33,6 +36,7 @@ export class Entrances {
 
   async enter(route: Route, exchange: Exchange, state: RequestState): Promise<Answer> {
     if (route.access === 'service') return this.#service(route, exchange, state)
+    if (route.access === 'client') return this.#client(route, exchange, state)
     const actor = await this.#deps.actors.require(exchange.params['actor'] ?? '')
     state.actorId = actor.id
     if (route.limit !== undefined) await this.#deps.admission.charge(route.limit, state, actor.id)
@@ -54,6 +58,24 @@ export class Entrances {
     if (route.limit !== undefined) await admission.charge(route.limit, state, null)
     if (route.takesForeignPosts !== true) await admission.crossSite(route, exchange)
     return route.handler(exchange)
+  }
+
+  async #client(route: ClientRoute, exchange: Exchange, state: RequestState): Promise<Answer> {
+    const { admission, clientAdmission } = this.#deps
+    clientAdmission.refuseForeignOrigin(exchange.request)
+    const open = route.withoutToken?.(exchange) ?? null
+    if (open !== null) return open
+    clientAdmission.refuseForeignHost(exchange.request)
+    const credential = admission.credential(exchange, state)
+    if (credential.kind !== 'bearer' || credential.via === 'cookie') return clientAdmission.unauthorized()
+    const reauthorize = (): Promise<ClientAccess | null> => clientAdmission.access(credential.token)
+    const client = await reauthorize()
+    if (client === null) return clientAdmission.unauthorized()
+    if (!clientAdmission.hasScope(client)) return clientAdmission.insufficientScope()
+    state.actorId = client.actor.id
+    state.peerId = client.caller.peerId
+    state.caller = client.caller
+    return route.handler({ ...exchange, client, reauthorize })
   }
 
   async #actor(route: ActorRoute, exchange: AtActor, state: RequestState): Promise<Answer> {

@@ -94,7 +94,7 @@ function described(route: Route): [path: string, method: string, operation: Oper
 }
 
 function security(route: Pick<Route, 'access'>): Operation {
-  if (route.access === 'service' || route.access === 'public') return { security: [] }
+  if (['service', 'client', 'public'].includes(route.access)) return { security: [] }
   const known = route.access === 'www' ? [{ bearer: [] }] : [{ basic: [] }, { bearer: [] }]
   return { security: route.access === 'open' ? [{}, ...known] : known }
 }

@@ -1,5 +1,6 @@
 /** The route table's rows: everything that is known about an address before a request for it arrives. */
 import type { Actor } from '../../actor/actor.ts'
+import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import type { Caller } from '../../caller.ts'
 import type { ClientLimit, LimitKey, LimitName } from '../../rate-limit/rates.ts'
 import type { Category } from '../../permission/operation.ts'
@@ -82,6 +83,20 @@ export interface ServiceRoute extends RouteBase {
   readonly handler: (exchange: Exchange) => Promise<Answer> | Answer
 }
 
+export interface ClientExchange extends Exchange {
+  readonly client: ClientAccess
+  /** Checks the access token again, for an answer that outlives it. Null once the token is no longer valid. */
+  readonly reauthorize: () => Promise<ClientAccess | null>
+}
+
+/** For an AI client with an access token of the authorization server. A cookie is never its credential. */
+export interface ClientRoute extends RouteBase {
+  readonly access: 'client'
+  /** Answers a request that needs no token; null for any other request. */
+  readonly withoutToken?: (exchange: Exchange) => Answer | null
+  readonly handler: (exchange: ClientExchange) => Promise<Answer> | Answer
+}
+
 /** Below an actor, for everybody: credentials are not read. */
 export interface PublicActorRoute extends RouteBase {
   readonly access: 'public'
@@ -130,7 +145,10 @@ export interface ActorRoute extends RouteBase {
   readonly handler: (exchange: ActorExchange) => Promise<Answer> | Answer
 }
 
-export type Route = ServiceRoute | PublicActorRoute | OpenActorRoute | PageRoute | ActorRoute
+/** A route of the service itself, which belongs to no actor. */
+type OwnRoute = ServiceRoute | ClientRoute
+
+export type Route = OwnRoute | PublicActorRoute | OpenActorRoute | PageRoute | ActorRoute
 
 /** The right that a method asks for, by the coarse rule; handlers ask for the exact one. */
 export function rightOf(method: Method): 'read' | 'write' | 'delete' {

@@ -1,0 +1,90 @@
+/** The steps that only an AI client's request passes: its origin and host, its access token, its scope. */
+import type { ClientAccess } from '../../authorization-server/client-access.ts'
+import { ServiceError } from '../../errors.ts'
+import type { Incoming } from '../edge/request.ts'
+import { type Answer, json } from '../edge/response.ts'
+import type { BaseUrl } from './urls.ts'
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i
+
+/** Every request needs this scope. A token with another scope was granted for something else. */
+const neededScope = 'mcp'
+
+export interface ClientAdmissionDeps extends BaseUrl {
+  readonly clientAccess: (token: string) => Promise<ClientAccess | null>
+  /** Origins of the pages that may speak as a client (`TROUPE_MCP_ORIGINS`). */
+  readonly origins: readonly string[]
+}
+
+export class ClientAdmission {
+  readonly #deps: ClientAdmissionDeps
+
+  constructor(deps: ClientAdmissionDeps) {
+    this.#deps = deps
+  }
+
+  /** The MCP transport requires 403 for a foreign origin, with every method. @throws ServiceError `forbidden` */
+  refuseForeignOrigin(request: Incoming): void {
+    const { baseUrl, origins } = this.#deps
+    const origin = request.header('origin')
+    if (origin !== undefined && origin !== new URL(baseUrl).origin && !origins.includes(origin)) {
+      throw new ServiceError('forbidden', 'Cannot take a message from a page of this origin')
+    }
+  }
+
+  /**
+   * Refuses DNS rebinding, where a page points a name of its own at this machine. A proxy may send any Host, so the check
+   * runs only for a service at a loopback address.
+   *
+   * @throws ServiceError `forbidden`
+   */
+  refuseForeignHost(request: Incoming): void {
+    const host = request.header('host')
+    if (
+      host !== undefined &&
+      loopback.test(new URL(this.#deps.baseUrl).hostname) &&
+      !loopback.test(host.replace(/:\d+$/, ''))
+    ) {
+      throw new ServiceError('forbidden', 'Cannot take a message for another host')
+    }
+  }
+
+  /** Returns null for a token that is not valid here: RFC 8707 binds a token to the resource that it was requested for. */
+  async access(token: string): Promise<ClientAccess | null> {
+    const { baseUrl, clientAccess } = this.#deps
+    const access = await clientAccess(token)
+    return access !== null && ['', `${baseUrl}/mcp`, baseUrl].includes(access.audience) ? access : null
+  }
+
+  hasScope({ scope }: ClientAccess): boolean {
+    return scope.split(' ').includes(neededScope)
+  }
+
+  /** The error is `invalid_token` also for a request without a token (actor-service, "Errors"). */
+  unauthorized(): Answer {
+    return this.#challenge(401, 'invalid_token', 'A valid access token of a client is required')
+  }
+
+  /** The client may ask the owner for the scope (RFC 6750 section 3.1). */
+  insufficientScope(): Answer {
+    return this.#challenge(403, 'insufficient_scope', 'The access token was granted for something else')
+  }
+
+  /** Names the document that says where to get a token (RFC 9728 section 5.1). */
+  #challenge(status: 401 | 403, error: string, description: string): Answer {
+    const { baseUrl } = this.#deps
+    const parameters = [
+      'realm="mcp"',
+      `error="${error}"`,
+      `error_description="${description}"`,
+      `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp"`,
+      `authorization_uri="${baseUrl}/oauth/authorize"`,
+      `scope="${neededScope}"`,
+    ]
+    return json(
+      status,
+      { error, error_description: description },
+      { 'WWW-Authenticate': `Bearer ${parameters.join(', ')}` },
+    )
+  }
+}
