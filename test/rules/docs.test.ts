@@ -161,7 +161,7 @@ describe('the documents', () => {
         const [file = '', heading] = target.split('#')
         const linked = file === '' ? path : relative(root, join(root, dirname(path), file))
         assert.ok(existsSync(join(root, linked)), `${path} links to ${target}`)
-        if (heading !== undefined) assert.ok(headingsOf(read(linked)).includes(heading), `${path} links to ${target}`)
+        if (heading !== undefined) assert.ok(anchorsOf(read(linked)).includes(heading), `${path} links to ${target}`)
       }
     }
     assert.ok(links > 30)
@@ -209,14 +209,15 @@ describe('the documents', () => {
   })
 })
 
-/** As GitHub makes anchors of them. */
-function headingsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+/** The anchors of a page: those that GitHub makes of headings, and those that rows of tables have. */
+function anchorsOf(text: string): string[] {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
     title
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   )
+  return [...headings, ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)]
 }
 
 describe('the README', () => {
