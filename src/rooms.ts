@@ -44,7 +44,54 @@ export interface RoomOptions {
 export type Rooms = ReturnType<typeof createRooms>
 
 export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
-  const { config, registry, identity } = runtime
+  const ground = createActorRooms(runtime, options, catalogue)
+  const { limits, ledger, tokenRoom, outbox, relationships, permission, property, accounts, declared } = ground
+  const { actors } = ground.actorRoom
+  const peers = createPeerRooms(runtime, ground)
+  const { operation } = peers
+  const authorizationServer = createAuthorizationServer(runtime, { ...ground, trust: peers.trust })
+  const signIn = createSignIn(runtime, {
+    actors,
+    accounts,
+    tokenRoom,
+    guesses: limits.guesses,
+    trustTypes: relationships.types,
+    clientPath: finishPath,
+    localPages: localPages(runtime.identity.name),
+    providers: options.signIn ?? [],
+  })
+  const connections = createConnections(runtime, {
+    services: options.services ?? new Map(),
+    oneTime: tokenRoom.oneTime,
+    client: outbox.outsideClient,
+  })
+  const mcp = createMcp(runtime, { catalogue, permission, property, approvals: operation.approvals, ledger })
+  const rooms = {
+    ...runtime,
+    ...limits,
+    ...tokenRoom,
+    ...outbox,
+    ...property,
+    ...peers.trust,
+    ...operation,
+    ...peers.publication,
+    ...peers.replica,
+    ...authorizationServer,
+    ...signIn,
+    actors,
+    permission,
+    declared,
+    ledger,
+    connections,
+    mcp,
+  }
+  connectHandles(runtime, rooms)
+  return rooms
+}
+
+/** Actors with their values and rights, and the rooms that these need. */
+function createActorRooms(runtime: Runtime, options: RoomOptions, catalogue: Catalogue) {
+  const { config, registry } = runtime
   const delivery = new DeliveryPort()
   const limits = createRateLimits(runtime)
   const ledger = createAuditLog(runtime)
@@ -59,8 +106,27 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     deleteRemoved: property.removedLists.wake,
     prove: (tx, actor) => accounts.prove(tx, actor),
   })
-  const { actors, actorsDeleting } = actorRoom
   const declared = new Declared(registry, config.mcp ? catalogue : null)
+  return {
+    delivery,
+    limits,
+    ledger,
+    tokenRoom,
+    outbox,
+    relationships,
+    permission,
+    publisher,
+    property,
+    accounts,
+    actorRoom,
+    declared,
+  }
+}
+
+/** Relationships, operations, and the two sides of subscriptions. */
+function createPeerRooms(runtime: Runtime, ground: ReturnType<typeof createActorRooms>) {
+  const { delivery, ledger, outbox, relationships, permission, publisher, property, declared } = ground
+  const { actors, actorsDeleting } = ground.actorRoom
   const trust = createTrust(runtime, {
     outbox,
     relationships,
@@ -77,44 +143,7 @@ export function createRooms(runtime: Runtime, options: RoomOptions, catalogue: C
     trust,
     runCallback: (actor, name, data) => operation.callbacks.tell(actor, application, name, data),
   })
-  const authorizationServer = createAuthorizationServer(runtime, { actorRoom, trust, tokenRoom, outbox })
-  const signIn = createSignIn(runtime, {
-    actors,
-    accounts,
-    tokenRoom,
-    guesses: limits.guesses,
-    trustTypes: relationships.types,
-    clientPath: finishPath,
-    localPages: localPages(identity.name),
-    providers: options.signIn ?? [],
-  })
-  const connections = createConnections(runtime, {
-    services: options.services ?? new Map(),
-    oneTime: tokenRoom.oneTime,
-    client: outbox.outsideClient,
-  })
-  const mcp = createMcp(runtime, { catalogue, permission, property, approvals: operation.approvals, ledger })
-  const rooms = {
-    ...runtime,
-    ...limits,
-    ...tokenRoom,
-    ...outbox,
-    ...property,
-    ...trust,
-    ...operation,
-    ...publication,
-    ...replica,
-    ...authorizationServer,
-    ...signIn,
-    actors,
-    permission,
-    declared,
-    ledger,
-    connections,
-    mcp,
-  }
-  connectHandles(runtime, rooms)
-  return rooms
+  return { trust, operation, publication, replica }
 }
 
 /** Stops the workers before the store that they write to. */

@@ -43,110 +43,84 @@ const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Heap and event loop are the process's, and what watches them cannot be taken away again: they are watched once. */
 const ofProcess = new Registry()
 
+/** Adds the metrics to the registry. The names and texts are part of the interface for operators. */
+function createInstruments(registry: Registry) {
+  const registers = [registry]
+  const counter = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+    new Counter({ name, help, labelNames, registers })
+  const gauge = <T extends string>(name: string, help: string, labelNames: T[] = []) =>
+    new Gauge({ name, help, labelNames, registers })
+  const histogram = <T extends string>(name: string, help: string, labelNames: T[]) =>
+    new Histogram({ name, help, labelNames, buckets, registers })
+  return {
+    info: gauge('troupe_info', 'The running release', ['version']),
+    duration: histogram('troupe_http_request_duration_seconds', 'Time to answer, by route of the table', [
+      'route',
+      'method',
+      'status',
+    ]),
+    running: gauge('troupe_http_requests_running', 'Requests that have no answer yet'),
+    statements: counter('troupe_store_statements_total', 'Statements sent to the store'),
+    deliveries: counter('troupe_delivery_attempts_total', 'Attempts to tell peers something, by what they led to', [
+      'outcome',
+    ]),
+    streams: gauge('troupe_streams_open', 'Answers that go on as a stream of events, by route of the table', ['route']),
+    mcpCalls: histogram(
+      'troupe_mcp_call_duration_seconds',
+      'Calls of AI clients, by method, declared tool and what they led to',
+      ['method', 'tool', 'outcome'],
+    ),
+    mcpSessions: counter(
+      'troupe_mcp_sessions_begun_total',
+      'Sessions of AI clients that began, by revision of the protocol',
+      ['revision'],
+    ),
+    refusals: counter('troupe_rate_limit_refusals_total', 'Requests that a rate limit refused, by limiter', ['limit']),
+    tokens: counter(
+      'troupe_tokens_issued_total',
+      'Pairs of tokens that were issued, by what they are for and how they were come by',
+      ['kind', 'grant'],
+    ),
+    peerCalls: counter('troupe_peer_calls_total', 'Requests to other actors, by host and what they led to', [
+      'host',
+      'outcome',
+    ]),
+    peerDuration: histogram('troupe_peer_call_duration_seconds', 'Requests to other actors, by what they led to', [
+      'outcome',
+    ]),
+    ledgerDropped: counter('troupe_ledger_dropped_total', 'Entries of the access ledger that were lost under load'),
+  }
+}
+
 export function createMetrics(version: string): Metrics {
   const registry = new Registry()
-  const registers = [registry]
   if (ofProcess.getMetricsAsArray().length === 0) collectDefaultMetrics({ register: ofProcess, prefix: 'troupe_' })
-  new Gauge({ name: 'troupe_info', help: 'The running release', labelNames: ['version'], registers }).set(
-    { version },
-    1,
-  )
-  const duration = new Histogram({
-    name: 'troupe_http_request_duration_seconds',
-    help: 'Time to answer, by route of the table',
-    labelNames: ['route', 'method', 'status'],
-    buckets,
-    registers,
-  })
-  const running = new Gauge({
-    name: 'troupe_http_requests_running',
-    help: 'Requests that have no answer yet',
-    registers,
-  })
-  const statements = new Counter({
-    name: 'troupe_store_statements_total',
-    help: 'Statements sent to the store',
-    registers,
-  })
-  const deliveries = new Counter({
-    name: 'troupe_delivery_attempts_total',
-    help: 'Attempts to tell peers something, by what they led to',
-    labelNames: ['outcome'],
-    registers,
-  })
-  const streams = new Gauge({
-    name: 'troupe_streams_open',
-    help: 'Answers that go on as a stream of events, by route of the table',
-    labelNames: ['route'],
-    registers,
-  })
-  const mcpCalls = new Histogram({
-    name: 'troupe_mcp_call_duration_seconds',
-    help: 'Calls of AI clients, by method, declared tool and what they led to',
-    labelNames: ['method', 'tool', 'outcome'],
-    buckets,
-    registers,
-  })
-  const mcpSessions = new Counter({
-    name: 'troupe_mcp_sessions_begun_total',
-    help: 'Sessions of AI clients that began, by revision of the protocol',
-    labelNames: ['revision'],
-    registers,
-  })
-  const refusals = new Counter({
-    name: 'troupe_rate_limit_refusals_total',
-    help: 'Requests that a rate limit refused, by limiter',
-    labelNames: ['limit'],
-    registers,
-  })
-  const tokens = new Counter({
-    name: 'troupe_tokens_issued_total',
-    help: 'Pairs of tokens that were issued, by what they are for and how they were come by',
-    labelNames: ['kind', 'grant'],
-    registers,
-  })
-  const peerCalls = new Counter({
-    name: 'troupe_peer_calls_total',
-    help: 'Requests to other actors, by host and what they led to',
-    labelNames: ['host', 'outcome'],
-    registers,
-  })
-  const peerDuration = new Histogram({
-    name: 'troupe_peer_call_duration_seconds',
-    help: 'Requests to other actors, by what they led to',
-    labelNames: ['outcome'],
-    buckets,
-    registers,
-  })
   const hosts = new HostLabels(mostHosts)
-  const ledgerDropped = new Counter({
-    name: 'troupe_ledger_dropped_total',
-    help: 'Entries of the access ledger that were lost under load',
-    registers,
-  })
+  const metrics = createInstruments(registry)
+  metrics.info.set({ version }, 1)
   return {
     contentType: registry.contentType,
     render: async () => `${await ofProcess.metrics()}${await registry.metrics()}`,
     requestDone: (route, method, status, seconds) =>
-      duration.observe({ route, method, status: String(status) }, seconds),
-    requestsRunning: (change) => running.inc(change),
-    statementRun: () => statements.inc(),
-    streamsOpen: (route, change) => streams.inc({ route }, change),
-    mcpCalled: (call, seconds) => mcpCalls.observe({ ...call }, seconds),
-    mcpSessionBegun: (revision) => mcpSessions.inc({ revision }),
-    limitRefused: (limit) => refusals.inc({ limit }),
-    tokensIssued: (kind, grant) => tokens.inc({ kind, grant }),
+      metrics.duration.observe({ route, method, status: String(status) }, seconds),
+    requestsRunning: (change) => metrics.running.inc(change),
+    statementRun: () => metrics.statements.inc(),
+    streamsOpen: (route, change) => metrics.streams.inc({ route }, change),
+    mcpCalled: (call, seconds) => metrics.mcpCalls.observe({ ...call }, seconds),
+    mcpSessionBegun: (revision) => metrics.mcpSessions.inc({ revision }),
+    limitRefused: (limit) => metrics.refusals.inc({ limit }),
+    tokensIssued: (kind, grant) => metrics.tokens.inc({ kind, grant }),
     peerCalled({ host, isProven, outcome }, seconds) {
-      peerCalls.inc({ host: hosts.labelOf(host, isProven), outcome })
-      peerDuration.observe({ outcome }, seconds)
+      metrics.peerCalls.inc({ host: hosts.labelOf(host, isProven), outcome })
+      metrics.peerDuration.observe({ outcome }, seconds)
     },
-    ledgerDropped: (count) => ledgerDropped.inc(count),
-    delivered: (outcome) => deliveries.inc({ outcome }),
+    ledgerDropped: (count) => metrics.ledgerDropped.inc(count),
+    delivered: (outcome) => metrics.deliveries.inc({ outcome }),
     backlogFrom(count) {
       const gauge = new Gauge({
         name: 'troupe_delivery_backlog',
         help: 'Subscriptions of peers with something to send, in this store',
-        registers,
+        registers: [registry],
         collect: async () => {
           // Metrics answer when the store does not.
           const queues = await count().catch(() => null)
