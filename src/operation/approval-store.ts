@@ -92,15 +92,20 @@ export async function findWaiting(
   )
 }
 
-/** The one statement that moves an approval on; false when it stood elsewhere. */
+/** A change of state at `now`. The approval expires at `until`. Both are Unix milliseconds. */
+export interface ApprovalMove {
+  readonly from: ApprovalState
+  readonly to: ApprovalState
+  readonly now: number
+  readonly until: number
+}
+
+/** Changes the state by one conditional statement. False when the approval has expired or is not in the state `from`. */
 export async function moveApproval(
   tx: Transaction,
   actorId: string,
   approvalId: string,
-  from: ApprovalState,
-  to: ApprovalState,
-  now: number,
-  until: number,
+  { from, to, now, until }: ApprovalMove,
 ): Promise<boolean> {
   const moved = await tx.run(
     `UPDATE approval SET state = $4, expires_at = $6

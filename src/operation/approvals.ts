@@ -145,7 +145,12 @@ export class Approvals {
       const at = now()
       const found = await findApprovalFor(tx, key, at)
       if (found?.state === 'approved') {
-        await moveApproval(tx, actor.id, found.approvalId, 'approved', 'used', at, at + waitMs)
+        await moveApproval(tx, actor.id, found.approvalId, {
+          from: 'approved',
+          to: 'used',
+          now: at,
+          until: at + waitMs,
+        })
         return { answer: 'granted', approvalId: found.approvalId }
       }
       if (found?.state === 'denied') return { answer: 'denied' }
@@ -167,7 +172,7 @@ export class Approvals {
   async giveBack({ actor }: Pick<Asker, 'actor'>, approvalId: string): Promise<void> {
     const { store, now } = this.#parts
     await store.writeActor(actor.id, (tx) =>
-      moveApproval(tx, actor.id, approvalId, 'used', 'approved', now(), now() + waitMs),
+      moveApproval(tx, actor.id, approvalId, { from: 'used', to: 'approved', now: now(), until: now() + waitMs }),
     )
   }
 
@@ -209,7 +214,8 @@ export class Approvals {
   async decide(actorId: string, approvalId: string, decision: Decided): Promise<boolean> {
     const { store, live, now, note } = this.#parts
     const decided = await store.writeActor(actorId, async (tx, actor) => {
-      const moved = await moveApproval(tx, actorId, approvalId, 'waiting', decision, now(), now() + waitMs)
+      const move = { from: 'waiting', to: decision, now: now(), until: now() + waitMs } as const
+      const moved = await moveApproval(tx, actorId, approvalId, move)
       if (!moved) return null
       await live.record(tx, actor, 'approvals', [approvalId])
       return findApproval(tx, actorId, approvalId)

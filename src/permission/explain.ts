@@ -157,17 +157,25 @@ function textOf({ category, operation, target }: RuledQuestion): string {
   return `${category}.${operation}:${target}`
 }
 
+/** The rule that decides, and where it is written. */
+interface DecidingRule extends Decision {
+  readonly operation: string
+  readonly source: 'trust_type' | 'override' | 'none'
+}
+
 function inWords(
   subject: ExplainSubject,
   rules: Rules,
   operation: string,
-  { by, pattern, category, target }: Decision,
+  decision: Decision,
 ): Pick<Explanation, 'because' | 'rule' | 'to_change'> {
+  const { by, pattern, category } = decision
   const source = pattern === null ? 'none' : sourceOf(subject, category, by, pattern)
+  const deciding: DecidingRule = { ...decision, operation, source }
   return {
-    because: because(subject.relationship, category, by, pattern, source, operation),
+    because: because(subject.relationship, deciding),
     rule: { part: by, pattern, source },
-    to_change: toChange(category, operation, target, by, source, rules[category]),
+    to_change: toChange(deciding, rules[category]),
   }
 }
 
@@ -201,28 +209,14 @@ function sourceOf(
   return (by === 'operations' ? part !== undefined : part?.includes(pattern) === true) ? 'override' : 'trust_type'
 }
 
-function because(
-  relationship: string,
-  category: RuledCategory,
-  by: string,
-  pattern: string | null,
-  source: string,
-  operation: string,
-): string {
+function because(relationship: string, { category, by, pattern, source, operation }: DecidingRule): string {
   if (by === 'nothing') return `no rule of ${relationship} for ${category} covers it, and what nothing grants is denied`
   const where = source === 'override' ? 'your override' : `the trust type ${relationship}`
   if (by === 'operations') return `${where} does not list ${operation} for ${category}`
   return `${JSON.stringify(pattern)} in ${by} of ${where} covers it`
 }
 
-function toChange(
-  category: RuledCategory,
-  operation: string,
-  target: string,
-  by: string,
-  source: string,
-  rule: Rule | undefined,
-): string {
+function toChange({ category, operation, target, by, source }: DecidingRule, rule: Rule | undefined): string {
   const name = JSON.stringify(target)
   switch (by) {
     case 'patterns':

@@ -46,7 +46,7 @@ export class Contacts {
     if (this.#noted.size >= mostNoted) this.#noted.clear()
     this.#noted.set(key, now)
     const written = runBehindResponse(() =>
-      this.#store.write((tx) => touchTrust(tx, met.actorId, met.peerId, via, now, now - noteEveryMs), { isNote: true }),
+      this.#store.write((tx) => touchTrust(tx, met, { via, now, before: now - noteEveryMs }), { isNote: true }),
     )
       .catch((error: unknown) => {
         this.#noted.delete(key)

@@ -47,6 +47,13 @@ export interface PermissionsView {
   readonly effective: Rules
 }
 
+/** A relationship, as long as it has this trust type. */
+export interface RelationshipKey {
+  readonly actorId: string
+  readonly peerId: string
+  readonly relationship: string
+}
+
 export interface SharedProperty {
   readonly name: string
   readonly display_name: string
@@ -94,41 +101,31 @@ export class Permissions {
    * @returns whether it is the first override.
    * @throws ServiceError `not_found`, `bad_request`
    */
-  async override(
-    actorId: string,
-    peerId: string,
-    relationship: string,
-    body: JsonText,
-    by: Caller,
-    judge?: RightsJudge,
-  ): Promise<boolean> {
+  async override(key: RelationshipKey, body: JsonText, by: Caller, judge?: RightsJudge): Promise<boolean> {
     const given = readOverride(body)
-    const isFirst = await this.#change(actorId, peerId, relationship, judge, async (tx, before) => {
+    return this.#change(key, judge, async (tx, before) => {
       const override: Override = {
         rules: { ...before?.rules, ...given.rules },
         createdBy: given.createdBy ?? before?.createdBy ?? by.kind,
         notes: given.notes ?? before?.notes ?? '',
         updatedAt: this.#parts.now(),
       }
-      await putOverride(tx, actorId, peerId, override)
+      await putOverride(tx, key.actorId, key.peerId, override)
       return { override, result: before === null }
     })
-    return isFirst
   }
 
   /** What the peer may do is what its trust type grants again. @throws ServiceError `not_found` */
-  async reset(actorId: string, peerId: string, relationship: string, judge?: RightsJudge): Promise<void> {
-    await this.#change(actorId, peerId, relationship, judge, async (tx) => {
-      await deleteOverride(tx, actorId, peerId)
+  async reset(key: RelationshipKey, judge?: RightsJudge): Promise<void> {
+    await this.#change(key, judge, async (tx) => {
+      await deleteOverride(tx, key.actorId, key.peerId)
       return { override: null, result: undefined }
     })
   }
 
   /** In force with the commit; the peer is told in the background. */
   async #change<T>(
-    actorId: string,
-    peerId: string,
-    relationship: string,
+    { actorId, peerId, relationship }: RelationshipKey,
     judge: RightsJudge | undefined,
     work: (tx: Transaction, before: Override | null) => Promise<{ override: Override | null; result: T }>,
   ): Promise<T> {

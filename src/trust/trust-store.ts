@@ -107,11 +107,8 @@ export async function updateTrust(tx: Transaction, trust: Trust): Promise<boolea
 /** One statement; changes nothing when another process noted a contact after `before` (all times Unix milliseconds). */
 export async function touchTrust(
   tx: Transaction,
-  actorId: string,
-  peerId: string,
-  via: string,
-  now: number,
-  before: number,
+  { actorId, peerId }: Pick<Trust, 'actorId' | 'peerId'>,
+  { via, now, before }: { readonly via: string; readonly now: number; readonly before: number },
 ): Promise<void> {
   await tx.run(
     `UPDATE trust SET last_accessed = $3, last_connected_via = $4

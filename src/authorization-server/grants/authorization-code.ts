@@ -35,7 +35,7 @@ export const authorizationCode: Grant = async (parts, request) => {
   return store.writeActor(actorId, async (tx) => {
     const consumed = await oneTime.consume<CodeData>(tx, presented)
     if (consumed === null || !(await stands(tx, actorId, consumed.data))) throw refused()
-    return issue(parts, tx, request, consumed.data, actorId, code, audience)
+    return issue(parts, tx, { client: request.client, data: consumed.data, actorId, code, audience })
   })
 }
 
@@ -72,14 +72,17 @@ function fits(verifier: string, challenge: string): boolean {
   return sameSecret(createHash('sha256').update(verifier).digest('base64url'), challenge)
 }
 
+interface RedeemedCode extends Pick<GrantRequest, 'client'> {
+  readonly data: CodeData
+  readonly actorId: string
+  readonly code: string
+  readonly audience: string
+}
+
 async function issue(
   parts: GrantParts,
   tx: Transaction,
-  { client }: GrantRequest,
-  data: CodeData,
-  actorId: string,
-  code: string,
-  audience: string,
+  { client, data, actorId, code, audience }: RedeemedCode,
 ): Promise<IssuedGrant> {
   const { scope } = data.request
   const tokens = await parts.tokens.startClient(

@@ -194,7 +194,7 @@ export async function changeRights(deps: RelationshipPageDeps, exchange: PageExc
     exchange,
     async () => {
       if (step === 'reset') {
-        await deps.permissions.reset(actor.id, peerId, relationship, judge)
+        await deps.permissions.reset(trust, judge)
         return done('reset')
       }
       if (step !== 'preview' && step !== 'save') throw formRefusal('the step is neither preview, save nor reset')
@@ -204,8 +204,8 @@ export async function changeRights(deps: RelationshipPageDeps, exchange: PageExc
       if (body !== null) readOverride(body)
       judge(trust, stored)
       if (step === 'preview') return showPeer(deps, exchange, { sent: { fields, override, error: null } })
-      if (body === null) await deps.permissions.reset(actor.id, peerId, relationship, judge)
-      else await deps.permissions.override(actor.id, peerId, relationship, body, caller, judge)
+      if (body === null) await deps.permissions.reset(trust, judge)
+      else await deps.permissions.override(trust, body, caller, judge)
       return done('saved')
     },
     (error) => {

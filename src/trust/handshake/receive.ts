@@ -54,7 +54,7 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
       if (stamp(before) !== stamp(atFirst)) return null
       if (before === null) await requireNotEnded(parts, tx, actor.id, request.peerId, secret)
       const verdict = judge(before, verified)
-      const trust = await carryOut(parts, tx, locked, before, verdict, request, secret, verified)
+      const trust = await carryOut(parts, tx, locked, before, { request, secret, verified, verdict })
       await parts.live.record(tx, locked, 'trust', [trust.peerId])
       return { before, verdict, trust }
     })
@@ -117,15 +117,21 @@ function stamp(trust: Trust | null): string {
   return trust === null ? '' : JSON.stringify([trust.secretHash, trust.ownRequest, trust.createdAt])
 }
 
+interface JudgedRequest {
+  readonly request: IncomingRequest
+  /** The peer's own secret, or the one that was created for it. */
+  readonly secret: string
+  /** Whether the peer confirmed the request. */
+  readonly verified: boolean
+  readonly verdict: RequestVerdict
+}
+
 async function carryOut(
   parts: TrustParts,
   tx: Transaction,
   actor: LockedActor,
   before: Trust | null,
-  verdict: RequestVerdict,
-  request: IncomingRequest,
-  secret: string,
-  verified: boolean,
+  { request, secret, verified, verdict }: JudgedRequest,
 ): Promise<Trust> {
   const asked = newTrust(parts.keyRing, {
     actorId: actor.id,

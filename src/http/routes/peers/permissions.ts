@@ -1,7 +1,8 @@
 /** What peers may do: the owner's endpoints below a relationship, and the peer's own view. */
+import type { Actor } from '../../../actor/actor.ts'
 import { ServiceError } from '../../../errors.ts'
 import { ruledCategories } from '../../../permission/rules.ts'
-import { type Permissions, type PermissionsView, wireRules } from '../../../trust/permissions.ts'
+import { type Permissions, type PermissionsView, type RelationshipKey, wireRules } from '../../../trust/permissions.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
 import { type BodyLimits, readJson } from '../../edge/body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -53,7 +54,7 @@ export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
       summary: 'Removes the override',
       responses: { 204: 'Removed', ...actorErrors },
       handler: async ({ actor, params }) => {
-        await deps.permissions.reset(actor.id, params['peerid'] ?? '', params['relationship'] ?? '')
+        await deps.permissions.reset(keyOf(actor, params))
         return noContent()
       },
     },
@@ -106,16 +107,14 @@ function sourceOf(override: PermissionsView['override']): string {
   return override === null ? 'trust_type_default' : 'custom_override'
 }
 
+function keyOf(actor: Actor, params: ActorExchange['params']): RelationshipKey {
+  return { actorId: actor.id, peerId: params['peerid'] ?? '', relationship: params['relationship'] ?? '' }
+}
+
 async function put(deps: PermissionRouteDeps, exchange: ActorExchange): Promise<Answer> {
   const { request, params, actor, caller } = exchange
   const body = await readJson(request, deps.config)
-  const isFirst = await deps.permissions.override(
-    actor.id,
-    params['peerid'] ?? '',
-    params['relationship'] ?? '',
-    body,
-    caller,
-  )
+  const isFirst = await deps.permissions.override(keyOf(actor, params), body, caller)
   return { status: isFirst ? 201 : 200, headers: {}, body: null }
 }
 

@@ -330,7 +330,7 @@ async function change(deps: TrustRouteDeps, exchange: ActorExchange): Promise<An
   const trust = await deps.trusts.require(actor.id, peerId, relationship)
   // Rights come before the approval that puts them into force.
   if (permissions !== undefined) {
-    await deps.permissions.override(actor.id, peerId, trust.relationship, permissions, caller)
+    await deps.permissions.override(trust, permissions, caller)
   }
   await deps.trusts.change(actor, peerId, relationship, wanted)
   return done(deps, exchange)
