@@ -57,25 +57,31 @@ export function judgeAuthorization(
   // What is no text cannot come back byte for byte.
   if (state?.includes('\ufffd') === true) throw new OAuthError('invalid_request', 'state is not in UTF-8')
   const codeChallenge = challengeIn(get, client)
-  const told = (error: OAuthError): Judged => ({ kind: 'redirect', redirectUri, state, error })
+  const access = requestedAccess(get, resources)
+  if (access instanceof OAuthError) return { kind: 'redirect', redirectUri, state, error: access }
+  return { kind: 'good', request: { clientId: client.clientId, redirectUri, state, codeChallenge, ...access } }
+}
+
+/** The scope and the audience that the client requests, or the error that it receives at its redirect URI. */
+function requestedAccess(
+  get: AuthorizationParameters['get'],
+  resources: readonly string[],
+): Pick<AuthorizationRequest, 'scope' | 'audience'> | OAuthError {
   for (const name of ['request', 'request_uri']) {
-    if (get(name) !== undefined) return told(new OAuthError('invalid_request', `${name} is not supported`))
+    if (get(name) !== undefined) return new OAuthError('invalid_request', `${name} is not supported`)
   }
   if ((get('response_mode') ?? 'query') !== 'query') {
-    return told(new OAuthError('invalid_request', 'response_mode has to be query'))
+    return new OAuthError('invalid_request', 'response_mode has to be query')
   }
   if (get('response_type') !== 'code') {
-    return told(new OAuthError('unsupported_response_type', 'response_type has to be code'))
+    return new OAuthError('unsupported_response_type', 'response_type has to be code')
   }
-  if (state !== null && state.length > longest) return told(new OAuthError('invalid_request', 'state is too long'))
+  if ((get('state') ?? '').length > longest) return new OAuthError('invalid_request', 'state is too long')
   const scope = parseScope(get('scope'))
-  if (scope === null) return told(new OAuthError('invalid_scope', `The scope is ${scopes.join(' ')}`))
+  if (scope === null) return new OAuthError('invalid_scope', `The scope is ${scopes.join(' ')}`)
   const audience = audienceOf(get('resource'), resources)
-  if (audience === null) return told(new OAuthError('invalid_target', 'resource is not served here'))
-  return {
-    kind: 'good',
-    request: { clientId: client.clientId, redirectUri, state, scope, codeChallenge, audience },
-  }
+  if (audience === null) return new OAuthError('invalid_target', 'resource is not served here')
+  return { scope, audience }
 }
 
 function challengeIn(get: AuthorizationParameters['get'], client: Client): string | null {

@@ -35,23 +35,28 @@ const refusedSchemes: ReadonlySet<string> = new Set([
  * this machine, an odd spelling (a parser must not read it as anything else than it looks like), or a dangerous scheme.
  */
 export function parseRedirectUri(text: string): URL | null {
-  if (text.length > longest || !/^[\x21-\x7e]+$/.test(text) || /[\\<>"{}|^`*]/.test(text)) return null
+  // The set includes `#`, which begins a fragment, and `@`, which ends user information.
+  if (text.length > longest || !/^[\x21-\x7e]+$/.test(text) || /[\\<>"{}|^`*#@]/.test(text)) return null
   const url = URL.parse(text)
-  if (url === null || text.includes('#') || url.username !== '' || url.password !== '' || text.includes('@'))
-    return null
-  if (refusedSchemes.has(url.protocol)) return null
-  if (url.protocol === 'http:' || url.protocol === 'https:') {
-    // What the parser made of the host has to be what was written: `127.1` and `0x7f.1` are loopback in disguise.
-    const written = /^https?:\/\/([^/?]+)/i.exec(text)?.[1]?.toLowerCase()
-    if (written === undefined || (written !== url.host && written !== `${url.host}:${defaultPort(url)}`)) return null
-    if (/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(url.pathname) || /(?:^|\/)(?:\.|%2e){1,2}(?:[/?]|$)/i.test(text))
-      return null
-    return url.protocol === 'https:' || loopbackNames.has(url.hostname) ? url : null
-  }
-  // Those of a system's own tools, which do what the address says.
-  if (url.protocol.startsWith('ms-')) return null
-  // Of an application's own: a scheme in reverse-domain form belongs to somebody (RFC 8252 section 7.1).
-  return /^[a-z][a-z0-9+.-]*:$/.test(url.protocol) && /^[a-z][a-z0-9+.-]*:\/?\/?[^/]/i.test(text) ? url : null
+  if (url === null) return null
+  const isAllowed = /^https?:$/.test(url.protocol) ? isWebRedirect(url, text) : isAppRedirect(url, text)
+  return isAllowed ? url : null
+}
+
+function isWebRedirect(url: URL, text: string): boolean {
+  // The host must be written as the parser reads it: `127.1` and `0x7f.1` are loopback addresses in disguise.
+  const written = /^https?:\/\/([^/?]+)/i.exec(text)?.[1]?.toLowerCase()
+  if (written !== url.host && written !== `${url.host}:${defaultPort(url)}`) return false
+  if (/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(url.pathname) || /(?:^|\/)(?:\.|%2e){1,2}(?:[/?]|$)/i.test(text))
+    return false
+  return url.protocol === 'https:' || loopbackNames.has(url.hostname)
+}
+
+/** An application-defined scheme in reverse-domain form belongs to the owner of the domain (RFC 8252 section 7.1). */
+function isAppRedirect({ protocol }: URL, text: string): boolean {
+  // The schemes `ms-*` start tools of the system, which follow the instructions in the address.
+  if (refusedSchemes.has(protocol) || protocol.startsWith('ms-')) return false
+  return /^[a-z][a-z0-9+.-]*:$/.test(protocol) && /^[a-z][a-z0-9+.-]*:\/?\/?[^/]/i.test(text)
 }
 
 function defaultPort({ protocol }: URL): string {

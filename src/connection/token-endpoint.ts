@@ -41,24 +41,19 @@ export class ServiceTokenEndpoint {
     if (error === 'invalid_grant') return { kind: 'dead', reason: error }
     if (answer.status !== 200 || error !== null)
       throw failed(service, `answered ${answer.status} ${error ?? ''}`.trim())
-    const {
-      access_token: accessToken,
-      refresh_token: refreshToken,
-      expires_in: expiresIn,
-      scope,
-      token_type: type,
-    } = said
+    return { kind: 'tokens', tokens: this.#tokensIn(service, said) }
+  }
+
+  #tokensIn(service: ThirdPartyService, said: Readonly<Record<string, unknown>>): ServiceTokens {
+    const { access_token: accessToken, refresh_token: refreshToken, scope, token_type: type } = said
     if (typeof accessToken !== 'string' || accessToken === '') throw failed(service, 'answered without access_token')
     if (typeof type === 'string' && type.toLowerCase() !== 'bearer') throw failed(service, 'gave no bearer token')
-    const seconds = Number(expiresIn)
+    const seconds = Number(said['expires_in'])
     return {
-      kind: 'tokens',
-      tokens: {
-        accessToken,
-        refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : null,
-        expiresAt: seconds > 0 && seconds <= longestSeconds ? this.#now() + Math.floor(seconds) * 1000 : null,
-        scope: typeof scope === 'string' ? scope : '',
-      },
+      accessToken,
+      refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : null,
+      expiresAt: seconds > 0 && seconds <= longestSeconds ? this.#now() + Math.floor(seconds) * 1000 : null,
+      scope: typeof scope === 'string' ? scope : '',
     }
   }
 

@@ -18,7 +18,7 @@ import type { Log } from '../observe/log.ts'
 import { changesOfGrants, isRevoked, type PermissionChanges } from '../permission/grant-diff.ts'
 import { readOverride, wireRules } from '../trust/permissions.ts'
 import type { Rules } from '../permission/rules.ts'
-import type { AfterCommit, Store } from '../store/store.ts'
+import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { emptyPending, markForFetch } from './subscriber-store.ts'
 import { removeNames } from './remote-data.ts'
 import type { Trust } from '../trust/trust.ts'
@@ -60,7 +60,7 @@ export type Granted = { readonly changes: PermissionChanges } | null
 type Word =
   | { readonly kind: 'push'; readonly timestamp: string | null }
   /** `known`: what was known when the peer was asked. */
-  | { readonly kind: 'pull'; readonly known: JsonText | null; readonly when: Occasion }
+  | { readonly kind: 'pull'; readonly timestamp: null; readonly known: JsonText | null; readonly when: Occasion }
 
 type Noted =
   | { readonly kind: 'kept'; readonly changes: PermissionChanges }
@@ -182,7 +182,7 @@ export class PeerFacts {
       const granted = reading.kind === 'read' ? members(reading.value)?.get('permissions') : undefined
       if (granted === undefined || !isObject(granted)) return
       const { rules } = readOverride(granted)
-      const { kind } = await this.#keepGranted(trust, rules, { kind: 'pull', known: known_, when })
+      const { kind } = await this.#keepGranted(trust, rules, { kind: 'pull', timestamp: null, known: known_, when })
       if (kind !== 'overtaken') return
     }
   }
@@ -209,39 +209,32 @@ export class PeerFacts {
   }
 
   async #keepGranted(key: PeerKey, rules: Rules, word: Word): Promise<Noted> {
-    const { store, now, afterCommit, wake, autoDeleteRevoked, fetchesGranted } = this.#parts
-    const timestamp = word.kind === 'push' ? word.timestamp : null
+    const { store, now, autoDeleteRevoked, fetchesGranted } = this.#parts
     return store.writeActor(key.actorId, async (tx): Promise<Noted> => {
       if ((await findTrust(tx, key.actorId, key.peerId)) === null) return { kind: 'gone' }
       const fact = await findFact(tx, key, 'permissions')
       const before = readGranted(fact)
-      if (word.kind === 'pull' ? fact !== word.known : isOlder(timestamp, before?.timestamp ?? null)) {
-        return { kind: 'overtaken' }
-      }
+      const knownTime = before?.timestamp ?? null
+      if (isOvertaken(word, fact, knownTime)) return { kind: 'overtaken' }
       const changes = changesOfGrants(before?.rules ?? null, rules)
-      await putFact(
-        tx,
-        key,
-        'permissions',
-        grantedText(key, rules, timestamp ?? before?.timestamp ?? null, now()),
-        now(),
-      )
-      let isEmptied = false
-      if (before !== null && changes.has_revocations && autoDeleteRevoked) {
-        await removeNames(tx, key, (name) => isRevoked(before.rules, rules, name))
-        isEmptied = await emptyPending(tx, key)
-      }
-      // What was fetched before anything was known of it may have been fetched with other rights.
+      const timestamp = word.timestamp ?? knownTime
+      await putFact(tx, key, 'permissions', grantedText(key, rules, timestamp, now()), now())
+      const mustDelete = before !== null && changes.has_revocations && autoDeleteRevoked
+      const isEmptied = mustDelete && (await deleteRevoked(tx, key, before.rules, rules))
+      // Data from before the grants were known may have been fetched with other rights.
       const isGranted = changes.is_initial || changes.granted_patterns.length > 0
-      if (isEmptied || (isGranted && fetchesGranted)) {
-        // With the whole, so that what is fetched and the number it belongs to agree.
-        const isMarked = await markForFetch(tx, key, now())
-        // Whoever subscribes fetches next; the others are found when somebody looks.
-        const isNext = word.kind === 'pull' && word.when === 'subscribed'
-        if (isMarked && !isNext) afterCommit(tx, wake)
-      }
+      if (isEmptied || (isGranted && fetchesGranted)) await this.#fetchSoon(tx, key, word)
       return { kind: 'kept', changes }
     })
+  }
+
+  /** Fetches a snapshot, whose data and sequence number agree. */
+  async #fetchSoon(tx: Transaction, key: PeerKey, word: Word): Promise<void> {
+    const { now, afterCommit, wake } = this.#parts
+    const isMarked = await markForFetch(tx, key, now())
+    // A new subscription is fetched by its caller next. The worker finds the others.
+    const isNext = word.kind === 'pull' && word.when === 'subscribed'
+    if (isMarked && !isNext) afterCommit(tx, wake)
   }
 
   async #keep(
@@ -274,6 +267,12 @@ export class PeerFacts {
       if (isShown && fresh !== null && !isSame(before, fresh)) await live.record(tx, actor, 'trust', [key.peerId])
     })
   }
+}
+
+/** Returns whether callbacks were waiting, which are deleted too. */
+async function deleteRevoked(tx: Transaction, key: PeerKey, before: Rules, after: Rules): Promise<boolean> {
+  await removeNames(tx, key, (name) => isRevoked(before, after, name))
+  return emptyPending(tx, key)
 }
 
 /** Whether a fetch brought what is known already. A fact that does not exist knows nothing. */
@@ -329,6 +328,11 @@ function readGranted(fact: JsonText | null): { rules: Rules; timestamp: string |
   if (fact === null) return null
   const { timestamp } = toPlain(fact) as { timestamp?: Json }
   return { rules: readOverride(fact).rules, timestamp: typeof timestamp === 'string' ? timestamp : null }
+}
+
+/** Whether a newer word may be known than this one. `fact` is the stored one, of the time `knownTime`. */
+function isOvertaken(word: Word, fact: JsonText | null, knownTime: string | null): boolean {
+  return word.kind === 'pull' ? fact !== word.known : isOlder(word.timestamp, knownTime)
 }
 
 /** A time that cannot be read orders nothing. */

@@ -273,14 +273,7 @@ export class Receiver {
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null) throw noSubscription()
-      const { sequence: applied } = locked.state
-      // A repeated resync may be older than callbacks that were acknowledged since, which the peer will not repeat.
-      if (applied !== seen.sequence && (!seen.isResync || applied > sequence)) return null
-      if (locked.subscription.resyncPending && locked.subscription.gapDueAt !== seen.gapDueAt) return null
-      // The peer refuses every request with an older secret, which looks like an empty state.
-      if ((await findTrust(tx, key.actorId, key.peerId))?.secretHash !== seen.secretHash) return null
-      // With other rights the peer returns other data at the same sequence number.
-      if ((await findFact(tx, key, 'permissions')) !== seen.granted) return null
+      if (await isOutdated(tx, locked, sequence, seen)) return null
       const verdict = judgeResync(locked.state, sequence, now(), policy)
       const { subscription, state, isStored } = locked
       const own = new Map([...fetched, ...[...locked.keptByOthers].map((name) => [name, { kind: 'kept' }] as const)])
@@ -408,6 +401,23 @@ export class Receiver {
       })
     })
   }
+}
+
+/** Whether a snapshot at `sequence` can no longer replace the copy, because something has changed since the request. */
+async function isOutdated(
+  tx: Transaction,
+  { subscription, state }: Locked,
+  sequence: number,
+  seen: Seen,
+): Promise<boolean> {
+  // A repeated resync may be older than callbacks that were acknowledged since, which the peer will not repeat.
+  if (state.sequence !== seen.sequence && (!seen.isResync || state.sequence > sequence)) return true
+  if (subscription.resyncPending && subscription.gapDueAt !== seen.gapDueAt) return true
+  // The peer refuses every request with an older secret, which looks like an empty state.
+  const trust = await findTrust(tx, subscription.actorId, subscription.peerId)
+  if (trust?.secretHash !== seen.secretHash) return true
+  // With other rights the peer returns other data at the same sequence number.
+  return (await findFact(tx, subscription, 'permissions')) !== seen.granted
 }
 
 async function lock(tx: Transaction, key: SubscriberKey, actor: LockedActor): Promise<Locked | null> {

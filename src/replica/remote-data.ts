@@ -61,12 +61,13 @@ type Entry =
  */
 export async function applyChanges(
   tx: Transaction,
-  { actorId, peerId }: RemoteAddress,
+  address: RemoteAddress,
   changes: readonly ReplicaChange[],
   now: number,
 ): Promise<boolean> {
   if (changes.length === 0) return true
-  const bucket = remoteBucket(peerId)
+  const { actorId } = address
+  const bucket = remoteBucket(address.peerId)
   const names = [...new Set(changes.map(({ name }) => name))]
   const before = await findKeys(
     tx,
@@ -78,7 +79,7 @@ export async function applyChanges(
   for (let round = 1; ; round++) {
     const outcome = replay(changes, before, items, now)
     if (outcome.needs.size === 0) {
-      await save(tx, actorId, bucket, before, outcome.entries, now)
+      await save(tx, address, before, outcome.entries, now)
       return !outcome.diverged
     }
     // An item that is not where it was said to be is looked for in the whole list, so there is no fourth round.
@@ -154,18 +155,29 @@ function applyOne(
       if (entry.kind === 'list' && !isObject(change.value)) return { entry, diverged: true }
       return fine({ kind: 'value', value: change.value })
     case 'merge':
-    case 'put': {
-      const { below, value: part } = change
-      const action = entry.kind === 'list' && below.length === 0 && part !== null ? listAction(part) : null
-      if (action !== null) return applyToList(action, entry, stored, now)
-      if (entry.kind === 'list') return { entry, diverged: true }
-      const value = entry.kind === 'value' ? entry.value : undefined
-      const merged = mergeBelow(value, below, part, change.kind === 'put')
-      return fine(merged === undefined ? { kind: 'absent' } : { kind: 'value', value: merged })
-    }
+    case 'put':
+      return entry.kind === 'list' ? applyPartToList(change, entry, stored, now) : fine(mergedInto(entry, change))
     default:
       return change satisfies never
   }
+}
+
+type PartChange = Extract<ReplicaChange, { kind: 'merge' | 'put' }>
+
+function mergedInto(entry: Exclude<Entry, { kind: 'list' }>, { kind, below, value: part }: PartChange): Entry {
+  const merged = mergeBelow(entry.kind === 'value' ? entry.value : undefined, below, part, kind === 'put')
+  return merged === undefined ? { kind: 'absent' } : { kind: 'value', value: merged }
+}
+
+/** A change at the list itself may be an operation. A change below the list is not. */
+function applyPartToList(
+  { below, value: part }: PartChange,
+  entry: Entry,
+  stored: (index: number) => JsonText | undefined,
+  now: number,
+): Outcome {
+  const action = below.length === 0 && part !== null ? listAction(part) : null
+  return action === null ? { entry, diverged: true } : applyToList(action, entry, stored, now)
 }
 
 function applyToList(
@@ -210,12 +222,12 @@ function openStored(head: JsonText): OpenReplicaList {
 
 async function save(
   tx: Transaction,
-  actorId: string,
-  bucket: string,
+  { actorId, peerId }: RemoteAddress,
   before: ReadonlyMap<string, JsonText>,
   entries: ReadonlyMap<string, Entry>,
   now: number,
 ): Promise<void> {
+  const bucket = remoteBucket(peerId)
   const writes: KeyWrite[] = []
   const deletes: string[] = []
   for (const [name, entry] of entries) {

@@ -44,26 +44,23 @@ export class ReplicaList {
 
   /** Nothing is changed unless it is `done`. */
   apply(operation: ReplicaListOperation, stored: ReplicaItem): Applied {
-    const { item, items } = operation
+    const { item, items, index } = operation
+    const added = item === undefined ? undefined : [item]
     switch (operation.operation) {
       case 'append':
-        return item === undefined ? diverged : this.#splice(this.#length, 0, [item])
+        return this.#insert(this.#length, added)
       case 'extend':
-        return items === undefined ? diverged : this.#splice(this.#length, 0, items)
-      case 'insert': {
-        const index = this.#position(operation.index, this.#length + 1)
-        return item === undefined || index === null ? diverged : this.#splice(index, 0, [item])
-      }
+        return this.#insert(this.#length, items)
+      case 'insert':
+        return this.#insert(this.#position(index, this.#length + 1), added)
       case 'update':
-        return item === undefined ? diverged : this.#update(operation, item, stored)
+        return this.#update(operation, stored)
       case 'delete':
-        return this.#remove(operation.index, operation.oldItem ?? item, stored)
-      case 'pop': {
-        const index = this.#position(operation.index ?? -1, this.#length)
-        return index === null ? diverged : this.#splice(index, 1, [])
-      }
+        return this.#remove(index, operation.oldItem ?? item, stored)
+      case 'pop':
+        return this.#replaceAt(this.#position(index ?? -1, this.#length), [])
       case 'remove':
-        return item === undefined ? diverged : this.#take(operation.index, item, stored, 'first')
+        return this.#take(index, item, stored, 'first')
       case 'clear':
       case 'delete_all':
         this.replaceAll([])
@@ -75,18 +72,24 @@ export class ReplicaList {
     }
   }
 
-  #update({ index, oldItem }: ReplicaListOperation, item: JsonText, stored: ReplicaItem): Applied {
-    if (oldItem === undefined) {
-      const position = this.#position(index, this.#length)
-      return position === null ? diverged : this.#splice(position, 1, [item])
-    }
+  #insert(position: number | null, items: readonly JsonText[] | undefined): Applied {
+    return position === null || items === undefined ? diverged : this.#splice(position, 0, items)
+  }
+
+  #replaceAt(position: number | null, by: readonly JsonText[]): Applied {
+    return position === null ? diverged : this.#splice(position, 1, by)
+  }
+
+  #update({ index, item, oldItem }: ReplicaListOperation, stored: ReplicaItem): Applied {
+    if (item === undefined) return diverged
+    if (oldItem === undefined) return this.#replaceAt(this.#position(index, this.#length), [item])
     return this.#take(index, oldItem, stored, 'only', [item])
   }
 
   #remove(index: number | undefined, oldItem: JsonText | undefined, stored: ReplicaItem): Applied {
     const position = this.#position(index, this.#length)
     if (position !== null) return this.#splice(position, 1, [])
-    return index !== undefined || oldItem === undefined ? diverged : this.#take(undefined, oldItem, stored, 'first')
+    return index === undefined ? this.#take(undefined, oldItem, stored, 'first') : diverged
   }
 
   /**
@@ -94,11 +97,12 @@ export class ReplicaList {
    */
   #take(
     index: number | undefined,
-    wanted: JsonText,
+    wanted: JsonText | undefined,
     stored: ReplicaItem,
     which: 'only' | 'first',
     by: readonly JsonText[] = [],
   ): Applied {
+    if (wanted === undefined) return diverged
     const position = this.#position(index, this.#length)
     if (position !== null) {
       const source = this.#sourceOf(position)

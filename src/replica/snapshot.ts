@@ -131,22 +131,33 @@ export class PeerData {
     const names = given.value === null ? new Map<string, JsonText>() : members(given.value)
     if (names === null) return { failed: 'The listing is no JSON object' }
     const fetched = new Map<string, Content>()
-    let left = this.#limits.mostCharacters - (given.value?.length ?? 0)
+    const budget = { characters: this.#limits.mostCharacters - (given.value?.length ?? 0), until }
     for (const [name, value] of names) {
-      if (!isListMarker(value)) {
-        fetched.set(name, { kind: 'value', value })
-        continue
-      }
-      const inListing = listContent(value)
-      if (inListing === null && this.#now() > until) return { failed: 'Its lists take too long' }
-      const content = inListing ?? (await this.#fetchList(trust, name))
-      if (content !== null && 'failed' in content) return content
-      if (inListing === null && content?.kind === 'list')
-        left -= content.items.reduce((sum, { length }) => sum + length, 0)
-      if (left < 0) return { failed: 'Its lists are too large together' }
-      if (content !== null) fetched.set(name, content)
+      const content = isListMarker(value)
+        ? await this.#listOf(trust, name, value, budget)
+        : ({ kind: 'value', value } as const)
+      if (content === null) continue
+      if ('failed' in content) return content
+      fetched.set(name, content)
     }
     return { fetched }
+  }
+
+  /** Some peers give the items in the listing. Otherwise the list is fetched, and the budget shrinks by its items. */
+  async #listOf(
+    trust: Linked,
+    name: string,
+    marker: JsonText,
+    budget: { characters: number; readonly until: number },
+  ): Promise<Content | { failed: string } | null> {
+    const inListing = listContent(marker)
+    if (inListing === null && this.#now() > budget.until) return { failed: 'Its lists take too long' }
+    const content = inListing ?? (await this.#fetchList(trust, name))
+    if (content !== null && 'failed' in content) return content
+    if (inListing === null && content?.kind === 'list') {
+      budget.characters -= content.items.reduce((sum, { length }) => sum + length, 0)
+    }
+    return budget.characters < 0 ? { failed: 'Its lists are too large together' } : content
   }
 
   /** Null when the peer does not show it (any more). */

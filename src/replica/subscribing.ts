@@ -10,7 +10,7 @@ import type { Access } from '../property/access.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { findTrust } from '../trust/trust-store.ts'
 import type { Trust } from '../trust/trust.ts'
-import type { PeerData, Poll } from './snapshot.ts'
+import type { PeerData, Poll, PolledDiff } from './snapshot.ts'
 import {
   deleteSubscriberSubscription,
   findSubscriberSubscription,
@@ -277,26 +277,16 @@ export class Subscribing {
         Promise.all([findSubscriberSubscription(q, subscription), findFact(q, subscription, 'permissions')]),
       )
       if (before === null) throw noSubscription()
-      const news = poll.diffs.filter(({ sequence }) => sequence > before.sequence)
-      const last = news.at(-1)
-      if (!before.resyncPending && last !== undefined && news[0]?.sequence === before.sequence + 1) {
-        const sequence = await receiver.applyPolled(
-          subscription,
-          news.map((diff) => ({ ...diff, granularity: '' })),
-        )
-        hasApplied ||= sequence > before.sequence
-        if (sequence > before.sequence) {
-          await data.acknowledge(trust, subscriptionId, sequence)
-          if (sequence >= poll.sequence) {
-            await receiver.markInSync(subscription)
-            return { kind: 'synced', subscriptionId, sequence, whole: false }
-          }
-          continue
-        }
+      const applied = await this.#applyPolled(trust, before, poll.diffs)
+      const isAdvanced = applied > before.sequence
+      if (isAdvanced && applied < poll.sequence) {
+        hasApplied = true
+        continue
       }
-      if (poll.sequence === before.sequence && !before.resyncPending && (hasApplied || !asked)) {
+      const isUnchanged = poll.sequence === before.sequence && !before.resyncPending
+      if (isAdvanced || (isUnchanged && (hasApplied || !asked))) {
         await receiver.markInSync(subscription)
-        return { kind: 'synced', subscriptionId, sequence: before.sequence, whole: false }
+        return { kind: 'synced', subscriptionId, sequence: applied, whole: false }
       }
       const snapshot = await data.snapshot(trust, subscription, subscriptionId, poll.sequence)
       if (snapshot.kind === 'failed') return { ...snapshot, subscriptionId }
@@ -307,6 +297,23 @@ export class Subscribing {
       return { kind: 'synced', subscriptionId, sequence: snapshot.sequence, whole: true }
     }
     return { kind: 'failed', subscriptionId, reason: 'The peer went on changing all the time' }
+  }
+
+  /**
+   * Applies and acknowledges the diffs that follow the copy without a gap.
+   *
+   * @returns the last sequence number that was applied.
+   */
+  async #applyPolled(trust: Trust, before: SubscriberSubscription, diffs: readonly PolledDiff[]): Promise<number> {
+    const { data, receiver } = this.#parts
+    const news = diffs.filter(({ sequence }) => sequence > before.sequence)
+    if (before.resyncPending || news[0]?.sequence !== before.sequence + 1) return before.sequence
+    const sequence = await receiver.applyPolled(
+      before,
+      news.map((diff) => ({ ...diff, granularity: '' })),
+    )
+    if (sequence > before.sequence) await data.acknowledge(trust, before.subscriptionId, sequence)
+    return sequence
   }
 
   /**

@@ -17,30 +17,50 @@ export interface Answered {
 
 const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'approval_denied', 'too_many_requests'])
 
-/** Null for what is not noted: what the owner did, and who came without credentials and was shown the way to sign in. */
+/** Null for requests that are not recorded: those of the owner, and those of visitors without credentials who are sent to sign in. */
 export function actOf({ state, path, answer, failure, grant }: Answered): Act | null {
-  const { actorId, caller, route, method, requestId, isSentToSignIn } = state
+  const { actorId, route, method, requestId } = state
   // One message of an AI client may hold several calls, and `mcp` records each call.
-  if (route?.access === 'client') return null
-  if (actorId === null || route === null || caller?.kind === 'creator' || caller?.kind === 'application') return null
-  if (isSentToSignIn && !state.hasCredential) return null
-  const isRefused = isSentToSignIn || (failure !== null && refusing.has(failure.code))
-  const isHeld = failure?.code === 'approval_required'
-  const known = caller !== null && caller.kind !== 'anonymous'
+  if (actorId === null || route === null || route.access === 'client') return null
+  if (state.isSentToSignIn && !state.hasCredential) return null
+  const who = callerIn(state)
+  if (who === null) return null
+  const decision = decisionOn(state, failure)
+  // A stranger can invent any number of paths, so a refusal keeps only the path of the route.
+  const isInvented = who.callerKind === 'anonymous' && decision === 'refused'
   return {
     actorId,
-    callerKind: known ? caller.kind : 'anonymous',
-    caller: !known ? (state.source() ?? '') : caller.kind === 'peer' || caller.kind === 'client' ? caller.peerId : '',
+    ...who,
     through: route.path.startsWith('/:actor/callbacks') ? 'callback' : 'http',
     method,
-    // Of what a stranger was refused only the kind of address is kept: it could think of any number of them.
-    path: (!known && isRefused ? route.path : path).replace(/^\/[^/]*/, '') || '/',
-    decision: isRefused ? 'refused' : isHeld ? 'asked' : 'allowed',
-    reason: isRefused || isHeld ? reasonOf(failure) : (grant ?? 'open to everybody'),
+    path: (isInvented ? route.path : path).replace(/^\/[^/]*/, '') || '/',
+    decision,
+    reason: decision === 'allowed' ? (grant ?? 'open to everybody') : reasonOf(failure),
     status: answer.status,
     requestId,
     isRead: method === 'GET',
   }
+}
+
+/** Null for the owner and for the application, whose requests are not recorded. */
+function callerIn({ caller, source }: RequestState): Pick<Act, 'callerKind' | 'caller'> | null {
+  switch (caller?.kind) {
+    case 'creator':
+    case 'application':
+      return null
+    case 'peer':
+    case 'client':
+      return { callerKind: caller.kind, caller: caller.peerId }
+    case 'trustee':
+      return { callerKind: 'trustee', caller: '' }
+    default:
+      return { callerKind: 'anonymous', caller: source() ?? '' }
+  }
+}
+
+function decisionOn({ isSentToSignIn }: RequestState, failure: ServiceError | null): 'allowed' | 'asked' | 'refused' {
+  if (isSentToSignIn || (failure !== null && refusing.has(failure.code))) return 'refused'
+  return failure?.code === 'approval_required' ? 'asked' : 'allowed'
 }
 
 /** The words of an application's own refusal may hold anything, so they are not kept. */

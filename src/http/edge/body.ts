@@ -130,16 +130,19 @@ const charsets = new Set(['utf-8', 'utf8', 'us-ascii'])
 const plainJson: ContentType = { media: 'json', boundary: null }
 
 function contentType(request: Incoming, isPacked = false): ContentType {
-  const encoding = request.header('content-encoding')
-  if (!isPacked && encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+  const encoding = request.header('content-encoding')?.trim().toLowerCase() ?? 'identity'
+  if (!isPacked && encoding !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'Cannot read the body: compressed bodies are not taken')
   }
   if (request.hasRepeated('content-type'))
     throw new ServiceError('bad_request', 'Cannot read the body: Content-Type is given twice')
   const value = request.header('content-type')
   if (value === undefined) return { media: 'absent', boundary: null }
-  // What nearly every program sends needs no parsing.
-  if (value === 'application/json') return plainJson
+  // Nearly every program sends this value, which needs no parsing.
+  return value === 'application/json' ? plainJson : parseContentType(value)
+}
+
+function parseContentType(value: string): ContentType {
   const [type = '', ...rest] = value.split(';').map((part) => part.replace(/^ +| +$/g, ''))
   const [main = '', sub = '', ...more] = type.split('/')
   if (!token.test(main) || !token.test(sub) || more.length > 0) throw unsupported(value)

@@ -88,9 +88,8 @@ function toolOf(operation: DeclaredOperation): Omit<Tool, 'needsApproval'> | nul
       `The tool ${JSON.stringify(name)} needs a name of 1 to 64 letters, digits, "_", "." or "-": give mcp.name.`,
     )
   }
-  const schema = declaration.inputSchema ?? operation.metadata?.inputSchema ?? operation.input?.jsonSchema
-  const published = schema ?? (operation.input === null ? anyArguments : noArguments)
-  if (published['type'] !== 'object')
+  const input = inputOf(operation, declaration)
+  if (input.inputSchema['type'] !== 'object')
     throw new ConfigError(`The input of the tool ${JSON.stringify(name)} must be an object.`)
   const checkOutput = outputOf(name, declaration.output)
   return {
@@ -98,11 +97,20 @@ function toolOf(operation: DeclaredOperation): Omit<Tool, 'needsApproval'> | nul
     declaration,
     operation,
     description: declaration.description ?? operation.metadata?.description ?? `Execute ${operation.name} action`,
-    inputSchema: published,
-    check: declaration.inputSchema === undefined && operation.input !== null ? operation.input : inputSchema(published),
+    ...input,
     outputSchema: checkOutput?.jsonSchema ?? null,
     checkOutput,
-    headers: headerParameters(name, published),
+    headers: headerParameters(name, input.inputSchema),
+  }
+}
+
+/** The tool's own schema comes before that of the action. An action without a schema accepts any arguments. */
+function inputOf({ metadata, input }: DeclaredOperation, own: ToolDeclaration): Pick<Tool, 'inputSchema' | 'check'> {
+  const declared = own.inputSchema ?? metadata?.inputSchema ?? input?.jsonSchema
+  const published = declared ?? (input === null ? anyArguments : noArguments)
+  return {
+    inputSchema: published,
+    check: own.inputSchema === undefined && input !== null ? input : inputSchema(published),
   }
 }
 

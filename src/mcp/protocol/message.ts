@@ -13,7 +13,7 @@ export interface Malformed {
   readonly kind: 'malformed'
   readonly code: -32700 | -32600
   readonly why: string
-  readonly id?: Id
+  readonly id?: Id | undefined
 }
 
 /** A batch stays one, because the revision decides whether it is valid. */
@@ -37,23 +37,28 @@ export function readBody(text: string): MessageBody {
 
 function readMessage(value: unknown): Message | Malformed {
   if (!isRecord(value)) return malformed('a message is an object')
-  const { jsonrpc, id, method, params = {} } = value
-  const known = isId(id) ? { id } : {}
-  if (jsonrpc !== '2.0') return malformed('"jsonrpc" must be "2.0"', known)
-  if ('id' in value && !isId(id)) return malformed('"id" must be a text or an integer')
-  if (method === undefined && isId(id) && ('result' in value || 'error' in value)) {
-    return { kind: 'response', id, body: value }
-  }
-  if (typeof method !== 'string' || method === '') return malformed('"method" must be a text', known)
-  if (method.length > longestMethod) return malformed('"method" is too long', known)
-  // `"params": null` is not JSON-RPC, but older clients send it for "none".
-  if (params !== null && !isRecord(params)) return malformed('"params" must be an object', known)
-  const given = params ?? {}
-  return isId(id) ? { kind: 'request', id, method, params: given } : { kind: 'notification', method, params: given }
+  const { jsonrpc, method } = value
+  const id = isId(value['id']) ? value['id'] : undefined
+  if (jsonrpc !== '2.0') return malformed('"jsonrpc" must be "2.0"', id)
+  if ('id' in value && id === undefined) return malformed('"id" must be a text or an integer')
+  const isResponse = method === undefined && ('result' in value || 'error' in value)
+  return isResponse && id !== undefined ? { kind: 'response', id, body: value } : readCall(value, id)
 }
 
-function malformed(why: string, known: { id?: Id } = {}): Malformed {
-  return { kind: 'malformed', code: -32600, why, ...known }
+/** A request has an id, a notification has none. */
+function readCall({ method, params }: MessageParams, id: Id | undefined): Message | Malformed {
+  if (typeof method !== 'string' || method === '') return malformed('"method" must be a text', id)
+  if (method.length > longestMethod) return malformed('"method" is too long', id)
+  // `"params": null` is not JSON-RPC, but older clients send it for "none".
+  const given = params ?? {}
+  if (!isRecord(given)) return malformed('"params" must be an object', id)
+  return id === undefined
+    ? { kind: 'notification', method, params: given }
+    : { kind: 'request', id, method, params: given }
+}
+
+function malformed(why: string, id?: Id): Malformed {
+  return { kind: 'malformed', code: -32600, why, id }
 }
 
 export function isRecord(value: unknown): value is MessageParams {

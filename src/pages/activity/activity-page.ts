@@ -93,34 +93,35 @@ const strangers = {
 function whatOf({ method, path, through }: Pick<AuditLogEntry, 'method' | 'path' | 'through'>): string {
   if (through === 'mcp') return auditWordsOf(method, path.replace(/^\//, ''))
   const [, first = '', ...rest] = path.split('/').map(decoded)
-  const name = rest.join('/')
-  const verb = verbs[method]
-  switch (first) {
-    case 'properties':
-      return name === '' ? `${verb ?? method} the list of properties` : `${verb ?? method} the property “${name}”`
-    case 'methods':
-      if (name !== '') return `call the method “${name}”`
-      return method === 'GET' ? 'look at the methods' : 'call a method'
-    case 'actions':
-      return name === '' ? 'look at the actions' : `run the action “${name}”`
-    case 'resources':
-      return `${verb ?? method} the resource “${name}”`
-    case 'subscriptions':
-      return subscriptionWords(method, rest.length)
-    case 'callbacks':
-      return callbackWords(method, rest)
-    case 'trust':
-      return trustWords(method, rest)
-    case 'permissions':
-      return 'look at what it may do'
-    case 'meta':
-      return 'look at what this actor tells everybody'
-    case '':
-      return 'look at the front door of this actor'
-    default:
-      return `ask for “${first}”`
-  }
+  const words = wordsOf.get(first)
+  if (words === undefined) return `ask for “${first}”`
+  return words({ method, verb: verbs[method] ?? method, name: rest.join('/'), rest })
 }
+
+interface Addressed {
+  readonly method: string
+  readonly verb: string
+  /** The path below the first segment. */
+  readonly name: string
+  readonly rest: readonly string[]
+}
+
+/** By the first segment of the path. */
+const wordsOf: ReadonlyMap<string, (request: Addressed) => string> = new Map([
+  ['', () => 'look at the front door of this actor'],
+  ['actions', ({ name }: Addressed) => (name === '' ? 'look at the actions' : `run the action “${name}”`)],
+  ['callbacks', ({ method, rest }: Addressed) => callbackWords(method, rest)],
+  ['meta', () => 'look at what this actor tells everybody'],
+  ['methods', methodWords],
+  ['permissions', () => 'look at what it may do'],
+  [
+    'properties',
+    ({ verb, name }: Addressed) => `${verb} ${name === '' ? 'the list of properties' : `the property “${name}”`}`,
+  ],
+  ['resources', ({ verb, name }: Addressed) => `${verb} the resource “${name}”`],
+  ['subscriptions', ({ method, rest }: Addressed) => subscriptionWords(method, rest.length)],
+  ['trust', ({ method, rest }: Addressed) => trustWords(method, rest)],
+])
 
 /** Of what was done. */
 function done(what: string): string {
@@ -145,6 +146,11 @@ const past: Readonly<Record<string, string>> = {
 }
 
 const verbs: Readonly<Record<string, string>> = { GET: 'read', POST: 'change', PUT: 'change', DELETE: 'delete' }
+
+function methodWords({ method, name }: Addressed): string {
+  if (name !== '') return `call the method “${name}”`
+  return method === 'GET' ? 'look at the methods' : 'call a method'
+}
 
 function subscriptionWords(method: string, depth: number): string {
   if (method === 'POST') return depth > 1 ? 'ask for changes again' : 'begin to listen'

@@ -67,54 +67,64 @@ ${valueField('existing-value', 'value', 'Value', editableOf({ value: typed.prope
 }
 
 function creation(values: PropertiesValues): Html {
-  const { typed, actor_www, existing, error, error_field: wrong } = values
+  const { typed } = values
   const isList = typed?.property_type === 'list'
-  const action = `${actor_www}/properties`
-  // Beside what is stored, the value that was typed has a field of its own.
-  const isSettled = existing !== null && typed !== null && canSaveOver(existing, typed)
-  const errorOf = (field: string, inList: boolean): string | null =>
-    wrong === field && isList === inList && !isSettled ? error : null
-  const name = (id: string, inList: boolean): Html =>
-    formField({
-      id,
-      name: 'property_name',
-      label: 'Name',
-      value: isList === inList ? (typed?.property_name ?? '') : '',
-      error: errorOf('property_name', inList),
-      attributes: { ...verbatim, required: true, maxlength: '1024' },
-    })
   return html`
 <section aria-labelledby="new">
 <h2 id="new">Something new</h2>
-<details class="card"${typed !== null && !isList && !isSettled ? html` open` : ''}><summary>A value</summary>
-<form method="post" action="${action}">${forgeryField(values)}${hiddenFields({ create_only: '1', property_type: 'simple' })}
-${name('new-name', false)}
+${valueForm(values, isList ? null : typed)}
+${listForm(values, isList ? typed : null)}
+</section>`
+}
+
+function valueForm(values: PropertiesValues, typed: TypedProperty | null): Html {
+  const { existing, actor_www } = values
+  // The card of the existing property has a field of its own for the value that was typed.
+  const isSettled = existing !== null && typed !== null && canSaveOver(existing, typed)
+  const isRefused = values.typed === typed && !isSettled
+  return html`<details class="card"${typed !== null && !isSettled ? html` open` : ''}><summary>A value</summary>
+<form method="post" action="${actor_www}/properties">${forgeryField(values)}${hiddenFields({ create_only: '1', property_type: 'simple' })}
+${nameField('new-name', typed, isRefused ? errorOf(values, 'property_name') : null)}
 ${valueField(
   'new-value',
   'property_value',
   'Value',
-  {
-    text: isList ? '' : (typed?.property_value ?? ''),
-    type: !isList && typed?.value_type === 'json' ? 'json' : 'text',
-  },
-  errorOf('property_value', false),
+  { text: typed?.property_value ?? '', type: typed?.value_type === 'json' ? 'json' : 'text' },
+  isRefused ? errorOf(values, 'property_value') : null,
 )}
-<button type="submit">Create the value</button></form></details>
-<details class="card"${isList ? html` open` : ''}><summary>A list</summary>
-<form method="post" action="${action}">${forgeryField(values)}${hiddenFields({ property_type: 'list' })}
-${name('new-list', true)}
+<button type="submit">Create the value</button></form></details>`
+}
+
+function listForm(values: PropertiesValues, typed: TypedProperty | null): Html {
+  return html`<details class="card"${typed === null ? '' : html` open`}><summary>A list</summary>
+<form method="post" action="${values.actor_www}/properties">${forgeryField(values)}${hiddenFields({ property_type: 'list' })}
+${nameField('new-list', typed, typed === null ? null : errorOf(values, 'property_name'))}
 ${formField({
   id: 'new-description',
   name: 'description',
   label: html`What it is <span class="kind">(optional)</span>`,
-  value: isList ? typed.description : '',
+  value: typed?.description ?? '',
 })}
 ${formField({
   id: 'new-explanation',
   name: 'explanation',
   label: html`How its items are to be understood <span class="kind">(optional)</span>`,
-  value: isList ? typed.explanation : '',
+  value: typed?.explanation ?? '',
 })}
-<button type="submit">Create the list</button></form></details>
-</section>`
+<button type="submit">Create the list</button></form></details>`
+}
+
+function nameField(id: string, typed: TypedProperty | null, error: string | null): Html {
+  return formField({
+    id,
+    name: 'property_name',
+    label: 'Name',
+    value: typed?.property_name ?? '',
+    error,
+    attributes: { ...verbatim, required: true, maxlength: '1024' },
+  })
+}
+
+function errorOf({ error, error_field: wrong }: PropertiesValues, field: string): string | null {
+  return wrong === field ? error : null
 }

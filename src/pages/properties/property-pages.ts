@@ -169,30 +169,31 @@ async function conflictOf(
   typed: TypedItem,
   found: Found,
 ): Promise<EditConflict | null> {
-  const { actor, caller, params } = exchange
   const value = found?.kind === 'value' ? found.value : null
+  const isList = found?.kind === 'list'
   const conflict = { is_gone: found === null, tree: value === null ? null : treeOf(value), index: 0, handle: '' }
   switch (typed.form) {
     case 'value':
-      return { ...conflict, about: 'value', can_save: found?.kind !== 'list' }
+      return { ...conflict, about: 'value', can_save: !isList }
     case 'remove':
       return found === null ? null : { ...conflict, about: 'deletion', can_save: true }
     case 'metadata':
-      return { ...conflict, about: 'texts', can_save: found?.kind === 'list' }
+      return { ...conflict, about: 'texts', can_save: isList }
     case 'add':
-      return { ...conflict, about: 'item', is_gone: true, can_save: found?.kind === 'list' }
+      return { ...conflict, about: 'item', is_gone: true, can_save: isList }
     case 'update':
     case 'delete': {
-      const isList = found?.kind === 'list'
-      const item =
-        isList && typed.item_handle !== ''
-          ? await deps.lists.locate({ actor, caller }, params['name'] ?? '', typed.item_handle)
-          : null
+      const item = isList ? await itemOf(deps, exchange, typed.item_handle) : null
       if (item === null) return { ...conflict, about: 'item', is_gone: true, tree: null, can_save: isList }
       const { index, handle } = item
       return { about: 'item', is_gone: false, tree: treeOf(item.item), index, handle, can_save: true }
     }
   }
+}
+
+/** Null when the list no longer has the item. */
+function itemOf(deps: PropertyPageDeps, { actor, caller, params }: PageExchange, handle: string) {
+  return handle === '' ? null : deps.lists.locate({ actor, caller }, params['name'] ?? '', handle)
 }
 
 type Shown = Pick<

@@ -8,11 +8,11 @@ import { answerInWords } from './rights-answer-view.ts'
 import type {
   AccessReview,
   LevelForm,
-  MayAnswer,
   OauthClient,
   RightsPreview,
   TrustConnection,
   TrustNewValues,
+  TrustPeerValues,
   TrustRow,
 } from './values.ts'
 import type { Override } from '../../trust/override-store.ts'
@@ -24,6 +24,7 @@ import { pageValues, showPage } from '../shared/page.ts'
 import { pagingOf, partOf } from '../shared/paging.ts'
 import { peerName, peersOf, shownText } from '../shared/peer-names.ts'
 import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-form.ts'
+import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName, trustRow } from '../shared/trust-rows.ts'
@@ -110,19 +111,20 @@ export interface SentRights {
 }
 
 interface PeerAnswer {
-  readonly sent?: SentRights | null
-  readonly error?: ServiceError | null
+  readonly sent: SentRights | null
+  readonly error: ServiceError | null
   /** Another access level, to be looked at before it is asked for. */
-  readonly review?: AccessReview | null
-  readonly typed?: { readonly action: string; readonly confirmation: string; readonly trust_type: string }
+  readonly review: AccessReview | null
+  readonly typed: { readonly action: string; readonly confirmation: string; readonly trust_type: string }
 }
 
 export async function showPeer(
   deps: RelationshipPageDeps,
   exchange: PageExchange,
-  { sent = null, error = null, review = null, typed = nothingDecided }: PeerAnswer = {},
+  answered: Partial<PeerAnswer> = {},
 ): Promise<Answer> {
-  const { actor, params, query } = exchange
+  const { sent, error, review, typed } = { ...nothingAnswered, ...answered }
+  const { actor, params } = exchange
   const peerId = params['peerid'] ?? ''
   const [view, profile, [followed]] = await Promise.all([
     deps.permissions.require(actor.id, peerId),
@@ -142,23 +144,15 @@ export async function showPeer(
     ...values,
     trust: trustRow(deps, trust, peer, override !== null),
     profile: profileTexts(profile, deps.config.peerProfileAttributes),
-    followed:
-      followed === undefined
-        ? null
-        : `${values.actor_www}/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(followed.subscriptionId)}`,
+    followed: followed === undefined ? null : followedHref(values.actor_www, followed),
     rights: rightsInWords(effective, isApp),
     reach: reachInWords(trust.relationship),
     fieldsets: fieldsets(fields, base),
-    preview:
-      sent === null || (sent.error !== null && sent.error.code !== 'conflict')
-        ? null
-        : await previewOf(deps, exchange, { base, before: own, after: sent.override ?? {}, fields, isApp }),
+    preview: hasPreview(sent)
+      ? await previewOf(deps, exchange, { base, before: own, after: sent.override ?? {}, fields, isApp })
+      : null,
     is_editing: sent !== null,
-    may: {
-      ask: query.get('ask') ?? 'properties.read',
-      target: query.get('target') ?? '',
-      answer: await answerTo(deps, exchange, view),
-    },
+    may: await mayForm(deps, exchange, view),
     form_action: `${values.actor_www}${path}`,
     version: trustVersion(trust, override),
     rights_version: rightsVersion(trust, override),
@@ -169,7 +163,21 @@ export async function showPeer(
   return showPage(exchange, page, refused?.status)
 }
 
-const nothingDecided = { action: '', confirmation: '', trust_type: '' }
+const nothingAnswered: PeerAnswer = {
+  sent: null,
+  error: null,
+  review: null,
+  typed: { action: '', confirmation: '', trust_type: '' },
+}
+
+function followedHref(www: string, { peerId, subscriptionId }: SubscriberSubscription): string {
+  return `${www}/subscriptions/${encodeURIComponent(peerId)}/${encodeURIComponent(subscriptionId)}`
+}
+
+/** Rights that are in conflict with newer ones are shown again. Rights that cannot be saved are not. */
+function hasPreview(sent: SentRights | null): sent is SentRights {
+  return sent !== null && (sent.error === null || sent.error.code === 'conflict')
+}
 
 function approvalOf(
   deps: RelationshipPageDeps,
@@ -216,17 +224,17 @@ function profileTexts(profile: unknown, attributes: readonly string[]): readonly
   })
 }
 
-async function answerTo(
+async function mayForm(
   deps: RelationshipPageDeps,
   { query }: PageExchange,
   view: PermissionsView,
-): Promise<MayAnswer | null> {
+): Promise<TrustPeerValues['may']> {
   const [ask, target] = [query.get('ask'), query.get('target')]
-  if (ask === undefined || target === undefined) return null
-  const question = parseQuestion(`${ask}:${target}`)
-  if (question === null) return null
-  return answerInWords(
-    await deps.permissions.answer(view, question),
-    trustTypeName(deps.relationships.types, view.trust.relationship),
-  )
+  const question = ask === undefined || target === undefined ? null : parseQuestion(`${ask}:${target}`)
+  const type = trustTypeName(deps.relationships.types, view.trust.relationship)
+  return {
+    ask: ask ?? 'properties.read',
+    target: target ?? '',
+    answer: question === null ? null : answerInWords(await deps.permissions.answer(view, question), type),
+  }
 }
