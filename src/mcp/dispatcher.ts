@@ -130,11 +130,11 @@ export class McpDispatcher {
   }
 
   /** For the audit log: what was decided about the call, never its arguments. */
-  #decisionOn({ access, held }: InFlightCall, error: unknown): Pick<AuditedCall, 'decision' | 'reason'> {
+  #decisionOn({ held }: InFlightCall, error: unknown): Pick<AuditedCall, 'decision' | 'reason'> {
     if (held.as !== null) return held.as
     if (error instanceof McpFailure && error.kind === 'not_permitted') {
       return { decision: 'refused', reason: error.message }
     }
-    return { decision: 'allowed', reason: this.#deps.permission.grantOf(access.caller) ?? 'asked by name' }
+    return { decision: 'allowed', reason: currentContext()?.grant ?? 'asked by name' }
   }
 }

@@ -11,6 +11,8 @@ export interface RequestContext {
   hops?: number
   /** Who was let in, once that is known. */
   caller?: ContextCaller | null
+  /** Why the last thing that the caller wanted was allowed, for the audit log. */
+  grant?: string | null
   /** What an AI client called, and its id for the call. */
   call?: string
 }

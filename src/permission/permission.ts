@@ -1,6 +1,7 @@
 /** May this caller do that? The one evaluator: every answer comes with its reason, and what nothing grants is denied. */
 import { type Caller, callerName } from '../caller.ts'
 import { ServiceError } from '../errors.ts'
+import { currentContext } from '../observe/context.ts'
 import type { Queries } from '../store/store.ts'
 import type { Operation, Right } from './operation.ts'
 import { roleTable } from './roles.ts'
@@ -32,8 +33,6 @@ const noRules: RelationshipRules = () => Promise.resolve(() => ({ allowed: false
 export class Permission {
   readonly #rules: RelationshipRules
   readonly #rulesOfMany: RulesOfMany
-  /** Callers belong to one request each: why the last thing that it asked for was allowed. */
-  readonly #granted = new WeakMap<Caller, string>()
 
   constructor(rules: RelationshipRules = noRules, rulesOfMany: RulesOfMany = oneByOne(rules)) {
     this.#rules = rules
@@ -108,14 +107,14 @@ export class Permission {
     return new Set(allowed)
   }
 
-  /** Keeps why the caller was let do something, for the access ledger; of the owner nobody keeps that. */
+  /**
+   * Notes in the state of the request why its caller was allowed to do something. The audit log omits the owner, and a
+   * page that shows the owner what a peer sees asks for that peer.
+   */
   decided(caller: Caller, { reason }: Verdict): void {
-    if (this.isRuled(caller) || caller.kind === 'trustee') this.#granted.set(caller, reason)
-  }
-
-  /** Why the caller was let do what it did last, in the words of the verdict; null while none was given. */
-  grantOf(caller: Caller): string | null {
-    return this.#granted.get(caller) ?? null
+    const context = currentContext()
+    if (context?.caller?.kind !== caller.kind) return
+    if (this.isRuled(caller) || caller.kind === 'trustee') context.grant = reason
   }
 
   /** For as many targets as there are: the rules are read once. */

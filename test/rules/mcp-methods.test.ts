@@ -130,7 +130,6 @@ async function dispatch(asked: McpRequest): Promise<Dispatched> {
     catalogue,
     tracing: new Tracing('test'),
     metrics: { mcpCalled: (call: { method: string }) => (label = call.method), mcpSessionBegun: () => {} },
-    permission: { grantOf: () => 'the owner granted it' },
     note: (call: AuditedCall) => (noted = call),
     sessions: { answers: null },
     log: { error: () => {} },

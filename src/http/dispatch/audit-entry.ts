@@ -11,14 +11,12 @@ export interface Answered {
   readonly answer: Pick<Answer, 'status'>
   /** What made it fail, where something did. */
   readonly failure: ServiceError | null
-  /** The verdict that let the caller in. */
-  readonly grant: string | null
 }
 
 const refusing: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'approval_denied', 'too_many_requests'])
 
 /** Null for requests that are not recorded: those of the owner, and those of visitors without credentials who are sent to sign in. */
-export function actOf({ state, path, answer, failure, grant }: Answered): Act | null {
+export function actOf({ state, path, answer, failure }: Answered): Act | null {
   const { actorId, route, method, requestId } = state
   // One message of an AI client may hold several calls, and `mcp` records each call.
   if (actorId === null || route === null || route.access === 'client') return null
@@ -35,7 +33,7 @@ export function actOf({ state, path, answer, failure, grant }: Answered): Act | 
     method,
     path: (isInvented ? route.path : path).replace(/^\/[^/]*/, '') || '/',
     decision,
-    reason: decision === 'allowed' ? (grant ?? 'open to everybody') : reasonOf(failure),
+    reason: decision === 'allowed' ? (state.grant ?? 'open to everybody') : reasonOf(failure),
     status: answer.status,
     requestId,
     isRead: method === 'GET',

@@ -159,11 +159,8 @@ export class Dispatcher {
   }
 
   #audit(request: Incoming, state: RequestState, answer: Answer, failure: ServiceError | null): void {
-    const { permission, ledger } = this.#deps
-    const path = this.#locator.withoutPrefix(request.path)
-    const grant = state.caller === null ? null : permission.grantOf(state.caller)
-    const act = actOf({ state, path, answer, failure, grant })
-    if (act !== null) ledger.record(act)
+    const act = actOf({ state, path: this.#locator.withoutPrefix(request.path), answer, failure })
+    if (act !== null) this.#deps.ledger.record(act)
   }
 }
 

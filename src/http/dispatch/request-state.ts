@@ -19,6 +19,7 @@ export interface RequestState extends RequestContext {
   isPage: boolean
   /** The authenticated caller; null before authentication and after a failed one. */
   caller: Caller | null
+  grant: string | null
   /** True when the request carried a credential, valid or not. */
   hasCredential: boolean
   /** The response sends the browser to sign in. */
@@ -38,6 +39,7 @@ export function newRequestState(requestId: string, source: () => string | null):
     errors: undefined,
     isPage: false,
     caller: null,
+    grant: null,
     hasCredential: false,
     isSentToSignIn: false,
   }
