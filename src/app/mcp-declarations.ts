@@ -40,7 +40,7 @@ export interface ToolDeclaration {
   readonly description?: string
   /** Published and checked in place of the action's input. */
   readonly inputSchema?: JsonSchema
-  /** What `structuredContent` has to fit. Never taken from the action (actor-service, "Method and action descriptors"). */
+  /** What `structuredContent` has to fit. Never taken from the action (R-OP-06). */
   readonly output?: DeclaredSchema
   readonly annotations?: Annotations
   readonly icons?: readonly Icon[]
@@ -109,7 +109,7 @@ export interface ClientInfo {
   readonly title?: string
 }
 
-/** The request context of a call by an AI client (actor-service, "Runtime request context"). */
+/** The request context of a call by an AI client (R-MCP-08). */
 export interface McpContext {
   readonly client_id: string
   readonly trust_relationship: string

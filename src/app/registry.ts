@@ -40,7 +40,7 @@ export interface DeclaredOperation {
   readonly metadata: ActionMetadata | MethodMetadata | null
 }
 
-/** As the discovery lists show it (actor-service, "Method and action descriptors"). */
+/** As the discovery lists show it (R-OP-02). */
 export interface Descriptor {
   readonly name: string
   readonly description: string

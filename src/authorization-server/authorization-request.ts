@@ -39,7 +39,7 @@ const longest = 2048
 /**
  * @param resources Names that the service has as a resource, without a slash at the end.
  * @throws OAuthError for what is told on a page of the service, because nobody else may be believed: an unknown client, an
- *   address that is not the client's, a parameter that came twice, and everything about PKCE (decision 60).
+ *   address that is not the client's, a parameter that came twice, and everything about PKCE (CHOICE-60).
  */
 export function judgeAuthorization(
   parameters: AuthorizationParameters,

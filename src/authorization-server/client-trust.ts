@@ -1,4 +1,4 @@
-/** The relationship of an owner with a client: one for each of both, made when the owner lets it in (wire, 3.3). */
+/** The relationship of an owner with a client: one for each of both, made when the owner lets it in (WIRE-TRUST-10). */
 import { createHash } from 'node:crypto'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomPassphrase } from '../secret/random.ts'

@@ -36,7 +36,7 @@ export interface Client {
   readonly expiresAt: number | null
 }
 
-/** The actor that clients belong to which registered themselves (decision 34). */
+/** The actor that clients belong to which registered themselves (CHOICE-34). */
 export const systemActorId = '_actingweb_oauth2'
 export const systemCreator = 'oauth2-system'
 

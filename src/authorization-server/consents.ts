@@ -1,5 +1,5 @@
 /**
- * The owner's yes to a client (decision 35): asked on a page of the service, in a browser that is bound to it, before any
+ * The owner's yes to a client (CHOICE-35): asked on a page of the service, in a browser that is bound to it, before any
  * provider is contacted; then the owner signs in, and only the same browser gets the code.
  */
 import type { Actor } from '../actor/actor.ts'

@@ -1,4 +1,4 @@
-/** The length of a value as ActingWeb counts it (`total_bytes`). */
+/** The length of a value as ActingWeb counts it (`total_bytes`, WIRE-HTTP-02). */
 import type { JsonText } from './text.ts'
 
 /**

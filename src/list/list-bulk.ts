@@ -1,5 +1,5 @@
 /**
- * Bulk updates of a list (wire: `{"items":[{"index":…, …fields}]}`). Every index refers to the list before the batch:
+ * Bulk updates of a list (R-LIST-05: `{"items":[{"index":…, …fields}]}`). Every index refers to the list before the batch:
  * updates run first, in the given order; entries with an index alone are deletions and run last, from the highest index
  * down. So a deletion wins over an update of the same index.
  */

@@ -126,7 +126,7 @@ export class McpEndpoint {
       return this.#dispatcher.request(request, message.id, legacyCodec(revision), requester)
     }
     this.#dispatcher.notify(request)
-    // Clients of the reference expect an empty result where they name no version.
+    // Clients of the reference expect an empty result where they name no version (WIRE-MCP-02).
     return headers.version === undefined ? json(200, { jsonrpc: '2.0', id: null, result: {} }) : accepted
   }
 

@@ -3,7 +3,7 @@ import { array, type JsonText, known, object, stringText } from '../json/json.ts
 import type { Change } from './change.ts'
 import type { ListChange, ListOperation } from '../list/list-change.ts'
 
-/** What peers call the operations that reach them over HTTP from other implementations. */
+/** What peers call the operations that reach them over HTTP from other implementations (WIRE-LIST-02). */
 const actions: Readonly<Record<ListOperation, string>> = {
   append: 'add',
   insert: 'insert',

@@ -1,4 +1,4 @@
-/** Builds callbacks (wire, section 15). */
+/** Builds callbacks (WIRE-SUB-05). */
 import { type JsonText, known } from '../json/json.ts'
 import { hopsHeader } from '../subscription/hop-limit.ts'
 import type { TrustFacts } from '../app/trust-record.ts'

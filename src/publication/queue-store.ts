@@ -40,7 +40,7 @@ export interface ClaimedQueue extends QueueKey {
 
 /**
  * Leases due queues until `until`. All processes together lease at most one queue of a peer that is failing, or whose
- * open circuit allows a probe (decision 026).
+ * open circuit allows a probe (record 026).
  */
 export async function claimQueues(
   tx: Transaction,

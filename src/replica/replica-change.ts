@@ -95,7 +95,7 @@ function listOperation(value: JsonText | undefined, list: string): ReplicaListOp
   return operation === undefined ? null : readOperation(operation, given)
 }
 
-/** As other implementations tell of what was changed over HTTP; only where a list of that name is known. */
+/** As other implementations tell of what was changed over HTTP (WIRE-LIST-02); only where a list of that name is known. */
 export function listAction(value: JsonText): ReplicaListOperation | null {
   const given = members(value)
   if (given === null) return null

@@ -6,7 +6,7 @@ import { insertSupersededAccess } from './password-access-store.ts'
 /** How the creator of an actor begins that had to give its name to the person who proved it. */
 export const unprovenPrefix = 'unproven:'
 
-/** What sign-in stores about an actor's owner besides the provider's tokens, all of it text (actor-service, "Session tokens"). */
+/** What sign-in stores about an actor's owner besides the provider's tokens, all of it text (R-OC-19). */
 export type AccountFields = Readonly<Record<string, string>>
 
 export interface Account {

@@ -1,4 +1,4 @@
-/** What a provider sent the browser back with, and how the sign-in ends (wire, 2.11 and 2.12). */
+/** What a provider sent the browser back with, and how the sign-in ends (WIRE-SIGNIN-01, R-OC-02). */
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import { hashSecret } from '../secret/hash.ts'

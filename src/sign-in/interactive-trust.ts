@@ -1,4 +1,4 @@
-/** The relationship that an AI client's sign-in makes for its owner (wire, 2.11). */
+/** The relationship that an AI client's sign-in makes for its owner (WIRE-TRUST-11). */
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomPassphrase } from '../secret/random.ts'
 import type { Transaction } from '../store/store.ts'

@@ -1,4 +1,4 @@
-/** What applications redeem for tokens: a code, a ticket, or an assertion that they got from the provider (wire, 2.14.1). */
+/** What applications redeem for tokens: a code, a ticket, or an assertion that they got from the provider (WIRE-SIGNIN-04). */
 import { ServiceError } from '../errors.ts'
 import type { Store } from '../store/store.ts'
 import type { Beginning, IssuedTokens } from '../token/chain.ts'

@@ -1,7 +1,7 @@
 /** A provider of identities, as sign-in sees it: one file for each kind in `providers`. */
 import type { Address } from '../actor/address.ts'
 
-/** What a provider says about a person: its own members, and these when they could be derived (wire, 2.5). */
+/** What a provider says about a person: its own members, and these when they could be derived (WIRE-SIGNIN-02). */
 export interface UserInfo {
   readonly [member: string]: unknown
   readonly sub?: string
@@ -116,7 +116,7 @@ export class ProviderError extends Error {
 export interface Providers {
   /** In the order of configuration; the first is the default. */
   readonly all: readonly Provider[]
-  /** By its exact name, or a `-mobile`/`-native` variant that resolves to its base provider (decision 64); null for any other text. */
+  /** By its exact name, or a `-mobile`/`-native` variant that resolves to its base provider (CHOICE-64); null for any other text. */
   find(name: string): Provider | null
   /** Resolves when the endpoints of every provider are known, or cannot be found now. */
   ready(): Promise<void>

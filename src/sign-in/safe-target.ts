@@ -1,4 +1,4 @@
-/** Where a browser may be sent after a sign-in (wire, 2.7): to this service, and to places that its operator named. */
+/** Where a browser may be sent after a sign-in (WIRE-SIGNIN-03): to this service, and to places that its operator named. */
 import type { Provider } from './provider.ts'
 
 /** A scheme that acts in the page that opens it is nobody's application. */

@@ -1,4 +1,4 @@
-/** Tokens on their way to a single-page or mobile application (wire, 2.14): in the body, in cookies, or in both. */
+/** Tokens on their way to a single-page or mobile application (WIRE-SIGNIN-05): in the body, in cookies, or in both. */
 import { ServiceError } from '../errors.ts'
 import type { IssuedTokens } from '../token/chain.ts'
 import { type Answer, json } from '../http/edge/response.ts'

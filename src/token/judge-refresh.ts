@@ -39,7 +39,7 @@ export type RefreshVerdict =
     }
 
 /**
- * The window borders belong to the window: the 60th second is grace, the second day is reuse (wire, 2.14.2).
+ * The window borders belong to the window: the 60th second is grace, the second day is reuse (WIRE-TOKEN-01).
  *
  * @param now Unix milliseconds, by the clock that wrote the state.
  */

@@ -132,7 +132,7 @@ export class Tokens {
   }
 
   /**
-   * Rotation (wire, 2.14.2): all of it or nothing, and what reuse revokes is revoked before the refusal is known.
+   * Rotation (WIRE-TOKEN-01): all of it or nothing, and what reuse revokes is revoked before the refusal is known.
    *
    * @returns null when the token opens nothing for this presenter; the reason is in the log. Somebody else's token is
    *   neither spent nor revoked.

@@ -86,7 +86,7 @@ describe('a browser that is signed in', () => {
     }
   })
 
-  it('WEB-07 decision 37: lets the named site use its session and refresh it', async () => {
+  it('WEB-07 CHOICE-37: lets the named site use its session and refresh it', async () => {
     await page.goto(named.origin)
     assert.equal(await isSignedIn(), true)
     const refreshed = await send('/oauth/spa/token', { grant_type: 'refresh_token', token_delivery: 'cookie' })
@@ -107,7 +107,7 @@ describe('a browser that is signed in', () => {
     assert.deepEqual(await cookies(), ['access_token', 'oauth_token', 'refresh_token'])
   })
 
-  it('R-OC-10 decision 62: is asked before a link of another site signs out, and one button does it', async () => {
+  it('R-OC-10 CHOICE-62: is asked before a link of another site signs out, and one button does it', async () => {
     await page.goto(elsewhere.origin)
     await page.setContent(`<a href="${service.url}/oauth/logout">A kitten</a>`)
     await page.getByText('A kitten').click()

@@ -175,7 +175,7 @@ describe('an authorization request', () => {
     ]
     for (const changed of bad)
       for (const who of [client, confidential]) await refusedHere(service, authorizePath(who, pkce, changed))
-    // Never told to the client, although its address is good (decision 60): by GET and by POST.
+    // Never told to the client, although its address is good (CHOICE-60): by GET and by POST.
     const form = new URLSearchParams(authorizePath(client, pkce, { code_challenge_method: 'plain' }).split('?')[1])
     await refusedHere(service, '/oauth/authorize', { method: 'POST', body: form })
     const none = { code_challenge: undefined, code_challenge_method: undefined }

@@ -233,7 +233,7 @@ describe('_method', () => {
     assert.equal(await kept(), 'here')
   })
 
-  it('WEB-05 on GET stands for a method beside an Authorization header, which no link carries (decision 11)', async () => {
+  it('WEB-05 on GET stands for a method beside an Authorization header, which no link carries (CHOICE-11)', async () => {
     assert.equal((await actor.request('PUT', '/properties/gone', 'soon')).status, 204)
     assert.equal((await actor.request('GET', '/properties/gone?_method=DELETE')).status, 204)
     assert.equal((await actor.request('GET', '/properties/gone')).status, 404)

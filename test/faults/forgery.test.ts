@@ -298,7 +298,7 @@ forEachService((start) => {
       assert.deepEqual(await rows(), untouched)
     })
 
-    it('WEB-05 an override on GET counts beside a bearer, which no link carries (decision 11)', async () => {
+    it('WEB-05 an override on GET counts beside a bearer, which no link carries (CHOICE-11)', async () => {
       const { actor, token } = await furnished()
       const answer = await service.request(`/${actor.id}/www/properties/color?_method=DELETE`, {
         headers: { ...asBrowser, authorization: `Bearer ${token}` },
@@ -333,7 +333,7 @@ forEachService((start) => {
           method === 'GET' && !path.includes('/devtest/proxy') && !['getCallback', 'ownPage'].includes(id),
       )
       for (const route of reading) {
-        // What the person asks for may sign out (decision 62); what another site asks for may not.
+        // What the person asks for may sign out (CHOICE-62); what another site asks for may not.
         for (const site of route.path.includes('logout') ? ['cross-site'] : ['none', 'cross-site']) {
           for (const [method, headers] of [
             ['GET', {}],
@@ -386,7 +386,7 @@ describe('a form on a page', () => {
       assert.equal(answer.status, 302)
     }
     assert.equal(await (await actor.request('GET', '/properties/color')).text(), 'blue')
-    // Where the browser does say it, the value does not outweigh that (decision 65).
+    // Where the browser does say it, the value does not outweigh that (CHOICE-65).
     assert.equal((await session.send('/properties', fields, foreign['another site'])).status, 403)
   })
 

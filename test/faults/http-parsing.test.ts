@@ -586,7 +586,7 @@ describe('the type of a body', () => {
     ';',
     '',
   ]
-  it('HTTP-12 is 415 unless it is one that the endpoint reads, with every parameter in order (decision 56)', async () => {
+  it('HTTP-12 is 415 unless it is one that the endpoint reads, with every parameter in order (CHOICE-56)', async () => {
     service.reset()
     for (const type of unsupported) {
       for (const [method, path] of [
@@ -693,7 +693,7 @@ describe('the type of a body', () => {
     assert.deepEqual(service.changes, [])
   })
 
-  it('HTTP-12 a body without a type is JSON when it parses, else text (decision 56)', async () => {
+  it('HTTP-12 a body without a type is JSON when it parses, else text (CHOICE-56)', async () => {
     assert.equal(await send('PUT', `/${actor.id}/properties/p`, null, '{"a":1}'), 204)
     assert.equal(await (await actor.request('GET', '/properties/p')).text(), '{"a":1}')
     assert.equal(await send('PUT', `/${actor.id}/properties/p`, null, '{"a":'), 204)

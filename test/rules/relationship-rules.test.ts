@@ -303,7 +303,7 @@ describe('an override', () => {
     assert.deepEqual(mergeRules(base, { properties: { excluded_patterns: [] } }).properties, base.properties)
   })
 
-  it('decision 18, 71: stands alone with its grants when it says "merge": false, and the exclusions stay', () => {
+  it('CHOICE-18, CHOICE-71: stands alone with its grants when it says "merge": false, and the exclusions stay', () => {
     const merged = mergeRules(base, { properties: { patterns: ['trip'], merge: false } })
     assert.deepEqual(merged.properties, {
       patterns: ['trip'],
@@ -380,7 +380,7 @@ describe('the built-in trust types', () => {
   ]
   const targets = ['public/x', 'shared/x', 'x', 'private/x']
   for (const [type, ...expected] of table) {
-    it(`R-PERM-04 ${type} reads, writes and deletes what the table of the wire says`, () => {
+    it(`R-PERM-04 ${type} reads, writes and deletes what the table of WIRE-PERM-01 says`, () => {
       const found = (['read', 'write', 'delete'] as const).map((right) =>
         targets.map((target) => Number(may(type, 'properties', right, target))).join(''),
       )

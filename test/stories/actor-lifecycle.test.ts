@@ -51,7 +51,7 @@ forEachService((start) => {
       assert.equal(await service.app.actors.findByCreator('me@example.com'), undefined)
     })
 
-    it('R-ACT-07 is done by GET with _method=DELETE beside an Authorization header, and by a form (decision 11)', async () => {
+    it('R-ACT-07 is done by GET with _method=DELETE beside an Authorization header, and by a form (CHOICE-11)', async () => {
       const service = await start()
       const [first, second] = [await service.createActor(), await service.createActor()]
       await done(await first.request('GET', '?_method=DELETE'))

@@ -112,7 +112,7 @@ forEachService((start) => {
       assert.deepEqual(await actor.lists(), [{ name: 'l', length: 1 }])
     })
 
-    it('R-PROP-03 an empty text removes (decision 9); delete says whether there was something', async () => {
+    it('R-PROP-03 an empty text removes (CHOICE-09); delete says whether there was something', async () => {
       await fresh()
       await actor.set('a', 1)
       await actor.set('a', '')
@@ -304,7 +304,7 @@ forEachService((start) => {
       ])
     })
 
-    it('R-LIST-06 each operation names its action for peers of other implementations, and the value where there is one (decision 25)', async () => {
+    it('R-LIST-06 each operation names its action for peers of other implementations, and the value where there is one (CHOICE-25)', async () => {
       await fresh()
       await list.create()
       await list.append(1)

@@ -124,7 +124,7 @@ forEachService((start) => {
     })
   })
 
-  describe('no credentials (decision 1)', () => {
+  describe('no credentials (CHOICE-01)', () => {
     let service: TestService
     let actor: TestActor
     before(async () => {
@@ -196,7 +196,7 @@ forEachService((start) => {
       )
     })
 
-    it('R-AUTH-03 R-ACT-09 an actor that does not exist is 404 for everybody (decision 50)', async () => {
+    it('R-AUTH-03 R-ACT-09 an actor that does not exist is 404 for everybody (CHOICE-50)', async () => {
       for (const path of ['', ...paths]) {
         const page = await service.request(`/nobody${path}`, { headers: { accept: 'text/html' } })
         assert.equal(page.status, 404)

@@ -58,7 +58,7 @@ forEachService((start) => {
       service = await start()
     })
 
-    it('R-ACT-02 answers 201 with the address, an id of 32 hex characters and a passphrase of 40 (decision 12)', async () => {
+    it('R-ACT-02 answers 201 with the address, an id of 32 hex characters and a passphrase of 40 (CHOICE-12)', async () => {
       const actor = await created(await post(service, '{"creator":"somebody"}'))
       assert.deepEqual(Object.keys(actor), ['id', 'creator', 'passphrase'])
       assert.match(actor.id, /^[0-9a-f]{32}$/)
@@ -113,7 +113,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-ACT-02 takes JSON without a type as JSON (decision 56)', async () => {
+    it('R-ACT-02 takes JSON without a type as JSON (CHOICE-56)', async () => {
       const bytes = new TextEncoder().encode('{"creator":"untyped"}')
       const answer = await service.request('/', { method: 'POST', body: bytes })
       assert.equal((await created(answer)).creator, 'untyped')
@@ -159,12 +159,12 @@ forEachService((start) => {
       ['{"creator":', 'invalid_json', /./],
       ['hello', 'invalid_json', /./],
     ] as const) {
-      it(`R-ACT-02 refuses ${body.slice(0, 40)} with 400 and makes nothing (decision 57)`, async () => {
+      it(`R-ACT-02 refuses ${body.slice(0, 40)} with 400 and makes nothing (CHOICE-57)`, async () => {
         await changesNothing(service, async () => refused(await post(service, body), 400, code, message))
       })
     }
 
-    it('R-ACT-02 refuses text that is neither JSON nor a form, and a type that it does not read (decision 56)', async () => {
+    it('R-ACT-02 refuses text that is neither JSON nor a form, and a type that it does not read (CHOICE-56)', async () => {
       await changesNothing(service, async () => {
         await refused(
           await post(service, 'creator: me', { 'content-type': 'text/plain' }),
@@ -531,7 +531,7 @@ forEachService((start) => {
 
     const page = { accept: 'text/html,application/xhtml+xml;q=0.9' }
     for (const webUi of [true, false]) {
-      it(`R-ACT-06 WEB-15 sends a browser without a session to sign-in, pages ${webUi ? 'on' : 'off'} (decisions 1 and 49)`, async () => {
+      it(`R-ACT-06 WEB-15 sends a browser without a session to sign-in, pages ${webUi ? 'on' : 'off'} (CHOICE-01 and CHOICE-49)`, async () => {
         const service = await start({ webUi })
         const actor = await service.createActor()
         for (const headers of [
@@ -591,7 +591,7 @@ forEachService((start) => {
   })
 
   describe('an actor that does not exist', () => {
-    it('R-ACT-09 is 404 on every route, for everybody (decision 50)', async () => {
+    it('R-ACT-09 is 404 on every route, for everybody (CHOICE-50)', async () => {
       const service = await start()
       const actor = await service.createActor()
       const document = (await (await service.request('/openapi.json')).json()) as { paths: Record<string, object> }

@@ -21,7 +21,7 @@ describe('methods', () => {
 
   const authorized = (): Record<string, string> => ({ authorization: actor.authorization })
 
-  /** Where scripts of other sites may ask first (decision 61); everywhere else OPTIONS is no method. */
+  /** Where scripts of other sites may ask first (CHOICE-61); everywhere else OPTIONS is no method. */
   const answersOptions = (address: string): boolean => /^\/((oauth|\.well-known)\/|mcp$)/.test(address)
 
   /** What the rows of the route table that cover an address take together; a single segment may be an actor's. */
@@ -135,7 +135,7 @@ describe('methods', () => {
     wire.close()
   })
 
-  it('HTTP-13 a method that the service does not know is 501 at every address (decision 58)', async () => {
+  it('HTTP-13 a method that the service does not know is 501 at every address (CHOICE-58)', async () => {
     service.reset()
     // Some of these the parser of node:http knows, and some it refuses itself.
     for (const method of ['PROPFIND', 'QUERY', 'M-SEARCH', 'PURGE', 'LINK', 'FOO', 'get', 'Get', 'GETT', 'XGET', '_']) {

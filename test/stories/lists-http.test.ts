@@ -1,4 +1,4 @@
-/** Lists over HTTP, row by row of the wire, with what subscribers would be told of each change. */
+/** Lists over HTTP, row by row of the wire (WIRE-LIST-01 to WIRE-LIST-04), with what subscribers would be told of each change. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
@@ -232,7 +232,7 @@ forEachService((start) => {
         ])
       })
 
-      it(`R-LIST-04 PUT by ${way} of an empty body stores an empty text (decision 9)`, async () => {
+      it(`R-LIST-04 PUT by ${way} of an empty body stores an empty text (CHOICE-09)`, async () => {
         await fresh('a')
         await done(await request('PUT', address(0), ''))
         assert.deepEqual(await items(), [''])
@@ -313,7 +313,7 @@ forEachService((start) => {
     })
   })
 
-  describe('POST /properties/<list> (decision 8)', () => {
+  describe('POST /properties/<list> (CHOICE-08)', () => {
     it('R-LIST-04 R-LIST-06 appends: 201, the address of the item, the item', async () => {
       await fresh('a')
       const answer = await request('POST', '/notes', { t: 'new' })
@@ -378,7 +378,7 @@ forEachService((start) => {
     })
 
     for (const value of [false, 0, '', [], {}, { a: null }]) {
-      it(`R-LIST-02 add takes ${JSON.stringify(value)} (decision 53)`, async () => {
+      it(`R-LIST-02 add takes ${JSON.stringify(value)} (CHOICE-53)`, async () => {
         await fresh()
         await answered(await request('POST', '/notes/items', { action: 'add', item_value: value }), 201, {
           success: true,
@@ -389,7 +389,7 @@ forEachService((start) => {
     }
 
     for (const index of [1, '1', '01', 1.0]) {
-      it(`R-LIST-02 R-LIST-06 update and delete take the index ${JSON.stringify(index)} (decision 55)`, async () => {
+      it(`R-LIST-02 R-LIST-06 update and delete take the index ${JSON.stringify(index)} (CHOICE-55)`, async () => {
         await fresh('a', 'b', 'c')
         await done(await request('POST', '/notes/items', { action: 'update', item_index: index, item_value: 'B' }))
         assert.deepEqual(await items(), ['a', 'B', 'c'])
@@ -412,7 +412,7 @@ forEachService((start) => {
     }
 
     for (const index of ['true', 'false', '1.5', '-1', '"-1"', '"1.5"', '"x"', '""', '" 1"', '[1]', '{}', '1e400']) {
-      it(`R-LIST-02 LST-09 refuses the index ${index} (decision 55)`, async () => {
+      it(`R-LIST-02 LST-09 refuses the index ${index} (CHOICE-55)`, async () => {
         await fresh('a', 'b')
         for (const action of ['update', 'delete'])
           await refuses(
@@ -602,10 +602,10 @@ forEachService((start) => {
       ],
       ['update 4 and delete 4', [{ index: 4, t: '1' }, { index: 4 }], [a, b, c, d], 1, 1],
       ['delete 1 twice', [{ index: 1 }, { index: 1 }], [a, c, d], 0, 1],
-      ['update 1 and delete 1: the delete wins (decision 2)', [{ index: 1, t: 'U' }, { index: 1 }], [a, c, d], 1, 1],
+      ['update 1 and delete 1: the delete wins (CHOICE-02)', [{ index: 1, t: 'U' }, { index: 1 }], [a, c, d], 1, 1],
       ['delete 1 and update 1, in that order: the same', [{ index: 1 }, { index: 1, t: 'U' }], [a, c, d], 1, 1],
       ['deletes in any order', [{ index: 0 }, { index: 3 }, { index: 1 }], [c], 0, 3],
-      ['delete beyond the end is skipped and not counted (decision 55)', [{ index: 9 }, { index: 0 }], [b, c, d], 0, 1],
+      ['delete beyond the end is skipped and not counted (CHOICE-55)', [{ index: 9 }, { index: 0 }], [b, c, d], 0, 1],
       ['only a delete beyond the end', [{ index: 4 }], [a, b, c, d], 0, 0],
       [
         'append more than one',
@@ -619,7 +619,7 @@ forEachService((start) => {
       ],
       ['an index written as digits', [{ index: '1', t: 'U' }], [a, { t: 'U' }, c, d], 1, 0],
       [
-        'fields of any kind, null included (decision 53)',
+        'fields of any kind, null included (CHOICE-53)',
         [{ index: 0, x: null, y: [1] }],
         [{ x: null, y: [1] }, b, c, d],
         1,
@@ -657,7 +657,7 @@ forEachService((start) => {
       assert.deepEqual(await items(), [a, b, c])
     })
 
-    it('R-LIST-06 tells each change on what the ones before it left: updates as given, deletes from the end (decision 25)', async () => {
+    it('R-LIST-06 tells each change on what the ones before it left: updates as given, deletes from the end (CHOICE-25)', async () => {
       await fresh(a, b, c)
       await bulk([{ index: 0 }, { index: 1, t: 'U' }, { index: 3, t: 'new' }, { index: 2 }])
       assert.deepEqual(told(), [

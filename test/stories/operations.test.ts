@@ -64,7 +64,7 @@ forEachService((start) => {
         await answered(await actor.request('GET', `/${kind}/`), 200, { [kind]: [] })
       })
 
-      it('R-OP-02 R-OP-03 R-OP-05 describes each in the order of declaration, * left out (decision 4)', async () => {
+      it('R-OP-02 R-OP-03 R-OP-05 describes each in the order of declaration, * left out (CHOICE-04)', async () => {
         const service = await start({
           declare: (app) => {
             declare(app, 'zeta', () => 1)
@@ -330,7 +330,7 @@ forEachService((start) => {
         await refused(await call('POST', 'refuses', {}), 409, 'conflict', 'Cannot do it twice')
       })
 
-      it('R-OP-04 _method names the method on GET beside an Authorization header (decision 11)', async () => {
+      it('R-OP-04 _method names the method on GET beside an Authorization header (CHOICE-11)', async () => {
         await done(await call('GET', 'yes?_method=DELETE'))
         await refused(await call('GET', 'echo?_method=POST'), 400, 'invalid_json', 'Cannot read the body: it is empty')
       })

@@ -167,7 +167,7 @@ for (const configured of ['none', 'one', 'several'] as const) {
         }
       })
 
-      it(`R-WEB-01 ${path}: there are none of an actor that does not exist, for anybody (decision 50)`, async () => {
+      it(`R-WEB-01 ${path}: there are none of an actor that does not exist, for anybody (CHOICE-50)`, async () => {
         for (const headers of [
           {},
           asBrowser,

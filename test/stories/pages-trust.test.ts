@@ -342,7 +342,7 @@ forEachService((start) => {
       [['subscribe'], ['May not read, change or delete any.']],
       [[], ['May not read, change or delete any.']],
     ] as const) {
-      it(`R-WEB-01 says what the operations ${JSON.stringify(operations)} mean (decision 74)`, async () => {
+      it(`R-WEB-01 says what the operations ${JSON.stringify(operations)} mean (CHOICE-74)`, async () => {
         const world = await open()
         const { service, actor, peer, browser, peers } = world
         await relate(peer, [service, actor], 'neighbour')
@@ -354,7 +354,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-WEB-01 answers “May it …?” for the items of a list as the routes decide (decision 74)', async () => {
+    it('R-WEB-01 answers “May it …?” for the items of a list as the routes decide (CHOICE-74)', async () => {
       const world = await open()
       const { service, actor, peer, browser, peers } = world
       await relate(peer, [service, actor])

@@ -70,7 +70,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PERM-01 decision 18: are shown merged with the override, and the type’s again once it is gone', async () => {
+    it('R-PERM-01 CHOICE-18: are shown merged with the override, and the type’s again once it is gone', async () => {
       await meet()
       assert.equal(
         (await override({ properties: { excluded_patterns: ['diary'] }, notes: 'not the diary' })).status,
@@ -201,7 +201,7 @@ forEachService((start) => {
       assert.equal((await friendship.request('PUT', '/properties/diary', 'x')).status, 403)
     })
 
-    it('decision 15: is nothing under a name that nobody registered, until the owner grants', async () => {
+    it('CHOICE-15: is nothing under a name that nobody registered, until the owner grants', async () => {
       await meet('neighbour')
       assert.equal(await reads('/properties/diary'), 403)
       await override({ properties: ['diary'] })
@@ -209,7 +209,7 @@ forEachService((start) => {
       assert.equal(await reads('/properties/settings'), 403)
     })
 
-    it('decision 13, ACL-12: is nothing before the approval, whatever is granted', async () => {
+    it('CHOICE-13, ACL-12: is nothing before the approval, whatever is granted', async () => {
       await meet('friend', false)
       await override({ properties: { patterns: ['*'], operations: ['read'] } })
       for (const path of [
@@ -375,7 +375,7 @@ forEachService((start) => {
           [false, 'relationships of the type friend reach actor only where the address names the peer itself', null],
         ],
       ] as const) {
-        it(`is answered as the route decides: ${question} (decision 74)`, async () => {
+        it(`is answered as the route decides: ${question} (CHOICE-74)`, async () => {
           await meet()
           assert.deepEqual(await told(question), expected)
         })

@@ -1,4 +1,4 @@
-/** `/<actor>/properties`: values, one at a time and together. The tables of the wire are walked row by row. */
+/** `/<actor>/properties`: values, one at a time and together. The tables of the wire (WIRE-PROP-01 to WIRE-PROP-03) are walked row by row. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { forEachService, type TestActor, type TestService } from '../support/service.ts'
@@ -39,7 +39,7 @@ forEachService((start) => {
   const put = (path: string, value?: unknown, headers?: Record<string, string>): Promise<Response> =>
     actor.request('PUT', `/properties${path}`, value, headers)
 
-  describe('what a written value reads as (decisions 7, 9, 53 and 56)', () => {
+  describe('what a written value reads as (CHOICE-07, CHOICE-09, CHOICE-53 and CHOICE-56)', () => {
     const text = 'text/plain; charset=utf-8'
     const asJson = 'application/json'
     for (const [how, write, single, type, listed] of [
@@ -108,7 +108,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-03 a text is JSON for whoever names application/json, and only for them (decision 7)', async () => {
+    it('R-PROP-03 a text is JSON for whoever names application/json, and only for them (CHOICE-07)', async () => {
       await fresh({ a: 'hello', b: '12' })
       for (const [accept, type, sent] of [
         ['application/json', 'application/json', '"hello"'],
@@ -136,7 +136,7 @@ forEachService((start) => {
       ['an empty form field', () => actor.request('POST', '/properties', 'a=', form), 201],
       ['POST of an empty body to the name', () => actor.request('POST', '/properties/a', ''), 201],
     ] as const) {
-      it(`R-PROP-03 an empty text is absence: ${how} removes the property, and tells "" (decision 9)`, async () => {
+      it(`R-PROP-03 an empty text is absence: ${how} removes the property, and tells "" (CHOICE-09)`, async () => {
         await fresh({ a: 'there', b: 1 })
         const answer = await remove()
         assert.equal(answer.status, status)
@@ -149,7 +149,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-03 null is no value of a property: 400, unchanged (decision 53)', async () => {
+    it('R-PROP-03 null is no value of a property: 400, unchanged (CHOICE-53)', async () => {
       await fresh({ a: 'there' })
       await changesNothing(service, async () => {
         const message = 'Cannot set "a": null is not a property value'
@@ -160,7 +160,7 @@ forEachService((start) => {
       })
     })
 
-    it('R-PROP-03 what cannot be read is refused: a body that says it is JSON and is not, another type, no UTF-8 (decision 56)', async () => {
+    it('R-PROP-03 what cannot be read is refused: a body that says it is JSON and is not, another type, no UTF-8 (CHOICE-56)', async () => {
       await fresh({ a: 'there' })
       await changesNothing(service, async () => {
         await refused(await put('/a', 'hello', json), 400, 'invalid_json', /./)
@@ -186,7 +186,7 @@ forEachService((start) => {
     })
   })
 
-  describe('names (decision 52)', () => {
+  describe('names (CHOICE-52)', () => {
     for (const name of [
       'a b',
       'a.b',
@@ -453,7 +453,7 @@ forEachService((start) => {
       'settings/constructor',
       'settings/toString',
     ]) {
-      it(`R-PROP-03 there is nothing at ${path} (decision 54)`, async () => {
+      it(`R-PROP-03 there is nothing at ${path} (CHOICE-54)`, async () => {
         await fresh(stored)
         await refused(
           await actor.request('GET', `/properties/${path}`),
@@ -465,7 +465,7 @@ forEachService((start) => {
     }
   })
 
-  describe('POST and PUT of /properties (decision 5)', () => {
+  describe('POST and PUT of /properties (CHOICE-05)', () => {
     it('R-PROP-02 POST sets each key, leaves the others, and answers 201 with what was stored', async () => {
       await fresh({ stays: 1, a: 'old' })
       const answer = await actor.request(
@@ -598,7 +598,7 @@ forEachService((start) => {
       }
     }
 
-    it('R-PROP-02 a method that a form cannot send is named by _method (decision 11)', async () => {
+    it('R-PROP-02 a method that a form cannot send is named by _method (CHOICE-11)', async () => {
       await fresh({ a: 1, b: 2 })
       await done(await actor.request('POST', '/properties/a', '_method=PUT&value=changed', form))
       assert.equal(await body(await actor.request('GET', '/properties/a')), 'changed')
@@ -670,7 +670,7 @@ forEachService((start) => {
       ['sets a key', { b: 1 }, '/c', '2', '{"b":1,"c":2}', 'c', '2'],
       ['replaces a key', { b: 1, c: 2 }, '/b', '"x"', '{"b":"x","c":2}', 'b', '"x"'],
       ['takes text at a key', { b: 1 }, '/b', 'plain text', '{"b":"plain text"}', 'b', '"plain text"'],
-      ['stores null at a key (decision 53)', { b: 1 }, '/b', 'null', '{"b":null}', 'b', 'null'],
+      ['stores null at a key (CHOICE-53)', { b: 1 }, '/b', 'null', '{"b":null}', 'b', 'null'],
       [
         'merges an object into an object',
         { b: { x: 1, y: { z: 2 } } },
@@ -710,7 +710,7 @@ forEachService((start) => {
         '12345678901234567890',
       ],
     ] as const) {
-      it(`R-PROP-03 below a name ${what}, and tells it at that depth (decision 20)`, async () => {
+      it(`R-PROP-03 below a name ${what}, and tells it at that depth (CHOICE-20)`, async () => {
         await fresh({ a: stored })
         await done(await put(`/a${path}`, sent))
         assert.equal(await body(await actor.request('GET', '/properties/a')), after)
@@ -747,7 +747,7 @@ forEachService((start) => {
       ['an array', [1, 2], '0'],
       ['true', true, 'x'],
     ] as const) {
-      it(`R-PROP-03 writing below ${what} is 409 and changes nothing (decision 54)`, async () => {
+      it(`R-PROP-03 writing below ${what} is 409 and changes nothing (CHOICE-54)`, async () => {
         await fresh({ a: stored, o: { a: stored } })
         await changesNothing(service, async () => {
           for (const method of ['PUT', 'POST']) {
@@ -785,7 +785,7 @@ forEachService((start) => {
     })
   })
 
-  describe('POST /properties/<name> (decision 8)', () => {
+  describe('POST /properties/<name> (CHOICE-08)', () => {
     it('R-PROP-03 sets the property: 201, its address, and what was stored', async () => {
       await fresh()
       const answer = await actor.request('POST', '/properties/a%20b', { k: 1 })
@@ -828,7 +828,7 @@ forEachService((start) => {
       ['c/d', '{"b":1,"c":{},"n":null}', 'c', '{"d":""}'],
       ['c/d/e', '{"b":1,"c":{"d":{"f":2}},"n":null}', 'c', '{"d":{"e":""}}'],
     ] as const) {
-      it(`R-PROP-03 removes the key ${path} and nothing else, and tells "" at that depth (decision 20)`, async () => {
+      it(`R-PROP-03 removes the key ${path} and nothing else, and tells "" at that depth (CHOICE-20)`, async () => {
         await fresh({ a: { b: 1, c: { d: { e: 1, f: 2 } }, n: null }, z: 1 })
         await done(await actor.request('DELETE', `/properties/a/${path}`))
         assert.equal(await listing(actor), `{"a":${after},"z":1}`)
@@ -852,7 +852,7 @@ forEachService((start) => {
       })
     }
 
-    it('R-PROP-02 of /properties removes all values and all lists, each told of (decision 6)', async () => {
+    it('R-PROP-02 of /properties removes all values and all lists, each told of (CHOICE-06)', async () => {
       await fresh({ a: 1, b: { c: 2 }, notes: { _type: 'list' } })
       await actor.request('POST', '/properties', { notes: { items: [{ index: 0, t: 1 }] } })
       service.reset()

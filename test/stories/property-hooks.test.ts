@@ -173,7 +173,7 @@ forEachService((start) => {
         ],
       ],
     ] as const) {
-      it(`R-PROP-06 ${what}: the operation, the value, and the path with the name first (decision 3)`, async () => {
+      it(`R-PROP-06 ${what}: the operation, the value, and the path with the name first (CHOICE-03)`, async () => {
         const actor = await scripted()
         script.hooks = same
         await actor.request(method, `/properties${path}`, body)
@@ -642,7 +642,7 @@ forEachService((start) => {
       assert.equal(await (await actor.request('GET', '/properties/a')).text(), text)
     })
 
-    it('R-PROP-06 an empty text from a put hook removes the property, as a written one does (decision 9)', async () => {
+    it('R-PROP-06 an empty text from a put hook removes the property, as a written one does (CHOICE-09)', async () => {
       const actor = await scripted()
       script.hooks = () => ''
       await done(await actor.request('PUT', '/properties/text', 'x'))

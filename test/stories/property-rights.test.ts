@@ -71,7 +71,7 @@ forEachService((start) => {
       ['PUT at the length', ['PUT', '/properties/log/2', 'three'], 204],
       ['PUT with the length as ?index', ['PUT', '/properties/log?index=2', 'three'], 204],
     ] as const) {
-      it(`adds an item by ${what} (decision 74)`, async () => {
+      it(`adds an item by ${what} (CHOICE-74)`, async () => {
         await meet('append')
         assert.equal((await send(request)).status, status)
         assert.deepEqual(await items(), ['one', 'two', 'three'])
@@ -79,7 +79,7 @@ forEachService((start) => {
     }
 
     for (const method of ['POST', 'PUT']) {
-      it(`adds items by a bulk ${method} behind the last item (decision 74)`, async () => {
+      it(`adds items by a bulk ${method} behind the last item (CHOICE-74)`, async () => {
         await meet('append')
         const entries = [
           { index: 2, text: 'three' },
@@ -91,7 +91,7 @@ forEachService((start) => {
       })
     }
 
-    it('does nothing else to a list (decision 74, ACL-04)', async () => {
+    it('does nothing else to a list (CHOICE-74, ACL-04)', async () => {
       await meet('append')
       await refused([
         ['GET', '/properties/log'],
@@ -140,7 +140,7 @@ forEachService((start) => {
       assert.deepEqual(await items(), ['one', 'two'])
     })
 
-    it('makes no list, and neither sets nor removes a value (decision 74)', async () => {
+    it('makes no list, and neither sets nor removes a value (CHOICE-74)', async () => {
       await meet('append')
       await refused([
         ['POST', '/properties', { fresh: { _type: 'list' } }],
@@ -178,7 +178,7 @@ forEachService((start) => {
   })
 
   describe('the right to write', () => {
-    it('adds, changes and removes the items of a list (decision 74)', async () => {
+    it('adds, changes and removes the items of a list (CHOICE-74)', async () => {
       await meet('write')
       for (const [request, status] of [
         [['POST', '/properties/log', 'three'], 201],
@@ -197,7 +197,7 @@ forEachService((start) => {
       assert.deepEqual(await items(), [])
     })
 
-    it('removes neither a property nor a list, also not by an empty text (decision 74)', async () => {
+    it('removes neither a property nor a list, also not by an empty text (CHOICE-74)', async () => {
       await meet('read', 'append', 'write')
       await refused([
         ['DELETE', '/properties/p'],
@@ -223,7 +223,7 @@ forEachService((start) => {
         await leavesAll(service, () => post(path, form), 403)
     })
 
-    it('sets an empty text below a name, where it is an ordinary value (decision 9)', async () => {
+    it('sets an empty text below a name, where it is an ordinary value (CHOICE-09)', async () => {
       await meet('write')
       assert.equal((await send(['PUT', '/properties/settings/theme', ''])).status, 204)
       assert.deepEqual(await stored('/properties/settings'), { theme: '' })
@@ -244,7 +244,7 @@ forEachService((start) => {
       ['PUT', '/properties/p', ''],
       ['PUT', '/properties', { p: '' }],
     ] as const) {
-      it(`removes a property by ${JSON.stringify(request)} (decision 74)`, async () => {
+      it(`removes a property by ${JSON.stringify(request)} (CHOICE-74)`, async () => {
         await meet('delete')
         assert.equal((await send(request)).status, 204)
         assert.equal((await actor.request('GET', '/properties/p')).status, 404)
@@ -260,7 +260,7 @@ forEachService((start) => {
       assert.deepEqual(await stored('/properties'), {})
     })
 
-    it('neither sets a value nor touches an item (decision 74, ACL-04)', async () => {
+    it('neither sets a value nor touches an item (CHOICE-74, ACL-04)', async () => {
       await meet('delete')
       await refused([
         ['PUT', '/properties/p', 'changed'],

@@ -33,7 +33,7 @@ describe('the id of a request', () => {
     (await service.request(path, init)).headers.get('x-request-id')
 
   for (const id of ['a', '0', 'A-Z.a_z:0-9', '-', ':::', 'x'.repeat(128), '4bf92f35-77b3-4da6-a3ce-929d0e0e4736']) {
-    it(`R-OBS-01 is the sender’s ${id.slice(0, 40)} (decision 51)`, async () => {
+    it(`R-OBS-01 is the sender’s ${id.slice(0, 40)} (CHOICE-51)`, async () => {
       assert.equal(await idOf('/health/live', { headers: { 'x-request-id': id } }), id)
     })
   }
@@ -51,7 +51,7 @@ describe('the id of a request', () => {
     ['a text in brackets', '[a:b:c]'],
     ['a percent sign', 'a%0d%0ab'],
   ] as const) {
-    it(`R-OBS-01 HTTP-08 is a new one where the sender’s is ${what} (decision 51)`, async () => {
+    it(`R-OBS-01 HTTP-08 is a new one where the sender’s is ${what} (CHOICE-51)`, async () => {
       assert.match((await idOf('/health/live', { headers: { 'x-request-id': id } })) ?? '', made)
     })
   }

@@ -331,7 +331,7 @@ forEachService((start, dialect) => {
   }
 
   describe('the rights of a peer', () => {
-    it('are the same in what the service enforces, explains, shows and lists, for any rules (decision 74, ACL-05)', async () => {
+    it('are the same in what the service enforces, explains, shows and lists, for any rules (CHOICE-74, ACL-05)', async () => {
       const world = await open()
       const { actor, peer, client } = world
       await fc.assert(

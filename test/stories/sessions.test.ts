@@ -665,7 +665,7 @@ forEachService((start) => {
       })
     })
 
-    it('decision 62: a page of another site that leads here gets a page with one button, and nothing ended', async () => {
+    it('CHOICE-62: a page of another site that leads here gets a page with one button, and nothing ended', async () => {
       const { access } = await signIn()
       const before = await dump()
       for (const from of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, {}]) {
@@ -896,7 +896,7 @@ forEachService((start) => {
     const get = (id: string, headers: Record<string, string> = {}): Promise<Answered> =>
       ask('GET', `/oauth/spa/session/${id}`, undefined, headers)
 
-    it('R-OC-16 decision 36: gives the tokens once, refresh token included, and again to the same browser for 10 s', async () => {
+    it('R-OC-16 CHOICE-36: gives the tokens once, refresh token included, and again to the same browser for 10 s', async () => {
       const id = await keep()
       const mine = { 'user-agent': 'mine', origin: 'https://app.example.com' }
       const answer = await get(id, mine)
@@ -1061,7 +1061,7 @@ describe('scripts of other sites', () => {
         },
       })
 
-    it('decision 61: a preflight is answered 200 at every address of sign-in, without credentials and without a statement', async () => {
+    it('CHOICE-61: a preflight is answered 200 at every address of sign-in, without credentials and without a statement', async () => {
       open.reset()
       for (const path of [...spa, ...logout, once, '/oauth/spa/callback']) {
         const answer = await preflight(open, path, 'https://any.example')

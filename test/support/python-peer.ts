@@ -1,5 +1,5 @@
 /**
- * An actor as the Python implementation 3.14 serves one, seen from outside: truth values as texts in one place, error
+ * An actor as the Python implementation 3.14 serves one, seen from outside (docs/spec/wire.md): truth values as texts in one place, error
  * answers without a body, what it believes of an answer, and when it forgets a relationship. One actor for each server.
  */
 import { randomBytes } from 'node:crypto'

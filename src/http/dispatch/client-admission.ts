@@ -60,7 +60,7 @@ export class ClientAdmission {
     return scope.split(' ').includes(neededScope)
   }
 
-  /** The error is `invalid_token` also for a request without a token (actor-service, "Errors"). */
+  /** The error is `invalid_token` also for a request without a token (R-MCP-07). */
   unauthorized(): Answer {
     return this.#challenge(401, 'invalid_token', 'A valid access token of a client is required')
   }

@@ -21,7 +21,7 @@ export function hasConfiguredProvider(deps: ProviderDeps): boolean {
   return webProviders(deps).some(({ kind }) => kind !== 'local')
 }
 
-/** Where no sign-in method exists, the creator's Basic credentials open the pages, as they open the API (decision 78). */
+/** Where no sign-in method exists, the creator's Basic credentials open the pages, as they open the API (CHOICE-78). */
 export function opensPagesByPassphrase({ providers }: ProviderDeps): boolean {
   return providers.all.length === 0
 }

@@ -1,4 +1,4 @@
-/** Where a browser goes that has to sign in first (decision 1), and back to the page that it asked for. */
+/** Where a browser goes that has to sign in first (CHOICE-01), and back to the page that it asked for. */
 import { type Credential, sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
 import type { Providers } from '../../sign-in/provider.ts'
 import type { SignIn } from '../../sign-in/sign-in.ts'

@@ -68,7 +68,7 @@ export function isUrlencoded(request: Incoming): boolean {
   return mediaIn(request) === 'form'
 }
 
-/** A body that does not say what it is counts (decision 56). */
+/** A body that does not say what it is counts (CHOICE-56). */
 export function saysJson(request: Incoming): boolean {
   const media = mediaIn(request)
   return media === 'json' || media === 'absent'

@@ -8,7 +8,7 @@ export function toServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError('server_error', undefined, { cause: error })
 }
 
-/** What clients of an endpoint know to read (wire, 1.4); everywhere else it is `error` and `message`. */
+/** What clients of an endpoint know to read (WIRE-HTTP-01); everywhere else it is `error` and `message`. */
 export type ErrorFamily = 'spa'
 
 export function errorAnswer(error: ServiceError, family?: ErrorFamily): Answer {

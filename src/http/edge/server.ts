@@ -41,7 +41,7 @@ const loopback = ['127.0.0.1', '::1']
 
 /** @throws ListenError */
 export async function listen(config: Config): Promise<Address> {
-  // Everything lives as long as a request; V8 would take some of it for old when the first requests come (decision 016).
+  // Everything lives as long as a request; V8 would take some of it for old when the first requests come (record 016).
   setFlagsFromString('--no-allocation-site-pretenuring')
   const { promise: ready, resolve: setListener } = Promise.withResolvers<RequestListener>()
   let listener: RequestListener | undefined

@@ -1,4 +1,4 @@
-/** Values of the page where an owner lets a client in; the names are those that templates know (wire, 3.4). */
+/** Values of the page where an owner lets a client in; the names are those that templates know (WIRE-PAGE-03). */
 import type { RightsLine } from '../shared/rights.ts'
 import type { SiteValues } from '../shared/values.ts'
 

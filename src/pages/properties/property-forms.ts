@@ -1,4 +1,4 @@
-/** The forms on the pages of properties (wire, 5.3). */
+/** The forms on the pages of properties (WIRE-PAGE-02). */
 import { ServiceError } from '../../errors.ts'
 import { type JsonText, normalise, stringText } from '../../json/json.ts'
 import { indexFromJson } from '../../list/list.ts'

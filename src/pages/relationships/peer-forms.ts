@@ -1,4 +1,4 @@
-/** The forms on the page of a peer (wire, 5.3, and ours). */
+/** The forms on the page of a peer (WIRE-PAGE-02, and ours). */
 import { ServiceError } from '../../errors.ts'
 import { findOverride } from '../../trust/override-store.ts'
 import { readOverride, type RightsJudge } from '../../trust/permissions.ts'

@@ -46,7 +46,7 @@ export async function showTrusts(deps: RelationshipPageDeps, exchange: PageExcha
   const values = pageValues(deps, exchange, '/trust')
   const page = deps.pages.trust({
     ...values,
-    // As templates of the reference expect it (wire, 5.2).
+    // As templates of the reference expect it (WIRE-PAGE-01).
     url: `${values.url}/`,
     trusts: partOf(rows, paging, rowsOnAPage),
     waiting: rows.filter(({ standing }) => standing === 'waiting'),

@@ -1,4 +1,4 @@
-/** The form that asks another actor for a relationship (wire, 5.3), with a review before the request is sent. */
+/** The form that asks another actor for a relationship (WIRE-PAGE-02), with a review before the request is sent. */
 import { ServiceError } from '../../errors.ts'
 import { parseBaseuri } from '../../trust/baseuri.ts'
 import type { Trust } from '../../trust/trust.ts'

@@ -14,7 +14,7 @@ export async function refusedOnPage(
     return await work()
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error
-    // What a hook does not take from a page is not allowed (wire, 5.3), whichever way it was sent.
+    // What a hook does not take from a page is not allowed (WIRE-PAGE-02), whichever way it was sent.
     const told = error.code === 'rejected' ? new ServiceError('forbidden', error.message, error.detail) : error
     if (!acceptsPages(exchange.request) || told.code === 'not_found') throw told
     return show(told)

@@ -1,5 +1,5 @@
 /**
- * What the pages are made from, and what they are. The names are those that templates know (actor-service, "Web UI"), so
+ * What the pages are made from, and what they are. The names are those that templates know (R-WEB-02), so
  * that a page of the application's own gets the same values whether it is a function or a template.
  */
 import type { HtmlEscapedString } from 'hono/utils/html'
@@ -24,7 +24,7 @@ export interface SignInProvider {
   readonly url: string
 }
 
-/** Values of the factory template (actor-service, "Factory and actor root"). */
+/** Values of the factory template (R-ACT-01). */
 export interface FactoryValues extends SiteValues {
   readonly oauth_urls: Readonly<Record<string, string>>
   readonly oauth_providers: readonly SignInProvider[]

@@ -1,4 +1,4 @@
-/** Values of the pages of a sign-in; the names are those that templates know (wire, 2.16 and 2.17). */
+/** Values of the pages of a sign-in; the names are those that templates know (WIRE-SIGNIN-06). */
 import type { SiteValues } from '../shared/values.ts'
 
 export interface EmailValues extends SiteValues {

@@ -1,4 +1,4 @@
-/** What a provider says about a person, in the members that applications look for (wire, 2.5). */
+/** What a provider says about a person, in the members that applications look for (WIRE-SIGNIN-02). */
 import type { UserInfo } from '../provider.ts'
 
 type Members = Readonly<Record<string, unknown>>

@@ -70,7 +70,7 @@ async function decide(deps: ConsentRouteDeps, { request }: Exchange): Promise<An
     }
     const fields = await readOAuthForm(request, deps.config)
     if (fields.repeated !== null) throw new OAuthError('invalid_request', `${fields.repeated} is given twice`)
-    // What a form of another maker repeats of the request is judged as the request was (spec: both GET and POST).
+    // What a form of another maker repeats of the request is judged as the request was (CHOICE-60: both GET and POST).
     const judged = fields.has('client_id') ? await judgeAuthorizationRequest(deps, fields) : null
     if (judged !== null && 'answer' in judged) return judged.answer
     const decision = decisionIn(deps, fields)

@@ -20,7 +20,7 @@ function oauthFailure({ status, code, message, challenge }: OAuthError): Answer 
   )
 }
 
-/** Refusals in the words of OAuth; a fault of the store is `server_error`, so that nothing counts as spent (spec, Errors). */
+/** Refusals in the words of OAuth; a fault of the store is `server_error`, so that nothing counts as spent (R-AS-04). */
 export async function inOAuthWords(work: () => Promise<Answer>): Promise<Answer> {
   try {
     return await work()
