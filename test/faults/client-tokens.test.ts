@@ -592,6 +592,21 @@ describe('the token endpoint', () => {
     assert.deepEqual(await refused(service, form), clientError)
   })
 
+  it('answers success and errors as JSON that no cache stores (OTK-15)', async () => {
+    const { service, post } = await withClients()
+    for (const [body, status] of [
+      [bodyOf(post), 200],
+      [{ ...bodyOf(post), client_secret: 'wrong' }, 401],
+      [{ ...bodyOf(post), grant_type: 'password' }, 400],
+      [{}, 400],
+    ] as const) {
+      const answer = await requestTokens(service, body)
+      assert.equal(answer.status, status)
+      assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+      assert.equal(answer.headers.get('cache-control'), 'no-store')
+    }
+  })
+
   it('OTK-10 R-AS-03 takes credentials from one place', async () => {
     const { service, post, header } = await withClients()
     const other = { ...form, client_id: post.client_id }

@@ -1,49 +1,39 @@
 /**
- * The rows that tests are held against: what can go wrong (threats and faults), and what the interface specification asks
- * for (ids that begin with R). A test that proves a row carries its id in its title or in that of a group around it.
+ * The rows of docs/spec, read from its pages. A test that proves a requirement or a fault carries the id of the row in its
+ * title or in the title of a group around it.
  */
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
 export interface Area {
   readonly id: string
   readonly subject: string
   readonly rows: number
+  /** The ids of the rows, in the order of the page. */
+  readonly ids: readonly string[]
 }
 
-export const areas: readonly Area[] = [
-  { id: 'OAZ', subject: 'authorization endpoint', rows: 18 },
-  { id: 'OTK', subject: 'token endpoint', rows: 19 },
-  { id: 'ORF', subject: 'refresh, reuse and revocation', rows: 16 },
-  { id: 'ODR', subject: 'dynamic client registration', rows: 9 },
-  { id: 'MCP', subject: 'MCP endpoint and discovery', rows: 18 },
-  { id: 'IDP', subject: 'sign-in through external providers', rows: 19 },
-  { id: 'WEB', subject: 'browser surface, cookies and Basic', rows: 15 },
-  { id: 'ACL', subject: 'authorisation and isolation between actors', rows: 14 },
-  { id: 'OUT', subject: 'outbound requests', rows: 14 },
-  { id: 'PEER', subject: 'trust and inbound callbacks', rows: 10 },
-  { id: 'SUB', subject: 'subscriptions and delivery', rows: 16 },
-  { id: 'HTTP', subject: 'requests, parsing and limits', rows: 14 },
-  { id: 'LST', subject: 'list properties', rows: 13 },
-  { id: 'DEL', subject: 'actor creation, lookup and deletion', rows: 8 },
-  { id: 'DUR', subject: 'durability and store faults', rows: 15 },
-  { id: 'CON', subject: 'concurrency and models', rows: 5 },
-  { id: 'OPS', subject: 'several processes, upgrades, time and network', rows: 9 },
-  { id: 'SEC', subject: 'secrets and logs', rows: 9 },
-  { id: 'SUP', subject: 'dependencies and releases', rows: 4 },
-  { id: 'RATE', subject: 'throttling', rows: 5 },
-  { id: 'R-ACT', subject: 'factory, actor root, meta', rows: 10 },
-  { id: 'R-PROP', subject: 'properties', rows: 6 },
-  { id: 'R-LIST', subject: 'list properties', rows: 6 },
-  { id: 'R-OP', subject: 'resources, methods, actions', rows: 6 },
-  { id: 'R-TRUST', subject: 'trust relationships', rows: 8 },
-  { id: 'R-PERM', subject: 'permissions', rows: 5 },
-  { id: 'R-SUB', subject: 'subscriptions and callbacks', rows: 12 },
-  { id: 'R-WEB', subject: 'server-rendered pages', rows: 5 },
-  { id: 'R-OC', subject: 'sign-in through external providers', rows: 21 },
-  { id: 'R-TOK', subject: 'session tokens', rows: 8 },
-  { id: 'R-AS', subject: 'authorization server for MCP clients', rows: 6 },
-  { id: 'R-MCP', subject: 'MCP', rows: 8 },
-  { id: 'R-AUTH', subject: 'authentication', rows: 3 },
-  { id: 'R-EVT', subject: 'events and hooks', rows: 3 },
-  { id: 'R-OBS', subject: 'observation', rows: 1 },
-  { id: 'R-LIM', subject: 'limits', rows: 2 },
-  { id: 'R-VER', subject: 'versions', rows: 1 },
-]
+const folder = join(dirname(dirname(import.meta.dirname)), 'docs', 'spec')
+
+/** A page of docs/spec, by its name without the ending. */
+export function specPage(name: string): string {
+  return readFileSync(join(folder, `${name}.md`), 'utf8')
+}
+
+/** The areas of a page: each heading `## ID: subject` with the rows of its tables. */
+export function areasOf(page: string): Area[] {
+  return page.split(/^## /m).flatMap((section) => {
+    const [, id, subject] = /^([A-Z]+(?:-[A-Z]+)?): (.+)\n/.exec(section) ?? []
+    if (id === undefined || subject === undefined) return []
+    const ids = rowIds(section)
+    return [{ id, subject, rows: ids.length, ids }]
+  })
+}
+
+/** The ids of the rows that have an anchor. */
+export function rowIds(text: string): string[] {
+  return [...text.matchAll(/^\| <a id="[^"]*"><\/a>(\S+) \|/gm)].flatMap(([, id]) => id ?? [])
+}
+
+/** The areas that tests are counted by. */
+export const areas: readonly Area[] = [...areasOf(specPage('faults')), ...areasOf(specPage('requirements'))]

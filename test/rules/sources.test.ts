@@ -1,0 +1,117 @@
+/** Ids and references of code, tests and documents lead to a row of docs/spec or to a record of docs/decisions. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { type Area, areas, areasOf, rowIds, specPage } from '../support/catalogue.ts'
+
+const root = dirname(dirname(import.meta.dirname))
+
+/** Both files name ids that do not exist, to prove that such ids are found. */
+const namesMadeUpIds = new Set(['test/rules/sources.test.ts', 'test/rules/test-run.test.ts'])
+
+const files = (
+  await Array.fromAsync(glob(['{src,test,docs,bench,examples,tools}/**/*.{ts,js,sql,md}', '*.md'], { cwd: root }))
+)
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => !path.includes('node_modules/') && !namesMadeUpIds.has(path))
+  .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+
+const known = new Set(['requirements', 'faults', 'choices', 'wire'].flatMap((page) => rowIds(specPage(page))))
+const records = new Set(
+  readdirSync(join(root, 'docs', 'decisions')).flatMap((name) => /^(\d{3})-/.exec(name)?.[1] ?? []),
+)
+
+/** Areas of faults have plain words, so an id of another standard, such as UTF-16, is an id here only for these words. */
+const plainAreas = areas.filter(({ id }) => !id.startsWith('R-')).map(({ id }) => id)
+const idForm = new RegExp(
+  `(?<![\\w-])(?:(?:${plainAreas.join('|')}|(?:R|WIRE)-[A-Z]+|CHOICE)-\\d+|I\\d+)(?![\\w-])`,
+  'g',
+)
+
+/** References that name a source outside of the repository, or a choice by a number that a record could have. */
+const oldForms = [
+  /\bdecisions? (?!\d{3}\b)\d+/gi,
+  /\bwire, (?:section )?\d[\d.]*/gi,
+  /\bactor-service\b/g,
+  /\(spec[,:] [^)]*/g,
+]
+
+/** The references of a text that lead nowhere. */
+function dangling(text: string): string[] {
+  const ids = [...text.matchAll(idForm)].map(([id]) => id).filter((id) => !known.has(id))
+  const numbers = [...text.matchAll(/\b(?:records?|decisions?|docs\/decisions\/)[ ]?(\d{3})\b/gi)]
+  const lost = numbers.filter(([, number = '']) => !records.has(number)).map(([reference]) => reference)
+  return [...ids, ...lost, ...oldForms.flatMap((form) => [...text.matchAll(form)].map(([reference]) => reference))]
+}
+
+/** The rows in string literals of a test file, where titles are. Comments do not count. */
+function rowsInTitles(text: string): string[] {
+  return text
+    .split('\n')
+    .filter((line) => !/^\s*(?:\/\/|\/?\*)/.test(line))
+    .flatMap((line) => /['"`].*/.exec(line)?.[0].match(idForm) ?? [])
+}
+
+const titled = new Set(
+  files.filter(({ path }) => /^test\/.*\.ts$/.test(path)).flatMap(({ text }) => rowsInTitles(text)),
+)
+
+/** The ids of the section that gives a reason for each row without a test. */
+function reasonedRows(page: string): string[] {
+  const section = page.split(/^## /m).find((one) => one.startsWith('Rows without a test\n')) ?? ''
+  return [...section.matchAll(/^- (\S+): \S/gm)].flatMap(([, id]) => id ?? [])
+}
+
+describe('the pages of docs/spec', () => {
+  it('have rows numbered from 01 in each area, with an anchor that is the id', () => {
+    const pages = ['requirements', 'faults', 'wire'].map((page) => areasOf(specPage(page)))
+    const expected = (area: Area, prefix: string): string[] =>
+      area.ids.map((_, index) => `${prefix}${area.id}-${String(index + 1).padStart(2, '0')}`)
+    for (const [index, page] of pages.entries()) {
+      const prefix = index === 2 ? 'WIRE-' : ''
+      for (const area of page) assert.deepEqual(area.ids, expected(area, prefix))
+    }
+    for (const page of ['requirements', 'faults', 'choices', 'wire']) {
+      const anchors = [...specPage(page).matchAll(/<a id="([^"]*)"><\/a>(\S+)/g)]
+      for (const [, anchor, id] of anchors) assert.equal(anchor, id?.toLowerCase())
+    }
+  })
+
+  it('have each id once', () => {
+    const ids = ['requirements', 'faults', 'choices', 'wire'].flatMap((page) => rowIds(specPage(page)))
+    assert.equal(new Set(ids).size, ids.length)
+    assert.ok(ids.length > 500)
+  })
+})
+
+describe('references to docs/spec and docs/decisions', () => {
+  it('lead to a row or to a record', () => {
+    const lost = files.flatMap(({ path, text }) => dangling(text).map((reference) => `${path}: ${reference}`))
+    assert.deepEqual(lost, [])
+  })
+
+  it('are in code, tests and documents', () => {
+    const count = files.reduce((sum, { text }) => sum + (text.match(idForm)?.length ?? 0), 0)
+    assert.ok(count > 2500, String(count))
+  })
+
+  it('are found when they lead nowhere', () => {
+    for (const text of ['LST-99', 'LST-4', 'R-FOO-01', 'WIRE-TRUST-99', 'CHOICE-81', 'I11']) {
+      assert.deepEqual(dangling(`keeps all items (${text})`), [text])
+    }
+    assert.deepEqual(dangling('(decision 60), decisions 1 and 49'), ['decision 60', 'decisions 1'])
+    assert.deepEqual(dangling('(decision 999), docs/decisions/998'), ['decision 999', 'docs/decisions/998'])
+    assert.deepEqual(dangling('(wire, 2.14.2)'), ['wire, 2.14.2'])
+    assert.deepEqual(dangling('UTF-16, SHA-256, LST-04, R-PROP-03, WIRE-TRUST-04, CHOICE-60, I10, record 016'), [])
+  })
+})
+
+describe('rows of requirements and faults', () => {
+  it('are each in the title of a test, unless their page gives a reason', () => {
+    const pages = ['requirements', 'faults'].map(specPage)
+    const silent = pages.flatMap(rowIds).filter((id) => !titled.has(id))
+    assert.deepEqual(silent.toSorted(), pages.flatMap(reasonedRows).toSorted())
+  })
+})
