@@ -10,7 +10,14 @@ const root = dirname(folder)
 const { values, operands: positionals } = commandOptions({
   command: 'npm test',
   about: 'Runs every test file, or those whose path contains one of the words: npm test -- lists rules/secret',
-  options: { limit: { kind: 'integer', least: 1, default: 600, about: 'Seconds that one file may take.' } },
+  options: {
+    limit: {
+      kind: 'integer',
+      least: 1,
+      default: 600,
+      about: 'Seconds that one file may run while none of its tests begins or ends.',
+    },
+  },
   operands: '[part of a path …]',
 })
 const nameOf = (file: string): string => relative(root, file).replaceAll(sep, '/')

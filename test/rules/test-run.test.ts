@@ -101,7 +101,7 @@ describe('a test run', () => {
       5,
     )
     assert.equal(failed, 1)
-    assert.match(printed, /It was killed after 5 s: running was "hangs"/)
+    assert.match(printed, /It was killed after 5 s in which no test began or ended: running was "hangs"/)
     const pid = Number(await readFile(pidFile, 'utf8'))
     await waitUntilGone(pid)
   })
@@ -109,7 +109,17 @@ describe('a test run', () => {
   it('kills a file with a test whose promise never settles', async () => {
     const { passed, failed, printed } = await run({ pending: `${pass}; it('waits', () => new Promise(() => {}))` }, 5)
     assert.deepEqual([passed, failed], [1, 1])
-    assert.match(printed, /It was killed after 5 s: running was "waits"/)
+    assert.match(printed, /It was killed after 5 s in which no test began or ended: running was "waits"/)
+  })
+
+  it('lets a file run longer than the limit while its tests end', async () => {
+    // Real time: the limit of a file is real time.
+    const slow = `await new Promise((resolve) => setTimeout(resolve, 4_000))`
+    const { passed, failed } = await run(
+      { slow: ['a', 'b', 'c'].map((name) => `it('${name}', async () => { ${slow} })`).join(';') },
+      10,
+    )
+    assert.deepEqual([passed, failed], [3, 0])
   })
 
   it('kills a file whose tests ended but whose process does not', async () => {

@@ -1,6 +1,6 @@
 /** Runs one test file in a process of its own and tells what every test of it came to. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestOutcome } from './coverage.ts'
@@ -23,8 +23,9 @@ const reporter = new URL('event-reporter.ts', import.meta.url).href
 const outputKept = 8_000
 
 /**
- * A file that ends badly, without a test, or not within the limit counts as one failure more, so that nothing that did not
- * run can pass.
+ * A file that ends badly, or without a test, counts as one failure more, so that a test that did not run cannot pass. The
+ * same holds for a file in which no test begins or ends for `limitSeconds`: on a busy machine a long file takes long, and
+ * only a file that hangs is silent.
  */
 export async function runTestFile(file: string, limitSeconds: number, signal?: AbortSignal): Promise<FileResult> {
   const started = performance.now()
@@ -57,7 +58,7 @@ function troubleOf(records: readonly TestRecord[], ending: Ending, tests: number
   if (ending.killedBy === 'limit') {
     const running = runningTests(records)
     const what = running === '' ? 'its tests had ended, but something kept the process alive' : `running was ${running}`
-    return `It was killed after ${ending.limitSeconds} s: ${what}.`
+    return `It was killed after ${ending.limitSeconds} s in which no test began or ended: ${what}.`
   }
   if (!records.some((record) => record.kind === 'finished')) {
     return `The process ended (code ${ending.code}) before its tests did.`
@@ -103,21 +104,41 @@ function runProcess(
   }
   child.stdout.setEncoding('utf8').on('data', keep)
   child.stderr.setEncoding('utf8').on('data', keep)
-  const limit = AbortSignal.timeout(limitSeconds * 1000)
-  const end = AbortSignal.any(stop === undefined ? [limit] : [limit, stop])
+  const limit = silenceOf(recordFile, limitSeconds)
+  const end = AbortSignal.any(stop === undefined ? [limit.signal] : [limit.signal, stop])
   end.addEventListener('abort', () => killGroup(child))
   if (end.aborted) killGroup(child)
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     // 'exit' and not 'close': a process that the file left behind holds the pipes open.
     child.once('exit', (code) => {
+      limit.stop()
       killGroup(child)
       child.stdout.destroy()
       child.stderr.destroy()
-      const killedBy = !end.aborted ? null : end.reason === limit.reason ? 'limit' : 'stop'
+      const killedBy = !end.aborted ? null : limit.signal.aborted ? 'limit' : 'stop'
       resolve({ code, killedBy, limitSeconds, output })
     })
   })
+}
+
+/** Aborts when the file of records did not grow for so many seconds. */
+function silenceOf(recordFile: string, limitSeconds: number): { readonly signal: AbortSignal; stop(): void } {
+  const controller = new AbortController()
+  let size = 0
+  let grew = performance.now()
+  const look = async (): Promise<void> => {
+    const now = await stat(recordFile).then(
+      (found) => found.size,
+      () => 0,
+    )
+    if (now !== size) {
+      size = now
+      grew = performance.now()
+    } else if (performance.now() - grew > limitSeconds * 1000) controller.abort()
+  }
+  const timer = setInterval(() => void look(), 500)
+  return { signal: controller.signal, stop: () => clearInterval(timer) }
 }
 
 function killGroup(child: ChildProcess): void {

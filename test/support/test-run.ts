@@ -4,7 +4,7 @@ import { runTestFile, type FileResult } from './test-file.ts'
 
 export interface RunOptions {
   readonly concurrency: number
-  /** After this a file is killed. */
+  /** A file in which no test begins or ends for this time is killed. */
   readonly limitSeconds: number
   readonly print: (line: string) => void
   /** False for a run of chosen files, where most areas have nothing to say. */
