@@ -462,15 +462,19 @@ describe('a client that goes away over a real connection', () => {
   async function calling(waiting: Waiting) {
     const service = await start({ declare: waiting.declare, listen: true })
     const client = await letIn(service, await service.createActor())
-    const call = (headers: Record<string, string>, body: string): AbortController => {
+    /** `status` is null until the answer begins, and for a call that was given up. */
+    const call = (headers: Record<string, string>, body: string): { abort(): void; status: Promise<number | null> } => {
       const controller = new AbortController()
-      fetch(`${service.url}/mcp`, {
+      const status = fetch(`${service.url}/mcp`, {
         method: 'POST',
         headers: { authorization: `Bearer ${client.token}`, 'content-type': 'application/json', ...headers },
         body,
         signal: controller.signal,
-      }).catch(() => {})
-      return controller
+      }).then(
+        (response) => response.status,
+        () => null,
+      )
+      return { abort: () => controller.abort(), status }
     }
     return { service, client, call }
   }
@@ -511,8 +515,10 @@ describe('a client that goes away over a real connection', () => {
       await response.body?.cancel()
       return response.status
     }
-    await until(async () => (await probe()) === 429)
-    for (const controller of streams) controller.abort()
+    // A probe takes a place while it runs, so all streams have to be open before the first one.
+    assert.deepEqual(new Set(await Promise.all(streams.map(({ status }) => status))), new Set([200]))
+    assert.equal(await probe(), 429)
+    for (const stream of streams) stream.abort()
     await until(async () => (await probe()) === 200)
   })
 })

@@ -103,7 +103,12 @@ function* reachable<State, Input>(
       const possibility = { state, done: new Set(next.done).add(index) }
       const key = keyOf(possibility)
       if (seen.has(key)) continue
-      if (seen.size >= mostPossibilities) throw new Error('The history has too many possible orders to decide about it')
+      if (seen.size >= mostPossibilities) {
+        const unknown = [...open].filter((each) => answers[each] === null).length
+        throw new Error(
+          `The history has too many possible orders to decide: ${from.length} states, ${open.size} open calls, ${unknown} of them without an answer`,
+        )
+      }
       seen.add(key)
       waiting.push(possibility)
     }
