@@ -7,7 +7,7 @@ import { defaultOf, resolveConfig } from '../src/config/config.ts'
 import { type Mode, type Option, options } from '../src/config/options.ts'
 import { providerList, type ProviderOption, providerOptions } from '../src/config/provider-options.ts'
 import { serviceList, type ServiceOption, serviceOptions } from '../src/config/service-options.ts'
-import { rightOf, type Route } from '../src/http/dispatch/route.ts'
+import { isOfService, rightOf, type Route } from '../src/http/dispatch/route.ts'
 import { documentedRoutes } from '../src/http/routes/all-routes.ts'
 import { Permission } from '../src/permission/permission.ts'
 import { commandOptions } from './command-options.ts'
@@ -157,7 +157,7 @@ ${[
 
 /** Asked of the evaluator itself, so that the page cannot promise what the service refuses. */
 function who(route: Route): string {
-  if (route.access === 'service' || route.access === 'client' || route.access === 'public') return 'everybody'
+  if (isOfService(route) || route.access === 'public') return 'everybody'
   if (route.access === 'open') return 'judged by what is asked for'
   if (route.access === 'www') return 'the owner, in a session'
   const permission = new Permission()

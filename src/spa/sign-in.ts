@@ -67,7 +67,7 @@ export function spaRoutes(deps: SpaSignInDeps): readonly Route[] {
       id: 'spaAuthorize',
       method: 'POST',
       path: '/oauth/spa/authorize',
-      access: 'service',
+      access: 'visitor',
       limit: ['sign_in/source', 'sign_in/total'],
       cors: 'spa',
       errors: 'spa',

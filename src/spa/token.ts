@@ -7,7 +7,7 @@ import type { Answer } from '../http/edge/response.ts'
 import { mayChangeCookies } from '../http/dispatch/anti-forgery.ts'
 import type { SpaGrant } from './grants/grant.ts'
 import { spaGrants, type SpaGrantDeps } from './grants/grants.ts'
-import type { Exchange, Route } from '../http/dispatch/route.ts'
+import type { Exchange, Route, VisitorExchange } from '../http/dispatch/route.ts'
 import { spaErrors, tokenSchema } from '../http/dispatch/schemas.ts'
 import { readSpaFields } from './spa-body.ts'
 import { deliveryOf, tokenAnswer } from './token-response.ts'
@@ -25,7 +25,7 @@ export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
       id: 'spaToken',
       method: 'POST',
       path: '/oauth/spa/token',
-      access: 'service',
+      access: 'visitor',
       cors: 'spa',
       errors: 'spa',
       limit: ['token/source', 'token/total'],
@@ -46,7 +46,11 @@ export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
   ]
 }
 
-async function issue(deps: SpaTokenDeps, grants: ReadonlyMap<string, SpaGrant>, exchange: Exchange): Promise<Answer> {
+async function issue(
+  deps: SpaTokenDeps,
+  grants: ReadonlyMap<string, SpaGrant>,
+  exchange: VisitorExchange,
+): Promise<Answer> {
   const { request } = exchange
   const fields = await readSpaFields(request, deps.config)
   const delivery = deliveryOf(fields)

@@ -12,14 +12,24 @@ import { type Admission, csrfTokenOf } from './admission.ts'
 import type { ClientAdmission } from './client-admission.ts'
 import { type IdempotencyDeps, onceOf } from './idempotency.ts'
 import type { RequestState } from './request-state.ts'
-import type { ActorRoute, ClientRoute, Exchange, OpenActorRoute, PageRoute, Route, ServiceRoute } from './route.ts'
+import {
+  type ActorRoute,
+  type ClientRoute,
+  type Exchange,
+  isOfService,
+  type OpenActorRoute,
+  type OwnRoute,
+  type PageRoute,
+  type Route,
+} from './route.ts'
 import { opensPagesByPassphrase } from './sign-in-address.ts'
 import { loginRedirect, type SignInRedirectDeps, toSignIn } from './sign-in-redirect.ts'
+import { Visitor } from './visitor.ts'
 
 export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
   readonly admission: Admission
   readonly clientAdmission: ClientAdmission
-  readonly actors: Pick<Actors, 'require'>
+  readonly actors: Pick<Actors, 'find' | 'require'>
   readonly authentication: Pick<Authentication, 'unauthorized'>
   readonly contacts: { answered(caller: Caller, via: ConnectedVia): void }
 }
@@ -35,15 +45,17 @@ export class Entrances {
   }
 
   async enter(route: Route, exchange: Exchange, state: RequestState): Promise<Answer> {
-    if (route.access === 'service') return this.#service(route, exchange, state)
-    if (route.access === 'client') return this.#client(route, exchange, state)
+    if (isOfService(route)) {
+      if (route.limit !== undefined) await this.#deps.admission.charge(route.limit, state, null)
+      return this.#enterService(route, exchange, state)
+    }
     const actor = await this.#deps.actors.require(exchange.params['actor'] ?? '')
     state.actorId = actor.id
     if (route.limit !== undefined) await this.#deps.admission.charge(route.limit, state, actor.id)
     const atActor = { ...exchange, actor }
     switch (route.access) {
       case 'public':
-        return route.handler(atActor)
+        return route.handler({ ...atActor, visitor: this.#visitor(exchange) })
       case 'www':
         return this.#page(route, atActor, state)
       case 'open':
@@ -53,11 +65,16 @@ export class Entrances {
     }
   }
 
-  async #service(route: ServiceRoute, exchange: Exchange, state: RequestState): Promise<Answer> {
-    const { admission } = this.#deps
-    if (route.limit !== undefined) await admission.charge(route.limit, state, null)
-    if (route.takesForeignPosts !== true) await admission.crossSite(route, exchange)
-    return route.handler(exchange)
+  async #enterService(route: OwnRoute, exchange: Exchange, state: RequestState): Promise<Answer> {
+    if (route.access === 'client') return this.#client(route, exchange, state)
+    if (route.takesForeignPosts !== true) await this.#deps.admission.crossSite(route, exchange)
+    return route.access === 'service'
+      ? route.handler(exchange)
+      : route.handler({ ...exchange, visitor: this.#visitor(exchange) })
+  }
+
+  #visitor({ request }: Exchange): Visitor {
+    return new Visitor(this.#deps, request)
   }
 
   async #client(route: ClientRoute, exchange: Exchange, state: RequestState): Promise<Answer> {
@@ -109,7 +126,7 @@ export class Entrances {
       return known
     }
     try {
-      const answer = await route.handler({ ...exchange, authenticated, authorised })
+      const answer = await route.handler({ ...exchange, visitor: this.#visitor(exchange), authenticated, authorised })
       contacts.answered(known, connectedVia(route))
       return answer
     } catch (error) {

@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 document, made from the route table and the application's declarations. */
 import type { Identity } from '../../app/identity.ts'
 import type { Descriptor, OperationKind, Registry } from '../../app/registry.ts'
-import type { Documentation, Route } from './route.ts'
+import { type Documentation, isOfService, type Route } from './route.ts'
 import { approvalRequiredSchema } from './schemas.ts'
 
 interface About {
@@ -93,8 +93,8 @@ function described(route: Route): [path: string, method: string, operation: Oper
   ]
 }
 
-function security(route: Pick<Route, 'access'>): Operation {
-  if (['service', 'client', 'public'].includes(route.access)) return { security: [] }
+function security(route: Route): Operation {
+  if (isOfService(route) || route.access === 'public') return { security: [] }
   const known = route.access === 'www' ? [{ bearer: [] }] : [{ basic: [] }, { bearer: [] }]
   return { security: route.access === 'open' ? [{}, ...known] : known }
 }

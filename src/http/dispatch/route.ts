@@ -10,6 +10,7 @@ import type { CorsFamily } from '../edge/cors.ts'
 import type { ErrorFamily } from '../edge/error-response.ts'
 import type { Incoming } from '../edge/request.ts'
 import type { Params } from '../edge/params.ts'
+import type { Visitor } from './visitor.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -67,8 +68,6 @@ interface RouteBase extends Documentation {
   readonly acts?: true
   /** A GET uses something up, ends something or sends the browser to a third party: HEAD is 405. */
   readonly takesNoHead?: true
-  /** Pages of other sites post here, and no cookie is a credential for what they ask: the rule does not hold. */
-  readonly takesForeignPosts?: true
   /** What scripts of other sites may do here. */
   readonly cors?: CorsFamily
   /** How refusals are written, where not as everywhere. */
@@ -77,10 +76,25 @@ interface RouteBase extends Documentation {
   readonly limit?: readonly LimitKey[]
 }
 
-/** Answers without looking at an actor or a caller. */
-export interface ServiceRoute extends RouteBase {
+interface ForeignPosts {
+  /** Pages of other sites may post here, because no cookie is the credential: the cross-site check is left out. */
+  readonly takesForeignPosts?: true
+}
+
+/** Has no caller: the answer is the same for everyone, or depends on the body alone. */
+export interface ServiceRoute extends RouteBase, ForeignPosts {
   readonly access: 'service'
   readonly handler: (exchange: Exchange) => Promise<Answer> | Answer
+}
+
+export interface VisitorExchange extends Exchange {
+  readonly visitor: Visitor
+}
+
+/** For a person's browser or application, signed in or not: signing in and out, the front page, consent. */
+export interface VisitorRoute extends RouteBase, ForeignPosts {
+  readonly access: 'visitor'
+  readonly handler: (exchange: VisitorExchange) => Promise<Answer> | Answer
 }
 
 export interface ClientExchange extends Exchange {
@@ -97,14 +111,17 @@ export interface ClientRoute extends RouteBase {
   readonly handler: (exchange: ClientExchange) => Promise<Answer> | Answer
 }
 
-/** Below an actor, for everybody: credentials are not read. */
-export interface PublicActorRoute extends RouteBase {
-  readonly access: 'public'
-  readonly handler: (exchange: Exchange & { readonly actor: Actor }) => Promise<Answer> | Answer
+export interface PublicExchange extends VisitorExchange {
+  readonly actor: Actor
 }
 
-export interface OpenExchange extends Exchange {
-  readonly actor: Actor
+/** Below an actor, for everybody: no credential is judged. */
+export interface PublicActorRoute extends RouteBase {
+  readonly access: 'public'
+  readonly handler: (exchange: PublicExchange) => Promise<Answer> | Answer
+}
+
+export interface OpenExchange extends PublicExchange {
   /**
    * Judges the credentials, now and not before.
    *
@@ -146,9 +163,15 @@ export interface ActorRoute extends RouteBase {
 }
 
 /** A route of the service itself, which belongs to no actor. */
-type OwnRoute = ServiceRoute | ClientRoute
+export type OwnRoute = ServiceRoute | VisitorRoute | ClientRoute
 
 export type Route = OwnRoute | PublicActorRoute | OpenActorRoute | PageRoute | ActorRoute
+
+const kindsOfService: ReadonlySet<string> = new Set<OwnRoute['access']>(['service', 'visitor', 'client'])
+
+export function isOfService(route: Route): route is OwnRoute {
+  return kindsOfService.has(route.access)
+}
 
 /** The right that a method asks for, by the coarse rule; handlers ask for the exact one. */
 export function rightOf(method: Method): 'read' | 'write' | 'delete' {

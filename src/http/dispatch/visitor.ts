@@ -1,19 +1,73 @@
-/** The person whose session a browser has, at addresses that belong to no actor. */
+/** A person's browser or application at a route of the service, signed in or not. */
 import type { Actor } from '../../actor/actor.ts'
-import { sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
 import type { Actors } from '../../actor/actors.ts'
-import type { Tokens } from '../../token/tokens.ts'
-import { cookieOf } from '../edge/cookies.ts'
+import { cookieValue, readCredential, sessionCookie } from '../../auth/credentials.ts'
+import type { Tokens, ValidToken } from '../../token/tokens.ts'
+import { accessCookieName, refreshCookieName } from '../edge/cookies.ts'
 import type { Incoming } from '../edge/request.ts'
 
 export interface VisitorDeps {
-  readonly actors: Actors
-  readonly tokens: Tokens
+  readonly actors: Pick<Actors, 'find'>
+  readonly tokens: Pick<Tokens, 'validate'>
 }
 
-/** Null for a browser without a session, or with one that has ended; costs no query without a session cookie. */
-export async function visitorOf({ actors, tokens }: VisitorDeps, request: Incoming): Promise<Actor | null> {
-  const cookie = cookieOf(request, sessionCookieName)
-  const found = cookie === null ? null : await tokens.validate(cookie)
-  return found?.chain.kind === 'session' ? actors.find(found.chain.actorId) : null
+/** Reads the session that a request carries when the handler asks, so a route that ignores the session costs no query. */
+export class Visitor {
+  readonly #deps: VisitorDeps
+  readonly #request: Incoming
+
+  constructor(deps: VisitorDeps, request: Incoming) {
+    this.#deps = deps
+    this.#request = request
+  }
+
+  /** The token of the Authorization header; null without one, and for a header that holds anything else. */
+  get bearer(): string | null {
+    const request = this.#request
+    const credential = readCredential(request.header('authorization'), undefined, request.hasRepeated('authorization'))
+    return credential.kind === 'bearer' ? credential.token : null
+  }
+
+  /** The access token that counts: the header's where there is a header, else a cookie's. */
+  get accessToken(): string | null {
+    if (this.#request.header('authorization') !== undefined) return this.bearer
+    return this.#cookie(accessCookieName) ?? this.#cookie(sessionCookie) ?? null
+  }
+
+  /** The refresh token of a cookie. A header hides the cookie, as for the access token. */
+  get refreshToken(): string | null {
+    return this.#request.header('authorization') === undefined ? (this.#cookie(refreshCookieName) ?? null) : null
+  }
+
+  /** The tokens in cookies, access and refresh, also beside a header. */
+  get cookies(): readonly string[] {
+    return [sessionCookie, accessCookieName, refreshCookieName]
+      .map((name) => this.#cookie(name))
+      .filter((value) => value !== undefined)
+  }
+
+  /** The session of the access token. Null when no session of a person belongs to it, or the session has ended. */
+  async session(): Promise<ValidToken | null> {
+    return this.#sessionOf(this.accessToken)
+  }
+
+  /** The session that the pages use: the cookie's, also beside a header, because browsers add remembered credentials. */
+  async pageSession(): Promise<ValidToken | null> {
+    return this.#sessionOf(this.#cookie(sessionCookie) ?? null)
+  }
+
+  /** The actor of the person who is signed in on the pages. */
+  async actor(): Promise<Actor | null> {
+    const found = await this.pageSession()
+    return found === null ? null : this.#deps.actors.find(found.chain.actorId)
+  }
+
+  async #sessionOf(token: string | null): Promise<ValidToken | null> {
+    const found = token === null ? null : await this.#deps.tokens.validate(token)
+    return found?.chain.kind === 'session' ? found : null
+  }
+
+  #cookie(name: string): string | undefined {
+    return cookieValue(this.#request.header('cookie'), name)
+  }
 }

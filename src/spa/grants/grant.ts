@@ -1,9 +1,9 @@
 /** A way to tokens at `/oauth/spa/token`: one file for each beside this one, all of them in `grants.ts`. */
 import type { IssuedTokens } from '../../token/chain.ts'
 import type { Params } from '../../http/edge/params.ts'
-import type { Exchange } from '../../http/dispatch/route.ts'
+import type { VisitorExchange } from '../../http/dispatch/route.ts'
 
-export interface SpaGrantRequest extends Pick<Exchange, 'request' | 'source' | 'charge'> {
+export interface SpaGrantRequest extends Pick<VisitorExchange, 'request' | 'source' | 'charge' | 'visitor'> {
   readonly fields: Params
 }
 

@@ -1,14 +1,11 @@
 /** Grant `refresh_token`: new tokens of the same session for its refresh token, from the body or the cookie. */
 import { ServiceError } from '../../errors.ts'
-import { cookieOf, refreshCookieName } from '../../http/edge/cookies.ts'
 import type { Tokens } from '../../token/tokens.ts'
 import type { SpaGrant } from './grant.ts'
 
 export function refreshGrant(tokens: Tokens): SpaGrant {
-  return async ({ request, fields }) => {
-    // As everywhere, a cookie counts only where no header says who asks.
-    const ofCookie = request.header('authorization') === undefined ? cookieOf(request, refreshCookieName) : null
-    const presented = fields.get('refresh_token') ?? ofCookie
+  return async ({ visitor, fields }) => {
+    const presented = fields.get('refresh_token') ?? visitor.refreshToken
     if (presented === null) throw new ServiceError('bad_request', 'Cannot refresh: refresh_token is missing')
     const issued = await tokens.refresh(presented, { kind: 'session' })
     if (issued === null) {

@@ -5,7 +5,7 @@ import type { Clients } from '../../../authorization-server/clients.ts'
 import type { Consents } from '../../../authorization-server/consents.ts'
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import type { Purge } from '../../../token/purge.ts'
-import type { Exchange, Route } from '../../dispatch/route.ts'
+import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { browserCookie } from '../../edge/cookies.ts'
@@ -32,7 +32,7 @@ export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
       id: 'authorizePage',
       method: 'GET',
       path: '/oauth/authorize',
-      access: 'service',
+      access: 'visitor',
       page: true,
       cors: 'page',
       limit: ['authorize/source', 'authorize/total'],
@@ -57,7 +57,7 @@ export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
   ]
 }
 
-async function authorize(deps: AuthorizeRouteDeps, { request }: Exchange): Promise<Answer> {
+async function authorize(deps: AuthorizeRouteDeps, { request, visitor }: VisitorExchange): Promise<Answer> {
   return onPage(request, async () => {
     const judged = await judgeAuthorizationRequest(deps, parseOAuthFields(request.query))
     if ('answer' in judged) return judged.answer
@@ -65,7 +65,7 @@ async function authorize(deps: AuthorizeRouteDeps, { request }: Exchange): Promi
     // A look at the address asks nobody.
     if (request.method === 'HEAD') return html(200, '')
     const { client, asked } = judged
-    const owner = await signedInOwner(deps, request)
+    const owner = await signedInOwner(deps, visitor)
     const consent = await deps.consents.ask(asked, owner?.id ?? null, mark.value)
     deps.purge.occasionally()
     return { ...(await showConsentPage(deps, { client, asked, owner, consent })), cookies: [mark.cookie] }

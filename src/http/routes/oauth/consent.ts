@@ -5,7 +5,7 @@ import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { requestOriginOf } from '../../dispatch/anti-forgery.ts'
-import type { Exchange, Route } from '../../dispatch/route.ts'
+import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { beginAddress, type ProviderDeps, webProviders } from '../../dispatch/sign-in-address.ts'
 import type { BodyLimits } from '../../edge/body.ts'
@@ -36,7 +36,7 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
       id: 'authorizeDecision',
       method: 'POST',
       path: '/oauth/authorize',
-      access: 'service',
+      access: 'visitor',
       page: true,
       cors: 'page',
       // The value in the form belongs to this browser and is good once: nobody else can send it.
@@ -51,7 +51,7 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
       id: 'authorizeFinish',
       method: 'GET',
       path: finishPath,
-      access: 'service',
+      access: 'visitor',
       page: true,
       takesNoHead: true,
       summary: 'Back from the provider: the client gets its code',
@@ -62,7 +62,7 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
   ]
 }
 
-async function decide(deps: ConsentRouteDeps, { request }: Exchange): Promise<Answer> {
+async function decide(deps: ConsentRouteDeps, { request, visitor }: VisitorExchange): Promise<Answer> {
   return onPage(request, async () => {
     // The form is on a page of this service. Another site that got hold of its values must not answer for the owner.
     if (requestOriginOf(request, new URL(deps.baseUrl).origin) === 'other') {
@@ -94,7 +94,7 @@ async function decide(deps: ConsentRouteDeps, { request }: Exchange): Promise<An
       const { provider, hint } = decision
       return redirect(303, beginAddress(deps, provider, { redirect: redirectTo, hint }))
     }
-    const owner = await signedInOwner(deps, request)
+    const owner = await signedInOwner(deps, visitor)
     if (owner === null || owner.id !== answered.ownerId) {
       throw new ServiceError(
         'forbidden',
@@ -136,11 +136,11 @@ function decisionIn(deps: ConsentRouteDeps, { get }: OAuthFields): Decision {
   return { kind: 'sign-in', trustType, provider: chosen, hint }
 }
 
-async function finish(deps: ConsentRouteDeps, { request, query }: Exchange): Promise<Answer> {
+async function finish(deps: ConsentRouteDeps, { request, query, visitor }: VisitorExchange): Promise<Answer> {
   return onPage(request, async () => {
     const browser = browserOf(request)
     const refusal = query.get('error')
-    const owner = refusal === undefined ? await signedInOwner(deps, request) : null
+    const owner = refusal === undefined ? await signedInOwner(deps, visitor) : null
     const isOver = owner === null && refusal === undefined
     const given = browser === null || isOver ? null : await deps.consents.given(query.get('consent') ?? '', browser)
     if (given !== null && refusal !== undefined) return backRefused(deps.baseUrl, given.request, refusal)

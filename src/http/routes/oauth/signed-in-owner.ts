@@ -1,15 +1,11 @@
 /** The person whose browser answers for a client. */
 import type { Actor } from '../../../actor/actor.ts'
 import type { Actors } from '../../../actor/actors.ts'
-import { sessionCookie as sessionCookieName } from '../../../auth/credentials.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
-import type { Tokens } from '../../../token/tokens.ts'
-import { cookieOf } from '../../edge/cookies.ts'
-import type { Incoming } from '../../edge/request.ts'
+import type { Visitor } from '../../dispatch/visitor.ts'
 
 export interface SignedInOwnerDeps {
-  readonly actors: Actors
-  readonly tokens: Tokens
+  readonly actors: Pick<Actors, 'find'>
   readonly signIn: Pick<SignIn, 'accounts'>
 }
 
@@ -17,10 +13,9 @@ export interface SignedInOwnerDeps {
  * The actor under the identifier that signed in, which may differ from the creator by now. Clients receive the identifier,
  * so null for an address that no provider verified: the person has to sign in with a verified one.
  */
-export async function signedInOwner(deps: SignedInOwnerDeps, request: Incoming): Promise<Actor | null> {
-  const cookie = cookieOf(request, sessionCookieName)
-  const found = cookie === null ? null : await deps.tokens.validate(cookie)
-  if (found === null || found.chain.kind !== 'session') return null
+export async function signedInOwner(deps: SignedInOwnerDeps, visitor: Visitor): Promise<Actor | null> {
+  const found = await visitor.pageSession()
+  if (found === null) return null
   const account = await deps.signIn.accounts.find(found.chain.actorId)
   if (account?.verified === false) return null
   const actor = await deps.actors.find(found.chain.actorId)

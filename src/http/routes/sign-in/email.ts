@@ -14,12 +14,10 @@ import type { BodyLimits } from '../../edge/body.ts'
 import { type Answer, html, json, noContent } from '../../edge/response.ts'
 import { requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import { browserOf } from '../../edge/cookies.ts'
-import type { Incoming } from '../../edge/request.ts'
 import type { Params } from '../../edge/params.ts'
-import { accessTokenOf } from '../../dispatch/presented-tokens.ts'
-import type { Exchange, OpenExchange, Route } from '../../dispatch/route.ts'
+import type { Exchange, OpenExchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
-import { type SessionResponseDeps, signedIn } from '../../dispatch/session-response.ts'
+import { type SessionResponseDeps, signedIn } from './session-response.ts'
 import { readSpaFields } from '../../../spa/spa-body.ts'
 import { tokenAnswer } from '../../../spa/token-response.ts'
 
@@ -53,7 +51,7 @@ function addressRoutes(deps: EmailRouteDeps): readonly Route[] {
       id: 'askEmail',
       method: 'GET',
       path: '/oauth/email',
-      access: 'service',
+      access: 'visitor',
       limit: ['email_verification/source', 'email_verification/total'],
       cors: 'spa',
       page: true,
@@ -66,7 +64,7 @@ function addressRoutes(deps: EmailRouteDeps): readonly Route[] {
       id: 'enterEmail',
       method: 'POST',
       path: '/oauth/email',
-      access: 'service',
+      access: 'visitor',
       cors: 'spa',
       page: true,
       // The session, or the token of the link, is what counts here, and only who has it can send it.
@@ -101,7 +99,6 @@ function linkRoutes(deps: EmailRouteDeps): readonly Route[] {
       limit: ['email_verification/source', 'email_verification/target', 'email_verification/total'],
       page: true,
       category: 'actor',
-      takesForeignPosts: true,
       summary: 'Verifies the address by the token of a link; without one, the owner asks for another link',
       request: { 'application/x-www-form-urlencoded': formFields },
       responses: {
@@ -119,7 +116,7 @@ function isForProgram({ request, query }: Pick<Exchange, 'request' | 'query'>): 
   return query.get('format') === 'json' || acceptsJsonByName(request)
 }
 
-async function ask(deps: EmailRouteDeps, exchange: Exchange): Promise<Answer> {
+async function ask(deps: EmailRouteDeps, exchange: VisitorExchange): Promise<Answer> {
   const { request, query } = exchange
   const token = query.get('verify')
   if (token !== undefined) return showLink(deps, exchange, token)
@@ -187,7 +184,7 @@ async function emailPage(
   return html(refused?.error.status ?? 200, page)
 }
 
-async function enter(deps: EmailRouteDeps, exchange: Exchange): Promise<Answer> {
+async function enter(deps: EmailRouteDeps, exchange: VisitorExchange): Promise<Answer> {
   const { request } = exchange
   const fields = await readSpaFields(request, deps.config)
   const token = fields.get('verify')
@@ -198,7 +195,7 @@ async function enter(deps: EmailRouteDeps, exchange: Exchange): Promise<Answer> 
   return enterAddress(deps, exchange, fields)
 }
 
-async function enterAddress(deps: EmailRouteDeps, exchange: Exchange, fields: Params): Promise<Answer> {
+async function enterAddress(deps: EmailRouteDeps, exchange: VisitorExchange, fields: Params): Promise<Answer> {
   const { request } = exchange
   const typed = fields.get('email') ?? ''
   const session = fields.get('session')
@@ -218,7 +215,7 @@ async function enterAddress(deps: EmailRouteDeps, exchange: Exchange, fields: Pa
   try {
     const device = deviceOf(request.header('user-agent'))
     const entered = await deps.signIn.freeText.enter({ session, email: typed, browser, device })
-    return await (isProgram ? enteredByProgram(deps, entered) : enteredOnPage(deps, request, entered))
+    return await (isProgram ? enteredByProgram(deps, entered) : enteredOnPage(deps, exchange, entered))
   } catch (error) {
     if (isProgram || !isFixedByTyping(error)) throw error
     return emailPage(deps, session, asking, { error, email: typed })
@@ -233,10 +230,10 @@ function isFixedByTyping(error: unknown): error is ServiceError {
 
 type Entered = Awaited<ReturnType<SignIn['freeText']['enter']>>
 
-function enteredOnPage(deps: EmailRouteDeps, request: Incoming, { tokens, asking }: Entered): Promise<Answer> {
+function enteredOnPage(deps: EmailRouteDeps, exchange: VisitorExchange, { tokens, asking }: Entered): Promise<Answer> {
   const { flow } = asking
   const path = flow.kind === 'web' && flow.redirect !== null ? deps.signIn.targets.parsePath(flow.redirect) : null
-  return signedIn(deps, request, tokens, path)
+  return signedIn(deps, exchange, tokens, path)
 }
 
 function enteredByProgram(deps: EmailRouteDeps, { tokens, address, asking }: Entered): Answer {
@@ -254,7 +251,7 @@ function enteredByProgram(deps: EmailRouteDeps, { tokens, address, asking }: Ent
 /** Programs that look through mail open links as browsers do: a page changes nothing, and a program that asks for JSON means it. */
 async function showLink(
   deps: EmailRouteDeps,
-  exchange: Exchange,
+  exchange: VisitorExchange,
   token: string | undefined,
   actorId?: string,
 ): Promise<Answer> {
@@ -268,14 +265,18 @@ async function showLink(
   })
 }
 
-async function follow(deps: EmailRouteDeps, exchange: Exchange, token: string, actorId?: string): Promise<Answer> {
-  const { request } = exchange
-  const session = accessTokenOf(request)
-  const signedInTo = session === null ? null : await deps.tokens.validate(session)
+async function follow(
+  deps: EmailRouteDeps,
+  exchange: VisitorExchange,
+  token: string,
+  actorId?: string,
+): Promise<Answer> {
+  const { request, visitor } = exchange
+  const session = await visitor.session()
   const verified = await deps.signIn.verification.follow({
     token,
     browser: browserOf(request),
-    signedInTo: signedInTo?.chain.kind === 'session' ? signedInTo.chain.actorId : null,
+    signedInTo: session?.chain.actorId ?? null,
     actorId,
   })
   const message = 'Thank you: the address is verified.'

@@ -1,6 +1,6 @@
 /** `/`: the front page, and the creation of actors by API and by form. */
 import { type Actor, parseActorId } from '../../../actor/actor.ts'
-import type { Created, NewActor, PassphraseJudge } from '../../../actor/actors.ts'
+import type { Actors, Created, NewActor, PassphraseJudge } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -12,7 +12,7 @@ import type { PageSet } from '../../../pages/shared/page-set.ts'
 import type { FactoryValues } from '../../../pages/shared/values.ts'
 import { noticeOf, noticeShown } from '../../dispatch/flash-messages.ts'
 import type { Params } from '../../edge/params.ts'
-import type { Exchange, Route } from '../../dispatch/route.ts'
+import type { Exchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { actorSchema, errorResponses } from '../../dispatch/schemas.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
 import {
@@ -25,12 +25,12 @@ import {
   type SignInWish,
 } from '../../dispatch/sign-in-address.ts'
 import { type HomeDeps, homeOf, urlOf } from '../../dispatch/urls.ts'
-import { type VisitorDeps, visitorOf } from '../../dispatch/visitor.ts'
 import type { Guesses } from '../../../rate-limit/failed-attempts.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { indexPage } from '../../../spa/single-page.ts'
 
-export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps, VisitorDeps {
+export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps {
+  readonly actors: Pick<Actors, 'create'>
   readonly config: BodyLimits & Pick<Config, 'mode' | 'webUi' | 'singlePage'>
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
@@ -46,7 +46,7 @@ export function factoryRoutes(deps: FactoryRouteDeps): readonly Route[] {
       id: 'frontPage',
       method: 'GET',
       path: '/',
-      access: 'service',
+      access: 'visitor',
       page: true,
       summary: 'The front page: sign in, or create an actor',
       responses: { 200: { text: 'The page', type: 'text/html' }, 302: 'A signed-in person: to their own pages' },
@@ -56,12 +56,13 @@ export function factoryRoutes(deps: FactoryRouteDeps): readonly Route[] {
       id: 'login',
       method: 'GET',
       path: '/login',
-      access: 'service',
+      access: 'visitor',
       page: true,
       summary: 'The sign-in page',
       query: { redirect: 'Path to go on to afterwards', actor: 'Actor whose page was asked for' },
       responses: { 200: { text: 'The page', type: 'text/html' } },
-      handler: (exchange) => (isSinglePage(deps) ? indexPage(deps, exchange) : signInPage(deps, exchange)),
+      handler: async (exchange) =>
+        isSinglePage(deps) ? indexPage(deps, exchange) : signInPage(deps, exchange, await exchange.visitor.actor()),
     },
     {
       id: 'createActor',
@@ -98,33 +99,32 @@ function isSinglePage({ config }: FactoryRouteDeps): boolean {
   return !config.webUi && config.singlePage !== null
 }
 
-async function home(deps: FactoryRouteDeps, exchange: Exchange): Promise<Answer> {
-  const { request } = exchange
-  const visitor = acceptsPages(request) ? await visitorOf(deps, request) : null
-  return visitor === null
+async function home(deps: FactoryRouteDeps, exchange: VisitorExchange): Promise<Answer> {
+  const { request, visitor } = exchange
+  const person = acceptsPages(request) ? await visitor.actor() : null
+  return person === null
     ? signInPage(deps, exchange, null)
-    : redirect(302, homeOf(deps, visitor.id), { Vary: 'Accept, Cookie' })
+    : redirect(302, homeOf(deps, person.id), { Vary: 'Accept, Cookie' })
 }
 
-/** @param known The visitor, where the caller knows already; looked up unless given. */
-async function signInPage(deps: FactoryRouteDeps, exchange: Exchange, known?: Actor | null): Promise<Answer> {
+/** Shows the page where a person signs in, or continues as the person who is signed in. */
+async function signInPage(deps: FactoryRouteDeps, exchange: VisitorExchange, person: Actor | null): Promise<Answer> {
   const { request, query } = exchange
-  const visitor = known === undefined ? await visitorOf(deps, request) : known
   const actorId = query.get('actor')
   const asked = query.get('redirect')
   // An address elsewhere is left out here, and sign-in refuses it again.
   const target = asked === undefined ? null : deps.signIn.targets.parsePath(asked)
-  const isOwn = actorId === undefined || actorId === visitor?.id
+  const isOwn = actorId === undefined || actorId === person?.id
   const answer = await frontPage(deps, {
     wish: { actorId, redirect: target ?? undefined },
     notice:
-      visitor === null || isOwn
+      person === null || isOwn
         ? noticeOf(request)
-        : `You are signed in as ${visitor.creator}, but this page belongs to another account.`,
+        : `You are signed in as ${person.creator}, but this page belongs to another account.`,
     visitor:
-      visitor === null
+      person === null
         ? null
-        : { name: visitor.creator, href: isOwn && target !== null ? target : homeOf(deps, visitor.id) },
+        : { name: person.creator, href: isOwn && target !== null ? target : homeOf(deps, person.id) },
   })
   return noticeOf(request) === null ? answer : { ...answer, cookies: [noticeShown] }
 }

@@ -93,7 +93,7 @@ function sharedCallbackRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       id: 'sharedServiceCallback',
       method: 'GET',
       path: '/services/:service/callback',
-      access: 'service',
+      access: 'visitor',
       page: true,
       limit: ['sign_in/source', 'sign_in/total'],
       summary: 'The same for all actors, for services where every address has to be registered',

@@ -15,11 +15,9 @@ import { type Answer, html, json, redirect } from '../../edge/response.ts'
 import { antiForgeryValue, browserSecretOf, mayChangeCookies, requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import { browserOf, clearCookies, clearedCookieNames, clearedSignedInMark } from '../../edge/cookies.ts'
 import { noticeCookie } from '../../dispatch/flash-messages.ts'
-import { accessTokenOf, bearerOf, sessionCookiesOf } from '../../dispatch/presented-tokens.ts'
-import type { Exchange, Method, Route } from '../../dispatch/route.ts'
+import type { Exchange, Method, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { spaErrors } from '../../dispatch/schemas.ts'
 import { readSpaFields } from '../../../spa/spa-body.ts'
-import type { Tokens } from '../../../token/tokens.ts'
 
 const done = {
   text: 'Done',
@@ -54,7 +52,7 @@ function sessionRoute(deps: SessionRouteDeps, id: string, path: string): Route {
     id,
     method: 'GET',
     path,
-    access: 'service',
+    access: 'visitor',
     cors: 'spa',
     errors: 'spa',
     summary: 'Whether somebody is signed in, and as whom',
@@ -68,7 +66,7 @@ function revokeRoute(deps: SessionRouteDeps, id: string, path: string): Route {
     id,
     method: 'POST',
     path,
-    access: 'service',
+    access: 'visitor',
     cors: 'spa',
     errors: 'spa',
     limit: ['token/source', 'token/total'],
@@ -84,7 +82,7 @@ function logoutRoute(deps: SessionRouteDeps, id: string, method: Method): Route 
     id,
     method,
     path: '/oauth/logout',
-    access: 'service',
+    access: 'visitor',
     cors: 'spa',
     page: true,
     ...(method === 'GET' ? { takesNoHead: true } : {}),
@@ -98,8 +96,7 @@ export interface SessionRouteDeps extends BaseUrl {
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly identity: Identity
-  readonly actors: Actors
-  readonly tokens: Tokens
+  readonly actors: Pick<Actors, 'find'>
   readonly sessions: Sessions
   readonly spaSessions: SpaSessions
   readonly sessionUses: Uses
@@ -121,7 +118,7 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
       id: 'spaLogout',
       method: 'POST',
       path: '/oauth/spa/logout',
-      access: 'service',
+      access: 'visitor',
       cors: 'spa',
       errors: 'spa',
       summary: 'Signs out, with a token or without',
@@ -135,7 +132,7 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
       id: 'exchangeSpaSession',
       method: 'GET',
       path: '/oauth/spa/session/:session',
-      access: 'service',
+      access: 'visitor',
       limit: ['ticket/source', 'ticket/total'],
       cors: 'session',
       errors: 'spa',
@@ -159,11 +156,10 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
   ]
 }
 
-async function showSession(deps: SessionRouteDeps, { request }: Exchange): Promise<Answer> {
-  const token = accessTokenOf(request)
-  const found = token === null ? null : await deps.tokens.validate(token)
-  if (found?.chain.kind !== 'session') {
-    const message = token === null ? 'Nobody is signed in' : 'The session has ended'
+async function showSession(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<Answer> {
+  const found = await visitor.session()
+  if (found === null) {
+    const message = visitor.accessToken === null ? 'Nobody is signed in' : 'The session has ended'
     return json(200, { authenticated: false, message })
   }
   const actor = await deps.actors.find(found.chain.actorId)
@@ -180,22 +176,22 @@ async function showSession(deps: SessionRouteDeps, { request }: Exchange): Promi
 }
 
 /** Of any text it is told that it is revoked, so that nobody learns which ones were tokens. The hint is not needed. */
-async function revoke(deps: SessionRouteDeps, exchange: Exchange): Promise<Answer> {
-  const { request } = exchange
+async function revoke(deps: SessionRouteDeps, exchange: VisitorExchange): Promise<Answer> {
+  const { request, visitor } = exchange
   const named = (await readSpaFields(request, deps.config)).get('token')
-  const token = named ?? accessTokenOf(request) ?? sessionCookiesOf(request)[0]
+  const token = named ?? visitor.accessToken ?? visitor.cookies[0]
   if (token === undefined) throw new ServiceError('bad_request', 'Cannot revoke: token is missing')
   await deps.sessions.signOut([token])
   return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearing(deps, exchange) }
 }
 
-async function logout(deps: SessionRouteDeps, exchange: Exchange): Promise<Answer> {
-  const { request } = exchange
+async function logout(deps: SessionRouteDeps, exchange: VisitorExchange): Promise<Answer> {
+  const { request, visitor } = exchange
   const isOfBrowser = browserSecretOf(request) !== null
   if (isOfBrowser && request.method !== 'POST' && requestOriginOf(request, new URL(deps.baseUrl).origin) !== 'same') {
     return askFirst(deps, exchange)
   }
-  const hasCookie = sessionCookiesOf(request).length > 0
+  const hasCookie = visitor.cookies.length > 0
   await signOut(deps, exchange)
   if (!hasCookie) {
     const isForPerson = acceptsPages(request) && !asksForJson(exchange)
@@ -213,10 +209,10 @@ function toFrontPage(deps: SessionRouteDeps, { request }: Exchange, cleared: rea
 }
 
 /** Everything of a session that the request carries. */
-function signOut(deps: SessionRouteDeps, { request }: Exchange): Promise<void> {
-  const bearer = bearerOf(request)
+function signOut(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<void> {
+  const { bearer, cookies } = visitor
   const isOurs = bearer !== null && recogniseToken(bearer)?.chain === 'session'
-  return deps.sessions.signOut([...(isOurs ? [bearer] : []), ...sessionCookiesOf(request)])
+  return deps.sessions.signOut([...(isOurs ? [bearer] : []), ...cookies])
 }
 
 function signedOut(deps: SessionRouteDeps, exchange: Exchange): Answer {

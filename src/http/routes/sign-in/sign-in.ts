@@ -12,10 +12,10 @@ import { type Answer, html, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf, deliveryCookies, refreshCookie } from '../../edge/cookies.ts'
 import { type BodyLimits, readUrlencodedForm } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
-import type { Exchange, Route } from '../../dispatch/route.ts'
+import type { Exchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
-import { type SessionResponseDeps, signedIn } from '../../dispatch/session-response.ts'
+import { type SessionResponseDeps, signedIn } from './session-response.ts'
 import type { Purge } from '../../../token/purge.ts'
 
 const callbackResponses = {
@@ -44,7 +44,7 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
       id: 'beginSignIn',
       method: 'GET',
       path: '/oauth/login/:provider',
-      access: 'service',
+      access: 'visitor',
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
       summary: 'Sends the browser to a provider to sign in',
@@ -60,7 +60,7 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
       id: 'signInCallback',
       method: 'GET',
       path: '/oauth/callback',
-      access: 'service',
+      access: 'visitor',
       takesNoHead: true,
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
@@ -78,7 +78,7 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
       id: 'signInFormCallback',
       method: 'POST',
       path: '/oauth/callback/:provider',
-      access: 'service',
+      access: 'visitor',
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
       // The provider's page posts it; what it carries is judged by the state.
@@ -102,7 +102,7 @@ function claimRoutes(deps: SignInRouteDeps): readonly Route[] {
       id: 'claimActor',
       method: 'POST',
       path: '/oauth/claim',
-      access: 'service',
+      access: 'visitor',
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
       // Only a page of this service, in the browser that proved who it is, knows the claim.
@@ -131,7 +131,7 @@ async function begin(deps: SignInRouteDeps, { request, params, query }: Exchange
   return { ...redirect(302, location), cookies: [mark.cookie] }
 }
 
-async function fromQuery(deps: SignInRouteDeps, exchange: Exchange): Promise<Answer> {
+async function fromQuery(deps: SignInRouteDeps, exchange: VisitorExchange): Promise<Answer> {
   const { query } = exchange
   const handle = query.get('form_post')
   const bringer = bringerOf(exchange)
@@ -144,7 +144,7 @@ async function fromQuery(deps: SignInRouteDeps, exchange: Exchange): Promise<Ans
   return answerEnding(deps, exchange, ending)
 }
 
-async function fromForm(deps: SignInRouteDeps, exchange: Exchange): Promise<Answer> {
+async function fromForm(deps: SignInRouteDeps, exchange: VisitorExchange): Promise<Answer> {
   const { params } = exchange
   const form = await readUrlencodedForm(exchange.request, deps.config)
   const ending = await deps.signIn.callback.fromForm(params['provider'] ?? '', responseOf(form), bringerOf(exchange))
@@ -153,7 +153,7 @@ async function fromForm(deps: SignInRouteDeps, exchange: Exchange): Promise<Answ
     : answerEnding(deps, exchange, ending)
 }
 
-async function claim(deps: SignInRouteDeps, exchange: Exchange): Promise<Answer> {
+async function claim(deps: SignInRouteDeps, exchange: VisitorExchange): Promise<Answer> {
   const { request } = exchange
   const form = await readUrlencodedForm(exchange.request, deps.config)
   const claimant = {
@@ -170,7 +170,7 @@ async function claim(deps: SignInRouteDeps, exchange: Exchange): Promise<Answer>
     const claimed = isJoin
       ? await claims.join(claimant, form.get('passphrase') ?? '')
       : await claims.beginAnew(claimant)
-    return await signedIn(deps, exchange.request, claimed.tokens, claimed.redirect)
+    return await signedIn(deps, exchange, claimed.tokens, claimed.redirect)
   } catch (error) {
     if (!(error instanceof ServiceError) || error instanceof SignInRefusal || error.code !== 'forbidden') throw error
     return claimPage(deps, exchange, claimant.claim, error)
@@ -199,11 +199,11 @@ async function claimPage(
   return html(error?.status ?? 200, page, leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {})
 }
 
-async function answerEnding(deps: SignInRouteDeps, exchange: Exchange, ending: Ending): Promise<Answer> {
+async function answerEnding(deps: SignInRouteDeps, exchange: VisitorExchange, ending: Ending): Promise<Answer> {
   const { request } = exchange
   switch (ending.kind) {
     case 'web':
-      return signedIn(deps, exchange.request, ending.tokens, ending.redirect)
+      return signedIn(deps, exchange, ending.tokens, ending.redirect)
     case 'claim-needed':
       return claimPage(deps, exchange, ending.claim, null)
     case 'address-needed': {

@@ -1,0 +1,37 @@
+/** The answer that begins a session of a browser. */
+import type { IssuedTokens } from '../../../token/chain.ts'
+import type { Sessions } from '../../../token/sessions.ts'
+import { noticeCookie, noticeNameOf } from '../../dispatch/flash-messages.ts'
+import type { VisitorExchange } from '../../dispatch/route.ts'
+import { type HomeDeps, homeOf } from '../../dispatch/urls.ts'
+import type { Visitor } from '../../dispatch/visitor.ts'
+import { newSessionCookie, signedInMark } from '../../edge/cookies.ts'
+import { type Answer, redirect } from '../../edge/response.ts'
+
+export interface SessionResponseDeps extends HomeDeps {
+  readonly sessions: Sessions
+}
+
+/**
+ * The cookie, and on to the path, else to the actor's own page. A session that the browser had is over: whoever planted
+ * its cookie is not signed in beside the person.
+ */
+export async function signedIn(
+  deps: SessionResponseDeps,
+  { request, visitor }: Pick<VisitorExchange, 'request' | 'visitor'>,
+  tokens: IssuedTokens,
+  path: string | null,
+): Promise<Answer> {
+  await endFormer(deps, visitor, tokens)
+  const { origin } = new URL(deps.baseUrl)
+  const own = homeOf(deps, tokens.actorId)
+  const cookies = [newSessionCookie(tokens), signedInMark(tokens)]
+  if (noticeNameOf(request) === 'sessionExpired') cookies.push(noticeCookie('signedInAgain'))
+  return { ...redirect(302, path === null ? own : `${origin}${path}`), cookies }
+}
+
+async function endFormer({ sessions }: SessionResponseDeps, visitor: Visitor, now: IssuedTokens): Promise<void> {
+  const found = await visitor.pageSession()
+  if (found === null || found.chain.chainId === now.chainId) return
+  await sessions.end(found.chain.actorId, found.chain.chainId)
+}
