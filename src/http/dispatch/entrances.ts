@@ -66,11 +66,17 @@ export class Entrances {
   }
 
   async #enterService(route: OwnRoute, exchange: Exchange, state: RequestState): Promise<Answer> {
-    if (route.access === 'client') return this.#client(route, exchange, state)
-    if (route.takesForeignPosts !== true) await this.#deps.admission.crossSite(route, exchange)
-    return route.access === 'service'
-      ? route.handler(exchange)
-      : route.handler({ ...exchange, visitor: this.#visitor(exchange) })
+    switch (route.access) {
+      case 'client':
+        return this.#client(route, exchange, state)
+      case 'oauth-client':
+        return route.handler(exchange)
+      default:
+        if (route.takesForeignPosts !== true) await this.#deps.admission.crossSite(route, exchange)
+        return route.access === 'service'
+          ? route.handler(exchange)
+          : route.handler({ ...exchange, visitor: this.#visitor(exchange) })
+    }
   }
 
   #visitor({ request }: Exchange): Visitor {

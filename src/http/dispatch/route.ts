@@ -111,6 +111,16 @@ export interface ClientRoute extends RouteBase {
   readonly handler: (exchange: ClientExchange) => Promise<Answer> | Answer
 }
 
+/**
+ * For a client of the authorization server. The handler authenticates the client, because OAuth defines that step: the
+ * credential may be part of the form, Basic credentials are form-encoded first (RFC 6749 section 2.3.1), and a refusal is an
+ * OAuth error. A cookie is never the credential, so other sites may post here.
+ */
+export interface OAuthClientRoute extends RouteBase {
+  readonly access: 'oauth-client'
+  readonly handler: (exchange: Exchange) => Promise<Answer> | Answer
+}
+
 export interface PublicExchange extends VisitorExchange {
   readonly actor: Actor
 }
@@ -163,11 +173,16 @@ export interface ActorRoute extends RouteBase {
 }
 
 /** A route of the service itself, which belongs to no actor. */
-export type OwnRoute = ServiceRoute | VisitorRoute | ClientRoute
+export type OwnRoute = ServiceRoute | VisitorRoute | ClientRoute | OAuthClientRoute
 
 export type Route = OwnRoute | PublicActorRoute | OpenActorRoute | PageRoute | ActorRoute
 
-const kindsOfService: ReadonlySet<string> = new Set<OwnRoute['access']>(['service', 'visitor', 'client'])
+const kindsOfService: ReadonlySet<string> = new Set<OwnRoute['access']>([
+  'service',
+  'visitor',
+  'client',
+  'oauth-client',
+])
 
 export function isOfService(route: Route): route is OwnRoute {
   return kindsOfService.has(route.access)

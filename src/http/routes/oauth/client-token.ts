@@ -24,9 +24,8 @@ export function clientTokenRoutes(deps: ClientTokenRouteDeps): readonly Route[] 
       id: 'clientToken',
       method: 'POST',
       path: '/oauth/token',
-      access: 'service',
+      access: 'oauth-client',
       cors: 'server',
-      takesForeignPosts: true,
       limit: ['client_token/source', 'client_token/total'],
       summary: 'Tokens for a client (RFC 6749 section 3.2)',
       request: oauthForm({
