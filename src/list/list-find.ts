@@ -6,7 +6,10 @@ import type { ListChange } from './list-change.ts'
 import type { StoredItem } from './list-store.ts'
 import { OpenList } from './open-list.ts'
 
-export interface WhereOptions {
+/** Items whose field has a value. */
+export interface ItemMatch {
+  readonly field: string
+  readonly value: JsonText
   /** Only the first match; else every one. */
   readonly firstOnly?: boolean
 }
@@ -19,14 +22,12 @@ export interface WhereOptions {
 export async function updateWhere(
   tx: Transaction,
   at: ListAddress,
-  field: string,
-  value: JsonText,
+  match: ItemMatch,
   replacement: JsonText | ((item: JsonText) => JsonText),
   nowMs: number,
-  options: WhereOptions = {},
 ): Promise<ListChange[]> {
   const list = await OpenList.require(tx, at)
-  const found = await matches(list, field, value, options.firstOnly ?? false)
+  const found = await matches(list, match)
   if (found.length === 0) return []
   const replaced = found.map(({ index, row }) => ({
     index,
@@ -47,14 +48,12 @@ export async function updateWhere(
 export async function removeWhere(
   tx: Transaction,
   at: ListAddress,
-  field: string,
-  value: JsonText,
+  match: ItemMatch,
   nowMs: number,
-  options: WhereOptions = {},
 ): Promise<ListChange[]> {
   const list = await OpenList.require(tx, at)
   const before = list.length
-  const found = await matches(list, field, value, options.firstOnly ?? false)
+  const found = await matches(list, match)
   if (found.length === 0) return []
   for (const { index } of found.toReversed()) list.order.removeAt(index)
   await list.save(tx, nowMs, { delete: found.map(({ row }) => row) })
@@ -69,9 +68,7 @@ export function holds(item: JsonText, field: string, value: JsonText): boolean {
 
 async function matches(
   list: OpenList,
-  field: string,
-  value: JsonText,
-  firstOnly: boolean,
+  { field, value, firstOnly = false }: ItemMatch,
 ): Promise<{ readonly index: number; readonly row: StoredItem }[]> {
   const found: { index: number; row: StoredItem }[] = []
   for (const [index, row] of (await list.loadAll()).entries()) {

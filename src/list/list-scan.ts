@@ -83,11 +83,7 @@ export class ListScan {
     }
     const from = Math.min(await this.#start(list), list.length)
     const left = before === null ? leftOf(this.#span) : before.left
-    const isAtOnce = before === null && left === null && from === 0 && most === pageItems && isShort(list)
-    const to = isAtOnce ? list.length : Math.min(list.length, from + (left === null ? most : Math.min(most, left)))
-    // Rows that stand outside the order of a short list are noticed by reading all of its rows.
-    const isWhole = isAtOnce || (before === null && left === null && from === 0 && to === list.length && isShort(list))
-    const rows = isWhole ? await list.loadAll() : await rowsOf(list, { from, to })
+    const rows = await this.#rows(list, { from, left }, most)
     const repeated = new Set(before?.read)
     if (rows.some(({ item }) => repeated.has(item))) throw damagedList(this.#at.list, 'an item stands at two positions')
     const next = from + rows.length
@@ -100,6 +96,18 @@ export class ListScan {
     }
     const isLast = next >= list.length || cursor.left === 0
     return { page: { from, rows, metadata: list.metadata, listId: list.id, isLast }, cursor }
+  }
+
+  async #rows(
+    list: OpenList,
+    { from, left }: { readonly from: number; readonly left: number | null },
+    most: number,
+  ): Promise<readonly StoredItem[]> {
+    // Reading all rows of a short list finds rows outside its order.
+    const mayBeWhole = this.#cursor === null && left === null && from === 0 && isShort(list)
+    if (mayBeWhole && (most === pageItems || list.length <= most)) return list.loadAll()
+    const to = Math.min(list.length, from + Math.min(most, left ?? most))
+    return rowsOf(list, { from, to })
   }
 
   #start(list: OpenList): Promise<number> | number {
@@ -140,4 +148,15 @@ async function rowsOf(list: OpenList, span: Span): Promise<readonly StoredItem[]
 /** Whether the list is read and changed as a whole. False as well for a list whose bytes were never counted. */
 export function isShort({ length, bytes }: { readonly length: number; readonly bytes: number | null }): boolean {
   return length <= shortItems && bytes !== null && bytes <= pageBytes
+}
+
+/** The pages of a whole list. None when there is no such list. */
+export async function* scanPages(store: SnapshotSource, at: ListAddress): AsyncGenerator<ScanPage> {
+  const scan = new ListScan(at)
+  for (;;) {
+    const page = await scan.next(store)
+    if (page === null) return
+    yield page
+    if (page.isLast) return
+  }
 }

@@ -33,11 +33,11 @@ export type NewItem = readonly [item: number, value: JsonText]
 const isOneOf = (column: 'node' | 'item'): string =>
   `IN ARRAY (SELECT ${column} FROM rows($3, ${column} BIGINT) AS wanted)`
 
-/** What stands under the list's name: its head, a simple property, or nothing. */
+/** What stands under the list's name: its head, a property of another kind, or nothing. */
 export async function findNamed(
   q: Queries,
   { actorId, list }: ListAddress,
-): Promise<{ kind: 'list' | 'value'; value: string } | undefined> {
+): Promise<{ kind: string; value: string } | undefined> {
   return q.get('SELECT kind, value FROM property WHERE actor_id = $1 AND name = $2', actorId, list)
 }
 
@@ -46,11 +46,11 @@ export async function findForCreation(
   q: Queries,
   { actorId, list }: ListAddress,
 ): Promise<{
-  readonly kind: 'list' | 'value' | null
+  readonly kind: string | null
   readonly lastItem: number
   readonly lastNode: number
 }> {
-  const row = await q.get<{ kind: 'list' | 'value' | null; lastItem: number; lastNode: number }>(
+  const row = await q.get<{ kind: string | null; lastItem: number; lastNode: number }>(
     `SELECT property.kind, COALESCE(removed_list.last_item, 0) AS "lastItem",
        COALESCE(removed_list.last_node, 0) AS "lastNode"
      FROM (SELECT 1 AS one) AS always

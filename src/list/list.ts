@@ -20,7 +20,7 @@ import { OpenList, type ListTexts } from './open-list.ts'
 export type { ListAddress } from './list-address.ts'
 export { bulk, readBulk, type BulkEntry, type BulkResult } from './list-bulk.ts'
 export type { ListChange, ListOperation } from './list-change.ts'
-export { holds, removeWhere, updateWhere } from './list-find.ts'
+export { holds, type ItemMatch, removeWhere, updateWhere } from './list-find.ts'
 export { deleteByHandles, findByHandle, handleOf, locate, updateByHandles, type ItemWithHandle } from './item-handle.ts'
 export { factsOf, listFacts, listMetadata, type ListFacts, type ListMetadata } from './list-head.ts'
 export { indexFromJson, parseIndex } from './list-index.ts'
@@ -35,7 +35,7 @@ export {
   type ListContent,
   type ListPage,
 } from './list-read.ts'
-export { isShort, ListScan, pageItems, type ScanPage } from './list-scan.ts'
+export { isShort, ListScan, pageItems, scanPages, type ScanPage } from './list-scan.ts'
 export type { ListTexts } from './open-list.ts'
 
 /**
@@ -57,7 +57,7 @@ export async function makeList(
 ): Promise<{ readonly isNew: boolean; readonly change: ListChange }> {
   checkListName(at.list)
   const { kind, lastItem, lastNode } = await findForCreation(tx, at)
-  if (kind === 'value') {
+  if (kind !== null && kind !== 'list') {
     throw new ServiceError('conflict', `Cannot create the list ${JSON.stringify(at.list)}: a property has this name`)
   }
   if (kind === 'list') {
@@ -118,7 +118,7 @@ export async function setMetadata(
 /** @throws ServiceError `not_found`, `list_corrupted` */
 export async function append(tx: Transaction, at: ListAddress, item: JsonText, nowMs: number): Promise<ListChange> {
   const list = await OpenList.require(tx, at)
-  return addAt(tx, list, list.length, 'append', item, nowMs)
+  return addItem(tx, list, { operation: 'append', index: list.length, item }, nowMs)
 }
 
 /** Null when nothing was given, and nothing changed. @throws ServiceError `not_found`, `list_corrupted` */
@@ -152,26 +152,33 @@ export async function insert(
 ): Promise<ListChange | null> {
   const list = await OpenList.require(tx, at)
   const position = resolveIndex(index, list.length + 1, false)
-  return position === null ? null : addAt(tx, list, position, 'insert', item, nowMs)
+  return position === null ? null : addItem(tx, list, { operation: 'insert', index: position, item }, nowMs)
+}
+
+/** The place of an item. */
+export interface ItemPlace {
+  readonly index: number
+  /** An index equal to the length appends. */
+  readonly orAppend?: boolean
+  /** Negative indexes count from the end. */
+  readonly fromEnd?: boolean
 }
 
 /**
- * Replaces the item at `index`. With `orAppend` an index equal to the length appends; there is no padding. Null when
- * there is no such position.
+ * Replaces the item at the place; there is no padding. Null when there is no such position.
  *
  * @throws ServiceError `not_found`, `invalid_index`, `list_corrupted`
  */
 export async function update(
   tx: Transaction,
   at: ListAddress,
-  index: number,
+  { index, orAppend = false, fromEnd = false }: ItemPlace,
   item: JsonText,
   nowMs: number,
-  options: { readonly orAppend?: boolean; readonly fromEnd?: boolean } = {},
 ): Promise<ListChange | null> {
   const list = await OpenList.require(tx, at)
-  if (options.orAppend === true && index === list.length) return addAt(tx, list, index, 'append', item, nowMs)
-  const position = resolveIndex(index, list.length, options.fromEnd ?? false)
+  if (orAppend && index === list.length) return addItem(tx, list, { operation: 'append', index, item }, nowMs)
+  const position = resolveIndex(index, list.length, fromEnd)
   if (position === null) return null
   await list.load([{ from: position, to: position + 1 }])
   const old = await list.item(position)
@@ -226,19 +233,17 @@ export async function deleteList(tx: Transaction, at: ListAddress): Promise<List
   return (await deleteHead(tx, at)) ? { operation: 'delete_all', length: 0 } : null
 }
 
-async function addAt(
+async function addItem(
   tx: Transaction,
   list: OpenList,
-  index: number,
-  operation: 'append' | 'insert',
-  value: JsonText,
+  added: { readonly operation: 'append' | 'insert'; readonly index: number; readonly item: JsonText },
   nowMs: number,
 ): Promise<ListChange> {
-  await list.load([list.order.spanForInsert(index)])
+  await list.load([list.order.spanForInsert(added.index)])
   const item = list.newItem()
-  list.order.insert(index, item)
-  await list.save(tx, nowMs, { insert: [[item, value]] })
-  return { operation, length: list.length, index, item: value }
+  list.order.insert(added.index, item)
+  await list.save(tx, nowMs, { insert: [[item, added.item]] })
+  return { ...added, length: list.length }
 }
 
 async function takeOut(tx: Transaction, list: OpenList, index: number, nowMs: number): Promise<JsonText> {

@@ -351,7 +351,7 @@ export class Lists {
       access,
       name,
       async (tx, at, now) => {
-        const made = await list.update(tx, at, position, item, now, options)
+        const made = await list.update(tx, at, { ...options, index: position }, item, now)
         if (!mayReplace && made !== null) requireOnlyAdded(access, name, [made])
         return made
       },
@@ -465,7 +465,7 @@ export class Lists {
     const { hooks } = this.#parts
     if (hooks.isOpen(access, 'put', name) && (await this.#isShort(access, name))) {
       return this.#changeMany(access, name, (tx, at, now) =>
-        list.updateWhere(tx, at, field, value, given, now, { firstOnly }),
+        list.updateWhere(tx, at, { field, value, firstOnly }, given, now),
       )
     }
     return this.#changeMatches(access, name, { field, value, firstOnly }, async (matches) => {
@@ -480,7 +480,7 @@ export class Lists {
   async removeWhere(access: Access, name: string, field: string, value: JsonText, firstOnly: boolean): Promise<number> {
     const { hooks } = this.#parts
     if (hooks.isOpen(access, 'delete', name) && (await this.#isShort(access, name))) {
-      return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, field, value, now, { firstOnly }))
+      return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, { field, value, firstOnly }, now))
     }
     return this.#changeMatches(access, name, { field, value, firstOnly }, async (matches) => {
       for (const { index, item } of matches) await hooks.passDelete(access, [name, String(index)], item)

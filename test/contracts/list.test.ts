@@ -217,20 +217,20 @@ describe('a list', () => {
         index: 0,
         item: d,
       })
-      assert.deepEqual(await said((tx) => update(tx, notes, 2, d, at(4))), {
+      assert.deepEqual(await said((tx) => update(tx, notes, { index: 2 }, d, at(4))), {
         operation: 'update',
         length: 4,
         index: 2,
         item: d,
         old_item: b,
       })
-      assert.deepEqual(await said((tx) => update(tx, notes, 4, c, at(4), { orAppend: true })), {
+      assert.deepEqual(await said((tx) => update(tx, notes, { index: 4, orAppend: true }, c, at(4))), {
         operation: 'append',
         length: 5,
         index: 4,
         item: c,
       })
-      assert.deepEqual(await said((tx) => update(tx, notes, -1, b, at(4), { fromEnd: true })), {
+      assert.deepEqual(await said((tx) => update(tx, notes, { index: -1, fromEnd: true }, b, at(4))), {
         operation: 'update',
         length: 5,
         index: 4,
@@ -264,11 +264,11 @@ describe('a list', () => {
         (tx, now) => append(tx, notes, json({ k: 3 }), now),
         (tx, now) => extend(tx, notes, [json({ k: 4 }), json({ k: 5 })], now),
         (tx, now) => insert(tx, notes, 1, json({ k: 6 }), now),
-        (tx, now) => update(tx, notes, 0, json({ k: 7 }), now),
-        (tx, now) => updateWhere(tx, notes, 'k', number(7), json({ k: 8 }), now),
+        (tx, now) => update(tx, notes, { index: 0 }, json({ k: 7 }), now),
+        (tx, now) => updateWhere(tx, notes, { field: 'k', value: number(7) }, json({ k: 8 }), now),
         (tx, now) => deleteItemAt(tx, notes, 0, now),
         (tx, now) => pop(tx, notes, now),
-        (tx, now) => removeWhere(tx, notes, 'k', number(6), now),
+        (tx, now) => removeWhere(tx, notes, { field: 'k', value: number(6) }, now),
         (tx, now) => bulk(tx, notes, readBulk(json([{ index: 0, k: 9 }])), now),
         (tx, now) => setMetadata(tx, notes, { explanation: 'e' }, now),
         (tx, now) => clear(tx, notes, now),
@@ -370,7 +370,7 @@ describe('a list', () => {
                 case 'removeWhere': {
                   const doomed = model.find(({ n }) => n % 5 === given.residue)
                   if (doomed === undefined) break
-                  assert.equal((await removeWhere(tx, list, 'n', number(doomed.n), at(1))).length, 1)
+                  assert.equal((await removeWhere(tx, list, { field: 'n', value: number(doomed.n) }, at(1))).length, 1)
                   model = model.filter((other) => other !== doomed)
                   break
                 }
@@ -385,7 +385,7 @@ describe('a list', () => {
                   } else if (model.length === 0) {
                     break
                   } else if (given.kind === 'update') {
-                    await update(tx, list, position, json(item), at(1))
+                    await update(tx, list, { index: position }, json(item), at(1))
                     model[position] = item
                   } else if (given.kind === 'delete') {
                     await deleteItemAt(tx, list, position, at(1))
@@ -564,19 +564,19 @@ describe('an index', () => {
       const before = await rows(store)
       for (const index of [2, 3, 2 ** 31, 1e9, Number.MAX_SAFE_INTEGER, 1e300]) {
         assert.equal(await store.snapshot((q) => readItem(q, notes, index)), null)
-        assert.equal(await change(store, (tx) => update(tx, notes, index, number(1), at(1))), null)
+        assert.equal(await change(store, (tx) => update(tx, notes, { index }, number(1), at(1))), null)
         assert.equal(await change(store, (tx) => deleteItemAt(tx, notes, index, at(1))), null)
         assert.equal(await change(store, (tx) => pop(tx, notes, at(1), index)), null)
         if (index === 2) continue
         assert.equal(await change(store, (tx) => insert(tx, notes, index, number(1), at(1))), null)
-        assert.equal(await change(store, (tx) => update(tx, notes, index, number(1), at(1), { orAppend: true })), null)
+        assert.equal(await change(store, (tx) => update(tx, notes, { index, orAppend: true }, number(1), at(1))), null)
       }
       for (const index of [-3, -1000, -1e300]) {
         assert.equal(await store.snapshot((q) => readItem(q, notes, index, { fromEnd: true })), null)
         assert.equal(await change(store, (tx) => pop(tx, notes, at(1), index)), null)
       }
       assert.deepEqual(await rows(store), before)
-      await change(store, (tx) => update(tx, notes, 2, known('"c"'), at(1), { orAppend: true }))
+      await change(store, (tx) => update(tx, notes, { index: 2, orAppend: true }, known('"c"'), at(1)))
       assert.deepEqual(await contents(store), ['a', 'b', 'c'])
     })
 
@@ -586,8 +586,8 @@ describe('an index', () => {
       for (const index of [-1, -2, 0.5, 1.5, Number.NaN, Infinity, -Infinity]) {
         const works: readonly ((tx: Transaction) => Promise<unknown>)[] = [
           (tx) => readItem(tx, notes, index),
-          (tx) => update(tx, notes, index, number(1), at(1)),
-          (tx) => update(tx, notes, index, number(1), at(1), { orAppend: true }),
+          (tx) => update(tx, notes, { index }, number(1), at(1)),
+          (tx) => update(tx, notes, { index, orAppend: true }, number(1), at(1)),
           (tx) => insert(tx, notes, index, number(1), at(1)),
           (tx) => deleteItemAt(tx, notes, index, at(1)),
         ]
@@ -785,13 +785,25 @@ describe('items found by a field', () => {
         numbers(400).map((n) => ({ n, odd: n % 2 === 1 })),
       )
       const first = await change(store, (tx) =>
-        updateWhere(tx, notes, 'odd', known('true'), known('{"n":1,"odd":false}'), at(1), { firstOnly: true }),
+        updateWhere(
+          tx,
+          notes,
+          { field: 'odd', value: known('true'), firstOnly: true },
+          known('{"n":1,"odd":false}'),
+          at(1),
+        ),
       )
       assert.deepEqual(first, [
         { operation: 'update', length: 400, index: 1, item: '{"n":1,"odd":false}', old_item: '{"n":1,"odd":true}' },
       ])
       const each = await change(store, (tx) =>
-        updateWhere(tx, notes, 'odd', known('true'), (item) => known(item.replace('true', '"yes"')), at(1)),
+        updateWhere(
+          tx,
+          notes,
+          { field: 'odd', value: known('true') },
+          (item) => known(item.replace('true', '"yes"')),
+          at(1),
+        ),
       )
       assert.equal(each.length, 199)
       assert.deepEqual(each[0], {
@@ -801,9 +813,11 @@ describe('items found by a field', () => {
         item: '{"n":3,"odd":"yes"}',
         old_item: '{"n":3,"odd":true}',
       })
-      const one = await change(store, (tx) => removeWhere(tx, notes, 'odd', known('"yes"'), at(1), { firstOnly: true }))
+      const one = await change(store, (tx) =>
+        removeWhere(tx, notes, { field: 'odd', value: known('"yes"'), firstOnly: true }, at(1)),
+      )
       assert.deepEqual(one, [{ operation: 'remove', length: 399, item: '{"n":3,"odd":"yes"}' }])
-      const rest = await change(store, (tx) => removeWhere(tx, notes, 'odd', known('"yes"'), at(1)))
+      const rest = await change(store, (tx) => removeWhere(tx, notes, { field: 'odd', value: known('"yes"') }, at(1)))
       assert.deepEqual([rest.length, rest[0]?.length, rest.at(-1)?.length], [198, 398, 201])
       assert.deepEqual(
         await contents(store),
@@ -811,7 +825,10 @@ describe('items found by a field', () => {
           .filter((n) => n % 2 === 0 || n === 1)
           .map((n) => ({ n, odd: false })),
       )
-      assert.deepEqual(await change(store, (tx) => removeWhere(tx, notes, 'none', known('1'), at(1))), [])
+      assert.deepEqual(
+        await change(store, (tx) => removeWhere(tx, notes, { field: 'none', value: known('1') }, at(1))),
+        [],
+      )
     })
   })
 })
@@ -852,7 +869,7 @@ describe('a handle', () => {
         item: '500',
       })
       await change(store, (tx) => extend(tx, notes, numbers(600).map(number), at(2)))
-      await change(store, (tx) => removeWhere(tx, notes, 'none', number(1), at(2)))
+      await change(store, (tx) => removeWhere(tx, notes, { field: 'none', value: number(1) }, at(2)))
       await change(store, (tx) => bulk(tx, notes, readBulk(array(numbers(300).map((index) => json({ index })))), at(2)))
       for (const index of [999, 301, 650]) {
         assert.equal(
@@ -873,7 +890,7 @@ describe('a handle', () => {
     it('LST-06 is void once its item was changed, even to the same value, or removed', async () => {
       const store = await listOf(open, ['a', 'b'])
       const [a = '', b = ''] = await handles(store)
-      await change(store, (tx) => update(tx, notes, 0, known('"a"'), at(1)))
+      await change(store, (tx) => update(tx, notes, { index: 0 }, known('"a"'), at(1)))
       await change(store, (tx) => deleteItemAt(tx, notes, 1, at(1)))
       await change(store, (tx) => append(tx, notes, known('"b"'), at(1)))
       const before = await rows(store)
@@ -960,7 +977,12 @@ describe('changes at one instant', () => {
         (tx) => deleteItemAt(tx, notes, 1, at(1)),
         [['c'], ['b']],
       ],
-      ['set and pop', (tx) => update(tx, notes, 2, known('"x"'), at(1)), (tx) => pop(tx, notes, at(1)), [['a', 'b']]],
+      [
+        'set and pop',
+        (tx) => update(tx, notes, { index: 2 }, known('"x"'), at(1)),
+        (tx) => pop(tx, notes, at(1)),
+        [['a', 'b']],
+      ],
       [
         'insert and insert',
         (tx) => insert(tx, notes, 1, known('"x"'), at(1)),
@@ -990,7 +1012,7 @@ describe('changes at one instant', () => {
     it('LST-06 a pop returns what it removed, while another writer overwrites the item', async () => {
       const [first, second] = await pair(numbers(200))
       const written = numbers(100).map((item) =>
-        changeInTime(second, (tx) => update(tx, notes, 199 - item, json(`new ${item}`), at(1))),
+        changeInTime(second, (tx) => update(tx, notes, { index: 199 - item }, json(`new ${item}`), at(1))),
       )
       const popped = await Promise.all(numbers(100).map(() => changeInTime(first, (tx) => pop(tx, notes, at(1)))))
       const outcomes = await Promise.all(written)
@@ -1065,7 +1087,7 @@ const operations: readonly (readonly [string, (tx: Transaction, length: number) 
   ['extend', (tx) => extend(tx, notes, numbers(300).map(number), at(1))],
   ['insert at the front', (tx) => insert(tx, notes, 0, json({ n: -1 }), at(1))],
   ['insert in the middle', (tx, length) => insert(tx, notes, length >> 1, json({ n: -1 }), at(1))],
-  ['update', (tx, length) => update(tx, notes, length >> 1, json({ n: -1 }), at(1))],
+  ['update', (tx, length) => update(tx, notes, { index: length >> 1 }, json({ n: -1 }), at(1))],
   ['delete', (tx, length) => deleteItemAt(tx, notes, length >> 1, at(1))],
   ['pop', (tx) => pop(tx, notes, at(1))],
   ['clear', (tx) => clear(tx, notes, at(1))],
@@ -1087,8 +1109,8 @@ const operations: readonly (readonly [string, (tx: Transaction, length: number) 
         at(1),
       ),
   ],
-  ['updateWhere', (tx) => updateWhere(tx, notes, 'n', number(3), json({ n: -1 }), at(1))],
-  ['removeWhere', (tx) => removeWhere(tx, notes, 'n', number(3), at(1))],
+  ['updateWhere', (tx) => updateWhere(tx, notes, { field: 'n', value: number(3) }, json({ n: -1 }), at(1))],
+  ['removeWhere', (tx) => removeWhere(tx, notes, { field: 'n', value: number(3) }, at(1))],
   ['delete the list', (tx) => deleteList(tx, notes)],
 ]
 
@@ -1301,7 +1323,7 @@ describe('a damaged list', () => {
           (tx) => readItems(tx, notes, { from: 190, to: 210 }),
           (tx) => Array.fromAsync(scanned(within(tx))),
           (tx) => Array.fromAsync(scanned(within(tx), notes, 100)),
-          (tx) => removeWhere(tx, notes, 'n', number(1), at(1)),
+          (tx) => removeWhere(tx, notes, { field: 'n', value: number(1) }, at(1)),
         ]
         for (const read of reads) await assert.rejects(change(store, read), damaged, what)
         await change(store, (tx) => deleteList(tx, notes))
@@ -1312,7 +1334,7 @@ describe('a damaged list', () => {
       const store = await open()
       await addActor(store)
       const changes: readonly ((tx: Transaction) => Promise<unknown>)[] = [
-        (tx) => update(tx, notes, 199, number(1), at(1)),
+        (tx) => update(tx, notes, { index: 199 }, number(1), at(1)),
         (tx) => deleteItemAt(tx, notes, 199, at(1)),
         (tx) => pop(tx, notes, at(1), 199),
         (tx) => bulk(tx, notes, readBulk(json([{ index: 199 }])), at(1)),
@@ -1344,7 +1366,7 @@ describe('a damaged list', () => {
           sql,
         )
         await assert.rejects(
-          change(store, (tx) => removeWhere(tx, notes, 'n', number(1), at(1))),
+          change(store, (tx) => removeWhere(tx, notes, { field: 'n', value: number(1) }, at(1))),
           refusedAs('list_corrupted'),
           sql,
         )
