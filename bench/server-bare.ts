@@ -64,7 +64,7 @@ const server = createServer((request, response) => {
         ? JSON.stringify(
             Object.fromEntries(
               (await store.read((q) => findProperties(q, id))).flatMap((row) =>
-                row.kind === 'value' ? [[row.name, JSON.parse(row.value)]] : [],
+                row.kind === 'value' ? [[row.name, JSON.parse(row.content)]] : [],
               ),
             ),
           )
@@ -145,7 +145,7 @@ const server = createServer((request, response) => {
 })
 
 function propertyText(property: Awaited<ReturnType<typeof findProperty>>): string {
-  return property?.kind === 'value' ? property.value : 'null'
+  return property?.kind === 'value' ? property.content : 'null'
 }
 
 server.listen(0, '127.0.0.1', () => {

@@ -2,10 +2,9 @@
 import type { ActorHandle, ListHandle } from '../app/actor-handle.ts'
 import type { Clients } from '../authorization-server/clients.ts'
 import { clientsHandle } from './clients.ts'
-import { fromPlain, type Json, toPlain } from '../json/json.ts'
+import { fromPlain, type Json, known, toPlain } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
-import type { Lists } from '../property/lists.ts'
-import { listMetadata } from '../list/list.ts'
+import { holdsItems, kinds, valueOf } from '../property/kinds.ts'
 import type { Properties } from '../property/properties.ts'
 import type { Connections } from '../connection/connections.ts'
 import { servicesHandle } from './services.ts'
@@ -20,11 +19,10 @@ import type { Trusts } from '../trust/trusts.ts'
 import { activityHandle } from './activity.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { Live } from '../live/live.ts'
-import { listHandle } from './list.ts'
+import { type ListHandleParts, listHandle } from './list.ts'
 
-export interface HandleParts extends SubscribingHandleParts {
+export interface HandleParts extends SubscribingHandleParts, ListHandleParts {
   readonly properties: Properties
-  readonly lists: Lists
   readonly trusts: Trusts
   readonly publications: Publications
   readonly companions: Companions
@@ -37,29 +35,28 @@ export interface HandleParts extends SubscribingHandleParts {
 }
 
 export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
-  const { properties, lists } = parts
+  const { properties } = parts
   return {
     id: access.actor.id,
     creator: access.actor.creator,
     url: `${parts.baseUrl}/${access.actor.id}`,
 
     async get(name): Promise<Json | undefined> {
-      const found = await properties.get(access, [name])
+      const found = await properties.read(access, { path: [name] })
       if (found === null) return undefined
-      const value = found.kind === 'list' ? await lists.value(access, name) : found.value
-      return value === null ? undefined : toPlain(value)
+      return toPlain('json' in found ? found.json : known((await Array.fromAsync(found.pieces)).join('')))
     },
     async all() {
       const shown = await properties.all(access)
       return Object.fromEntries(
-        shown.flatMap((property) => (property.kind === 'value' ? [[property.name, toPlain(property.value)]] : [])),
+        shown.flatMap((property) => {
+          const value = valueOf(property)
+          return value === null ? [] : [[property.name, toPlain(value)]]
+        }),
       )
     },
-    set: async (name, value) => void (await properties.put(access, [name], fromPlain(value))),
-    async delete(name) {
-      if ((await properties.kindOf(access, 'delete', [name])) === 'list') return lists.remove(access, name)
-      return properties.delete(access, [name])
-    },
+    set: async (name, value) => properties.put(access, { path: [name] }, fromPlain(value)),
+    delete: async (name) => properties.remove(access, { path: [name] }),
     ...subscribingHandle(parts, access.actor),
     trust: trustHandle(parts.trusts, parts.companions, access.actor),
     subscriptions: subscriptionsHandle(parts.publications, access.actor),
@@ -71,14 +68,10 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
     clients: clientsHandle(parts.clients, access.actor.id),
     services: servicesHandle(parts.connections, access.actor.id, `${parts.baseUrl}/${access.actor.id}`),
     activity: activityHandle(parts.ledger, access.actor.id),
-    list: (name): ListHandle => listHandle(lists, access, name),
+    list: (name): ListHandle => listHandle(parts, access, name),
     async lists() {
-      const shown = await lists.withoutHidden(access, await properties.all(access))
-      return shown.flatMap((property) =>
-        property.kind === 'list'
-          ? [{ name: property.name, length: listMetadata(property.name, property.head).length }]
-          : [],
-      )
+      const lists = (await properties.listed(access)).filter(({ kind }) => holdsItems(kind))
+      return lists.map((list) => ({ name: list.name, length: kinds[list.kind].itemCount(list) }))
     },
   }
 }

@@ -25,7 +25,6 @@ export function createMcp(runtime: Runtime, { catalogue, permission, property, a
     catalogue,
     permission,
     properties: property.properties,
-    lists: property.lists,
     handleOf: handles.of,
     server: { name: identity.name, version: identity.version },
     instructions: config.mcpInstructions,

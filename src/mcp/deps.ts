@@ -11,7 +11,6 @@ import type { Log } from '../observe/log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { Tracing } from '../observe/tracing.ts'
 import type { Permission } from '../permission/permission.ts'
-import type { Lists } from '../property/lists.ts'
 import type { Properties } from '../property/properties.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import type { Catalogue } from './catalogue/catalogue.ts'
@@ -32,7 +31,6 @@ export interface McpDeps {
   readonly catalogue: Catalogue
   readonly permission: Permission
   readonly properties: Properties
-  readonly lists: Lists
   readonly handleOf: (actor: Access['actor']) => ActorHandle
   readonly keyRing: KeyRing
   readonly server: { readonly name: string; readonly version: string }

@@ -1,5 +1,5 @@
 /** Why a peer may or may not do something: which rule decides, where the rule stands, and what would change the answer. */
-import { type PropertyKind, requiredOn } from './required-right.ts'
+import { requiredOn } from './required-right.ts'
 import { decide, type Decision } from './decision.ts'
 import type { Category } from './operation.ts'
 import { propertiesUri } from './property-address.ts'
@@ -58,8 +58,8 @@ export interface ExplainSubject {
 
 /** What the answer depends on beside the rules. */
 export interface ExplainFacts {
-  /** What is stored under the name of the property; null for nothing. */
-  readonly kind: PropertyKind | null
+  /** The question is about a list, or another kind that holds items. */
+  readonly holdsItems: boolean
   /** False for an operation or a resource that the application does not declare. */
   readonly isDeclared: boolean
   /** Each call waits for the owner. */
@@ -123,9 +123,9 @@ function byTable({ relationship }: ExplainSubject, { category, operation }: Wide
 function byRules(
   subject: ExplainSubject,
   question: RuledQuestion,
-  { kind, isDeclared, needsApproval }: ExplainFacts,
+  { holdsItems, isDeclared, needsApproval }: ExplainFacts,
 ): Answer {
-  const required = requiredFor(question, kind)
+  const required = requiredFor(question, holdsItems)
   const rules = mergeRules(subject.base, subject.override ?? {})
   const decision = decide(rules, required)
   const decidedAs = textOf({ ...required, category: decision.category, target: decision.target })
@@ -146,10 +146,10 @@ function byRules(
 }
 
 /** What a route asks for, in the words of rules. */
-function requiredFor(question: RuledQuestion, kind: ExplainFacts['kind']): RuledQuestion {
+function requiredFor(question: RuledQuestion, holdsItems: boolean): RuledQuestion {
   const { category, operation, target } = question
   if (category !== 'properties') return question
-  const { right, path } = requiredOn(kind, operation, target.split('/'))
+  const { right, path } = requiredOn(holdsItems, operation, target.split('/'))
   return { category, operation: right === 'subscribe' ? 'read' : right, target: path.join('/') }
 }
 

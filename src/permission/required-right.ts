@@ -3,20 +3,17 @@ import type { JsonText } from '../json/json.ts'
 import type { Right } from './operation.ts'
 import { absent } from '../json/absent.ts'
 
-/** What is stored under a name. */
-export type PropertyKind = 'value' | 'list'
-
 /**
  * Rights are granted on a list as a whole and on a value along its path. Removing an item writes the list.
  *
- * @param kind What is stored under the first segment; null for nothing.
+ * @param holdsItems Whether the first segment is the name of a list, or of another kind that holds items.
  */
 export function requiredOn<R extends string>(
-  kind: PropertyKind | null,
+  holdsItems: boolean,
   right: R,
   path: readonly string[],
 ): { readonly right: R | 'write'; readonly path: readonly string[] } {
-  if (kind !== 'list' || path.length === 1) return { right, path }
+  if (!holdsItems || path.length === 1) return { right, path }
   return { right: right === 'delete' ? 'write' : right, path: path.slice(0, 1) }
 }
 

@@ -1,32 +1,27 @@
-/** `POST` and `PUT` on all properties: several values and lists in one transaction, all or nothing. */
-import { ServiceError } from '../errors.ts'
-import { isNull, isObject, type JsonText, known, members, object, stringText } from '../json/json.ts'
-import type { Right } from '../permission/operation.ts'
-import { refusal } from '../permission/permission.ts'
-import { absent } from '../json/absent.ts'
-import type { Access } from './access.ts'
-import type { Record as RecordChange, PropertyState } from './change.ts'
-import type { PropertyGate } from './property-hooks.ts'
+/** `POST` and `PUT` on all properties: several properties of any kind in one transaction, all or nothing. */
 import type { Indexes } from '../actor/indexes.ts'
-import { type BulkEntry, bulk, makeList, type ListTexts, readBulk } from '../list/list.ts'
-import { readTexts } from '../list/list-texts.ts'
-import { type Lists, recordAll, requireOnlyAdded } from './lists.ts'
-import { checkListName, checkName } from '../actor/property-name.ts'
-import { nameIsList, type PropertyParts, quote, rejectedWrite, statesFrom } from './properties.ts'
+import { checkName } from '../actor/property-name.ts'
+import { ServiceError } from '../errors.ts'
+import { absent } from '../json/absent.ts'
+import { isNull, isObject, type JsonText, members, object } from '../json/json.ts'
+import { refusal } from '../permission/permission.ts'
+import type { Right } from '../permission/operation.ts'
 import { rightToPut } from '../permission/required-right.ts'
-import { deleteValues, findBefore, findKinds, putValues } from './property-store.ts'
 import type { LockedActor, Transaction } from '../store/store.ts'
+import type { Access } from './access.ts'
+import type { PropertyState, Record } from './change.ts'
+import type { BulkStep, KindRoom } from './kind.ts'
+import { kinds } from './kinds.ts'
+import { nameIsTaken, quote, rejectedWrite } from './property-errors.ts'
+import { deleteValues, findBefore, findKinds, putValues } from './property-store.ts'
+import { statesFrom } from './value-diff.ts'
 
-/** What one key of the body asks for. */
-type Entry =
-  | { readonly kind: 'value'; readonly value: JsonText }
-  | { readonly kind: 'list'; readonly texts: ListTexts }
-  | { readonly kind: 'bulk'; readonly entries: readonly BulkEntry[] }
+/** What one key of the body asks for: a value that is set, or what another kind makes of it. */
+type Entry = JsonText | BulkStep
 
-export interface BulkWriteParts extends Pick<PropertyParts, 'writer' | 'permission' | 'indexes'> {
-  readonly gate: PropertyGate
+export interface BulkWriteParts {
+  readonly room: KindRoom
   readonly indexes: Indexes
-  readonly lists: Lists
   readonly now: () => number
 }
 
@@ -49,87 +44,71 @@ export class BulkWrite {
     if (fields.size === 0 && operation === 'post')
       throw new ServiceError('bad_request', 'Cannot set properties: the object is empty')
     const asked = new Map([...fields].map(([name, given]) => [name, readEntry(name, given)] as const))
-    for (const [name, entry] of asked) (entry.kind === 'list' ? checkListName : checkName)(name)
-    const onlyAdding = await this.#requireRights(access, asked)
+    for (const [name, entry] of asked) {
+      if (typeof entry === 'string') checkName(name)
+      else entry.checkName()
+    }
+    const allowed = await this.#requireRights(access, asked)
     const entries = new Map<string, Entry>()
-    for (const [name, entry] of asked) entries.set(name, await this.#passHooks(access, name, entry, operation))
+    for (const [name, entry] of allowed) entries.set(name, await this.#passHooks(access, name, entry, operation))
     if (entries.size === 0) return object([])
     // A hook may turn a change into a removal.
     const turned = [...entries].filter(([name, entry]) => rightFor(name, entry) !== rightFor(name, asked.get(name)))
     if (turned.length > 0) await this.#requireRights(access, new Map(turned))
-    return this.#parts.writer.change(access.actor.id, access.caller, (tx, record, actor) =>
-      this.#store(tx, record, actor, access, entries, onlyAdding),
+    const { writer } = this.#parts.room
+    return writer.change(access.actor.id, access.caller, (tx, record, actor) =>
+      this.#store(tx, record, actor, access, entries),
     )
   }
 
   /**
    * Asks for every right that the body takes. The rules are read once, however long the body is.
    *
-   * @returns the lists that the caller may only add to.
+   * @returns the entries; where the caller may only append, the step does nothing else.
    */
-  async #requireRights(access: Access, asked: ReadonlyMap<string, Entry>): Promise<ReadonlySet<string>> {
-    const { permission, lists } = this.#parts
+  async #requireRights(access: Access, asked: ReadonlyMap<string, Entry>): Promise<ReadonlyMap<string, Entry>> {
+    const { room } = this.#parts
+    const { permission } = room
     const { actor, caller } = access
     const judge = await permission.judgeRights(actor.id, caller, 'properties')
-    const onlyAdding = new Set<string>()
+    const allowed = new Map<string, Entry>()
     for (const [name, entry] of asked) {
       const right = rightFor(name, entry)
       const verdict = judge(right, name)
       if (!verdict.allowed) throw refusal(caller, { category: 'properties', right, target: name }, verdict)
       permission.decided(caller, verdict)
-      if (entry.kind !== 'bulk' || right !== 'append' || judge('write', name).allowed) continue
-      await lists.requireBehindLast(
-        access,
-        name,
-        entry.entries.map(({ index }) => index),
-      )
-      onlyAdding.add(name)
+      const isOnlyAdding = right === 'append' && !judge('write', name).allowed
+      const step = isOnlyAdding && typeof entry !== 'string' ? entry.onlyAdding?.(room, access) : entry
+      allowed.set(name, (await step) ?? entry)
     }
-    return onlyAdding
+    return allowed
   }
 
   async #passHooks(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
-    const { gate, lists } = this.#parts
-    if (entry.kind === 'bulk') return { kind: 'bulk', entries: await lists.passBulk(access, name, entry.entries) }
-    const passed = await gate.pass(access, operation, [name], entry.kind === 'list' ? known('[]') : entry.value)
+    const { room } = this.#parts
+    if (typeof entry !== 'string') return entry.pass(room, access, operation)
+    const passed = await room.gate.pass(access, operation, [name], entry)
     if (passed === null) throw rejectedWrite([name])
-    return entry.kind === 'list' ? entry : { kind: 'value', value: passed }
+    return passed
   }
 
   async #store(
     tx: Transaction,
-    record: RecordChange,
+    record: Record,
     actor: LockedActor,
     access: Access,
     entries: ReadonlyMap<string, Entry>,
-    onlyAdding: ReadonlySet<string>,
   ): Promise<JsonText> {
-    const now = this.#parts.now()
-    const actorId = actor.id
-    const given = [...entries].flatMap(([name, entry]) =>
-      entry.kind === 'value' ? [[name, entry.value] as const] : [],
-    )
-    if (given.length > 0) {
-      const states = await this.#storeValues(tx, actor, new Map(given))
-      const blob = object(given)
+    const context = { access, now: this.#parts.now() }
+    const values = [...entries].flatMap(([name, entry]) => (typeof entry === 'string' ? [[name, entry] as const] : []))
+    if (values.length > 0) {
+      const states = await this.#storeValues(tx, actor, new Map(values))
+      const blob = object(values)
       record({ target: 'properties', subtarget: null, resource: null, blob, ...(states === null ? {} : { states }) })
     }
     const echo: (readonly [string, JsonText])[] = []
     for (const [name, entry] of entries) {
-      const at = { actorId, list: name }
-      if (entry.kind === 'value') {
-        echo.push([name, entry.value])
-      } else if (entry.kind === 'list') {
-        recordAll(record, name, [(await makeList(tx, at, entry.texts, now)).change])
-        echo.push([name, stringText('[Empty list property created]')])
-      } else if (entry.entries.length === 0) {
-        echo.push([name, stringText('[No items to update]')])
-      } else {
-        const { updated, deleted, changes } = await bulk(tx, at, entry.entries, now)
-        if (onlyAdding.has(name)) requireOnlyAdded(access, name, changes)
-        recordAll(record, name, changes)
-        echo.push([name, stringText(`[Bulk update: ${updated} items updated, ${deleted} items deleted]`)])
-      }
+      echo.push([name, typeof entry === 'string' ? entry : await entry.store(tx, actor, record, context)])
     }
     return object(echo)
   }
@@ -142,9 +121,10 @@ export class BulkWrite {
   ): Promise<ReadonlyMap<string, PropertyState> | null> {
     const names = [...values.keys()]
     const stored = subscriptionCount === 0 ? null : await findBefore(tx, actorId, names)
-    const kinds = stored === null ? await findKinds(tx, actorId, names) : null
+    const kindsOf = stored === null ? await findKinds(tx, actorId, names) : null
     for (const name of names) {
-      if ((kinds?.get(name) ?? stored?.get(name)?.kind) === 'list') throw nameIsList(name)
+      const kind = kindsOf?.get(name) ?? stored?.get(name)?.kind ?? 'value'
+      if (kind !== 'value') throw nameIsTaken(name, kind)
     }
     const kept = new Map([...values].filter(([, value]) => value !== absent))
     const gone = [...values.keys()].filter((name) => !kept.has(name))
@@ -159,20 +139,18 @@ export class BulkWrite {
   }
 }
 
-/** Putting items adds or replaces, which the length of the list decides; so that asks for the smaller right first. */
 function rightFor(name: string, entry: Entry | undefined): Right {
-  if (entry?.kind === 'value') return rightToPut([name], entry.value)
-  const isAdding = entry?.kind === 'bulk' && entry.entries.every(({ item }) => item !== null)
-  return isAdding ? 'append' : 'write'
+  return entry === undefined || typeof entry === 'string' ? rightToPut([name], entry ?? absent) : entry.right
 }
 
 function readEntry(name: string, given: JsonText): Entry {
   if (isNull(given))
     throw new ServiceError('invalid_value', `Cannot set ${quote([name])}: null is not a property value`)
   const fields = isObject(given) ? members(given) : null
-  const type = fields?.get('_type')
-  if (fields === null || fields === undefined) return { kind: 'value', value: given }
-  if (type === '"list"') return { kind: 'list', texts: readTexts(fields) }
-  const items = fields.get('items')
-  return items === undefined ? { kind: 'value', value: given } : { kind: 'bulk', entries: readBulk(items) }
+  if (fields === null) return given
+  for (const { bulkStep } of Object.values(kinds)) {
+    const step = bulkStep?.(name, fields)
+    if (step !== undefined && step !== null) return step
+  }
+  return given
 }

@@ -4,10 +4,13 @@ import type { Permission } from '../permission/permission.ts'
 import type { Runtime } from '../runtime.ts'
 import { BulkWrite } from './bulk-write.ts'
 import { ActorWriter, type ChangeSink, changedNames } from './change.ts'
+import { replaceOther } from './kinds.ts'
 import { ListHooks } from './list-hooks.ts'
-import { Lists } from './lists.ts'
+import { ListReader } from './list-reader.ts'
+import { ListWriter } from './list-writer.ts'
 import { Properties } from './properties.ts'
 import { PropertyGate } from './property-hooks.ts'
+import { Values } from './values.ts'
 import { Versions } from './version.ts'
 
 interface PropertyNeeds {
@@ -35,9 +38,12 @@ export function createProperties(runtime: Runtime, { permission, changeSinks }: 
       log.warn({ actorId, name }, 'An indexed value belongs to another actor already; the first owner keeps it'),
   })
   const versions = new Versions(keyRing)
-  const properties = new Properties({ store, writer, permission, gate, indexes, versions, deleteRemoved })
+  const values = new Values({ store, writer, permission, gate, indexes, versions, replaceOther })
   const hooks = new ListHooks(store, gate)
-  const lists = new Lists({ store, writer, permission, versions, hooks, now, deleteRemoved })
-  const bulkWrite = new BulkWrite({ writer, permission, gate, indexes, lists, now })
-  return { properties, lists, bulkWrite, removedLists }
+  const listReader = new ListReader({ store, permission, hooks })
+  const listWriter = new ListWriter({ store, writer, permission, versions, hooks, now, deleteRemoved })
+  const room = { writer, permission, gate, values, listReader, listWriter }
+  const properties = new Properties({ room, store, indexes, versions, deleteRemoved })
+  const bulkWrite = new BulkWrite({ room, indexes, now })
+  return { properties, listReader, listWriter, bulkWrite, removedLists }
 }

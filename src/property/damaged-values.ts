@@ -23,7 +23,7 @@ const pageRows = 500
 
 const properties: Page = (q, after) =>
   q.all<Row>(
-    `SELECT actor_id, name, value, checksum FROM property WHERE kind = 'value' AND (actor_id, name) > ($1, $2)
+    `SELECT actor_id, name, value, checksum FROM property WHERE (actor_id, name) > ($1, $2)
      ORDER BY actor_id, name LIMIT ${pageRows}`,
     after?.actor_id ?? '',
     after?.name ?? '',

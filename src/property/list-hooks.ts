@@ -7,7 +7,7 @@ import { absent } from '../json/absent.ts'
 import type { Access } from './access.ts'
 import type { PropertyGate } from './property-hooks.ts'
 import * as list from '../list/list.ts'
-import { rejectedDelete, rejectedWrite } from './properties.ts'
+import { rejectedDelete, rejectedWrite } from './property-errors.ts'
 
 /** Items whose hooks run before other work of the process gets its turn. */
 const itemsPerTurn = 64

@@ -1,28 +1,31 @@
-/** The SQL of property values. Values and lists share the table; `kind` tells them apart. */
-import type { PropertyKind } from '../permission/required-right.ts'
+/** The SQL of property values. All kinds of properties share the table. */
 import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { checksumOf, isIntact, requireIntact } from '../store/checksum.ts'
 import { originOf } from '../origin.ts'
 
-export type StoredProperty =
-  | { readonly name: string; readonly kind: 'value'; readonly value: JsonText }
-  /** `head` is for `list/list.ts` alone to read. */
-  | { readonly name: string; readonly kind: 'list'; readonly head: string }
+/** What each kind is: `kinds.ts`. */
+export type PropertyKind = 'value' | 'list'
+
+export interface StoredProperty {
+  readonly name: string
+  readonly kind: PropertyKind
+  /** The value, or what the kind keeps in place of one, such as the head of a list: `valueOf` tells them apart. */
+  readonly content: JsonText
+}
 
 interface PropertyRow {
   readonly name: string
-  readonly kind: string
+  readonly kind: PropertyKind
   readonly value: string
   readonly checksum: number | null
 }
 
 /** @throws ServiceError `value_corrupted` */
 function toProperty(actorId: string, row: PropertyRow): StoredProperty {
-  if (row.kind === 'list') return { name: row.name, kind: 'list', head: row.value }
   requireIntact(actorId, row.name, row)
-  return { name: row.name, kind: 'value', value: known(row.value) }
+  return { name: row.name, kind: row.kind, content: known(row.value) }
 }
 
 export async function findProperty(q: Queries, actorId: string, name: string): Promise<StoredProperty | null> {

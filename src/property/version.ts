@@ -32,16 +32,11 @@ export class Versions {
   /** @throws ServiceError `list_corrupted` */
   of(actorId: string, property: StoredProperty | null): PropertyVersion {
     if (property === null) return { whole: noVersion, texts: noVersion }
-    const { name } = property
-    if (property.kind === 'value') {
-      const whole = this.#digest([actorId, name, 'value', property.value])
-      return { whole, texts: whole }
-    }
-    const { id, description, explanation } = readHeadText(name, property.head)
-    return {
-      whole: this.#digest([actorId, name, 'list', property.head]),
-      texts: this.#digest([actorId, name, 'texts', id, description, explanation]),
-    }
+    const { name, kind, content } = property
+    const whole = this.#digest([actorId, name, kind, content])
+    if (kind !== 'list') return { whole, texts: whole }
+    const { id, description, explanation } = readHeadText(name, content)
+    return { whole, texts: this.#digest([actorId, name, 'texts', id, description, explanation]) }
   }
 
   /**

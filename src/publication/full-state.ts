@@ -1,25 +1,25 @@
 /** The full state of a subscription, filtered by the rights of its peer, for peers without support for resync callbacks. */
 import { array, getAt, type JsonText, known, object } from '../json/json.ts'
 import type { Access } from '../property/access.ts'
-import type { Lists, SeenList } from '../property/lists.ts'
+import { valueOf } from '../property/kinds.ts'
+import type { SeenList } from '../property/list-reader.ts'
 import type { Properties } from '../property/properties.ts'
 import type { Scope } from '../subscription/scope.ts'
-
-export interface FullStateParts {
-  readonly properties: Properties
-  readonly lists: Lists
-}
 
 /**
  * Relative to the scope, like diffs. Null: the scope is empty. A list that is too long for a callback has only `_list` and
  * `count`, and the peer reads its items page by page.
  */
-export async function fullState(parts: FullStateParts, access: Access, scope: Scope): Promise<JsonText | null> {
+export async function fullState(
+  { properties }: { readonly properties: Properties },
+  access: Access,
+  scope: Scope,
+): Promise<JsonText | null> {
   if (scope.target !== 'properties') return null
-  const { stored, lists } = await parts.lists.everything(access)
-  const properties = await parts.properties.show(access, stored)
-  const states = properties.flatMap((property): (readonly [name: string, state: JsonText])[] => {
-    if (property.kind === 'value') return [[property.name, property.value]]
+  const { shown, lists } = await properties.everything(access)
+  const states = shown.flatMap((property): (readonly [name: string, state: JsonText])[] => {
+    const value = valueOf(property)
+    if (value !== null) return [[property.name, value]]
     const seen = lists.get(property.name)
     return seen === undefined ? [] : [[property.name, listState(seen)]]
   })

@@ -3,8 +3,8 @@ import type { Caller } from '../caller.ts'
 import { type EnqueueNotice, type Notice, noticeTo } from '../outbox/notice.ts'
 import { ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
+import { holdsItems, kinds } from '../property/kinds.ts'
 import { findKinds, findProperties } from '../property/property-store.ts'
-import { listMetadata } from '../list/list.ts'
 import type { Live } from '../live/live.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import type { Trust } from './trust.ts'
@@ -170,9 +170,9 @@ export class Permissions {
       .map((property) => ({
         name: property.name,
         display_name: displayName(property.name),
-        item_count: property.kind === 'list' ? listMetadata(property.name, property.head).length : 0,
+        item_count: kinds[property.kind].itemCount(property),
         operations: operationsOf.properties
-          .filter((operation) => operation !== 'append' || property.kind === 'list')
+          .filter((operation) => operation !== 'append' || holdsItems(property.kind))
           .filter((operation) => may(operation, property.name)),
       }))
   }
@@ -201,21 +201,25 @@ export class Permissions {
     const { category, operation, target } = question
     if (category !== 'properties')
       return explain(subject, question, {
-        kind: null,
+        holdsItems: false,
         isDeclared: this.#parts.declares(category, target),
         needsApproval: this.#parts.needsApproval(category, target),
       })
     if (target === '') return this.#answerForAll(trust.actorId, subject, operation)
     const name = target.split('/', 1)[0] ?? ''
-    const kinds = await this.#parts.store.read((q) => findKinds(q, trust.actorId, [name]))
-    return explain(subject, question, { kind: kinds.get(name) ?? null, isDeclared: true, needsApproval: false })
+    const stored = await this.#parts.store.read((q) => findKinds(q, trust.actorId, [name]))
+    return explain(subject, question, {
+      holdsItems: holdsItems(stored.get(name)),
+      isDeclared: true,
+      needsApproval: false,
+    })
   }
 
   /** The whole collection: a listing shows what may be read of it, and its deletion takes the right to every property. */
   async #answerForAll(actorId: string, subject: ExplainSubject, operation: string): Promise<Explanation> {
     const question = { category: 'properties', operation, target: '' } as const
     const answer = (target: string): Explanation =>
-      explain(subject, { ...question, target }, { kind: null, isDeclared: true, needsApproval: false })
+      explain(subject, { ...question, target }, { holdsItems: false, isDeclared: true, needsApproval: false })
     const whole = answer('')
     if (!subject.approved) return whole
     if (operation === 'read' || operation === 'subscribe') {

@@ -91,18 +91,18 @@ describe('the rule of directions', () => {
   const refused: [what: string, file: SourceFile, violation: string][] = [
     [
       'a domain room that imports the edge',
-      importing('property/lists.ts', '../http/edge/response.ts'),
-      'property/lists.ts imports http/edge/response.ts: property may not know http/edge',
+      importing('property/list-reader.ts', '../http/edge/response.ts'),
+      'property/list-reader.ts imports http/edge/response.ts: property may not know http/edge',
     ],
     [
       'a domain room that imports more of the store than its port',
-      importing('property/lists.ts', '../store/portable.ts'),
-      'property/lists.ts imports store/portable.ts: property may not know store',
+      importing('property/list-reader.ts', '../store/portable.ts'),
+      'property/list-reader.ts imports store/portable.ts: property may not know store',
     ],
     [
       'a domain room that names a concrete store',
-      importing('property/lists.ts', '../store/sqlite/connection.ts'),
-      'property/lists.ts names a concrete store, store/sqlite/connection.ts',
+      importing('property/list-reader.ts', '../store/sqlite/connection.ts'),
+      'property/list-reader.ts names a concrete store, store/sqlite/connection.ts',
     ],
     [
       'a command that names a concrete store',
@@ -191,8 +191,8 @@ describe('the rule of directions', () => {
     ],
     [
       'an import that is written as a call',
-      { path: 'property/lists.ts', text: `const { answer } = await import('../http/edge/response.ts')` },
-      'property/lists.ts imports http/edge/response.ts: property may not know http/edge',
+      { path: 'property/list-reader.ts', text: `const { answer } = await import('../http/edge/response.ts')` },
+      'property/list-reader.ts imports http/edge/response.ts: property may not know http/edge',
     ],
   ]
   for (const [what, file, violation] of refused) {

@@ -517,7 +517,7 @@ describe('the reason that a relationship’s rules give', () => {
 })
 
 describe('an explanation', () => {
-  const facts = { kind: null, isDeclared: true, needsApproval: false }
+  const facts = { holdsItems: false, isDeclared: true, needsApproval: false }
   const friend = new TrustTypes([]).find('friend')?.permissions ?? {}
   const ask = (text: string, override = {}, approved = true) => {
     const question = parseQuestion(text)

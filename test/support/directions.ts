@@ -1,7 +1,7 @@
 /** The directions in which the rooms of src may know each other, and what breaks them. */
 
 export interface SourceFile {
-  /** Below src, such as `property/lists.ts`. */
+  /** Below src, such as `property/list-reader.ts`. */
   readonly path: string
   readonly text: string
 }

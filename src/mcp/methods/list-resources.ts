@@ -1,5 +1,6 @@
 /** `resources/list`: the declared resources and the actor's properties and lists that the client may read. */
 import { everything, uriOf } from '../../permission/property-address.ts'
+import { kinds } from '../../property/kinds.ts'
 import type { McpRequest } from '../call/call.ts'
 import { displayMetadata, type Resource } from '../catalogue/catalogue.ts'
 import type { McpDeps } from '../deps.ts'
@@ -27,7 +28,7 @@ export async function listResources(deps: McpDeps, call: McpRequest): Promise<Mc
   const own = listed.map(({ name, kind }) => ({
     uri: uriOf(name),
     name,
-    description: kind === 'list' ? 'A list of the actor' : 'A property of the actor',
+    description: kinds[kind].description,
     mimeType: 'application/json',
   }))
   const all: Listed[] = [

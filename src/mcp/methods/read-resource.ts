@@ -3,10 +3,11 @@
  * `actingweb://properties/`, as far as the client may read them.
  */
 import { handlerResult } from '../../app/handler-result.ts'
-import { array, type JsonText, object, toPlain } from '../../json/json.ts'
+import { object, toPlain } from '../../json/json.ts'
 import type { Verdict } from '../../permission/permission.ts'
 import { everything, propertiesUri, propertyAt, type PropertyPlace, uriOf } from '../../permission/property-address.ts'
 import type { Access } from '../../property/access.ts'
+import { valueOf } from '../../property/kinds.ts'
 import type { InFlightCall } from '../call/call.ts'
 import type { Resource } from '../catalogue/catalogue.ts'
 import { McpFailure } from '../protocol/failure.ts'
@@ -85,11 +86,10 @@ async function readProperties(deps: McpDeps, call: InFlightCall, uri: string): P
   requireAllowed(verdict)
   deps.permission.decided(caller, verdict)
   if (uri === everything) {
-    const values = (await deps.properties.all(access)).flatMap((property) =>
-      property.kind === 'value' && judge(uriOf(property.name)).allowed
-        ? [[property.name, property.value] as const]
-        : [],
-    )
+    const values = (await deps.properties.all(access)).flatMap((property) => {
+      const value = valueOf(property)
+      return value !== null && judge(uriOf(property.name)).allowed ? [[property.name, value] as const] : []
+    })
     return complete({ contents: [{ uri, mimeType: 'application/json', text: object(values) }] })
   }
   const place = propertyAt(uri)
@@ -105,19 +105,13 @@ async function contentsAt(
   uri: string,
   { name, from }: PropertyPlace,
 ): Promise<readonly object[] | null> {
-  const found = await deps.properties.get(access, [name])
-  if (found === null) return null
-  const content = (text: JsonText): object => ({ uri, mimeType: 'application/json', text })
-  if (found.kind === 'value') return from === null ? [content(found.value)] : null
-  const start = from ?? 0
-  const end = start + itemsAtOnce
-  const page = await deps.lists.items(access, name, { from: start, to: end })
-  if (page === null) return null
-  const items = content(array(page.items.map(({ item }) => item)))
-  if (page.length <= end) return [items]
-  const next = `${uriOf(name)}/items/${end}`
-  const note = `These are the items from ${start} on, of ${page.length}. The next ones are at ${next}`
-  return [items, { uri: next, mimeType: 'text/plain', text: note }]
+  const part = await deps.properties.resource(access, name, { from, count: itemsAtOnce })
+  if (part === null) return null
+  const content = { uri, mimeType: 'application/json', text: part.json }
+  if (part.next === null) return [content]
+  const next = `${uriOf(name)}/items/${part.next.from}`
+  const note = `These are the items from ${from ?? 0} on, of ${part.next.length}. The next ones are at ${next}`
+  return [content, { uri: next, mimeType: 'text/plain', text: note }]
 }
 
 function unknownResource(uri: string): McpFailure {

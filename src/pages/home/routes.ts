@@ -13,6 +13,7 @@ import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { PageExchange, Route } from '../../http/dispatch/route.ts'
 import { errorResponses, formResponses, formSchema, pageResponses } from '../../http/dispatch/schemas.ts'
 import type { Actors } from '../../actor/actors.ts'
+import { holdsItems } from '../../property/kinds.ts'
 import type { Properties } from '../../property/properties.ts'
 import type { Operations } from '../../operation/operations.ts'
 import type { Approvals } from '../../operation/approvals.ts'
@@ -120,7 +121,7 @@ async function dashboard(
     deps.passwordAccess.list(actor.id),
   ])
   const undecided = passwords.filter(({ decision }) => decision === 'pending').length
-  const lists = properties.filter(({ kind }) => kind === 'list').length
+  const lists = properties.filter(({ kind }) => holdsItems(kind)).length
   const values = pageValues(deps, exchange, '', error)
   const asking = peers.trusts
     .filter((trust) => stateOf(trust).kind === 'pending')

@@ -8,10 +8,10 @@ import type { Answer } from '../../http/edge/response.ts'
 import { readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
-import { itemsOnAPage, type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
+import { itemsOnAPage } from './kind-views.ts'
+import { type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
-import { propertyNotFound } from '../../property/property-not-found.ts'
 
 export async function createProperty(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
   const sent = await readUrlencodedForm(exchange.request, deps.config)
@@ -47,7 +47,7 @@ async function createList(
   await atField('property_name', async () => {
     const kind = await deps.properties.kindOf(access, 'write', [name])
     if (kind === 'list') throw formRefusal('there is a list of this name')
-    await deps.lists.create(access, name, texts(typed), kind === null ? { expected: noVersion } : {})
+    await deps.listWriter.create(access, name, texts(typed), kind === null ? { expected: noVersion } : {})
   })
 }
 
@@ -65,7 +65,10 @@ async function createValue(
     if (isNew && (await deps.properties.kindOf(access, 'write', [name])) !== null)
       throw new ServiceError('conflict', 'Cannot create the property: there is one of this name')
     const expected = isNew ? noVersion : undefined
-    await aboutValue(() => deps.properties.put(access, [name], value, 'post', { expected }), 'property_value')
+    await aboutValue(
+      () => deps.properties.put(access, { path: [name] }, value, { operation: 'post', expected }),
+      'property_value',
+    )
   })
 }
 
@@ -96,7 +99,7 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: PageExcha
     async () => {
       const value = await atField('value', () => valueOf(deps, typed.value, typed.value_type))
       const expected = sent.get('version')
-      await atField('value', () => deps.properties.put({ actor, caller }, [name], value, 'put', { expected }))
+      await atField('value', () => deps.properties.put({ actor, caller }, { path: [name] }, value, { expected }))
       return goOn(deps, exchange, sent, '/properties', 'saved')
     },
     (error) => showProperty(deps, exchange, { error, typed }),
@@ -106,17 +109,13 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: PageExcha
 /** A value or a list. */
 export async function deleteProperty(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
   const { actor, caller, params, request } = exchange
-  const access = { actor, caller }
   const name = params['name'] ?? ''
   const sent = request.method === 'POST' ? await readUrlencodedForm(exchange.request, deps.config) : exchange.query
   const expected = sent.get('version')
   return refusedOnPage(
     exchange,
     async () => {
-      const kind = await deps.properties.kindOf(access, 'delete', [name])
-      if (kind === null) throw propertyNotFound([name])
-      if (kind === 'list') await deps.lists.remove(access, name, { expected })
-      else await deps.properties.delete(access, [name], { expected })
+      await deps.properties.remove({ actor, caller }, { path: [name] }, { expected, mustExist: true })
       return goOn(deps, exchange, sent, '/properties', 'deleted')
     },
     (error) => {
@@ -158,23 +157,25 @@ async function changeItemAs(
   switch (action) {
     case 'add': {
       const item = await typedItem()
-      const { index } = await atField('item_value', () => keepTyped(sent, () => deps.lists.append(access, name, item)))
+      const { index } = await atField('item_value', () =>
+        keepTyped(sent, () => deps.listWriter.append(access, name, item)),
+      )
       return goOn(deps, exchange, sent, `${path}?page=${Math.floor(index / itemsOnAPage) + 1}`, 'added')
     }
     case 'update': {
       const item = await typedItem()
       await atField('item_value', () =>
         changePlace(sent, {
-          byHandle: (handle) => deps.lists.updateByHandle(access, name, handle, item),
-          byIndex: (index) => deps.lists.update(access, name, index, item),
+          byHandle: (handle) => deps.listWriter.updateByHandle(access, name, handle, item),
+          byIndex: (index) => deps.listWriter.update(access, name, index, item),
         }),
       )
       return goOn(deps, exchange, sent, path, 'saved')
     }
     case 'delete':
       await changePlace(sent, {
-        byHandle: (handle) => deps.lists.deleteByHandle(access, name, handle),
-        byIndex: (index) => deps.lists.deleteItem(access, name, index),
+        byHandle: (handle) => deps.listWriter.deleteByHandle(access, name, handle),
+        byIndex: (index) => deps.listWriter.deleteItem(access, name, index),
       })
       return goOn(deps, exchange, sent, path, 'deleted')
     default:
@@ -228,7 +229,7 @@ export async function changeTexts(deps: PropertyPageDeps, exchange: PageExchange
       if ((sent.get('action') ?? 'update') !== 'update') throw formRefusal('the action is not update')
       const expected = sent.get('version')
       await atField('description', () =>
-        keepTyped(sent, () => deps.lists.setTexts({ actor, caller }, name, texts(typed), { expected })),
+        keepTyped(sent, () => deps.listWriter.setTexts({ actor, caller }, name, texts(typed), { expected })),
       )
       return goOn(deps, exchange, sent, `/properties/${encodeURIComponent(name)}`, 'saved')
     },

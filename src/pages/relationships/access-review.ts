@@ -4,6 +4,7 @@ import type { Override } from '../../trust/override-store.ts'
 import { typesForPeople } from '../../permission/offered-types.ts'
 import { decide } from '../../permission/decision.ts'
 import { uriOf } from '../../permission/property-address.ts'
+import { holdsItems } from '../../property/kinds.ts'
 import { grantableOf, type RuledCategory, ruledCategories, type Rules } from '../../permission/rules.ts'
 import { reachInWords, rightsInWords, verbOf } from '../shared/rights.ts'
 import type { AccessReview, DataAccess, TrustTypeChoice } from './values.ts'
@@ -38,7 +39,7 @@ export async function ownNames(
   const resources = [...declared.resources, ...(isApp ? properties.map(({ name }) => uriOf(name)) : [])]
   return {
     names: { properties: properties.map(({ name }) => name), ...declared, resources },
-    lists: new Set(properties.flatMap(({ kind, name }) => (kind === 'list' ? [name] : []))),
+    lists: new Set(properties.flatMap(({ kind, name }) => (holdsItems(kind) ? [name] : []))),
   }
 }
 

@@ -7,7 +7,6 @@ import type { TrustListValues, TrustNewValues, TrustPeerValues, TrustViewValues 
 import type { Permissions } from '../../trust/permissions.ts'
 import type { Subscribing } from '../../replica/subscribing.ts'
 import type { Properties } from '../../property/properties.ts'
-import type { Lists } from '../../property/lists.ts'
 import type { Operations } from '../../operation/operations.ts'
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
@@ -18,7 +17,6 @@ export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDe
   readonly permissions: Permissions
   readonly subscribing: Subscribing
   readonly properties: Properties
-  readonly lists: Lists
   readonly operations: Operations
   readonly declared: Declared
   readonly mcp: McpEndpoint

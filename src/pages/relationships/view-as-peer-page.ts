@@ -3,6 +3,7 @@ import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { Related } from '../../permission/permission.ts'
 import { decide } from '../../permission/decision.ts'
 import type { Rules } from '../../permission/rules.ts'
+import { valueOf } from '../../property/kinds.ts'
 import type { Trust } from '../../trust/trust.ts'
 import { verbOf } from '../shared/rights.ts'
 import type { SeenOperation, SeenProperty } from './values.ts'
@@ -35,23 +36,22 @@ export async function showViewAsPeer(deps: RelationshipPageDeps, exchange: PageE
   ])
   const caller = callerOf(trust)
   const access = { actor, caller }
-  const [{ stored, lists }, pieces, methods, actions, tools] = await Promise.all([
-    deps.lists.starts(access, itemsShown),
+  const [{ shown, lists }, pieces, methods, actions, tools] = await Promise.all([
+    deps.properties.starts(access, itemsShown),
     deps.properties.parts(access),
     deps.operations.list(access, 'methods'),
     deps.operations.list(access, 'actions'),
     caller.kind === 'client' ? deps.mcp.offers.tools({ actor, caller, remembered: rememberedOf(trust) }) : null,
   ])
   const rules = trust.approved ? effective : {}
-  const seen = (await deps.properties.show(access, stored)).flatMap((property): SeenProperty[] => {
-    if (property.kind === 'value')
-      return [seenValue(property.name, property.value, mayWith('value', property.name, rules))]
-    const content = lists.get(property.name)
+  const seen = shown.flatMap((property): SeenProperty[] => {
+    const { name } = property
+    const value = valueOf(property)
+    if (value !== null) return [seenValue(name, value, mayWith(rules, name))]
+    const content = lists.get(name)
     if (content === undefined) return []
     const { metadata, items } = content
-    return [
-      seenList(property.name, { length: metadata.length, items: items ?? [] }, mayWith('list', property.name, rules)),
-    ]
+    return [seenList(name, { length: metadata.length, items: items ?? [] }, mayWith(rules, name, true))]
   })
   const paging = pagingOf(query, seen.length, rowsOnAPage)
   const values = pageValues(deps, exchange, `/trust/${encodeURIComponent(peerId)}/view`)
@@ -59,7 +59,7 @@ export async function showViewAsPeer(deps: RelationshipPageDeps, exchange: PageE
     ...values,
     trust: trustRow(deps, trust, peerName(trust, profile, values.actor_www), override !== null),
     properties: partOf(seen, paging, rowsOnAPage),
-    parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, mayWith('value', path.join('/'), rules))),
+    parts: pieces.map(({ path, value }) => seenValue(path.join('/'), value, mayWith(rules, path.join('/')))),
     paging,
     methods,
     actions,
@@ -77,10 +77,10 @@ function rememberedOf({ facts }: Trust) {
   return name === undefined ? null : { name, ...(version === undefined ? {} : { version }) }
 }
 
-function mayWith(kind: 'value' | 'list', name: string, rules: Rules): string[] {
+function mayWith(rules: Rules, name: string, canAppend = false): string[] {
   const may = (operation: string): boolean => decide(rules, { category: 'properties', operation, target: name }).allowed
   return ['read', 'append', 'write', 'delete']
-    .filter((operation) => operation !== 'append' || (kind === 'list' && !may('write')))
+    .filter((operation) => operation !== 'append' || (canAppend && !may('write')))
     .filter(may)
     .map(verbOf)
 }

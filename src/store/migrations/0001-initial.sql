@@ -36,12 +36,13 @@ CREATE TABLE deleted_actor (
 
 CREATE INDEX deleted_actor_by_time ON deleted_actor (deleted_at);
 
--- Values and lists. One table, so a value and a list cannot share a name.
+-- Properties of all kinds (property/kinds.ts). One table, so a value and a list cannot share a name.
 CREATE TABLE property (
   actor_id TEXT_KEY NOT NULL REFERENCES actor (id) ON DELETE CASCADE,
   name TEXT_KEY NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('value', 'list')),
-  -- JSON of the value, or of the list's head (list/list-head.ts).
+  -- No CHECK: SQLite would have to rebuild the table for each new kind.
+  kind TEXT NOT NULL,
+  -- JSON of the value, or of what the kind keeps in place of one, such as the list's head (list/list-head.ts).
   value TEXT NOT NULL,
   -- JSON of who made the last change, and how (origin.ts).
   origin TEXT NOT NULL DEFAULT '',

@@ -3,15 +3,16 @@ import { ServiceError } from '../../../errors.ts'
 import { isNull, isObject, type JsonText, members, stringValue } from '../../../json/json.ts'
 import { readTexts } from '../../../list/list-texts.ts'
 import { indexFromJson } from '../../../list/list.ts'
-import type { Lists, ListSpan } from '../../../property/lists.ts'
+import type { ListReader, ListSpan } from '../../../property/list-reader.ts'
+import type { ListWriter } from '../../../property/list-writer.ts'
 import { type Answer, json, jsonStream, jsonText, noContent } from '../../edge/response.ts'
 import { type BodyLimits, readJson } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
-import { itemPieces, itemView } from './property-listing.ts'
+import { itemPieces, itemView } from '../../../property/list-json.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 import type { Properties } from '../../../property/properties.ts'
-import { propertyNotFound } from '../../../property/property-not-found.ts'
+import { propertyNotFound } from '../../../property/property-errors.ts'
 
 const items = {
   type: 'object',
@@ -27,7 +28,8 @@ const mostItems = 1000
 
 export interface ListRouteDeps {
   readonly properties: Properties
-  readonly lists: Lists
+  readonly listReader: ListReader
+  readonly listWriter: ListWriter
   readonly config: BodyLimits
 }
 
@@ -91,7 +93,7 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
 async function getItems(deps: ListRouteDeps, exchange: ActorExchange): Promise<Answer> {
   const { params, actor, caller } = exchange
   const name = params['name'] ?? ''
-  const reading = await deps.lists.open({ actor, caller }, name, rangeOf(exchange.query))
+  const reading = await deps.listReader.open({ actor, caller }, name, rangeOf(exchange.query))
   if (reading === null) return nestedKey(deps, exchange, name, 'items')
   return reading.isComplete ? jsonText(200, itemView(reading)) : jsonStream(200, itemPieces(reading))
 }
@@ -121,9 +123,10 @@ async function nestedKey(
   name: string,
   key: string,
 ): Promise<Answer> {
-  const found = await deps.properties.get({ actor, caller }, [name, key])
-  if (found === null || found.kind === 'list') throw propertyNotFound([name, key])
-  return jsonText(200, found.value)
+  const path = [name, key]
+  const found = await deps.properties.read({ actor, caller }, { path })
+  if (found === null || 'pieces' in found) throw propertyNotFound(path)
+  return jsonText(200, found.json)
 }
 
 async function changeItem(deps: ListRouteDeps, exchange: ActorExchange): Promise<Answer> {
@@ -137,16 +140,16 @@ async function changeItem(deps: ListRouteDeps, exchange: ActorExchange): Promise
   switch (action) {
     case 'add':
       if (item === null) throw missing('item_value')
-      return json(201, { success: true, index: (await deps.lists.append(access, name, item)).index })
+      return json(201, { success: true, index: (await deps.listWriter.append(access, name, item)).index })
     case 'update': {
       const index = requireIndex(fields)
       if (item === null) throw missing('item_value')
-      if (!(await deps.lists.update(access, name, index, item))) throw beyond(index)
+      if (!(await deps.listWriter.update(access, name, index, item))) throw beyond(index)
       return noContent()
     }
     case 'delete': {
       const index = requireIndex(fields)
-      if (!(await deps.lists.deleteItem(access, name, index))) throw beyond(index)
+      if (!(await deps.listWriter.deleteItem(access, name, index))) throw beyond(index)
       return noContent()
     }
     default:
@@ -171,7 +174,7 @@ function beyond(index: number): ServiceError {
 async function getMetadata(deps: ListRouteDeps, exchange: ActorExchange): Promise<Answer> {
   const { params, actor, caller } = exchange
   const name = params['name'] ?? ''
-  const metadata = await deps.lists.metadata({ actor, caller }, name)
+  const metadata = await deps.listReader.metadata({ actor, caller }, name)
   if (metadata === null) return nestedKey(deps, exchange, name, 'metadata')
   return json(200, { name, _list: true, count: metadata.length, ...metadata })
 }
@@ -185,7 +188,7 @@ async function putMetadata(deps: ListRouteDeps, exchange: ActorExchange): Promis
       'Cannot change the metadata: the body has neither description nor explanation',
     )
   }
-  await deps.lists.setTexts({ actor, caller }, params['name'] ?? '', given)
+  await deps.listWriter.setTexts({ actor, caller }, params['name'] ?? '', given)
   return noContent()
 }
 

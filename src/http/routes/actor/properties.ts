@@ -3,26 +3,16 @@ import { ServiceError } from '../../../errors.ts'
 import { isString, type JsonText, known, object, stringText, stringValue } from '../../../json/json.ts'
 import type { Access } from '../../../property/access.ts'
 import type { BulkWrite } from '../../../property/bulk-write.ts'
-import type { Lists } from '../../../property/lists.ts'
+import type { ListReader, ListSize } from '../../../property/list-reader.ts'
 import type { Properties } from '../../../property/properties.ts'
-import { propertyNotFound } from '../../../property/property-not-found.ts'
-import { listRemoval } from '../../../property/list-diff.ts'
-import { factsOf, listMetadata, parseIndex } from '../../../list/list.ts'
+import { propertyNotFound } from '../../../property/property-errors.ts'
+import { holdsItems } from '../../../property/kinds.ts'
 import { absent } from '../../../json/absent.ts'
-import { rightToPut } from '../../../permission/required-right.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
 import { type Answer, jsonStream, jsonText, noContent, text } from '../../edge/response.ts'
 import { type Body, type BodyLimits, isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
-import {
-  arrayPieces,
-  fullPieces,
-  fullView,
-  listingView,
-  type ListSize,
-  listValue,
-  metadataView,
-} from './property-listing.ts'
+import { fullPieces, fullView, listingView, metadataView } from './property-listing.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
@@ -42,7 +32,7 @@ const index = { index: 'Position of a list item; negative ones count from the en
 
 export interface PropertyRouteDeps extends BaseUrl {
   readonly properties: Properties
-  readonly lists: Lists
+  readonly listReader: ListReader
   readonly bulkWrite: BulkWrite
   readonly config: BodyLimits
 }
@@ -91,7 +81,7 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
       summary: 'Removes all properties and all lists',
       responses: { 204: 'Removed', ...actorErrors },
       handler: async ({ actor, caller }) => {
-        await deps.properties.deleteAll({ actor, caller }, listRemoval)
+        await deps.properties.deleteAll({ actor, caller })
         return noContent()
       },
     },
@@ -154,26 +144,22 @@ async function listAll(deps: PropertyRouteDeps, { query, actor, caller }: ActorE
   if (wantsMetadata && format !== undefined)
     throw new ServiceError('bad_request', 'Cannot give both metadata and a format')
   if (format === 'full') return listFull(deps, access)
-  const shown = await deps.lists.withoutHidden(access, await deps.properties.all(access))
+  const shown = await deps.properties.listed(access)
   if (!wantsMetadata) return jsonText(200, listingView(shown))
   const sizes: ListSize[] = []
   for (const property of shown) {
-    if (property.kind !== 'list') continue
-    const { name, head } = property
-    const bytes = await deps.lists.totalBytes(access, name, head)
-    sizes.push({ name, metadata: listMetadata(name, head), bytes })
+    if (holdsItems(property.kind)) sizes.push(await deps.listReader.size(access, property))
   }
   return jsonText(200, metadataView(shown, sizes))
 }
 
 async function listFull(deps: PropertyRouteDeps, access: Access): Promise<Answer> {
-  const { stored, lists } = await deps.lists.everything(access)
-  const shown = await deps.properties.show(access, stored)
-  const whole = fullView(shown, lists)
+  const everything = await deps.properties.everything(access)
+  const whole = fullView(everything)
   if (whole !== null) return jsonText(200, whole)
   return jsonStream(
     200,
-    fullPieces(shown, lists, (name) => deps.lists.open(access, name)),
+    fullPieces(everything, (name) => deps.listReader.open(access, name)),
   )
 }
 
@@ -222,77 +208,20 @@ function pathOf({ params, rest }: ActorExchange): string[] {
 }
 
 async function getOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { request, actor, caller } = exchange
+  const { request, query, actor, caller } = exchange
   const path = pathOf(exchange)
-  const found = await deps.properties.get({ actor, caller }, path)
+  const isShort = query.get('format') === 'short'
+  const found = await deps.properties.read({ actor, caller }, { path, index: query.get('index'), isShort })
   if (found === null) throw propertyNotFound(path)
-  if (found.kind === 'list') return getList(deps, exchange, path)
-  const isBareText = path.length === 1 && isString(found.value) && !acceptsJsonByName(request)
-  return isBareText ? text(200, stringValue(found.value) ?? '') : jsonText(200, found.value)
-}
-
-async function getList(deps: PropertyRouteDeps, exchange: ActorExchange, path: readonly string[]): Promise<Answer> {
-  const { query, actor, caller } = exchange
-  const access = { actor, caller }
-  const [name = '', position, ...deeper] = path
-  if (position === undefined) {
-    const wanted = query.get('index')
-    if (wanted !== undefined)
-      return getItem(
-        deps,
-        exchange,
-        path,
-        /^-[0-9]+$/.test(wanted) ? -(parseIndex(wanted.slice(1)) ?? 0) : parseIndex(wanted),
-      )
-    if (query.get('format') === 'short') {
-      const metadata = await deps.lists.metadata(access, name)
-      if (metadata === null) throw propertyNotFound(path)
-      return jsonText(200, factsOf(metadata))
-    }
-    const reading = await deps.lists.open(access, name)
-    if (reading === null) throw propertyNotFound(path)
-    return reading.isComplete ? jsonText(200, listValue(reading)) : jsonStream(200, arrayPieces(reading))
-  }
-  if (deeper.length > 0) throw propertyNotFound(path)
-  return getItem(deps, exchange, path, parseIndex(position))
-}
-
-async function getItem(
-  deps: PropertyRouteDeps,
-  { actor, caller }: ActorExchange,
-  path: readonly string[],
-  position: number | null,
-): Promise<Answer> {
-  const item =
-    position === null ? null : await deps.lists.item({ actor, caller }, path[0] ?? '', position, { fromEnd: true })
-  if (item === null) throw propertyNotFound(path)
-  return jsonText(200, item)
+  if ('pieces' in found) return jsonStream(200, found.pieces)
+  const isBareText = found.isWhole && isString(found.json) && !acceptsJsonByName(request)
+  return isBareText ? text(200, stringValue(found.json) ?? '') : jsonText(200, found.json)
 }
 
 async function putOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
   const { request, query, actor, caller } = exchange
-  const access = { actor, caller }
-  const path = pathOf(exchange)
-  const [name = '', position, ...deeper] = path
   const given = valueOf(await readValue(request, deps.config), isUrlencoded(request) && request.method === 'POST')
-  const wanted = query.get('index')
-  if (position === undefined && wanted === undefined) {
-    await deps.properties.put(access, path, given)
-    return noContent()
-  }
-  const kind = await deps.properties.kindOf(access, 'write', path, 'append')
-  if (kind !== 'list') {
-    if (position === undefined) throw propertyNotFound(path)
-    await deps.properties.put(access, path, given)
-    return noContent()
-  }
-  if (deeper.length > 0) throw new ServiceError('conflict', 'Cannot write inside a list item: replace the item')
-  const place = parseIndex(position ?? wanted ?? '')
-  if (place === null)
-    throw new ServiceError('invalid_index', 'Cannot write the item: its index is not a whole number from 0 on')
-  if (given === 'null') throw new ServiceError('invalid_value', 'Cannot write the item: it is null')
-  if (!(await deps.lists.update(access, name, place, given, { orAppend: true })))
-    throw propertyNotFound([name, String(place)])
+  await deps.properties.put({ actor, caller }, { path: pathOf(exchange), index: query.get('index') }, given)
   return noContent()
 }
 
@@ -305,45 +234,15 @@ function valueOf(body: Body, isForm: boolean): JsonText {
 
 async function postOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
   const { request, actor, caller } = exchange
-  const access = { actor, caller }
   const path = pathOf(exchange)
-  const [name = ''] = path
   const given = valueOf(await readValue(request, deps.config), false)
-  const kind = await deps.properties.kindOf(access, rightToPut(path, given), path, 'append')
+  const { value: stored, position } = await deps.properties.add({ actor, caller }, path, given)
   const url = `${urlOf(deps, actor.id)}/properties/${path.map(encodeURIComponent).join('/')}`
-  if (kind !== 'list') {
-    return jsonText(201, await deps.properties.put(access, path, given, 'post'), { Location: url })
-  }
-  if (path.length > 1) throw new ServiceError('conflict', 'Cannot add inside a list item: append to the list')
-  if (given === 'null') throw new ServiceError('invalid_value', 'Cannot append to the list: the item is null')
-  const { index, item } = await deps.lists.append(access, name, given)
-  return jsonText(201, item, { Location: `${url}/${index}` })
+  return jsonText(201, stored, { Location: position === null ? url : `${url}/${position}` })
 }
 
 async function deleteOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
   const { query, actor, caller } = exchange
-  const access = { actor, caller }
-  const path = pathOf(exchange)
-  const [name = '', position, ...deeper] = path
-  const wanted = query.get('index')
-  const isWhole = position === undefined && wanted === undefined
-  // Removing an item writes the list.
-  const kind = await deps.properties.kindOf(access, 'delete', path, isWhole ? 'delete' : 'write')
-  if (kind === 'list') {
-    if (isWhole) await deps.lists.remove(access, name)
-    else await deleteItem(deps, access, path, deeper.length > 0 ? null : parseIndex(position ?? wanted ?? ''))
-    return noContent()
-  }
-  if (position === undefined && wanted !== undefined) throw propertyNotFound(path)
-  await deps.properties.delete(access, path)
+  await deps.properties.remove({ actor, caller }, { path: pathOf(exchange), index: query.get('index') })
   return noContent()
-}
-
-async function deleteItem(
-  deps: PropertyRouteDeps,
-  access: Access,
-  path: readonly string[],
-  position: number | null,
-): Promise<void> {
-  if (position === null || !(await deps.lists.deleteItem(access, path[0] ?? '', position))) throw propertyNotFound(path)
 }

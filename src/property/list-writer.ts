@@ -1,21 +1,20 @@
-/** Lists: one function for each thing that can be done, in one transaction, behind rights and hooks. */
+/** Changes lists: one function for each thing that can be done, in one transaction, behind rights and hooks. */
 import type { PropertyOperation } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
-import { array, type JsonText, known, members, pythonLength } from '../json/json.ts'
+import { type JsonText, known, members } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import { refusal } from '../permission/permission.ts'
-import type { Queries, Transaction } from '../store/store.ts'
+import type { Transaction } from '../store/store.ts'
 import type { Access } from './access.ts'
 import type { Record as RecordChange } from './change.ts'
 import * as list from '../list/list.ts'
 import { listDiff } from './list-diff.ts'
 import type { ListHooks } from './list-hooks.ts'
 import { readTexts } from '../list/list-texts.ts'
-import type { Expected, PropertyParts } from './properties.ts'
-import { quote } from './properties.ts'
-import { findProperties, type StoredProperty } from './property-store.ts'
+import { quote } from './property-errors.ts'
+import type { Expected, ValuesParts } from './values.ts'
 
-export interface ListsParts extends Pick<PropertyParts, 'store' | 'writer' | 'permission' | 'versions'> {
+export interface ListWriterParts extends Pick<ValuesParts, 'store' | 'writer' | 'permission' | 'versions'> {
   readonly hooks: ListHooks
   readonly now: () => number
   /** Called after a list may have left rows behind. */
@@ -28,228 +27,12 @@ type ListWork<T> = (
   now: number,
 ) => Promise<{ changes: readonly list.ListChange[]; result: T }>
 
-export class Lists {
-  readonly #parts: ListsParts
+export class ListWriter {
+  readonly #parts: ListWriterParts
 
-  constructor(parts: ListsParts) {
+  constructor(parts: ListWriterParts) {
     this.#parts = parts
   }
-
-  // Reading
-
-  /** Null when there is no such list or its hook hides it. The items are not read, and their hooks do not run. */
-  async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
-    await this.#require(access, 'read', name)
-    const metadata = await this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
-    const isShown = metadata !== null && (await this.#parts.hooks.showsFacts(access, name, metadata))
-    return isShown ? metadata : null
-  }
-
-  /** Those of these properties that stay when the hooks of lists have spoken. */
-  async withoutHidden(access: Access, shown: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
-    const visible: StoredProperty[] = []
-    for (const property of shown) {
-      if (property.kind === 'value' || (await this.#isShown(access, property))) visible.push(property)
-    }
-    return visible
-  }
-
-  async #isShown(access: Access, { name, head }: { readonly name: string; readonly head: string }): Promise<boolean> {
-    if (this.#parts.hooks.isOpen(access, 'get', name)) return true
-    return this.#parts.hooks.showsFacts(access, name, metadataOrDamaged(name, head))
-  }
-
-  /**
-   * The list page by page, all of it or a span. Null when there is no such list, or a hook hides the first page.
-   * Permission is checked again for each page.
-   *
-   * @throws ServiceError from the pages: `not_found` when the list is removed meanwhile, `forbidden`, `list_corrupted`
-   */
-  async open(access: Access, name: string, span?: ListSpan): Promise<ListReading | null> {
-    const pages = this.#pages(access, name, span)
-    const first = (await pages.next()).value
-    if (first === undefined || first.items === null) return null
-    const items: readonly list.IndexedItem[] = first.items
-    return {
-      metadata: first.metadata,
-      first: items,
-      isComplete: first.isLast,
-      async *pages() {
-        yield items
-        for await (const page of pages) yield page.items ?? []
-      },
-    }
-  }
-
-  /** As `open`, in pages of so many positions: an item that a hook hides leaves its page shorter. */
-  async *pages(access: Access, name: string, size: number): AsyncGenerator<readonly list.IndexedItem[]> {
-    let items: list.IndexedItem[] = []
-    let positions = 0
-    for await (const page of this.#pages(access, name, undefined, () => size - positions)) {
-      // The list is hidden: with its first page, or from this one on.
-      if (page.items === null) return
-      items.push(...page.items)
-      positions += page.positions
-      if (positions < size && !page.isLast) continue
-      if (positions > 0) yield items
-      items = []
-      positions = 0
-    }
-  }
-
-  /** All items or a span; null as for `open`. `length` is the list's, hidden items included. */
-  async items(access: Access, name: string, span?: ListSpan): Promise<list.ListPage | null> {
-    const reading = await this.open(access, name, span)
-    if (reading === null) return null
-    const items: list.IndexedItem[] = []
-    for await (const page of reading.pages()) items.push(...page)
-    return { length: reading.metadata.length, items }
-  }
-
-  /** The list as one value, after the hooks. */
-  async value(access: Access, name: string): Promise<JsonText | null> {
-    const page = await this.items(access, name)
-    return page === null ? null : array(page.items.map(({ item }) => item))
-  }
-
-  async item(
-    access: Access,
-    name: string,
-    index: number,
-    options: { fromEnd?: boolean } = {},
-  ): Promise<JsonText | null> {
-    await this.#require(access, 'read', name)
-    const position = await this.#parts.hooks.positionOf(access, 'get', name, index)
-    const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), position, options))
-    return item === null ? null : this.#parts.hooks.passRead(access, [name, String(position)], item)
-  }
-
-  /**
-   * Values, and lists with their items where they are short, in one moment: three statements, however many there are.
-   * The items of the other lists are still to be read, and to pass their hooks.
-   */
-  async everything(access: Access): Promise<Everything> {
-    return this.#everything(access, (q, heads) => list.readManyLists(q, access.actor.id, list.shortLists(heads)))
-  }
-
-  /** As `everything`, with at most so many of the first items of each list. */
-  async starts(access: Access, count: number): Promise<Everything> {
-    return this.#everything(access, (q, heads) => list.readStarts(q, access.actor.id, heads, count))
-  }
-
-  async #everything(
-    access: Access,
-    read: (q: Queries, heads: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, list.ListContent>>,
-  ): Promise<Everything> {
-    const { store, permission } = this.#parts
-    const { stored, contents } = await store.snapshot(async (q) => {
-      const properties = await findProperties(q, access.actor.id)
-      return { stored: properties, contents: await read(q, headsOf(properties)) }
-    })
-    const names = stored.map(({ name }) => name)
-    const right = { category: 'properties', right: 'read' } as const
-    const visible = await permission.filter(access.actor.id, access.caller, right, names)
-    const shown = stored.filter(({ name }) => visible.has(name))
-    const lists = new Map<string, SeenList>()
-    for (const property of shown) {
-      if (property.kind !== 'list') continue
-      const seen = await this.#seen(access, property, contents.get(property.name))
-      if (seen !== null) lists.set(property.name, seen)
-    }
-    return { stored: shown, lists }
-  }
-
-  /** Null when a hook hides it. */
-  async #seen(
-    access: Access,
-    { name, head }: { readonly name: string; readonly head: string },
-    content: list.ListContent | undefined,
-  ): Promise<SeenList | null> {
-    if (content === undefined) {
-      const metadata = list.listMetadata(name, head)
-      return (await this.#parts.hooks.showsFacts(access, name, metadata)) ? { metadata, items: null } : null
-    }
-    const indexed = content.items.map((item, index) => ({ index, item }))
-    const passed = await this.#parts.hooks.passItems(access, name, indexed)
-    return passed === null ? null : { metadata: content.metadata, items: passed.map(({ item }) => item) }
-  }
-
-  /** `total_bytes` of the list: as it is stored with it, or counted where an older release did not store it. */
-  async totalBytes(access: Access, name: string, head: string): Promise<number> {
-    const { bytes } = list.listFacts(name, head)
-    if (bytes !== null) return bytes
-    let counted = 0
-    for await (const { rows } of this.#rows(address(access, name)))
-      for (const { value } of rows) counted += pythonLength(value)
-    return counted
-  }
-
-  async find(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem | null> {
-    for await (const match of this.#matches(access, name, field, value)) return match
-    return null
-  }
-
-  async findAll(access: Access, name: string, field: string, value: JsonText): Promise<list.IndexedItem[]> {
-    return Array.fromAsync(this.#matches(access, name, field, value))
-  }
-
-  /** Where hooks stand before the list, what they show is what is searched: nobody finds by a value that is hidden. */
-  async *#matches(access: Access, name: string, field: string, value: JsonText): AsyncGenerator<list.IndexedItem> {
-    for await (const { items } of this.#pages(access, name)) {
-      for (const item of items ?? []) if (list.holds(item.item, field, value)) yield item
-    }
-  }
-
-  /** All items or a span, as `items` gives them. */
-  async itemsWithHandles(access: Access, name: string, span?: ListSpan): Promise<list.ItemWithHandle[]> {
-    const found: list.ItemWithHandle[] = []
-    for await (const { items, handleAt } of this.#pages(access, name, span)) {
-      for (const { index, item } of items ?? []) found.push({ index, item, handle: handleAt(index) })
-    }
-    return found
-  }
-
-  async *#pages(
-    access: Access,
-    name: string,
-    span?: ListSpan,
-    size: () => number = () => list.pageItems,
-  ): AsyncGenerator<SeenPage, undefined> {
-    const scan = new list.ListScan(address(access, name), span)
-    for (;;) {
-      await this.#require(access, 'read', name)
-      const page = await scan.next(this.#parts.store, size())
-      if (page === null) return
-      yield await this.#seenPage(access, name, page)
-      if (page.isLast) return
-    }
-  }
-
-  async #seenPage(access: Access, name: string, page: list.ScanPage): Promise<SeenPage> {
-    const { from, rows, metadata, listId, isLast } = page
-    const items = await this.#parts.hooks.passItems(
-      access,
-      name,
-      rows.map(({ value }, offset) => ({ index: from + offset, item: value })),
-    )
-    const handleAt = (index: number): string => {
-      const row = rows[index - from]
-      return row === undefined ? '' : list.handleOf(listId, row, index)
-    }
-    return { items, positions: rows.length, metadata, isLast, handleAt }
-  }
-
-  async *#rows(at: list.ListAddress): AsyncGenerator<list.ScanPage> {
-    const scan = new list.ListScan(at)
-    for (;;) {
-      const page = await scan.next(this.#parts.store)
-      if (page === null) return
-      yield page
-      if (page.isLast) return
-    }
-  }
-
-  // Changing
 
   /** Makes the list, or changes its texts when it exists. True when it is new. */
   async create(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<boolean> {
@@ -421,15 +204,6 @@ export class Lists {
     return removal !== null
   }
 
-  /** The item of a handle as it is now, with a new handle, however often it changed. Null when it was removed. */
-  async locate(access: Access, name: string, handle: string): Promise<list.ItemWithHandle | null> {
-    await this.#require(access, 'read', name)
-    const found = await this.#parts.store.snapshot((q) => list.locate(q, address(access, name), handle))
-    if (found === null || this.#parts.hooks.isOpen(access, 'get', name)) return found
-    const [shown] = (await this.#parts.hooks.passItems(access, name, [found])) ?? []
-    return shown === undefined ? null : { ...found, item: shown.item }
-  }
-
   async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {
     await this.#require(access, 'write', name)
     let item = given
@@ -454,21 +228,12 @@ export class Lists {
   }
 
   /** The number of items changed. A long list is changed page by page, each page as a whole. */
-  async updateWhere(
-    access: Access,
-    name: string,
-    field: string,
-    value: JsonText,
-    given: JsonText,
-    firstOnly: boolean,
-  ): Promise<number> {
+  async updateWhere(access: Access, name: string, match: list.ItemMatch, given: JsonText): Promise<number> {
     const { hooks } = this.#parts
     if (hooks.isOpen(access, 'put', name) && (await this.#isShort(access, name))) {
-      return this.#changeMany(access, name, (tx, at, now) =>
-        list.updateWhere(tx, at, { field, value, firstOnly }, given, now),
-      )
+      return this.#changeMany(access, name, (tx, at, now) => list.updateWhere(tx, at, match, given, now))
     }
-    return this.#changeMatches(access, name, { field, value, firstOnly }, async (matches) => {
+    return this.#changeMatches(access, name, match, async (matches) => {
       const updates: (readonly [handle: string, item: JsonText])[] = []
       for (const { index, handle } of matches)
         updates.push([handle, await hooks.passWrite(access, 'put', [name, String(index)], given)])
@@ -477,12 +242,12 @@ export class Lists {
   }
 
   /** The number of items removed, as `updateWhere`. */
-  async removeWhere(access: Access, name: string, field: string, value: JsonText, firstOnly: boolean): Promise<number> {
+  async removeWhere(access: Access, name: string, match: list.ItemMatch): Promise<number> {
     const { hooks } = this.#parts
     if (hooks.isOpen(access, 'delete', name) && (await this.#isShort(access, name))) {
-      return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, { field, value, firstOnly }, now))
+      return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, match, now))
     }
-    return this.#changeMatches(access, name, { field, value, firstOnly }, async (matches) => {
+    return this.#changeMatches(access, name, match, async (matches) => {
       for (const { index, item } of matches) await hooks.passDelete(access, [name, String(index)], item)
       const handles = matches.map(({ handle }) => handle)
       return (tx, at, now) => list.deleteByHandles(tx, at, handles, now)
@@ -498,13 +263,13 @@ export class Lists {
   async #changeMatches(
     access: Access,
     name: string,
-    { field, value, firstOnly }: { readonly field: string; readonly value: JsonText; readonly firstOnly: boolean },
+    { field, value, firstOnly = false }: list.ItemMatch,
     prepare: (matches: readonly list.ItemWithHandle[]) => Promise<ChangeWork>,
   ): Promise<number> {
     await this.#require(access, 'write', name)
     let changed = 0
     let isThere = false
-    for await (const { from, rows, listId } of this.#rows(address(access, name))) {
+    for await (const { from, rows, listId } of list.scanPages(this.#parts.store, address(access, name))) {
       isThere = true
       const found = rows.flatMap((row, offset) =>
         list.holds(row.value, field, value)
@@ -618,61 +383,8 @@ function onlyAdding({ caller }: Access, name: string): ServiceError {
 
 type ChangeWork = (tx: Transaction, at: list.ListAddress, now: number) => Promise<list.ListChange[]>
 
-/** Positions of a list. `to` is excluded, and null for the end. */
-export interface ListSpan {
-  readonly from: number
-  readonly to: number | null
-}
-
-/** A list that is read page by page. */
-export interface ListReading {
-  /** At the moment of the first page. */
-  readonly metadata: list.ListMetadata
-  readonly first: readonly list.IndexedItem[]
-  /** Whether the first page is all. */
-  readonly isComplete: boolean
-  /** To be called once. The first page is among them. */
-  pages(): AsyncGenerator<readonly list.IndexedItem[]>
-}
-
-export interface SeenList {
-  readonly metadata: list.ListMetadata
-  /** Null where they are too many to be read at once. */
-  readonly items: readonly JsonText[] | null
-}
-
-export interface Everything {
-  readonly stored: readonly StoredProperty[]
-  readonly lists: ReadonlyMap<string, SeenList>
-}
-
-interface SeenPage {
-  /** Null when the list-wide hook hides them. */
-  readonly items: readonly list.IndexedItem[] | null
-  /** How many positions the page covers. */
-  readonly positions: number
-  readonly metadata: list.ListMetadata
-  readonly isLast: boolean
-  readonly handleAt: (index: number) => string
-}
-
 export function recordAll(record: RecordChange, name: string, changes: readonly list.ListChange[]): void {
   for (const change of changes) record(listDiff(name, change))
-}
-
-function metadataOrDamaged(name: string, head: string): list.ListMetadata | 'damaged' {
-  try {
-    return list.listMetadata(name, head)
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'list_corrupted') return 'damaged'
-    throw error
-  }
-}
-
-function headsOf(stored: readonly StoredProperty[]): Map<string, string> {
-  return new Map(
-    stored.flatMap((property) => (property.kind === 'list' ? [[property.name, property.head] as const] : [])),
-  )
 }
 
 function address(access: Access, name: string): list.ListAddress {

@@ -1,0 +1,145 @@
+/** What the pages show of each kind of property. */
+import { ServiceError } from '../../errors.ts'
+import type { Params } from '../../http/edge/params.ts'
+import { isString, type JsonText, pretty, stringValue, toPlain } from '../../json/json.ts'
+import type { Access } from '../../property/access.ts'
+import { kinds } from '../../property/kinds.ts'
+import type { ListReader } from '../../property/list-reader.ts'
+import type { Properties } from '../../property/properties.ts'
+import { propertyNotFound } from '../../property/property-errors.ts'
+import type { PropertyKind, StoredProperty } from '../../property/property-store.ts'
+import { pagingOf } from '../shared/paging.ts'
+import { count } from '../shared/plural.ts'
+import { kindInWords, previewOf, treeOf } from '../shared/value-tree.ts'
+import type { Editable, PropertyRow, PropertyValues } from './values.ts'
+
+interface KindView {
+  /** A row of the listing. */
+  readonly row: (deps: KindViewDeps, access: Access, property: StoredProperty) => Promise<ShownRow>
+  /** The page of the property. */
+  readonly page: (deps: KindViewDeps, access: Access, shown: ShownProperty) => Promise<Shown>
+}
+
+export interface KindViewDeps {
+  readonly properties: Properties
+  readonly listReader: ListReader
+}
+
+type ShownRow = Pick<PropertyRow, 'kind' | 'preview' | 'is_list_property' | 'is_read_only'>
+
+interface ShownProperty {
+  readonly name: string
+  /** As the hooks show it; null for a property that holds items. */
+  readonly value: JsonText | null
+  readonly query: Params
+}
+
+type Shown = Pick<
+  PropertyValues,
+  | 'value'
+  | 'raw_value'
+  | 'kind'
+  | 'is_read_only'
+  | 'is_list_property'
+  | 'list_description'
+  | 'list_explanation'
+  | 'list_items'
+  | 'items'
+  | 'paging'
+  | 'tree'
+  | 'editable'
+>
+
+export const itemsOnAPage = 50
+
+/** In characters; what is longer is not put into a form. */
+const longestEditable = 200_000
+
+const nothing = {
+  raw_value: null,
+  is_read_only: false,
+  is_list_property: false,
+  list_description: '',
+  list_explanation: '',
+  list_items: [],
+  items: [],
+  tree: null,
+  editable: null,
+} as const
+
+/** The property was deleted while its form was filled in. */
+export const nothingShown: Shown = {
+  ...nothing,
+  value: '',
+  kind: 'Deleted',
+  paging: { page: 1, pages: 1, total: 0 },
+}
+
+const valueView: KindView = {
+  async row({ properties }, access, { name, content: value }) {
+    const isReadOnly = !(await properties.isWritable(access, name, value))
+    return { kind: kindInWords(value), preview: previewOf(value), is_list_property: false, is_read_only: isReadOnly }
+  },
+
+  async page({ properties }, access, { name, value }) {
+    if (value === null) throw propertyNotFound([name])
+    const editable = editableOf(value)
+    return {
+      ...nothing,
+      value: editable.text,
+      raw_value: toPlain(value),
+      kind: kindInWords(value),
+      is_read_only: !(await properties.isWritable(access, name, value)),
+      paging: { page: 1, pages: 1, total: 1 },
+      tree: treeOf(value),
+      editable: editable.text.length > longestEditable ? null : editable,
+    }
+  },
+}
+
+const listView: KindView = {
+  async row(_deps, _access, property) {
+    return { kind: lengthInWords(property), preview: '', is_list_property: true, is_read_only: false }
+  },
+
+  async page({ listReader }, access, { name, query }) {
+    const metadata = await listReader.metadata(access, name)
+    if (metadata === null) throw propertyNotFound([name])
+    const paging = pagingOf(query, metadata.length, itemsOnAPage)
+    const from = (paging.page - 1) * itemsOnAPage
+    const items = await listReader.itemsWithHandles(access, name, { from, to: from + itemsOnAPage })
+    const kind = `List with ${count(metadata.length, 'item')}`
+    return {
+      ...nothing,
+      value: `[${kind}]`,
+      kind,
+      is_list_property: true,
+      list_description: metadata.description,
+      list_explanation: metadata.explanation,
+      list_items: items.map(({ item }) => toPlain(item)),
+      items: items.map(({ index, handle, item }) => ({
+        index,
+        handle,
+        tree: treeOf(item),
+        editable: editableOf(item),
+      })),
+      paging,
+    }
+  },
+}
+
+export const kindViews: Readonly<Record<PropertyKind, KindView>> = { value: valueView, list: listView }
+
+/** A damaged list says so, and leaves the rest of the listing readable. */
+function lengthInWords(property: StoredProperty): string {
+  try {
+    return `List with ${count(kinds[property.kind].itemCount(property), 'item')}`
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'list_corrupted') return 'List, damaged'
+    throw error
+  }
+}
+
+function editableOf(value: JsonText): Editable {
+  return isString(value) ? { text: stringValue(value) ?? '', type: 'text' } : { text: pretty(value), type: 'json' }
+}

@@ -1,0 +1,142 @@
+/** Lists as a kind of property: what requests to a name mean where a list has it. */
+import { checkListName, checkName } from '../actor/property-name.ts'
+import { ServiceError } from '../errors.ts'
+import { array, type JsonText, known, stringText } from '../json/json.ts'
+import { readTexts } from '../list/list-texts.ts'
+import {
+  bulk,
+  type BulkEntry,
+  factsOf,
+  listMetadata,
+  type ListTexts,
+  makeList,
+  parseIndex,
+  readBulk,
+} from '../list/list.ts'
+import type { BulkStep, Kind } from './kind.ts'
+import { listRemoval } from './list-diff.ts'
+import { arrayPieces, listArray } from './list-json.ts'
+import { recordAll, requireOnlyAdded } from './list-writer.ts'
+import { propertyNotFound, rejectedWrite } from './property-errors.ts'
+
+export const listKind: Kind = {
+  description: 'A list of the actor',
+  holdsItems: true,
+  itemCount: ({ name, content }) => listMetadata(name, content).length,
+
+  /** A damaged list says so here and leaves the rest of the listing readable; reading the list itself is refused. */
+  entry({ name, content }) {
+    try {
+      return known(JSON.stringify({ _list: true, count: listMetadata(name, content).length }))
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'list_corrupted')
+        return known('{"_list":true,"count":null,"error":"list_corrupted"}')
+      throw error
+    }
+  },
+
+  removal: listRemoval,
+
+  async read({ listReader }, access, { name }, { path, index, isShort }) {
+    const [, position, ...deeper] = path
+    if (position !== undefined || index !== undefined) {
+      const at = position === undefined ? signedIndex(index ?? '') : deeper.length > 0 ? null : parseIndex(position)
+      const item = at === null ? null : await listReader.item(access, name, at, { fromEnd: true })
+      return item === null ? null : { json: item, isWhole: false }
+    }
+    if (isShort === true) {
+      const metadata = await listReader.metadata(access, name)
+      return metadata === null ? null : { json: factsOf(metadata), isWhole: true }
+    }
+    const reading = await listReader.open(access, name)
+    if (reading === null) return null
+    return reading.isComplete ? { json: listArray(reading), isWhole: true } : { pieces: arrayPieces(reading) }
+  },
+
+  async resource({ listReader }, access, { name }, { from, count }) {
+    const start = from ?? 0
+    const end = start + count
+    const page = await listReader.items(access, name, { from: start, to: end })
+    if (page === null) return null
+    const next = page.length <= end ? null : { from: end, length: page.length }
+    return { json: array(page.items.map(({ item }) => item)), next }
+  },
+
+  async put({ listWriter }, access, { path, index }, item) {
+    const [name = '', position, ...deeper] = path
+    if (deeper.length > 0) throw new ServiceError('conflict', 'Cannot write inside a list item: replace the item')
+    const at = parseIndex(position ?? index ?? '')
+    if (at === null)
+      throw new ServiceError('invalid_index', 'Cannot write the item: its index is not a whole number from 0 on')
+    if (item === 'null') throw new ServiceError('invalid_value', 'Cannot write the item: it is null')
+    if (!(await listWriter.update(access, name, at, item, { orAppend: true })))
+      throw propertyNotFound([name, String(at)])
+  },
+
+  async add({ listWriter }, access, path, item) {
+    const [name = '', ...below] = path
+    if (below.length > 0) throw new ServiceError('conflict', 'Cannot add inside a list item: append to the list')
+    if (item === 'null') throw new ServiceError('invalid_value', 'Cannot append to the list: the item is null')
+    const added = await listWriter.append(access, name, item)
+    return { value: added.item, position: added.index }
+  },
+
+  async remove({ listWriter }, access, { path, index }, expected) {
+    const [name = '', position, ...deeper] = path
+    if (position === undefined && index === undefined) return listWriter.remove(access, name, { expected })
+    const at = deeper.length > 0 ? null : parseIndex(position ?? index ?? '')
+    if (at === null || !(await listWriter.deleteItem(access, name, at))) throw propertyNotFound(path)
+    return true
+  },
+
+  /** `{"_type":"list"}` makes a list, `{"items":[…]}` changes the items of one. */
+  bulkStep(name, fields) {
+    if (fields.get('_type') === '"list"') return creation(name, readTexts(fields))
+    const items = fields.get('items')
+    return items === undefined ? null : itemChanges(name, readBulk(items))
+  },
+}
+
+/** Negative ones count from the end. */
+function signedIndex(text: string): number | null {
+  return /^-[0-9]+$/.test(text) ? -(parseIndex(text.slice(1)) ?? 0) : parseIndex(text)
+}
+
+function creation(name: string, texts: ListTexts): BulkStep {
+  const step: BulkStep = {
+    right: 'write',
+    checkName: () => checkListName(name),
+    async pass({ gate }, access, operation) {
+      if ((await gate.pass(access, operation, [name], known('[]'))) === null) throw rejectedWrite([name])
+      return step
+    },
+    async store(tx, actor, record, { now }) {
+      recordAll(record, name, [(await makeList(tx, { actorId: actor.id, list: name }, texts, now)).change])
+      return stringText('[Empty list property created]')
+    },
+  }
+  return step
+}
+
+/** Putting items adds or replaces, which the length of the list decides; so that asks for the smaller right first. */
+function itemChanges(name: string, entries: readonly BulkEntry[], isOnlyAdding = false): BulkStep {
+  return {
+    right: entries.every(({ item }) => item !== null) ? 'append' : 'write',
+    checkName: () => checkName(name),
+    async onlyAdding({ listWriter }, access) {
+      const indexes = entries.map(({ index }) => index)
+      await listWriter.requireBehindLast(access, name, indexes)
+      return itemChanges(name, entries, true)
+    },
+    async pass({ listWriter }, access) {
+      return itemChanges(name, await listWriter.passBulk(access, name, entries), isOnlyAdding)
+    },
+    async store(tx, actor, record, { access, now }): Promise<JsonText> {
+      if (entries.length === 0) return stringText('[No items to update]')
+      const { updated, deleted, changes } = await bulk(tx, { actorId: actor.id, list: name }, entries, now)
+      if (isOnlyAdding) requireOnlyAdded(access, name, changes)
+      recordAll(record, name, changes)
+      return stringText(`[Bulk update: ${updated} items updated, ${deleted} items deleted]`)
+    },
+  }
+}

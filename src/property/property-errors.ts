@@ -1,0 +1,26 @@
+/** Refusals about properties. */
+import { ServiceError } from '../errors.ts'
+
+/** @param path The property's name and the keys below it. */
+export function propertyNotFound(path: readonly string[]): ServiceError {
+  return new ServiceError('not_found', `There is no property ${JSON.stringify(path.join('/').slice(0, 120))}`)
+}
+
+/** @param kind What has the name already. */
+export function nameIsTaken(name: string, kind: string): ServiceError {
+  return new ServiceError('conflict', `Cannot set ${quote([name])}: a ${kind} has this name`)
+}
+
+/** A hook's refusal is about the value and not about rights: 400 for every method that writes. */
+export function rejectedWrite(path: readonly string[]): ServiceError {
+  return new ServiceError('rejected', `Cannot set ${quote(path)}: the application rejected the value`)
+}
+
+export function rejectedDelete(path: readonly string[]): ServiceError {
+  return new ServiceError('forbidden', `Cannot delete ${quote(path)}: the application rejected it`)
+}
+
+export function quote(path: readonly string[]): string {
+  const text = path.join('/')
+  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
+}

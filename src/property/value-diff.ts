@@ -1,0 +1,47 @@
+/** Changes of values as change records, with the states that subscriptions to a key need. */
+import { absent } from '../json/absent.ts'
+import { type JsonText, object } from '../json/json.ts'
+import type { LockedActor } from '../store/store.ts'
+import type { Change, PropertyState } from './change.ts'
+import type { findBefore } from './property-store.ts'
+
+export type PropertyStates = NonNullable<Change['states']>
+
+/** What a write of these values changes. Nothing is known of one that replaces a damaged value. */
+export function statesFrom(
+  stored: Awaited<ReturnType<typeof findBefore>>,
+  values: ReadonlyMap<string, JsonText>,
+): PropertyStates {
+  const states = new Map<string, PropertyState>()
+  for (const [name, value] of values) {
+    const found = stored.get(name)
+    const before = found === undefined ? null : found.value
+    if (before !== undefined) states.set(name, { before, after: value === absent ? null : value })
+  }
+  return states
+}
+
+export function stateFor(
+  { subscriptionCount }: LockedActor,
+  name: string,
+  state: PropertyState,
+): PropertyStates | undefined {
+  return subscriptionCount === 0 ? undefined : new Map([[name, state]])
+}
+
+/** The diff of a value that was set; `absent` for a removal. */
+export function wholeValue(name: string, blob: JsonText, states?: PropertyStates): Change {
+  return { target: 'properties', subtarget: name, resource: null, blob, ...(states === undefined ? {} : { states }) }
+}
+
+/** The diff of a nested write begins at the first key below the name, whatever the depth of the write. */
+export function partOfValue(
+  name: string,
+  below: readonly string[],
+  value: JsonText,
+  states: PropertyStates | undefined,
+): Change {
+  const [resource = '', ...deeper] = below
+  const blob = deeper.reduceRight<JsonText>((inner, key) => object([[key, inner]]), value)
+  return { target: 'properties', subtarget: name, resource, blob, ...(states === undefined ? {} : { states }) }
+}

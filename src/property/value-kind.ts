@@ -1,0 +1,38 @@
+/** Values: JSON of any form, kept in the row of the property. A name without a property counts as a value. */
+import { absent } from '../json/absent.ts'
+import type { Kind } from './kind.ts'
+import { propertyNotFound } from './property-errors.ts'
+import { wholeValue } from './value-diff.ts'
+
+export const valueKind: Kind = {
+  description: 'A property of the actor',
+  holdsItems: false,
+  itemCount: () => 0,
+  entry: ({ content }) => content,
+  removal: (name) => wholeValue(name, absent),
+
+  async read({ values }, access, property, { path }) {
+    const json = await values.read(access, property, path)
+    return json === null ? null : { json, isWhole: path.length === 1 }
+  },
+
+  async resource({ values }, access, property, { from }) {
+    const json = from === null ? await values.read(access, property, [property.name]) : null
+    return json === null ? null : { json, next: null }
+  },
+
+  async put({ values }, access, { path }, value) {
+    // Only lists have an index.
+    if (path.length === 1) throw propertyNotFound(path)
+    await values.put(access, path, value)
+  },
+
+  async add({ values }, access, path, value) {
+    return { value: await values.put(access, path, value, 'post'), position: null }
+  },
+
+  async remove({ values }, access, { path, index }, expected) {
+    if (path.length === 1 && index !== undefined) throw propertyNotFound(path)
+    return values.delete(access, path, { expected })
+  },
+}

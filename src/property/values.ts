@@ -1,0 +1,195 @@
+/** Values: reading, setting and deleting one, or a key inside it, in one transaction, behind rights and hooks. */
+import type { Indexes } from '../actor/indexes.ts'
+import { checkName } from '../actor/property-name.ts'
+import { ServiceError } from '../errors.ts'
+import { absent } from '../json/absent.ts'
+import { deleteAt, getAt, isNull, type JsonText, known, mergeAt } from '../json/json.ts'
+import type { Right } from '../permission/operation.ts'
+import type { Permission } from '../permission/permission.ts'
+import { rightToPut } from '../permission/required-right.ts'
+import type { LockedActor, Store, Transaction } from '../store/store.ts'
+import type { Access } from './access.ts'
+import type { ActorWriter, Change } from './change.ts'
+import { nameIsTaken, quote, rejectedDelete, rejectedWrite } from './property-errors.ts'
+import type { PropertyGate } from './property-hooks.ts'
+import {
+  deleteValues,
+  findBefore,
+  findProperty,
+  putChangedValue,
+  putValue,
+  type StoredProperty,
+} from './property-store.ts'
+import { partOfValue, type PropertyStates, stateFor, statesFrom, wholeValue } from './value-diff.ts'
+import type { Versions } from './version.ts'
+
+export interface ValuesParts {
+  readonly store: Store
+  readonly writer: ActorWriter
+  readonly permission: Permission
+  readonly gate: PropertyGate
+  readonly indexes: Indexes
+  readonly versions: Versions
+  /** Sets a property of another kind. */
+  readonly replaceOther: (
+    tx: Transaction,
+    actor: LockedActor,
+    property: StoredProperty,
+    value: JsonText,
+  ) => Promise<Change>
+}
+
+/** What a form was made from; a write compares it in its transaction. */
+export interface Expected {
+  /** `PropertyVersion.whole`; nothing is compared without it. */
+  readonly expected?: string | undefined
+}
+
+export class Values {
+  readonly #parts: ValuesParts
+
+  constructor(parts: ValuesParts) {
+    this.#parts = parts
+  }
+
+  /** Null when there is nothing at the path, or a hook hides it. */
+  async read(access: Access, { content }: StoredProperty, path: readonly string[]): Promise<JsonText | null> {
+    const below = path.slice(1)
+    const value = below.length === 0 ? content : below.includes('') ? undefined : getAt(content, below)
+    return value === undefined ? null : this.#parts.gate.pass(access, 'get', path, value)
+  }
+
+  /**
+   * Sets the value at the path: a name alone is replaced, below it objects merge. `absent` at a name removes it, which
+   * takes the right to delete. Gives what was stored, after the hooks.
+   *
+   * @throws ServiceError `conflict` when something on the way is not an object, or another kind takes no whole value.
+   */
+  async put(
+    access: Access,
+    path: readonly string[],
+    given: JsonText,
+    operation: 'put' | 'post' = 'put',
+    { expected }: Expected = {},
+  ): Promise<JsonText> {
+    const [name = '', ...below] = path
+    checkName(name)
+    if (below.includes('')) throw new ServiceError('not_found', `Cannot write ${quote(path)}: a segment is empty`)
+    if (below.length === 0 && isNull(given))
+      throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: null is not a property value`)
+    const right = rightToPut(path, given)
+    await this.#require(access, right, path)
+    const value = await this.#parts.gate.pass(access, operation, path, given)
+    if (value === null) throw rejectedWrite(path)
+    // A hook may turn a change into a removal.
+    if (rightToPut(path, value) !== right) await this.#require(access, rightToPut(path, value), path)
+    await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
+      await this.#parts.versions.require(tx, access.actor.id, name, { whole: expected })
+      record(
+        below.length === 0
+          ? (await this.#replace(tx, actor, name, value)).change
+          : await this.#merge(tx, actor, path, value),
+      )
+    })
+    return value
+  }
+
+  async #replace(
+    tx: Transaction,
+    actor: LockedActor,
+    name: string,
+    value: JsonText,
+  ): Promise<{ readonly change: Change; readonly isChanged: boolean }> {
+    const states = await this.#before(tx, actor, name, value)
+    const isChanged = await this.#store(tx, actor, name, value)
+    // Otherwise: the same value as before, nothing to remove, or a name of another kind.
+    const present = isChanged ? null : await findProperty(tx, actor.id, name)
+    if (present !== null && present.kind !== 'value')
+      return { change: await this.#parts.replaceOther(tx, actor, present, value), isChanged: true }
+    const after = value === absent ? null : value
+    await this.#parts.indexes.update(tx, actor.id, new Map([[name, after]]))
+    const unchanged = isChanged ? undefined : stateFor(actor, name, { before: after, after })
+    return { change: wholeValue(name, value, states ?? unchanged), isChanged }
+  }
+
+  /** Reads what is replaced only where a subscription to a key has to know what became of that key. */
+  async #before(
+    tx: Transaction,
+    actor: LockedActor,
+    name: string,
+    value: JsonText,
+  ): Promise<PropertyStates | undefined> {
+    if (actor.hasKeySubscriptions === 0) return undefined
+    return statesFrom(await findBefore(tx, actor.id, [name]), new Map([[name, value]]))
+  }
+
+  /** Whether a row changed. Only where subscriptions have to know it, the same value as before is no change. */
+  async #store(tx: Transaction, actor: LockedActor, name: string, value: JsonText): Promise<boolean> {
+    if (value === absent) return (await deleteValues(tx, actor.id, [name])) > 0
+    return (actor.subscriptionCount === 0 ? putValue : putChangedValue)(tx, actor.id, name, value)
+  }
+
+  async #merge(tx: Transaction, actor: LockedActor, path: readonly string[], value: JsonText): Promise<Change> {
+    const [name = '', ...below] = path
+    const stored = await findProperty(tx, actor.id, name)
+    if (stored !== null && stored.kind !== 'value') throw nameIsTaken(name, stored.kind)
+    const merged = mergeAt(stored?.content, below, value)
+    await putValue(tx, actor.id, name, merged)
+    await this.#parts.indexes.update(tx, actor.id, new Map([[name, merged]]))
+    const states = stateFor(actor, name, { before: stored?.content ?? null, after: merged })
+    return isToldInPart(value) ? partOfValue(name, below, value, states) : wholeValue(name, merged, states)
+  }
+
+  /**
+   * Removes a name, or the key at the path and nothing else. False when there was none; a name that does not exist is
+   * not an error, a key is.
+   */
+  async delete(access: Access, path: readonly string[], { expected }: Expected = {}): Promise<boolean> {
+    const [name = '', ...below] = path
+    checkName(name)
+    await this.#require(access, 'delete', path)
+    if (below.includes('')) throw noSuchKey(path)
+    await this.#passDelete(access, path)
+    return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
+      await this.#parts.versions.require(tx, access.actor.id, name, { whole: expected })
+      if (below.length === 0) {
+        const { change, isChanged } = await this.#replace(tx, actor, name, absent)
+        record(change)
+        return isChanged
+      }
+      const stored = await findProperty(tx, access.actor.id, name)
+      const rest = stored?.kind === 'value' ? deleteAt(stored.content, below) : undefined
+      if (stored?.kind !== 'value' || rest === undefined) throw noSuchKey(path)
+      await putValue(tx, access.actor.id, name, rest)
+      await this.#parts.indexes.update(tx, access.actor.id, new Map([[name, rest]]))
+      record(partOfValue(name, below, absent, stateFor(actor, name, { before: stored.content, after: rest })))
+      return true
+    })
+  }
+
+  async #passDelete(access: Access, path: readonly string[]): Promise<void> {
+    const [name = '', ...below] = path
+    if (this.#parts.gate.isOpen(access, 'delete', name)) return
+    const stored = await this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
+    const value =
+      stored?.kind === 'value' ? (below.length === 0 ? stored.content : getAt(stored.content, below)) : undefined
+    if ((await this.#parts.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)
+  }
+
+  async #require(access: Access, right: Right, path: readonly string[]): Promise<void> {
+    const operation = { category: 'properties', right, target: path.join('/') } as const
+    await this.#parts.permission.require(access.actor.id, access.caller, operation)
+  }
+}
+
+/**
+ * A peer merges a part into what it has. An empty string would remove there what it is the value of here, and of an empty
+ * object nothing would be left to merge.
+ */
+function isToldInPart(value: JsonText): boolean {
+  return !value.includes('""') && !value.includes('{}')
+}
+
+function noSuchKey(path: readonly string[]): ServiceError {
+  return new ServiceError('not_found', `Cannot delete ${quote(path)}: there is no such key`)
+}
