@@ -1,0 +1,60 @@
+/** Writes when a session or a peer was last active: behind the response, at most once a minute for each. */
+import { runBehindResponse } from '../observe/context.ts'
+import type { Log } from '../observe/log.ts'
+import type { Store, Transaction } from '../store/store.ts'
+
+const writeEveryMs = 60_000
+
+/** A key that is forgotten costs a statement that changes nothing. */
+const mostKeys = 10_000
+
+interface Touch {
+  readonly key: string
+  /** The stored time of the last use, in Unix milliseconds. */
+  readonly lastAt: number
+  /** Writes the time `now`, unless another process has written a time after `before`. */
+  readonly write: (tx: Transaction, now: number, before: number) => Promise<void>
+  /** The log message when the write fails. */
+  readonly failure: string
+}
+
+export class LastUse {
+  readonly #store: Store
+  readonly #log: Log
+  readonly #now: () => number
+  /** The time of the last write of this process: concurrent requests read the same record. */
+  readonly #written = new Map<string, number>()
+  readonly #writing = new Set<Promise<void>>()
+
+  constructor(store: Store, log: Log, now: () => number) {
+    this.#store = store
+    this.#log = log
+    this.#now = now
+  }
+
+  protected isDue(lastAt: number): boolean {
+    return this.#now() - lastAt >= writeEveryMs
+  }
+
+  /** The request does not wait for the write, and does not fail with it. */
+  protected touch({ key, lastAt, write, failure }: Touch): void {
+    if (!this.isDue(lastAt) || !this.isDue(this.#written.get(key) ?? Number.NEGATIVE_INFINITY)) return
+    const now = this.#now()
+    if (this.#written.size >= mostKeys) this.#written.clear()
+    this.#written.set(key, now)
+    const written = runBehindResponse(() =>
+      this.#store.write((tx) => write(tx, now, now - writeEveryMs), { isNote: true }),
+    )
+      .catch((error: unknown) => {
+        this.#written.delete(key)
+        this.#log.warn({ error }, failure)
+      })
+      .finally(() => this.#writing.delete(written))
+    this.#writing.add(written)
+  }
+
+  /** Resolves when every write has ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#writing)
+  }
+}
