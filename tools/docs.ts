@@ -5,8 +5,9 @@ import { Registry } from '../src/app/registry.ts'
 import type { Caller } from '../src/caller.ts'
 import { defaultOf, resolveConfig } from '../src/config/config.ts'
 import { type Mode, type Option, options } from '../src/config/options.ts'
-import { providerList, type ProviderOption, providerOptions } from '../src/config/provider-options.ts'
-import { serviceList, type ServiceOption, serviceOptions } from '../src/config/service-options.ts'
+import type { NamedOption } from '../src/config/named-variables.ts'
+import { providerOptions, providerVariables } from '../src/config/provider-options.ts'
+import { serviceOptions, serviceVariables } from '../src/config/service-options.ts'
 import { isOfService, rightOf, type Route } from '../src/http/dispatch/route.ts'
 import { documentedRoutes } from '../src/http/routes/all-routes.ts'
 import { Permission } from '../src/permission/permission.ts'
@@ -36,39 +37,40 @@ ${serviceSection()}`
 }
 
 /** By the list from which the environment is read. */
+function rowsOf(all: Readonly<Record<string, NamedOption>>): string {
+  return Object.entries(all)
+    .map(
+      ([name, { suffix, text, secret }]) =>
+        `| \`${suffix}\` | \`${name}\` | ${text}${secret === true ? ' Appears in no log and on no page.' : ''} |`,
+    )
+    .join('\n')
+}
+
 function serviceSection(): string {
-  const rows = Object.entries(serviceOptions as Readonly<Record<string, ServiceOption>>).map(
-    ([name, { suffix, text, secret }]) =>
-      `| \`${suffix}\` | \`${name}\` | ${text}${secret === true ? ' Appears in no log and on no page.' : ''} |`,
-  )
   return `## Third-party services
 
 Where actors may have an account; [Writing an application](application.md#third-party-services) shows it.
 
-An application declares them with \`app.service(name, { … })\`; \`${serviceList}\` names further ones, separated by commas. Each has its settings under \`TROUPE_SERVICE_<NAME>_…\`, the name in capitals and with \`_\` for \`-\`: \`TROUPE_SERVICE_DROPBOX_CLIENT_SECRET\`. The environment wins over code.
+An application declares them with \`app.service(name, { … })\`; \`${serviceVariables.list}\` names further ones, separated by commas. Each has its settings under \`TROUPE_SERVICE_<NAME>_…\`, the name in capitals and with \`_\` for \`-\`: \`TROUPE_SERVICE_DROPBOX_CLIENT_SECRET\`. The environment wins over code.
 
 | In the environment | In code | |
 |---|---|---|
-${rows.join('\n')}
+${rowsOf(serviceOptions)}
 `
 }
 
 function providerSection(): string {
-  const rows = Object.entries(providerOptions as Readonly<Record<string, ProviderOption>>).map(
-    ([name, { suffix, text, secret }]) =>
-      `| \`${suffix}\` | \`${name}\` | ${text}${secret === true ? ' Appears in no log and on no page.' : ''} |`,
-  )
   return `## Identity providers
 
 Where people sign in; [Sign-in](sign-in.md) shows it for each kind of provider.
 
-\`${providerList}\` names the providers, separated by commas, in the order in which they are offered; the first is the default. \`google\`, \`github\` and \`apple\` are known, any other name is a provider of OpenID Connect. Unset, there are the providers that the application declares; set, those that it names and no others, and empty means none.
+\`${providerVariables.list}\` names the providers, separated by commas, in the order in which they are offered; the first is the default. \`google\`, \`github\` and \`apple\` are known, any other name is a provider of OpenID Connect. Unset, there are the providers that the application declares; set, those that it names and no others, and empty means none.
 
 Each has its settings under \`TROUPE_PROVIDER_<NAME>_…\`, the name in capitals and with \`_\` for \`-\`: \`TROUPE_PROVIDER_GOOGLE_CLIENT_ID\`. In code they are members of \`google({ … })\`, \`github({ … })\`, \`apple({ … })\` and \`openid({ name, … })\` in \`signIn\`; the environment wins.
 
 | In the environment | In code | |
 |---|---|---|
-${rows.join('\n')}
+${rowsOf(providerOptions)}
 `
 }
 

@@ -2,8 +2,8 @@
 import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
 import { type Config, type GivenTimeouts, type Mode, type Option, type OptionName, options } from './options.ts'
-import { isProviderVariable } from './provider-options.ts'
-import { isServiceVariable } from './service-options.ts'
+import { providerVariables } from './provider-options.ts'
+import { serviceVariables } from './service-options.ts'
 
 export { ConfigError }
 
@@ -63,7 +63,7 @@ function refuseUnknown(code: object, env: Environment): void {
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('TROUPE_') || known.has(name) || foreignPrefixes.some((prefix) => name.startsWith(prefix)))
       continue
-    if (isProviderVariable(name) || isServiceVariable(name) || isServiceLink(name, value ?? '')) continue
+    if (providerVariables.has(name) || serviceVariables.has(name) || isServiceLink(name, value ?? '')) continue
     throw new ConfigError(`${name} is not a setting of this service.`)
   }
   for (const name of Object.keys(code)) {

@@ -1,26 +1,47 @@
 /** Environment variables of things that have names: `<prefix><NAME>_<SUFFIX>`, one for each option of each. */
+import { ConfigError } from './config-error.ts'
 import type { Environment } from './env.ts'
+
+export interface NamedOption {
+  /** After the name: `TROUPE_PROVIDER_<NAME>_<SUFFIX>`. */
+  readonly suffix: string
+  readonly text: string
+  readonly secret?: boolean
+}
 
 /** Lower case, in words joined by `-`; the environment writes `_` for it. */
 export function isName(name: string): boolean {
   return name.length <= 40 && /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)
 }
 
-/** The names in the value of a list variable, in their order. */
-export function variableNamesIn(list: string): string[] {
-  return list
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-}
-
 export class NamedVariables<Option extends string> {
+  /** The variable that lists the names. */
+  readonly list: string
   readonly #prefix: string
-  readonly #options: Readonly<Record<Option, { readonly suffix: string }>>
+  readonly #examples: string
+  readonly #options: Readonly<Record<Option, NamedOption>>
 
-  constructor(prefix: string, options: Readonly<Record<Option, { readonly suffix: string }>>) {
-    this.#prefix = prefix
+  /** @param kind `PROVIDER`: the names are listed in `TROUPE_PROVIDERS`, and the variables begin with `TROUPE_PROVIDER_`. */
+  constructor(kind: string, examples: string, options: Readonly<Record<Option, NamedOption>>) {
+    this.list = `TROUPE_${kind}S`
+    this.#prefix = `TROUPE_${kind}_`
+    this.#examples = examples
     this.#options = options
+  }
+
+  /**
+   * The listed names in their order; null when the list is not set.
+   *
+   * @throws ConfigError
+   */
+  names(env: Environment): readonly string[] | null {
+    const names = env[this.list]
+      ?.split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '')
+    const wrong = names?.find((name) => !isName(name))
+    if (wrong === undefined) return names ?? null
+    throw new ConfigError(`${this.list} must be names such as ${this.#examples}; ${wrong} is none.`)
   }
 
   of(name: string, option: Option): string {
@@ -28,7 +49,7 @@ export class NamedVariables<Option extends string> {
   }
 
   has(variable: string): boolean {
-    return this.#parse(variable) !== null
+    return variable === this.list || this.#parse(variable) !== null
   }
 
   /** The settings that the environment has, by name and option. */

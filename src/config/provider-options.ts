@@ -2,16 +2,7 @@
  * The settings of identity providers in the environment: `TROUPE_PROVIDERS` names them, and each has its own variables.
  * The list from which they are read and `docs/configuration.md` is written.
  */
-import { ConfigError } from './config-error.ts'
-import type { Environment } from './env.ts'
-import { isName, NamedVariables, variableNamesIn } from './named-variables.ts'
-
-export interface ProviderOption {
-  /** After `TROUPE_PROVIDER_<NAME>_`. */
-  readonly suffix: string
-  readonly text: string
-  readonly secret?: boolean
-}
+import { type NamedOption, NamedVariables } from './named-variables.ts'
 
 /** By their names in code. */
 export const providerOptions = {
@@ -50,30 +41,12 @@ export const providerOptions = {
     secret: true,
   },
   privateKeyPath: { suffix: 'PRIVATE_KEY_PATH', text: 'Apple only: a file that holds the key.' },
-} as const satisfies Record<string, ProviderOption>
+} as const satisfies Record<string, NamedOption>
 
 export type ProviderOptionName = keyof typeof providerOptions
 
-export const providerList = 'TROUPE_PROVIDERS'
-export const providerVariables = new NamedVariables<ProviderOptionName>('TROUPE_PROVIDER_', providerOptions)
-
-/**
- * The names in their order; null when the variable is not set and the application decides.
- *
- * @throws ConfigError
- */
-export function listedProviders(env: Environment): readonly string[] | null {
-  const list = env[providerList]
-  if (list === undefined) return null
-  const names = variableNamesIn(list)
-  const wrong = names.find((name) => !isName(name))
-  if (wrong !== undefined)
-    throw new ConfigError(`${providerList} must be names such as google or acme-mobile; ${wrong} is none.`)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw new ConfigError(`${providerList} names ${twice} twice.`)
-  return names
-}
-
-export function isProviderVariable(variable: string): boolean {
-  return variable === providerList || providerVariables.has(variable)
-}
+export const providerVariables = new NamedVariables<ProviderOptionName>(
+  'PROVIDER',
+  'google or acme-mobile',
+  providerOptions,
+)

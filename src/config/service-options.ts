@@ -2,16 +2,7 @@
  * The settings of third-party services in the environment: `TROUPE_SERVICES` names those that code does not declare, and
  * each has its own variables. The list from which they are read and `docs/configuration.md` is written.
  */
-import { ConfigError } from './config-error.ts'
-import type { Environment } from './env.ts'
-import { isName, NamedVariables, variableNamesIn } from './named-variables.ts'
-
-export interface ServiceOption {
-  /** After `TROUPE_SERVICE_<NAME>_`. */
-  readonly suffix: string
-  readonly text: string
-  readonly secret?: boolean
-}
+import { type NamedOption, NamedVariables } from './named-variables.ts'
 
 /** By their names in code. */
 export const serviceOptions = {
@@ -25,22 +16,9 @@ export const serviceOptions = {
     suffix: 'API_URLS',
     text: 'The addresses below which its tokens are sent, separated by blanks; the host of `TOKEN_URL` unless set.',
   },
-} as const satisfies Record<string, ServiceOption>
+} as const satisfies Record<string, NamedOption>
 
 export type ServiceOptionName = keyof typeof serviceOptions
 export type ServiceVariables = Partial<Record<ServiceOptionName, string>>
 
-export const serviceList = 'TROUPE_SERVICES'
-export const serviceVariables = new NamedVariables<ServiceOptionName>('TROUPE_SERVICE_', serviceOptions)
-
-/** @throws ConfigError */
-export function listedServices(env: Environment): readonly string[] {
-  const names = variableNamesIn(env[serviceList] ?? '')
-  const wrong = names.find((name) => !isName(name))
-  if (wrong !== undefined) throw new ConfigError(`${serviceList} must be names such as dropbox; ${wrong} is none.`)
-  return [...new Set(names)]
-}
-
-export function isServiceVariable(variable: string): boolean {
-  return variable === serviceList || serviceVariables.has(variable)
-}
+export const serviceVariables = new NamedVariables<ServiceOptionName>('SERVICE', 'dropbox', serviceOptions)

@@ -3,12 +3,7 @@ import type { ServiceDeclaration } from '../app/service-declaration.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
 import { isName } from '../config/named-variables.ts'
-import {
-  listedServices,
-  type ServiceOptionName,
-  serviceVariables,
-  type ServiceVariables,
-} from '../config/service-options.ts'
+import { type ServiceOptionName, serviceVariables, type ServiceVariables } from '../config/service-options.ts'
 
 /** Everything that is needed to connect. */
 export interface ThirdPartyService {
@@ -32,7 +27,7 @@ export function configuredServices(
   rules: { readonly allowHttp: boolean },
 ): ReadonlyMap<string, ThirdPartyService> {
   const variables = serviceVariables.read(env)
-  const names = new Set([...declared.keys(), ...listedServices(env)])
+  const names = new Set([...declared.keys(), ...(serviceVariables.names(env) ?? [])])
   for (const [name, settings] of variables) {
     const [option] = Object.keys(settings) as ServiceOptionName[]
     if (!names.has(name) && option !== undefined) {

@@ -2,12 +2,7 @@
 import { ConfigError } from '../config/config-error.ts'
 import type { Environment } from '../config/env.ts'
 import { isName } from '../config/named-variables.ts'
-import {
-  listedProviders,
-  type ProviderOptionName,
-  providerOptions,
-  providerVariables,
-} from '../config/provider-options.ts'
+import { type ProviderOptionName, providerOptions, providerVariables } from '../config/provider-options.ts'
 import type { Provider, Providers } from './provider.ts'
 import { applePlan } from './providers/apple.ts'
 import { githubPlan } from './providers/github.ts'
@@ -46,7 +41,7 @@ export function configuredProviders(
     }
   }
   const fromEnv = providerVariables.read(env)
-  const names = listedProviders(env) ?? declared.map(({ name }) => name)
+  const names = listedIn(env) ?? declared.map(({ name }) => name)
   const twoSuffixes = names.find((name) => isForPlatform(providerKindOf(name)))
   if (twoSuffixes !== undefined)
     throw new ConfigError(`TROUPE_PROVIDERS must be names with one suffix at most; ${twoSuffixes} has two.`)
@@ -56,6 +51,14 @@ export function configuredProviders(
     const type = own?.type ?? typeOf(name)
     return plans[type](new CheckedSettings(name, own?.settings ?? {}, fromEnv.get(name) ?? {}, rules.allowHttp))
   })
+}
+
+/** Null when the application decides. @throws ConfigError */
+function listedIn(env: Environment): readonly string[] | null {
+  const names = providerVariables.names(env)
+  const twice = names?.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new ConfigError(`${providerVariables.list} names ${twice} twice.`)
+  return names
 }
 
 /** Settings of a provider that there is not are a slip of the pen. */

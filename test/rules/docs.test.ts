@@ -10,8 +10,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { judgeDelivery } from '../../src/outbox/policy.ts'
 import { options } from '../../src/config/options.ts'
-import { isProviderVariable } from '../../src/config/provider-options.ts'
-import { isServiceVariable } from '../../src/config/service-options.ts'
+import { providerVariables } from '../../src/config/provider-options.ts'
+import { serviceVariables } from '../../src/config/service-options.ts'
 import { templateNames } from '../../src/pages/shared/page-set.ts'
 import { pages } from '../../tools/docs.ts'
 import { environmentWithoutSettings, type Program, Workplace } from '../support/program.ts'
@@ -182,8 +182,8 @@ describe('the documents', () => {
     const known = new Set<string>(Object.values(options).map(({ env }) => env))
     for (const path of documents) {
       for (const [name] of read(path).matchAll(/\bTROUPE_[A-Z_]+\b/g)) {
-        const isOfProvider = isProviderVariable(name) || name === 'TROUPE_PROVIDER_'
-        const isOfService = isServiceVariable(name) || name === 'TROUPE_SERVICE_'
+        const isOfProvider = providerVariables.has(name) || name === 'TROUPE_PROVIDER_'
+        const isOfService = serviceVariables.has(name) || name === 'TROUPE_SERVICE_'
         assert.ok(
           known.has(name) || isOfProvider || isOfService || name.startsWith('TROUPE_TEST_'),
           `${path} names ${name}`,
