@@ -1,11 +1,10 @@
 /** The relationship of an owner with a client: one for each of both, made when the owner lets it in (WIRE-TRUST-10). */
 import { createHash } from 'node:crypto'
 import type { KeyRing } from '../secret/key-ring.ts'
-import { randomPassphrase } from '../secret/random.ts'
 import type { Transaction } from '../store/store.ts'
-import { newTrust } from '../trust/new-trust.ts'
 import type { TrustFacts } from '../app/trust-record.ts'
-import { findTrust, insertTrust, updateTrust } from '../trust/trust-store.ts'
+import { addressInPeerId, insertOauthTrust } from '../trust/oauth-trust.ts'
+import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import { type Client, isDocumented } from './client.ts'
 import { tieTrustToClient } from './client-store.ts'
 
@@ -19,10 +18,7 @@ export interface ClientRelationship {
 
 /** It is a segment of paths, so it holds nothing that a path would read differently. */
 function clientPeerId(identifier: string, client: Pick<Client, 'clientId'>): string {
-  const owner = identifier
-    .replaceAll('@', '_at_')
-    .replaceAll('.', '_dot_')
-    .replaceAll(/[^\w+-]/g, '_')
+  const owner = addressInPeerId(identifier).replaceAll(/[^\w+-]/g, '_')
   return `oauth2_client:${owner}:${isDocumented(client) ? `document_${digestOf(client.clientId)}` : client.clientId}`
 }
 
@@ -49,21 +45,16 @@ export async function ensureClientTrust(
     await updateTrust(tx, { ...existing, relationship, approved: true, facts: { ...existing.facts, ...facts } })
     return peerId
   }
-  const trust = newTrust(keyRing, {
+  await insertOauthTrust(tx, keyRing, {
     actorId,
     peerId,
-    baseuri: '',
-    type: 'mcp',
     relationship,
     description: `OAuth2 client: ${client.name}`,
-    secret: randomPassphrase(),
-    approved: true,
     peerApproved: false,
-    verified: true,
-    ownRequest: null,
+    establishedVia: 'oauth2_client',
+    facts,
     now,
   })
-  await insertTrust(tx, { ...trust, establishedVia: 'oauth2_client', facts, lastConnectedVia: 'oauth' })
   if (!isDocumented(client)) await tieTrustToClient(tx, actorId, peerId, client.clientId)
   return peerId
 }
