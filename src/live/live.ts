@@ -2,8 +2,8 @@
  * Looking on while an actor changes, whichever process changes it. Changes are numbered in the order of their commits and
  * kept for some minutes, only while somebody looks on; a process asks for all the actors it watches by one statement.
  */
-import type { Cancel, Timers } from '../timers.ts'
-import { runInBackground } from '../observe/context.ts'
+import { Poller } from '../poller.ts'
+import type { Timers } from '../timers.ts'
 import type { Log } from '../observe/log.ts'
 import type { AfterCommit, LockedActor, Store, Transaction } from '../store/store.ts'
 import {
@@ -61,14 +61,12 @@ interface Watch {
 export class Live {
   readonly #parts: LiveParts
   readonly #watches = new Set<Watch>()
-  #looking: Promise<void> | null = null
-  #again = false
+  readonly #poller: Poller
   #renewedAt = 0
-  #cancelTimer: Cancel = () => {}
-  #isStopping = false
 
   constructor(parts: LiveParts) {
     this.#parts = parts
+    this.#poller = new Poller(parts.timers, () => this.#look())
   }
 
   /** In the transaction of the change, with the actor's row locked. No statement for an actor that nobody watches. */
@@ -82,7 +80,7 @@ export class Live {
     if (actor.watchedUntil < now || names.length === 0) return
     const distinct = [...new Set(names)].map((name) => [category, name] as const)
     await insertChanges(tx, actor.id, distinct, now)
-    this.#parts.afterCommit(tx, this.#look)
+    this.#parts.afterCommit(tx, this.#wake)
   }
 
   /** A change that no transaction of ours makes. @throws ServiceError `actor_not_found` */
@@ -99,10 +97,10 @@ export class Live {
     const wake = (): void => watch.wake?.()
     signal.addEventListener('abort', wake)
     this.#watches.add(watch)
-    this.#schedule()
+    this.#poller.schedule(pollMs)
     onBegun?.()
     try {
-      while (!signal.aborted && !this.#isStopping && !watch.isLetGo) {
+      while (!signal.aborted && !this.#poller.isStopping && !watch.isLetGo) {
         if (watch.waiting.length > 0) yield watch.waiting.splice(0)
         else
           await new Promise<void>((resolve) => {
@@ -116,39 +114,27 @@ export class Live {
   }
 
   stop(): void {
-    this.#isStopping = true
-    this.#cancelTimer()
+    void this.#poller.stop()
     for (const watch of this.#watches) watch.wake?.()
   }
 
   async settled(): Promise<void> {
-    await this.#looking
+    await this.#poller.looking
   }
 
-  #schedule(): void {
-    this.#cancelTimer()
-    if (this.#watches.size === 0 || this.#isStopping) return
-    this.#cancelTimer = this.#parts.timers.setTimer(pollMs, this.#look)
+  readonly #wake = (): void => {
+    if (this.#watches.size > 0) this.#poller.wake()
   }
 
-  /** One look at a time; one that is asked for meanwhile follows. */
-  readonly #look = (): void => {
-    if (this.#looking !== null) {
-      this.#again = true
-      return
+  /** No process polls for actors that nobody watches. */
+  async #look(): Promise<number | null> {
+    if (this.#watches.size === 0) return null
+    try {
+      await this.#collect()
+    } catch (error) {
+      this.#parts.log.warn({ error }, 'What changed lately cannot be read now; it is read again')
     }
-    if (this.#watches.size === 0 || this.#isStopping) return
-    this.#looking = runInBackground(() =>
-      this.#collect().catch((error: unknown) => {
-        this.#parts.log.warn({ error }, 'What changed lately cannot be read now; it is read again')
-      }),
-    ).finally(() => {
-      this.#looking = null
-      if (this.#again) {
-        this.#again = false
-        this.#look()
-      } else this.#schedule()
-    })
+    return this.#watches.size === 0 ? null : pollMs
   }
 
   async #collect(): Promise<void> {

@@ -24,7 +24,8 @@ import { DeliveryBatches, type DeliveryBatchDeps, type QueueLease } from './deli
 import { longestPutOffMs } from '../outbox/policy.ts'
 import { type ClaimedNotice, claimNotices, deleteOldNotices, postponeNotice } from '../outbox/notice-store.ts'
 import { NoticeSender, type SettleRenewal } from '../outbox/notice-sender.ts'
-import type { Cancel, Timers } from '../timers.ts'
+import { claimDue, Poller } from '../poller.ts'
+import type { Timers } from '../timers.ts'
 
 export interface WorkerParts extends Omit<DeliveryBatchDeps, 'isStopping' | 'isCut'> {
   readonly settleRenewal: SettleRenewal
@@ -69,14 +70,11 @@ export class DeliveryWorker {
   readonly #waiters = new Map<string, { readonly sequence: number; readonly resolve: () => void }[]>()
   /** Keys are ids of notices. */
   readonly #noticeWaiters = new Map<string, () => void>()
-  #looking: Promise<void> | undefined
-  #isDue = false
+  readonly #poller: Poller
   /** Due work was not claimed, because the limit of leases was reached. */
   #isLeft = false
-  #isStopping = false
   #isCut = false
   #cleanedAt: number
-  #cancelTimer: Cancel = () => {}
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
@@ -90,27 +88,19 @@ export class DeliveryWorker {
     }
     this.#queue = new FairQueue(limits, (job) => this.#failingPeers.has(peerKey(job)))
     const isCut = (): boolean => this.#isCut
-    this.#batches = new DeliveryBatches({ ...parts, isStopping: () => this.#isStopping, isCut })
+    this.#poller = new Poller(parts.timers, () => this.#look())
+    this.#batches = new DeliveryBatches({ ...parts, isStopping: () => this.#poller.isStopping, isCut })
     this.#notices = new NoticeSender({ ...parts, isCut })
     this.#cleanedAt = parts.now()
   }
 
   /** Looks for due work now. */
-  readonly wake = (): void => {
-    if (this.#isStopping) return
-    this.#isDue = true
-    if (this.#looking !== undefined) return
-    this.#cancelTimer()
-    this.#looking = runInBackground(() => this.#look()).finally(() => {
-      this.#looking = undefined
-      if (this.#isDue) this.wake()
-    })
-  }
+  readonly wake = (): void => this.#poller.wake()
 
   /** Resolves when each of the entries was sent once, or cannot be sent now. */
   async attempted(actorId: string, entries: readonly DiffEntry[]): Promise<void> {
     const due = entries.filter(({ dueAt }) => dueAt !== null && dueAt <= this.#parts.now())
-    if (due.length === 0 || this.#isStopping) return
+    if (due.length === 0 || this.#poller.isStopping) return
     const all = Promise.all(
       due.map(
         ({ peerId, subscriptionId, sequence }) =>
@@ -130,7 +120,7 @@ export class DeliveryWorker {
    * because a request waits for it.
    */
   async firstAttempts(ids: readonly string[]): Promise<void> {
-    if (this.#isStopping) return
+    if (this.#poller.isStopping) return
     const all = Promise.all(ids.map((id) => new Promise<void>((resolve) => this.#noticeWaiters.set(id, resolve))))
     this.wake()
     await this.#within(mostRequestWaitMs, all)
@@ -147,9 +137,7 @@ export class DeliveryWorker {
 
   /** Begins no new calls, waits for the running ones, and releases the leases of the others. */
   async stop(client: Pick<PeerClient, 'close'>): Promise<void> {
-    this.#isStopping = true
-    this.#cancelTimer()
-    await this.#looking
+    await this.#poller.stop()
     await this.#release(this.#queue.withdraw(() => true))
     await this.#within(this.#parts.shutdownMs, Promise.all(this.#running))
     this.#isCut = true
@@ -161,7 +149,9 @@ export class DeliveryWorker {
 
   /** Resolves when no delivery runs. Deliveries that wait for a later time do not count. */
   async settled(): Promise<void> {
-    while (this.#looking !== undefined || this.#running.size > 0) await Promise.all([this.#looking, ...this.#running])
+    while (this.#poller.looking !== undefined || this.#running.size > 0) {
+      await Promise.all([this.#poller.looking, ...this.#running])
+    }
   }
 
   /** Number of queues with diffs to send. */
@@ -169,23 +159,24 @@ export class DeliveryWorker {
     return this.#parts.store.read(countDueQueues)
   }
 
-  async #look(): Promise<void> {
-    const { store, policy, timers, now, log } = this.#parts
+  async #look(): Promise<number> {
+    const { policy, now, log } = this.#parts
     let wait = pollMs
-    this.#isDue = false
     try {
-      const due = await store.read(findDue)
-      const latest = now() + longestPutOffMs(policy)
-      if (due !== null && due.last > latest) await store.write((tx) => bringForward(tx, latest, now()))
-      if (due !== null && (due.next <= now() || due.last > latest)) await this.#claim()
-      else if (due !== null) wait = Math.min(pollMs, due.next - now())
+      wait = await claimDue(this.#parts, {
+        find: findDue,
+        longestMs: longestPutOffMs(policy),
+        bringForward,
+        claim: () => this.#claim(),
+        pollMs,
+      })
       this.#begin()
       await this.#putOff()
       if (Math.abs(now() - this.#cleanedAt) >= cleanMs) await this.#clean()
     } catch (error) {
       log.warn({ error }, 'The delivery of callbacks could not go on; it tries again')
     }
-    if (!this.#isStopping) this.#cancelTimer = timers.setTimer(Math.max(1, wait), this.wake)
+    return wait
   }
 
   async #claim(): Promise<void> {
@@ -225,7 +216,7 @@ export class DeliveryWorker {
         leasedUntil: noticesUntil,
       })
     }
-    if (queues.length === limit || notices.length === limit) this.#isDue = true
+    if (queues.length === limit || notices.length === limit) this.wake()
   }
 
   /** Keeps a slow host, or an actor with many jobs, from using up the leases. */
@@ -237,7 +228,7 @@ export class DeliveryWorker {
   }
 
   #begin(): void {
-    if (this.#isStopping) return
+    if (this.#poller.isStopping) return
     for (let job = this.#queue.take(); job !== null; job = this.#queue.take()) {
       const run = this.#run(job)
       this.#running.add(run)
@@ -261,7 +252,7 @@ export class DeliveryWorker {
       this.#answerAll(job)
     }
     if (hasMore && job.kind === 'queue') {
-      if (this.#isStopping) await this.#release([job])
+      if (this.#poller.isStopping) await this.#release([job])
       else this.#queue.add({ ...job, since: this.#parts.now() })
     }
     this.#begin()

@@ -3,7 +3,8 @@
  * that only one process fetches.
  */
 import { randomUUID } from 'node:crypto'
-import type { Cancel, Timers } from '../timers.ts'
+import { claimDue, Poller } from '../poller.ts'
+import type { Timers } from '../timers.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../observe/log.ts'
 import { runInBackground } from '../observe/context.ts'
@@ -32,14 +33,12 @@ const mostAtOnce = 8
 export class GapWorker {
   readonly #parts: GapWorkerParts
   readonly #running = new Set<Promise<void>>()
-  #looking: Promise<void> | undefined
-  #isDue = false
-  #isStopping = false
-  #cancelTimer: Cancel = () => {}
+  readonly #poller: Poller
   #fillGap: FillGap | null = null
 
   constructor(parts: GapWorkerParts) {
     this.#parts = parts
+    this.#poller = new Poller(parts.timers, () => this.#look())
   }
 
   /** Once, before the first request: what fills a gap needs this worker for itself. */
@@ -49,43 +48,33 @@ export class GapWorker {
   }
 
   /** Looks for due gaps now. */
-  readonly wake = (): void => {
-    if (this.#isStopping) return
-    this.#isDue = true
-    if (this.#looking !== undefined) return
-    this.#cancelTimer()
-    this.#looking = runInBackground(() => this.#look()).finally(() => {
-      this.#looking = undefined
-      if (this.#isDue) this.wake()
-    })
-  }
+  readonly wake = (): void => this.#poller.wake()
 
   /** Begins nothing new; what runs ends with the calls it makes. */
-  async stop(): Promise<void> {
-    this.#isStopping = true
-    this.#cancelTimer()
-    await this.#looking
+  stop(): Promise<void> {
+    return this.#poller.stop()
   }
 
   /** Resolves when no fetch runs. Fetches that wait for a later time do not count. */
   async settled(): Promise<void> {
-    while (this.#looking !== undefined || this.#running.size > 0) await Promise.all([this.#looking, ...this.#running])
+    while (this.#poller.looking !== undefined || this.#running.size > 0) {
+      await Promise.all([this.#poller.looking, ...this.#running])
+    }
   }
 
-  async #look(): Promise<void> {
-    const { store, timers, now, log } = this.#parts
-    let wait = pollMs
-    this.#isDue = false
+  async #look(): Promise<number> {
     try {
-      const due = await store.read(findGapsDue)
-      const latest = now() + longestRetryMs
-      if (due !== null && due.last > latest) await store.write((tx) => bringGapsForward(tx, latest, now()))
-      if (due !== null && (due.next <= now() || due.last > latest)) await this.#claim()
-      else if (due !== null) wait = Math.min(pollMs, due.next - now())
+      return await claimDue(this.#parts, {
+        find: findGapsDue,
+        longestMs: longestRetryMs,
+        bringForward: bringGapsForward,
+        claim: () => this.#claim(),
+        pollMs,
+      })
     } catch (error) {
-      log.warn({ error }, 'Looking for what is missing in subscriptions failed; it is done again')
+      this.#parts.log.warn({ error }, 'Looking for what is missing in subscriptions failed; it is done again')
+      return pollMs
     }
-    if (!this.#isStopping) this.#cancelTimer = timers.setTimer(Math.max(1, wait), this.wake)
   }
 
   async #claim(): Promise<void> {

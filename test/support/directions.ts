@@ -18,6 +18,7 @@ export const foundation: readonly string[] = [
   'secret',
   'config',
   'observe',
+  'poller',
   'origin',
   'permission',
   'app',
