@@ -82,3 +82,10 @@ const temporary: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'unavail
 export function isTemporary(error: unknown): boolean {
   return error instanceof ServiceError && temporary.has(error.code)
 }
+
+const mostQuoted = 120
+
+/** A name or an address from a request, for messages: as JSON, which is one line, and cut after 120 characters. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > mostQuoted ? `${text.slice(0, mostQuoted)}…` : text)
+}

@@ -2,7 +2,7 @@
 import type { ActorHandle } from '../app/actor-handle.ts'
 import { fire } from '../app/events.ts'
 import type { Registry } from '../app/registry.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import { stringText } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
 import { lookupText } from './lookup.ts'
@@ -94,8 +94,7 @@ export class Actors {
   /** @throws ServiceError `actor_not_found` */
   async require(id: string): Promise<Actor> {
     const actor = await this.find(id)
-    if (actor === null)
-      throw new ServiceError('actor_not_found', `There is no actor ${JSON.stringify(id.slice(0, 128))}`)
+    if (actor === null) throw new ServiceError('actor_not_found', `There is no actor ${quoted(id)}`)
     return actor
   }
 
@@ -152,7 +151,7 @@ export class Actors {
     if (id === null) {
       throw new ServiceError(
         'invalid_value',
-        `Cannot use the actor id ${JSON.stringify(request.id?.slice(0, 128))}: letters, digits, "-" and "_" only, and no word of a route`,
+        `Cannot use the actor id ${quoted(request.id ?? '')}: letters, digits, "-" and "_" only, and no word of a route`,
       )
     }
     return {

@@ -1,5 +1,5 @@
 /** What a property or list may be called. */
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 
 /** In UTF-8 bytes: below what a PostgreSQL index row takes beside its other columns. */
 export const maxNameBytes = 1024
@@ -7,16 +7,16 @@ export const maxNameBytes = 1024
 /** @throws ServiceError `invalid_name` */
 export function checkName(name: string): void {
   const complaint = complaintAbout(name)
-  if (complaint !== null) throw new ServiceError('invalid_name', `Cannot use the name ${quote(name)}: ${complaint}`)
+  if (complaint !== null) throw new ServiceError('invalid_name', `Cannot use the name ${quoted(name)}: ${complaint}`)
 }
 
 /** A list's name is a property's name, and besides not one that peers take for a marker. @throws ServiceError `invalid_name` */
 export function checkListName(name: string): void {
   checkName(name)
   if (name.startsWith('_'))
-    throw new ServiceError('invalid_name', `Cannot use the name ${quote(name)}: a list's name does not begin with "_"`)
+    throw new ServiceError('invalid_name', `Cannot use the name ${quoted(name)}: a list's name does not begin with "_"`)
   if (name.includes('#'))
-    throw new ServiceError('invalid_name', `Cannot use the name ${quote(name)}: a list's name holds no "#"`)
+    throw new ServiceError('invalid_name', `Cannot use the name ${quoted(name)}: a list's name holds no "#"`)
 }
 
 function complaintAbout(name: string): string | null {
@@ -28,8 +28,4 @@ function complaintAbout(name: string): string | null {
   if (name.length > maxNameBytes || Buffer.byteLength(name) > maxNameBytes)
     return `it is longer than ${maxNameBytes} bytes`
   return null
-}
-
-function quote(name: string): string {
-  return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)
 }

@@ -2,7 +2,7 @@
 import type { ServiceRequest } from '../app/service-declaration.ts'
 import { createHash } from 'node:crypto'
 import type { Timers } from '../timers.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import type { PeerClient } from '../peer/peer-client.ts'
 import { liesBelow } from '../peer/url-rules.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
@@ -76,8 +76,7 @@ export class Connections {
   /** @throws ServiceError `not_found` for a service that the application does not know. */
   require(name: string): ThirdPartyService {
     const service = this.#parts.services.get(name)
-    if (service === undefined)
-      throw new ServiceError('not_found', `There is no service ${JSON.stringify(name.slice(0, 40))}`)
+    if (service === undefined) throw new ServiceError('not_found', `There is no service ${quoted(name)}`)
     return service
   }
 

@@ -2,6 +2,7 @@
  * The era of a message, and the checks of a modern message before its method. `_meta` and the header decide, never the
  * method's name (except `initialize`): clients remember the era of a server, and one misleading reply makes them switch.
  */
+import { quoted } from '../errors.ts'
 import { isHandshake, mcpMethodOf } from './methods.ts'
 import { decodeHeaderValue } from './protocol/header-value.ts'
 import { isRecord, type Message, type MessageParams } from './protocol/message.ts'
@@ -49,7 +50,7 @@ export function eraOf(message: Message, headers: ProtocolHeaders): Era {
   // No `data` and a code outside the modern range: a client of both eras then treats the server as a legacy one.
   return refused(
     -32600,
-    `MCP-Protocol-Version ${JSON.stringify(version.slice(0, 64))} is not supported; supported are ${supportedRevisions.join(', ')}`,
+    `MCP-Protocol-Version ${quoted(version)} is not supported; supported are ${supportedRevisions.join(', ')}`,
   )
 }
 

@@ -4,7 +4,7 @@
  * these arguments. The first such call consumes it, in whichever process that call arrives.
  */
 import type { Caller } from '../caller.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import { digestOf } from '../json/canonical.ts'
 import { fromPlain } from '../json/json.ts'
 import { cursorOf, parseCursor } from '../audit-log/entry.ts'
@@ -95,7 +95,7 @@ export class Approvals {
     if (caller.kind === 'creator' || caller.kind === 'application') return
     // Permission refuses these callers before. An approval could not be bound to one of them.
     if (caller.kind === 'anonymous' || caller.kind === 'trustee') throw new ServiceError('forbidden')
-    const what = `Cannot call ${JSON.stringify(called.name.slice(0, 120))}:`
+    const what = `Cannot call ${quoted(called.name)}:`
     const verdict = await this.ask({ actor, caller }, called, args)
     switch (verdict.answer) {
       case 'granted':

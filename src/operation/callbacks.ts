@@ -4,7 +4,7 @@ import type { SubscriptionCall } from '../app/declarations.ts'
 import { handlerResult } from '../app/handler-result.ts'
 import type { Registry } from '../app/registry.ts'
 import type { Caller } from '../caller.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import { isObject, type Json, type JsonText, known } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
 import type { Access } from '../property/access.ts'
@@ -107,5 +107,5 @@ function answerOf(result: unknown): JsonText {
 }
 
 function noCallback(name: string): ServiceError {
-  return new ServiceError('not_found', `There is no callback ${JSON.stringify(name.slice(0, 120))}`)
+  return new ServiceError('not_found', `There is no callback ${quoted(name)}`)
 }

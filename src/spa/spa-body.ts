@@ -1,5 +1,5 @@
 /** The body of the endpoints for single-page applications: a JSON object of texts, whatever type it is sent as. */
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import { isNull, isObject, members, stringValue } from '../json/json.ts'
 import { type BodyLimits, readJsonOrForm } from '../http/edge/body.ts'
 import type { Incoming } from '../http/edge/request.ts'
@@ -17,10 +17,7 @@ export async function readSpaFields(request: Incoming, limits: BodyLimits): Prom
     if (isNull(value)) continue
     const text = stringValue(value)
     if (text === null) {
-      throw new ServiceError(
-        'bad_request',
-        `Cannot read the body: ${JSON.stringify(name.slice(0, 100))} must be a text`,
-      )
+      throw new ServiceError('bad_request', `Cannot read the body: ${quoted(name)} must be a text`)
     }
     texts.set(name, text)
   }

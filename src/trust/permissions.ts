@@ -1,7 +1,7 @@
 /** The owner's view of what a peer may do, and the peer's. */
 import type { Caller } from '../caller.ts'
 import { type EnqueueNotice, type Notice, noticeTo } from '../outbox/notice.ts'
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, toPlain } from '../json/json.ts'
 import { holdsItems, kinds } from '../property/kinds.ts'
 import { findKinds, findProperties } from '../property/property-store.ts'
@@ -304,7 +304,7 @@ function malformed(where: string): ServiceError {
 }
 
 function noRelationship(peerId: string): ServiceError {
-  return new ServiceError('not_found', `There is no such relationship with ${JSON.stringify(peerId.slice(0, 128))}`)
+  return new ServiceError('not_found', `There is no such relationship with ${quoted(peerId)}`)
 }
 
 /** AI clients and other programs that act for the owner; everything else is another actor. */

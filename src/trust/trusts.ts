@@ -1,5 +1,5 @@
 /** Relationships of an actor: asking, being asked, approving, changing and ending. */
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
 import type { Queries, Transaction } from '../store/store.ts'
@@ -200,10 +200,7 @@ export class Trusts {
 async function required(q: Queries, actorId: string, peerId: string, relationship: string | null): Promise<Trust> {
   const trust = await findNamed(q, actorId, peerId, relationship)
   if (trust === null) {
-    throw new ServiceError(
-      'not_found',
-      `There is no such relationship with peer ${JSON.stringify(peerId.slice(0, 128))}`,
-    )
+    throw new ServiceError('not_found', `There is no such relationship with peer ${quoted(peerId)}`)
   }
   return trust
 }

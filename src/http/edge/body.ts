@@ -1,5 +1,5 @@
 /** Request bodies by type. One parsed content type decides both whether a body is taken and how it is read. */
-import { ServiceError } from '../../errors.ts'
+import { quoted, ServiceError } from '../../errors.ts'
 import { type JsonText, normalise } from '../../json/json.ts'
 import type { Incoming } from './request.ts'
 import { inflated } from './inflate.ts'
@@ -168,5 +168,5 @@ function mediaOf(type: string, whole: string): MediaType {
 }
 
 function unsupported(type: string): ServiceError {
-  return new ServiceError('unsupported_media_type', `Cannot read a body of type ${JSON.stringify(type.slice(0, 100))}`)
+  return new ServiceError('unsupported_media_type', `Cannot read a body of type ${quoted(type)}`)
 }

@@ -1,6 +1,6 @@
 /** `tools/call`: checks rights and arguments, awaits the owner's approval, and runs the handler of the tool. */
 import { handlerResult } from '../../app/handler-result.ts'
-import { ServiceError } from '../../errors.ts'
+import { quoted, ServiceError } from '../../errors.ts'
 import { runAsTask, storeOutcome } from '../tasks/run-as-task.ts'
 import type { McpRequest, Channel, InFlightCall } from '../call/call.ts'
 import type { Tool } from '../catalogue/catalogue.ts'
@@ -22,7 +22,7 @@ export async function callTool(deps: McpDeps, call: InFlightCall): Promise<McpRe
   if (typeof name !== 'string' || name === '') throw new McpFailure('invalid_params', 'The call names no tool')
   await requireRight(deps, call, name)
   const tool = deps.catalogue.tools.get(name)
-  if (tool === undefined) throw new McpFailure('unknown_tool', `There is no tool ${JSON.stringify(name.slice(0, 64))}`)
+  if (tool === undefined) throw new McpFailure('unknown_tool', `There is no tool ${quoted(name)}`)
   const args = given ?? {}
   if (!isRecord(args)) throw new McpFailure('invalid_params', 'The arguments of a tool are an object')
   if (call.revision === modernRevision) {
@@ -46,8 +46,7 @@ export async function callTool(deps: McpDeps, call: InFlightCall): Promise<McpRe
 async function requireRight(deps: McpDeps, call: McpRequest, name: string): Promise<void> {
   const { actor, caller } = call.access
   const verdict = await deps.permission.may(actor.id, caller, { category: 'tools', right: 'write', target: name })
-  if (!verdict.allowed)
-    throw new McpFailure('not_permitted', `These credentials may not use the tool ${JSON.stringify(name.slice(0, 64))}`)
+  if (!verdict.allowed) throw new McpFailure('not_permitted', `These credentials may not use the tool ${quoted(name)}`)
   deps.permission.decided(caller, verdict)
 }
 

@@ -1,4 +1,5 @@
 /** `prompts/get`: runs a method of the application that is declared as a prompt. */
+import { quoted } from '../../errors.ts'
 import { handlerResult } from '../../app/handler-result.ts'
 import { toPlain } from '../../json/json.ts'
 import type { McpRequest, InFlightCall } from '../call/call.ts'
@@ -46,11 +47,11 @@ async function runPrompt(
 export async function requirePrompt(deps: McpDeps, call: McpRequest, name: string): Promise<Prompt> {
   const { actor, caller } = call.access
   const verdict = await deps.permission.may(actor.id, caller, { category: 'prompts', right: 'read', target: name })
-  const quoted = JSON.stringify(name.slice(0, 64))
-  if (!verdict.allowed) throw new McpFailure('not_permitted', `These credentials may not use the prompt ${quoted}`)
+  if (!verdict.allowed)
+    throw new McpFailure('not_permitted', `These credentials may not use the prompt ${quoted(name)}`)
   deps.permission.decided(caller, verdict)
   const prompt = deps.catalogue.prompts.get(name)
-  if (prompt === undefined) throw new McpFailure('unknown_prompt', `There is no prompt ${quoted}`)
+  if (prompt === undefined) throw new McpFailure('unknown_prompt', `There is no prompt ${quoted(name)}`)
   return prompt
 }
 

@@ -1,5 +1,5 @@
 /** The form that asks another actor for a relationship (WIRE-PAGE-02), with a review before the request is sent. */
-import { ServiceError } from '../../errors.ts'
+import { quoted, ServiceError } from '../../errors.ts'
 import { parseBaseuri } from '../../trust/baseuri.ts'
 import type { Trust } from '../../trust/trust.ts'
 import { accessReview, choicesOf } from './access-review.ts'
@@ -66,7 +66,7 @@ function judgeTyped(
   if (address === '') throw refused('the address of the other actor is missing', 'peer_url')
   if (trust_type === '') throw refused('choose what it is to be', 'trust_type')
   if (types.find(trust_type) === undefined)
-    throw refused(`there is no kind of relationship ${JSON.stringify(trust_type.slice(0, 100))}`, 'trust_type')
+    throw refused(`there is no kind of relationship ${quoted(trust_type)}`, 'trust_type')
   if (types.needsConfirmation(trust_type))
     throw refused(
       `“${trustTypeName(types, trust_type)}” can only be given to an existing connection, on its page`,
