@@ -78,7 +78,6 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   mcp: ['audit-log', 'authorization-server', 'operation', 'property', 'rate-limit'],
   pages: [
     'audit-log',
-    'auth',
     'authorization-server',
     'http/dispatch',
     'http/edge',

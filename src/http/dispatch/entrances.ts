@@ -30,7 +30,7 @@ export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
   readonly admission: Admission
   readonly clientAdmission: ClientAdmission
   readonly actors: Pick<Actors, 'find' | 'require'>
-  readonly authentication: Pick<Authentication, 'unauthorized'>
+  readonly authentication: Pick<Authentication, 'authenticate' | 'unauthorized'>
   readonly contacts: { answered(caller: Caller, via: ConnectedVia): void }
 }
 
@@ -162,7 +162,20 @@ export class Entrances {
     }
     const csrfToken = csrfTokenOf(credential)
     if (credential.kind === 'basic') await admission.crossSiteForm(route, exchange, csrfToken)
-    return route.handler({ ...exchange, caller, csrfToken })
+    const isStillOwner = (): Promise<boolean> => this.#isOwner(credential, exchange)
+    return route.handler({ ...exchange, caller, csrfToken, isStillOwner })
+  }
+
+  /** Judges by the actor as it is now, whose passphrase may be another one since the request began. */
+  async #isOwner(credential: Credential, { actor, source }: AtActor): Promise<boolean> {
+    const { actors, authentication } = this.#deps
+    try {
+      const current = await actors.find(actor.id)
+      return current !== null && (await authentication.authenticate(credential, current, source)).kind === 'creator'
+    } catch (error) {
+      if (isLackOfRights(error)) return false
+      throw error
+    }
   }
 
   /**

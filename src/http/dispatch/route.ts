@@ -154,6 +154,8 @@ export interface OpenActorRoute extends RouteBase {
 export interface PageExchange extends ActorExchange {
   /** For the field `csrf_token` of the forms. */
   readonly csrfToken: string
+  /** Judges the credential again, for an answer that may outlive the session. */
+  readonly isStillOwner: () => Promise<boolean>
 }
 
 /** A page of the owner, for a session alone: the passphrase opens none. Browsers without a session are sent to sign-in. */
