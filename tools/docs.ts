@@ -159,6 +159,11 @@ ${[
 
 /** Asked of the evaluator itself, so that the page cannot promise what the service refuses. */
 function who(route: Route): string {
+  if (route.access === 'client') {
+    const client = 'an AI client with an access token'
+    return route.withoutToken === undefined ? client : `${client}; everybody where no token is needed`
+  }
+  if (route.access === 'oauth-client') return 'a registered client'
   if (isOfService(route) || route.access === 'public') return 'everybody'
   if (route.access === 'open') return 'judged by what is asked for'
   if (route.access === 'www') return 'the owner, in a session'
