@@ -178,25 +178,8 @@ class Reader {
       const code = text.charCodeAt(at)
       if (code === quote) break
       if (code === backslash) {
-        const escaped = text.charCodeAt(at + 1)
-        if (escaped === 0x75) {
-          for (let digit = at + 2; digit < at + 6; digit++) {
-            if (!isHex(text.charCodeAt(digit))) {
-              this.at = digit
-              this.unexpected()
-            }
-          }
-          respell = true
-          at += 6
-        } else if (escaped === 0x2f) {
-          respell = true
-          at += 2
-        } else if (isShortEscape(escaped)) {
-          at += 2
-        } else {
-          this.at = at + 1
-          this.unexpected()
-        }
+        respell ||= !isShortEscape(text.charCodeAt(at + 1))
+        at = this.escape(at)
       } else if (code >= 0xd800 && code <= 0xdfff) {
         const next = text.charCodeAt(at + 1)
         if (code < 0xdc00 && next >= 0xdc00 && next <= 0xdfff) {
@@ -218,6 +201,23 @@ class Reader {
     const stored = JSON.stringify(JSON.parse(raw))
     if (stored !== raw) this.replace(start, stored)
     return stored
+  }
+
+  /** Reads an escape, and returns where the next character is. */
+  private escape(at: number): number {
+    const { text } = this
+    const escaped = text.charCodeAt(at + 1)
+    if (isShortEscape(escaped) || escaped === 0x2f) return at + 2
+    if (escaped !== 0x75) {
+      this.at = at + 1
+      this.unexpected()
+    }
+    for (let digit = at + 2; digit < at + 6; digit++) {
+      if (isHex(text.charCodeAt(digit))) continue
+      this.at = digit
+      this.unexpected()
+    }
+    return at + 6
   }
 
   private number(): void {

@@ -326,19 +326,13 @@ export class DeliveryBatches {
   #commit({ queue, until }: QueueLease, state: QueueState, sent: readonly Sent[]): BatchResult {
     const last = sent.at(-1)
     if (last === undefined) return nothing
-    const { verdict, circuit, covers } = last
-    const isCommitted = verdict.kind === 'delivered' || verdict.kind === 'failed'
-    const { tries, uncertain, failingSince } = last.before
-    const at = verdict.kind === 'retry' ? Math.max(verdict.at, circuit.openUntil ?? 0) : 'now'
+    const { circuit, covers, before } = last
     const hasMore = this.#commits.ask({
       queue,
       leasedUntil: until,
-      committed: isCommitted ? covers : (sent.at(-2)?.covers ?? 0),
-      tries: isCommitted ? 0 : tries + 1,
-      uncertain: isCommitted ? 0 : uncertain + Number(last.isUnclear && verdict.kind === 'retry'),
-      failingSince: circuit.failures === 0 ? null : (failingSince ?? this.#deps.now()),
-      state: verdict.kind === 'stop' ? 'stopped' : 'live',
-      next: verdict.kind === 'stop' ? 'idle' : (circuit.openUntil ?? at),
+      ...progressOf(last, sent.at(-2)?.covers ?? 0),
+      ...continuationOf(last),
+      failingSince: circuit.failures === 0 ? null : (before.failingSince ?? this.#deps.now()),
       attempts: sent.map(({ attempt }) => attempt),
       circuit: isSame(circuit, state.circuit) ? null : last.onCircuit,
     })
@@ -414,6 +408,21 @@ function relationOf(queue: QueueKey, state: QueueState): Relation {
 
 function callerOf(queue: QueueKey, { relationship, approved }: QueueState): Extract<Related, { kind: 'peer' }> {
   return { kind: 'peer', peerId: queue.peerId, relationship, approved, via: 'bearer' }
+}
+
+/** @param committedBefore What the calls before the last one covered. */
+function progressOf(
+  { verdict, before, covers, isUnclear }: Sent,
+  committedBefore: number,
+): Pick<BatchOutcome, 'committed' | 'tries' | 'uncertain'> {
+  if (verdict.kind === 'delivered' || verdict.kind === 'failed') return { committed: covers, tries: 0, uncertain: 0 }
+  const uncertain = before.uncertain + Number(isUnclear && verdict.kind === 'retry')
+  return { committed: committedBefore, tries: before.tries + 1, uncertain }
+}
+
+function continuationOf({ verdict, circuit }: Sent): Pick<BatchOutcome, 'state' | 'next'> {
+  if (verdict.kind === 'stop') return { state: 'stopped', next: 'idle' }
+  return { state: 'live', next: circuit.openUntil ?? (verdict.kind === 'retry' ? verdict.at : 'now') }
 }
 
 function isSame(one: Circuit, other: Circuit): boolean {

@@ -79,24 +79,54 @@ export async function insertEntries(
   now: number,
   hops: number,
 ): Promise<void> {
+  const outcomes = entries.map((entry) => [
+    entry.peerId,
+    entry.subscriptionId,
+    entry.sequence,
+    entry.isCallback ? 'waiting' : 'unsent',
+  ])
+  await Promise.all([
+    moveSequences(tx, actorId, entries),
+    insertDiffs(tx, actorId, entries, now, hops),
+    tx.run(
+      `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome, origin)
+       SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome, $4
+       FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT) AS made`,
+      actorId,
+      JSON.stringify(outcomes),
+      now,
+      originOf(tx) || requestOrigin(),
+    ),
+  ])
+}
+
+function moveSequences(tx: Transaction, actorId: string, entries: readonly DiffEntry[]): Promise<number> {
   const last = new Map(entries.map((entry) => [JSON.stringify([entry.peerId, entry.subscriptionId]), entry]))
-  const moved = tx.run(
+  // Each row has the actor's id, so SQLite finds the subscription of each row. With the id as a parameter of its own
+  // SQLite would scan the rows for each subscription of the actor.
+  const rows = [...last.values()].map(({ peerId, subscriptionId, sequence, dueAt }) => [
+    actorId,
+    peerId,
+    subscriptionId,
+    sequence,
+    dueAt,
+  ])
+  return tx.run(
     `UPDATE publisher_subscription SET sequence = made.sequence,
        due_at = CASE WHEN state = 'live' THEN COALESCE(due_at, made.due) ELSE due_at END
      FROM rows($1, actor TEXT, peer TEXT, subscription TEXT, sequence BIGINT, due BIGINT) AS made
      WHERE actor_id = made.actor AND peer_id = made.peer AND subscription_id = made.subscription`,
-    JSON.stringify(
-      // Each row has the actor's id, so SQLite finds the subscription of each row. With the id as a parameter of its own
-      // SQLite would scan the rows for each subscription of the actor.
-      [...last.values()].map(({ peerId, subscriptionId, sequence, dueAt }) => [
-        actorId,
-        peerId,
-        subscriptionId,
-        sequence,
-        dueAt,
-      ]),
-    ),
+    JSON.stringify(rows),
   )
+}
+
+function insertDiffs(
+  tx: Transaction,
+  actorId: string,
+  entries: readonly DiffEntry[],
+  now: number,
+  hops: number,
+): Promise<number> {
   // Many subscribers get the same data: each string is sent to the store once.
   const texts = new Map<JsonText, number>()
   const textOf = (data: JsonText): number => {
@@ -112,7 +142,7 @@ export async function insertEntries(
     textOf(entry.data),
     Number(entry.replaces),
   ])
-  const kept = tx.run(
+  return tx.run(
     `INSERT INTO diff (actor_id, peer_id, subscription_id, sequence, kind, data, replaces, created_at, hops)
      SELECT $1, made.peer, made.subscription, made.sequence, made.kind, content.data, made.replaces, CAST($4 AS BIGINT),
        CAST($5 AS BIGINT)
@@ -124,23 +154,6 @@ export async function insertEntries(
     now,
     hops,
   )
-  const noted = tx.run(
-    `INSERT INTO delivery (actor_id, peer_id, subscription_id, sequence, written_at, outcome, origin)
-     SELECT $1, made.peer, made.subscription, made.sequence, CAST($3 AS BIGINT), made.outcome, $4
-     FROM rows($2, peer TEXT, subscription TEXT, sequence BIGINT, outcome TEXT) AS made`,
-    actorId,
-    JSON.stringify(
-      entries.map((entry) => [
-        entry.peerId,
-        entry.subscriptionId,
-        entry.sequence,
-        entry.isCallback ? 'waiting' : 'unsent',
-      ]),
-    ),
-    now,
-    originOf(tx) || requestOrigin(),
-  )
-  await Promise.all([moved, kept, noted])
 }
 
 /** The sequence numbers of a subscription up to one. */

@@ -46,45 +46,42 @@ export function translate(error: unknown): unknown {
 
 function translateCode(error: pg.DatabaseError): unknown {
   const code = error.code ?? ''
-  switch (code) {
-    case '23505': // unique_violation
-    case '23503': // foreign_key_violation
-    case '23P01': // exclusion_violation
-      return new ServiceError('conflict', undefined, {
-        reason: 'A constraint of the database refused it',
-        cause: error,
-      })
-    case '22021': // character_not_in_repertoire: NUL in a text
-    case '22P05': // untranslatable_character: \u0000 in a JSON text
-    case '54000': // program_limit_exceeded: too large for an index
-      return new ServiceError('invalid_value', undefined, {
-        reason: 'The database cannot hold the value',
-        cause: error,
-      })
-    case '40001':
-    case '40P01':
-      return unavailable('Other transactions were in the way each time', error)
-    case '57014': // query_canceled
-      return unavailable('The statement took longer than it may', error)
-    case '55P03': // lock_not_available
-      return unavailable('The lock could not be had in time', error)
-    case '25006': // read_only_sql_transaction: a standby
-      return unavailable('The database takes no changes', error)
-    case '22P02': // A lone surrogate in a JSON text; of any other type it is a mistake of ours.
-      return error.message.endsWith('type json')
-        ? new ServiceError('invalid_value', undefined, { reason: 'The database cannot hold the value', cause: error })
-        : error
-  }
-  switch (code.slice(0, 2)) {
-    case '08': // connection
-    case '53': // resources: disk, memory, connections
-    case '57': // operator: shutdown, restart
-    case '58': // input and output
-    case 'XX': // damage
-      return unavailable('The database cannot answer', error)
-  }
+  if (constraints.includes(code))
+    return new ServiceError('conflict', undefined, { reason: 'A constraint of the database refused it', cause: error })
+  // A lone surrogate in a JSON text; of any other type it is a mistake of ours.
+  const isSurrogate = code === '22P02' && error.message.endsWith('type json')
+  if (isSurrogate || unstorable.includes(code))
+    return new ServiceError('invalid_value', undefined, { reason: 'The database cannot hold the value', cause: error })
+  const reason = reasons.get(code) ?? reasons.get(code.slice(0, 2))
+  if (reason !== undefined) return unavailable(reason, error)
   return isRefusal(error) ? error : unavailable('The database ended the session', error)
 }
+
+const constraints: readonly string[] = [
+  '23505', // unique_violation
+  '23503', // foreign_key_violation
+  '23P01', // exclusion_violation
+]
+
+const unstorable: readonly string[] = [
+  '22021', // character_not_in_repertoire: NUL in a text
+  '22P05', // untranslatable_character: \u0000 in a JSON text
+  '54000', // program_limit_exceeded: too large for an index
+]
+
+/** By code, or by the class of codes: its first two characters. */
+const reasons: ReadonlyMap<string, string> = new Map([
+  ['40001', 'Other transactions were in the way each time'],
+  ['40P01', 'Other transactions were in the way each time'],
+  ['57014', 'The statement took longer than it may'], // query_canceled
+  ['55P03', 'The lock could not be had in time'], // lock_not_available
+  ['25006', 'The database takes no changes'], // read_only_sql_transaction: a standby
+  ['08', 'The database cannot answer'], // connection
+  ['53', 'The database cannot answer'], // resources: disk, memory, connections
+  ['57', 'The database cannot answer'], // operator: shutdown, restart
+  ['58', 'The database cannot answer'], // input and output
+  ['XX', 'The database cannot answer'], // damage
+])
 
 /** The driver has no type for these: system errors carry `syscall`, its own ones only a text. */
 function isOfConnection(error: unknown): boolean {

@@ -54,39 +54,38 @@ export function unavailable(reason: string, cause?: unknown): ServiceError {
   return new ServiceError('store_unavailable', undefined, { reason, cause, retryAfterSeconds: 1 })
 }
 
+const reasons: ReadonlyMap<number, string> = new Map([
+  [BUSY, 'The database is locked by another process'],
+  [LOCKED, 'The database is locked by another process'],
+  [PROTOCOL, 'The database is locked by another process'],
+  [FULL, 'There is no space left for the database'],
+  [READONLY, 'The database cannot be written'],
+  [PERM, 'The database cannot be written'],
+  [AUTH, 'The database cannot be written'],
+  [IOERR, 'The disk below the database failed'],
+  [CANTOPEN, 'The disk below the database failed'],
+  [CORRUPT, 'The database is damaged'],
+  [NOTADB, 'The database is damaged'],
+  [NOMEM, 'The database could not finish the statement'],
+  [INTERRUPT, 'The database could not finish the statement'],
+])
+
+const constraints: readonly number[] = [
+  CONSTRAINT_UNIQUE,
+  CONSTRAINT_PRIMARYKEY,
+  CONSTRAINT_ROWID,
+  CONSTRAINT_FOREIGNKEY,
+]
+
 /** The service's error for one of SQLite; anything that is a mistake of ours stays what it is. */
 export function translate(error: unknown): unknown {
   const code = resultCode(error)
-  if (code === 0) return error
-  switch (code & 0xff) {
-    case BUSY:
-    case LOCKED:
-    case PROTOCOL:
-      return unavailable('The database is locked by another process', error)
-    case FULL:
-      return unavailable('There is no space left for the database', error)
-    case READONLY:
-    case PERM:
-    case AUTH:
-      return unavailable('The database cannot be written', error)
-    case IOERR:
-    case CANTOPEN:
-      return unavailable('The disk below the database failed', error)
-    case CORRUPT:
-    case NOTADB:
-      return unavailable('The database is damaged', error)
-    case NOMEM:
-    case INTERRUPT:
-      return unavailable('The database could not finish the statement', error)
-    case TOOBIG:
-      return new ServiceError('invalid_value', undefined, { reason: 'Larger than SQLite stores', cause: error })
-  }
-  if (
-    code === CONSTRAINT_UNIQUE ||
-    code === CONSTRAINT_PRIMARYKEY ||
-    code === CONSTRAINT_ROWID ||
-    code === CONSTRAINT_FOREIGNKEY
-  )
+  const primary = code & 0xff
+  const reason = reasons.get(primary)
+  if (reason !== undefined) return unavailable(reason, error)
+  if (primary === TOOBIG)
+    return new ServiceError('invalid_value', undefined, { reason: 'Larger than SQLite stores', cause: error })
+  if (constraints.includes(code))
     return new ServiceError('conflict', undefined, { reason: 'A constraint of the database refused it', cause: error })
   return error
 }
