@@ -1,10 +1,9 @@
 /**
- * Who made a change, and through what. It is told when a change begins and kept with every row that the change writes, so
- * it costs no statement of its own; the request's id leads to its line in the access ledger and the log.
+ * Who made a change, and through what. The transaction of the change carries the text, and every row that it writes keeps
+ * it, so it costs no statement of its own; the request's id leads to its line in the audit log and the log.
  */
 import { application, type Caller } from './caller.ts'
 import { type ContextCaller, currentContext, currentTraceParent } from './observe/context.ts'
-import type { Transaction } from './store/store.ts'
 
 export interface Origin {
   /** `creator`, `peer`, `client`, `trustee`, `anonymous`, or `application` where nobody called. */
@@ -17,8 +16,6 @@ export interface Origin {
   /** `traceparent` of what made it, so that telling peers of it belongs to the same trace. */
   readonly trace?: string
 }
-
-const origins = new WeakMap<Transaction, string>()
 
 /** Known before the transaction waits for its turn: whoever lets it run may be somebody else's request. */
 export function originText(by: Caller): string {
@@ -53,15 +50,6 @@ function nameIn(caller: ContextCaller): string | undefined {
     default:
       return undefined
   }
-}
-
-export function setOrigin(tx: Transaction, origin: string): void {
-  origins.set(tx, origin)
-}
-
-/** Empty for a change that nobody announced: imports and repairs. */
-export function originOf(tx: Transaction): string {
-  return origins.get(tx) ?? ''
 }
 
 /** Null for what was changed before origins were kept. */

@@ -3,7 +3,6 @@ import { ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { checksumOf, itemName, requireIntact } from '../store/checksum.ts'
-import { originOf } from '../origin.ts'
 import type { ListAddress } from './list-address.ts'
 import type { StoredNode } from './order-tree.ts'
 
@@ -70,7 +69,7 @@ export async function insertHead(tx: Transaction, { actorId, list }: ListAddress
       actorId,
       list,
       head,
-      originOf(tx),
+      tx.origin,
     ),
   )
 }
@@ -83,7 +82,7 @@ export async function updateHead(tx: Transaction, { actorId, list }: ListAddress
       actorId,
       list,
       head,
-      originOf(tx),
+      tx.origin,
     ),
   )
 }
@@ -318,7 +317,7 @@ export async function insertItems(
           actorId,
           list,
           ...first,
-          originOf(tx),
+          tx.origin,
           checksumOf(actorId, itemName(list, first[0]), first[1]),
         )
       : await tx.run(
@@ -328,7 +327,7 @@ export async function insertItems(
           actorId,
           list,
           withChecksums(actorId, list, items),
-          originOf(tx),
+          tx.origin,
         )
   expect(items.length, inserted)
 }
@@ -348,7 +347,7 @@ export async function updateItems(
           actorId,
           list,
           ...first,
-          originOf(tx),
+          tx.origin,
           checksumOf(actorId, itemName(list, first[0]), first[1]),
         )
       : // As an upsert, though every item exists: both databases answer UPDATE … FROM by going through the whole list.
@@ -362,7 +361,7 @@ export async function updateItems(
           actorId,
           list,
           withChecksums(actorId, list, items),
-          originOf(tx),
+          tx.origin,
         )
   expect(items.length, updated)
 }

@@ -1,5 +1,4 @@
 /** The SQL of looking on. Times are Unix milliseconds. */
-import { originOf } from '../origin.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
 export interface NumberedChange {
@@ -31,7 +30,7 @@ export async function insertChanges(
     actorId,
     now,
     JSON.stringify(changes.map(([category, name], index) => [first + index, category, name])),
-    originOf(tx),
+    tx.origin,
   )
 }
 

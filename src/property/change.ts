@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../caller.ts'
 import { type JsonText, members } from '../json/json.ts'
-import { originText, setOrigin } from '../origin.ts'
+import { originText } from '../origin.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
 
 export interface Change {
@@ -48,14 +48,16 @@ export class ActorWriter {
     by: Caller,
     work: (tx: Transaction, record: Record, actor: LockedActor) => Promise<T>,
   ): Promise<T> {
-    const origin = originText(by)
-    return this.#store.writeActor(actorId, async (tx, actor) => {
-      setOrigin(tx, origin)
-      const changes: Change[] = []
-      const result = await work(tx, (change) => changes.push(change), actor)
-      if (this.#sink !== null && changes.length > 0) await this.#sink(tx, actor, changes, by)
-      return result
-    })
+    return this.#store.writeActor(
+      actorId,
+      async (tx, actor) => {
+        const changes: Change[] = []
+        const result = await work(tx, (change) => changes.push(change), actor)
+        if (this.#sink !== null && changes.length > 0) await this.#sink(tx, actor, changes, by)
+        return result
+      },
+      originText(by),
+    )
   }
 }
 

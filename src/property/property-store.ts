@@ -3,7 +3,6 @@ import { ServiceError } from '../errors.ts'
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 import { checksumOf, isIntact, requireIntact } from '../store/checksum.ts'
-import { originOf } from '../origin.ts'
 
 /** What each kind is: `kinds.ts`. */
 export type PropertyKind = 'value' | 'list'
@@ -119,7 +118,7 @@ async function upsertValue(
     actorId,
     name,
     value,
-    originOf(tx),
+    tx.origin,
     checksumOf(actorId, name, value),
   )
   return changed === 1
@@ -140,7 +139,7 @@ export async function putValues(
        WHERE property.kind = 'value'`,
     actorId,
     JSON.stringify([...values].map(([name, value]) => [name, value, checksumOf(actorId, name, value)])),
-    originOf(tx),
+    tx.origin,
   )
 }
 

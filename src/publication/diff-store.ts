@@ -1,7 +1,7 @@
 /** The SQL of sequence numbers, diffs and timeline entries. */
 import type { JsonText } from '../json/json.ts'
 import type { Queries, Row, Transaction } from '../store/store.ts'
-import { originOf, requestOrigin } from '../origin.ts'
+import { requestOrigin } from '../origin.ts'
 
 /** A publisher-side subscription with the facts that a change needs. */
 export interface Subscriber {
@@ -95,7 +95,7 @@ export async function insertEntries(
       actorId,
       JSON.stringify(outcomes),
       now,
-      originOf(tx) || requestOrigin(),
+      tx.origin || requestOrigin(),
     ),
   ])
 }

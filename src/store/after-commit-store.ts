@@ -40,12 +40,20 @@ export class AfterCommitStore implements Store {
     return result
   }
 
-  async writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
+  async writeActor<T>(
+    actorId: string,
+    work: (tx: Transaction, actor: LockedActor) => Promise<T>,
+    origin?: string,
+  ): Promise<T> {
     let follows: Follow[] = []
-    const result = await this.#inner.writeActor(actorId, (tx, actor) => {
-      this.#follows.set(tx, (follows = []))
-      return work(tx, actor)
-    })
+    const result = await this.#inner.writeActor(
+      actorId,
+      (tx, actor) => {
+        this.#follows.set(tx, (follows = []))
+        return work(tx, actor)
+      },
+      origin,
+    )
     await run(follows)
     return result
   }

@@ -31,6 +31,8 @@ export interface Queries {
 }
 
 export interface Transaction extends Queries {
+  /** Who makes the change, for the rows that it writes: text of `origin.ts`, empty for imports and repairs. */
+  readonly origin: string
   /** Runs a change and returns the number of rows it touched. */
   run(sql: string, ...params: Param[]): Promise<number>
 }
@@ -72,9 +74,10 @@ export interface Store {
   /**
    * As `write`, with the actor's row locked first: the changes of one actor happen one after another.
    *
+   * @param origin `Transaction.origin`; empty unless given.
    * @throws ServiceError `actor_not_found` when there is no such actor (any more).
    */
-  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T>
+  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>, origin?: string): Promise<T>
   /** Resolves when a statement can be answered now; throws `store_unavailable` otherwise. */
   ping(): Promise<void>
   close(): Promise<void>

@@ -1241,6 +1241,7 @@ describe('a fault of the store', () => {
           let writes = 0
           const outcome = await change(store, async (tx) => {
             const skipping: Transaction = {
+              origin: tx.origin,
               all: <R extends object>(sql: string, ...params: Param[]) => tx.all<R>(sql, ...params),
               get: <R extends object>(sql: string, ...params: Param[]) => tx.get<R>(sql, ...params),
               run: (sql, ...params) => (writes++ === write ? Promise.resolve(0) : tx.run(sql, ...params)),

@@ -59,6 +59,7 @@ async function deleteRemoved(store: Store): Promise<number> {
       store.write(
         (tx) =>
           work({
+            origin: tx.origin,
             all: (sql, ...params) => tx.all(sql, ...params),
             get: (sql, ...params) => tx.get(sql, ...params),
             run: async (sql, ...params) => {

@@ -133,6 +133,7 @@ function replacingAfterRead(store: Store, replacement: Sealed): Store {
     write: (work) =>
       store.write((tx) =>
         work({
+          origin: tx.origin,
           get: (sql, ...params) => tx.get(sql, ...params),
           run: (sql, ...params) => tx.run(sql, ...params),
           all: async <R extends object>(sql: string, ...params: Param[]): Promise<R[]> => {

@@ -205,15 +205,19 @@ describe('connections that are all busy', () => {
     /** The changes of some actors stay in their transactions until they are told. */
     const wrapStore = (store: Store): Store => ({
       ...bound(store),
-      writeActor: (actorId, work) =>
-        store.writeActor(actorId, async (tx, actor) => {
-          const result = await work(tx, actor)
-          if (held.has(actorId)) {
-            holding.pop()?.()
-            await end
-          }
-          return result
-        }),
+      writeActor: (actorId, work, origin) =>
+        store.writeActor(
+          actorId,
+          async (tx, actor) => {
+            const result = await work(tx, actor)
+            if (held.has(actorId)) {
+              holding.pop()?.()
+              await end
+            }
+            return result
+          },
+          origin,
+        ),
     })
     const service = await startService(database.url, { workers: 2, storeTimeoutSeconds: 1, wrapStore })
     t.after(async () => {

@@ -292,10 +292,16 @@ class MortalStore implements Store {
     )
   }
 
-  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
+  writeActor<T>(
+    actorId: string,
+    work: (tx: Transaction, actor: LockedActor) => Promise<T>,
+    origin?: string,
+  ): Promise<T> {
     return this.#program.change(() =>
-      this.#inner.writeActor(actorId, async (tx, actor) =>
-        this.#lastStep(await work(new MortalTransaction(tx, this.#program), actor)),
+      this.#inner.writeActor(
+        actorId,
+        async (tx, actor) => this.#lastStep(await work(new MortalTransaction(tx, this.#program), actor)),
+        origin,
       ),
     )
   }
@@ -316,10 +322,12 @@ class MortalStore implements Store {
 }
 
 class MortalTransaction implements Transaction {
+  readonly origin: string
   readonly #inner: Transaction
   readonly #program: Program
 
   constructor(inner: Transaction, program: Program) {
+    this.origin = inner.origin
     this.#inner = inner
     this.#program = program
   }

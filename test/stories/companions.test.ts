@@ -24,9 +24,9 @@ forEachService((start) => {
         listen: true,
         wrapStore: (store) => ({
           ...bound(store),
-          writeActor: async (actorId, work) => {
+          writeActor: async (actorId, work, origin) => {
             await beforeChange(actorId)
-            return store.writeActor(actorId, work)
+            return store.writeActor(actorId, work, origin)
           },
         }),
         declare: (app) => {

@@ -37,7 +37,8 @@ class RowCounter {
     read: (work) => store.read((q) => work(this.#queries(q))),
     snapshot: (work) => store.snapshot((q) => work(this.#queries(q))),
     write: (work, how) => store.write((tx) => work(this.#transaction(tx)), how),
-    writeActor: (actorId, work) => store.writeActor(actorId, (tx, actor) => work(this.#transaction(tx), actor)),
+    writeActor: (actorId, work, origin) =>
+      store.writeActor(actorId, (tx, actor) => work(this.#transaction(tx), actor), origin),
   })
 
   #count(rows: number): void {
@@ -65,6 +66,7 @@ class RowCounter {
   #transaction(tx: Transaction): Transaction {
     return {
       ...this.#queries(tx),
+      origin: tx.origin,
       run: async (sql, ...params) => {
         const rows = await tx.run(sql, ...params)
         this.#count(rows)

@@ -16,6 +16,7 @@ export function explained(store: Store, told: (plan: Plan) => void): Store {
       told({ sql, lines: rows.map((row) => (row['detail'] ?? row['QUERY PLAN'] ?? '').trim()) })
     }
     return {
+      origin: 'origin' in inner ? (inner as Queries as Transaction).origin : '',
       async all(sql, ...params) {
         await explain(sql, [...params])
         return inner.all(sql, ...params)
@@ -36,6 +37,6 @@ export function explained(store: Store, told: (plan: Plan) => void): Store {
     read: (work) => store.read((q) => work(wrap(q))),
     snapshot: (work) => store.snapshot((q) => work(wrap(q))),
     write: (work, turn) => store.write((tx) => work(wrap(tx)), turn),
-    writeActor: (actorId, work) => store.writeActor(actorId, (tx, actor) => work(wrap(tx), actor)),
+    writeActor: (actorId, work, origin) => store.writeActor(actorId, (tx, actor) => work(wrap(tx), actor), origin),
   }
 }

@@ -13,7 +13,7 @@ export class StoreActivity {
     read: (work) => this.#count(store.read(work)),
     snapshot: (work) => this.#count(store.snapshot(work)),
     write: (work, how) => this.#count(store.write(work, how)),
-    writeActor: (actorId, work) => this.#count(store.writeActor(actorId, work)),
+    writeActor: (actorId, work, origin) => this.#count(store.writeActor(actorId, work, origin)),
   })
 
   /** Resolves when only a timer or a peer can cause the next transaction. */

@@ -190,7 +190,7 @@ export function bound(store: Store): Store {
     read: (work) => store.read(work),
     snapshot: (work) => store.snapshot(work),
     write: (work, how) => store.write(work, how),
-    writeActor: (actorId, work) => store.writeActor(actorId, work),
+    writeActor: (actorId, work, origin) => store.writeActor(actorId, work, origin),
     ping: () => store.ping(),
     close: () => store.close(),
   }
@@ -237,7 +237,8 @@ export function faulty(store: Store, first: FaultPlan = {}): FaultyStore {
     read: (work) => store.read((q) => work(new Wrapped(q, judge))),
     snapshot: (work) => store.snapshot((q) => transacted(q, work)),
     write: (work) => store.write((tx) => transacted(tx, work)),
-    writeActor: (actorId, work) => store.writeActor(actorId, (tx, actor) => transacted(tx, (w) => work(w, actor))),
+    writeActor: (actorId, work, origin) =>
+      store.writeActor(actorId, (tx, actor) => transacted(tx, (w) => work(w, actor)), origin),
     ping: () => store.ping(),
     close: () => store.close(),
   }
@@ -247,6 +248,10 @@ class Wrapped implements Transaction {
   readonly #inner: Queries
   readonly #judge: (sql: string) => void
   failure: { readonly error: unknown } | undefined
+
+  get origin(): string {
+    return 'origin' in this.#inner ? (this.#inner as Transaction).origin : ''
+  }
 
   constructor(inner: Queries, judge: (sql: string) => void) {
     this.#inner = inner

@@ -11,7 +11,7 @@ import { Reader } from './reader.ts'
 import { ServerClock } from './server-clock.ts'
 import { requireReachable } from './start.ts'
 import { StatementCache } from './statement-cache.ts'
-import { PostgresTransaction } from './transaction.ts'
+import { type Begin, PostgresTransaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 import { types } from './types.ts'
 
@@ -125,18 +125,24 @@ class PostgresStore implements Store {
   }
 
   snapshot<T>(work: (q: Queries) => Promise<T>): Promise<T> {
-    return this.#counted(() => this.#transact(BEGIN_SNAPSHOT, work))
+    return this.#counted(() => this.#transact({ begin: BEGIN_SNAPSHOT }, work))
   }
 
   write<T>(work: (tx: Transaction) => Promise<T>, { turn, isNote = false }: WriteOptions = {}): Promise<T> {
-    const transact = (): Promise<T> => this.#transact(isNote ? BEGIN_NOTE : BEGIN_WRITE, work)
+    const transact = (): Promise<T> => this.#transact({ begin: isNote ? BEGIN_NOTE : BEGIN_WRITE }, work)
     return this.#counted(() => (turn === undefined ? transact() : this.#turns.take(`turn ${turn}`, transact)))
   }
 
-  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
+  writeActor<T>(
+    actorId: string,
+    work: (tx: Transaction, actor: LockedActor) => Promise<T>,
+    origin?: string,
+  ): Promise<T> {
     return this.#counted(() =>
       this.#turns.take(actorId, () =>
-        this.#transact(BEGIN_WRITE, async (transaction) => work(transaction, await transaction.lockActor(actorId))),
+        this.#transact({ begin: BEGIN_WRITE, origin }, async (transaction) =>
+          work(transaction, await transaction.lockActor(actorId)),
+        ),
       ),
     )
   }
@@ -167,7 +173,7 @@ class PostgresStore implements Store {
     }
   }
 
-  async #transact<T>(begin: string, work: (transaction: PostgresTransaction) => Promise<T>): Promise<T> {
+  async #transact<T>(begin: Begin, work: (transaction: PostgresTransaction) => Promise<T>): Promise<T> {
     let mayReconnect = true
     for (let repetition = 0; ; repetition++) {
       const client = await this.#takeClient()

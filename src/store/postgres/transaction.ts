@@ -6,7 +6,15 @@ import { translate } from './failure.ts'
 import { control, type StatementResult, send, sendControl } from './send.ts'
 import type { StatementCache } from './statement-cache.ts'
 
+export interface Begin {
+  /** The statement that begins the transaction. */
+  readonly begin: string
+  /** `Transaction.origin` */
+  readonly origin?: string | undefined
+}
+
 export class PostgresTransaction implements Transaction {
+  readonly origin: string
   readonly #client: pg.Client
   readonly #cache: StatementCache
   readonly #begun: Promise<void>
@@ -17,7 +25,8 @@ export class PostgresTransaction implements Transaction {
   #failed = false
   #failure: unknown
 
-  constructor(client: pg.Client, cache: StatementCache, begin: string) {
+  constructor(client: pg.Client, cache: StatementCache, { begin, origin = '' }: Begin) {
+    this.origin = origin
     this.#client = client
     this.#cache = cache
     this.#begun = new Promise((resolve) => {

@@ -24,6 +24,8 @@ export interface GroupCommitOptions {
 
 interface Job {
   readonly run: (statements: Statements) => Promise<unknown>
+  /** `Transaction.origin` */
+  readonly origin: string
   /** A failing machine may take it away. */
   readonly isNote: boolean
   readonly queuedAt: number
@@ -61,11 +63,15 @@ export class GroupCommit {
   }
 
   write<T>(work: (tx: Transaction) => Promise<T>, { isNote = false }: WriteOptions): Promise<T> {
-    return this.#enqueue((statements) => work(statements), isNote)
+    return this.#enqueue((statements) => work(statements), { isNote })
   }
 
-  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
-    return this.#enqueue((statements) => work(statements, statements.lockActor(actorId)))
+  writeActor<T>(
+    actorId: string,
+    work: (tx: Transaction, actor: LockedActor) => Promise<T>,
+    origin?: string,
+  ): Promise<T> {
+    return this.#enqueue((statements) => work(statements, statements.lockActor(actorId)), { origin })
   }
 
   /** Proves that a change can be stored: the same value is written again. */
@@ -81,12 +87,16 @@ export class GroupCommit {
     this.#connection = undefined
   }
 
-  #enqueue<T>(run: (statements: Statements) => Promise<T>, isNote = false): Promise<T> {
+  #enqueue<T>(
+    run: (statements: Statements) => Promise<T>,
+    { isNote = false, origin = '' }: { readonly isNote?: boolean; readonly origin?: string | undefined } = {},
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       // What resolves is what `run` returned.
       this.#waiting.push({
         // The work belongs to its own request, not to the one whose write woke the writer.
         run: AsyncLocalStorage.bind(run),
+        origin,
         isNote,
         queuedAt: performance.now(),
         repeated: false,
@@ -233,7 +243,7 @@ export class GroupCommit {
 }
 
 async function attempt(connection: Connection, job: Job): Promise<Outcome> {
-  const statements = new Statements(connection)
+  const statements = new Statements(connection, job.origin)
   try {
     connection.control('SAVEPOINT job')
     const value = await job.run(statements)

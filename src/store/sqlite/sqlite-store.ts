@@ -108,8 +108,12 @@ class SqliteStore implements Store {
     return this.#closing === undefined ? this.#writer.write(work, how) : Promise.reject(closed())
   }
 
-  writeActor<T>(actorId: string, work: (tx: Transaction, actor: LockedActor) => Promise<T>): Promise<T> {
-    return this.#closing === undefined ? this.#writer.writeActor(actorId, work) : Promise.reject(closed())
+  writeActor<T>(
+    actorId: string,
+    work: (tx: Transaction, actor: LockedActor) => Promise<T>,
+    origin?: string,
+  ): Promise<T> {
+    return this.#closing === undefined ? this.#writer.writeActor(actorId, work, origin) : Promise.reject(closed())
   }
 
   async ping(): Promise<void> {

@@ -5,12 +5,14 @@ import type { Connection } from './connection.ts'
 import { translate } from './failure.ts'
 
 export class Statements implements Transaction {
+  readonly origin: string
   readonly #connection: Connection
   #over = false
   #failed = false
   #failure: unknown
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, origin = '') {
+    this.origin = origin
     this.#connection = connection
   }
 
