@@ -1,9 +1,26 @@
-/** Who touches whose data: what every use case of this folder is told first. */
+/** Who touches whose data, and what every use case of this folder asks about it. */
 import type { Caller } from '../caller.ts'
+import type { ListAddress } from '../list/list-address.ts'
+import type { Right } from '../permission/operation.ts'
+import type { Permission } from '../permission/permission.ts'
 
 export interface Access {
   readonly actor: { readonly id: string; readonly creator: string }
   readonly caller: Caller
   /** Set where a property hook itself reads or writes: its own access must not call it again. */
   readonly withoutHooks?: true
+}
+
+/** @throws ServiceError `forbidden` */
+export async function requireRight(
+  permission: Permission,
+  { actor, caller }: Access,
+  right: Right,
+  path: readonly string[],
+): Promise<void> {
+  await permission.require(actor.id, caller, { category: 'properties', right, target: path.join('/') })
+}
+
+export function listAddress({ actor }: Access, name: string): ListAddress {
+  return { actorId: actor.id, list: name }
 }

@@ -4,7 +4,7 @@ import type { PropertyOperation } from '../app/declarations.ts'
 import { array, elements, type JsonText, known } from '../json/json.ts'
 import type { Store } from '../store/store.ts'
 import { absent } from '../json/absent.ts'
-import type { Access } from './access.ts'
+import { type Access, listAddress } from './access.ts'
 import type { PropertyGate } from './property-hooks.ts'
 import * as list from '../list/list.ts'
 import { rejectedDelete, rejectedWrite } from './property-errors.ts'
@@ -84,14 +84,14 @@ export class ListHooks {
 
   async passItemDelete(access: Access, name: string, index: number, options: FromEnd = {}): Promise<void> {
     if (this.isOpen(access, 'delete', name)) return
-    const item = await this.#store.snapshot((q) => list.readItem(q, address(access, name), index, options))
+    const item = await this.#store.snapshot((q) => list.readItem(q, listAddress(access, name), index, options))
     if (item !== null) await this.passDelete(access, [name, String(index)], item)
   }
 
   /** As `passItemDelete` for many items of one list, which are read at once. */
   async passItemDeletes(access: Access, name: string, indices: readonly number[]): Promise<void> {
     if (indices.length === 0 || this.isOpen(access, 'delete', name)) return
-    const items = await this.#store.snapshot((q) => list.readItemsAt(q, address(access, name), indices))
+    const items = await this.#store.snapshot((q) => list.readItemsAt(q, listAddress(access, name), indices))
     const found = new Map(items.map(({ index, item }) => [index, item]))
     for (const index of indices) {
       const item = found.get(index)
@@ -103,7 +103,7 @@ export class ListHooks {
   async passListDelete(access: Access, name: string): Promise<void> {
     if (this.isOpen(access, 'delete', name)) return
     const value = await this.#store.snapshot(async (q) => {
-      const at = address(access, name)
+      const at = listAddress(access, name)
       const facts = await list.readFacts(q, at)
       if (facts === null) return absent
       if (!list.isShort(facts)) return list.factsOf(facts.metadata)
@@ -116,12 +116,8 @@ export class ListHooks {
   /** Hooks know items by their position: an index from the end is turned into the one that it means now. */
   async positionOf(access: Access, operation: PropertyOperation, name: string, index: number): Promise<number> {
     if (index >= 0 || this.isOpen(access, operation, name)) return index
-    const metadata = await this.#store.read((q) => list.readMetadata(q, address(access, name)))
+    const metadata = await this.#store.read((q) => list.readMetadata(q, listAddress(access, name)))
     const position = (metadata?.length ?? 0) + index
     return position < 0 ? index : position
   }
-}
-
-function address(access: Access, name: string): list.ListAddress {
-  return { actorId: access.actor.id, list: name }
 }

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts'
 import { type JsonText, pythonLength } from '../json/json.ts'
 import type { Permission } from '../permission/permission.ts'
 import type { Store } from '../store/store.ts'
-import type { Access } from './access.ts'
+import { type Access, listAddress, requireRight } from './access.ts'
 import * as list from '../list/list.ts'
 import type { ListHooks } from './list-hooks.ts'
 import type { StoredProperty } from './property-store.ts'
@@ -23,8 +23,8 @@ export class ListReader {
 
   /** Null when there is no such list or its hook hides it. The items are not read, and their hooks do not run. */
   async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
-    await this.#require(access, name)
-    const metadata = await this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
+    await requireRight(this.#parts.permission, access, 'read', [name])
+    const metadata = await this.#parts.store.read((q) => list.readMetadata(q, listAddress(access, name)))
     const isShown = metadata !== null && (await this.#parts.hooks.showsFacts(access, name, metadata))
     return isShown ? metadata : null
   }
@@ -88,9 +88,9 @@ export class ListReader {
     index: number,
     options: { fromEnd?: boolean } = {},
   ): Promise<JsonText | null> {
-    await this.#require(access, name)
+    await requireRight(this.#parts.permission, access, 'read', [name])
     const position = await this.#parts.hooks.positionOf(access, 'get', name, index)
-    const item = await this.#parts.store.snapshot((q) => list.readItem(q, address(access, name), position, options))
+    const item = await this.#parts.store.snapshot((q) => list.readItem(q, listAddress(access, name), position, options))
     return item === null ? null : this.#parts.hooks.passRead(access, [name, String(position)], item)
   }
 
@@ -122,7 +122,7 @@ export class ListReader {
   /** Only for a list whose bytes an older release did not store with it. */
   async #countBytes(access: Access, name: string): Promise<number> {
     let counted = 0
-    for await (const { rows } of list.scanPages(this.#parts.store, address(access, name)))
+    for await (const { rows } of list.scanPages(this.#parts.store, listAddress(access, name)))
       for (const { value } of rows) counted += pythonLength(value)
     return counted
   }
@@ -158,9 +158,9 @@ export class ListReader {
     span?: ListSpan,
     size: () => number = () => list.pageItems,
   ): AsyncGenerator<SeenPage, undefined> {
-    const scan = new list.ListScan(address(access, name), span)
+    const scan = new list.ListScan(listAddress(access, name), span)
     for (;;) {
-      await this.#require(access, name)
+      await requireRight(this.#parts.permission, access, 'read', [name])
       const page = await scan.next(this.#parts.store, size())
       if (page === null) return
       yield await this.#seenPage(access, name, page)
@@ -184,16 +184,11 @@ export class ListReader {
 
   /** The item of a handle as it is now, with a new handle, however often it changed. Null when it was removed. */
   async locate(access: Access, name: string, handle: string): Promise<list.ItemWithHandle | null> {
-    await this.#require(access, name)
-    const found = await this.#parts.store.snapshot((q) => list.locate(q, address(access, name), handle))
+    await requireRight(this.#parts.permission, access, 'read', [name])
+    const found = await this.#parts.store.snapshot((q) => list.locate(q, listAddress(access, name), handle))
     if (found === null || this.#parts.hooks.isOpen(access, 'get', name)) return found
     const [shown] = (await this.#parts.hooks.passItems(access, name, [found])) ?? []
     return shown === undefined ? null : { ...found, item: shown.item }
-  }
-
-  async #require(access: Access, name: string): Promise<void> {
-    const operation = { category: 'properties', right: 'read', target: name } as const
-    await this.#parts.permission.require(access.actor.id, access.caller, operation)
   }
 }
 
@@ -244,8 +239,4 @@ function metadataOrDamaged(name: string, head: string): list.ListMetadata | 'dam
     if (error instanceof ServiceError && error.code === 'list_corrupted') return 'damaged'
     throw error
   }
-}
-
-function address(access: Access, name: string): list.ListAddress {
-  return { actorId: access.actor.id, list: name }
 }

@@ -5,7 +5,7 @@ import { type JsonText, known, members } from '../json/json.ts'
 import type { Right } from '../permission/operation.ts'
 import { refusal } from '../permission/permission.ts'
 import type { Transaction } from '../store/store.ts'
-import type { Access } from './access.ts'
+import { type Access, listAddress, requireRight } from './access.ts'
 import type { Record as RecordChange } from './change.ts'
 import * as list from '../list/list.ts'
 import { listDiff } from './list-diff.ts'
@@ -161,7 +161,7 @@ export class ListWriter {
    * @throws ServiceError `forbidden` when one of the indexes is that of an item.
    */
   async requireBehindLast(access: Access, name: string, indexes: readonly number[]): Promise<void> {
-    const metadata = await this.#parts.store.read((q) => list.readMetadata(q, address(access, name)))
+    const metadata = await this.#parts.store.read((q) => list.readMetadata(q, listAddress(access, name)))
     if (indexes.some((index) => index < (metadata?.length ?? 0))) throw onlyAdding(access, name)
   }
 
@@ -208,7 +208,7 @@ export class ListWriter {
     await this.#require(access, 'write', name)
     let item = given
     if (!this.#parts.hooks.isOpen(access, 'put', name)) {
-      const found = await this.#parts.store.snapshot((q) => list.findByHandle(q, address(access, name), handle))
+      const found = await this.#parts.store.snapshot((q) => list.findByHandle(q, listAddress(access, name), handle))
       if (found === null) return false
       item = await this.#parts.hooks.passWrite(access, 'put', [name, String(found.index)], given)
     }
@@ -220,7 +220,7 @@ export class ListWriter {
   async deleteByHandle(access: Access, name: string, handle: string): Promise<boolean> {
     await this.#require(access, 'write', name)
     if (!this.#parts.hooks.isOpen(access, 'delete', name)) {
-      const found = await this.#parts.store.snapshot((q) => list.findByHandle(q, address(access, name), handle))
+      const found = await this.#parts.store.snapshot((q) => list.findByHandle(q, listAddress(access, name), handle))
       if (found === null) return false
       await this.#parts.hooks.passDelete(access, [name, String(found.index)], found.item)
     }
@@ -255,7 +255,7 @@ export class ListWriter {
   }
 
   async #isShort(access: Access, name: string): Promise<boolean> {
-    const facts = await this.#parts.store.read((q) => list.readFacts(q, address(access, name)))
+    const facts = await this.#parts.store.read((q) => list.readFacts(q, listAddress(access, name)))
     return facts === null || list.isShort(facts)
   }
 
@@ -269,7 +269,7 @@ export class ListWriter {
     await this.#require(access, 'write', name)
     let changed = 0
     let isThere = false
-    for await (const { from, rows, listId } of list.scanPages(this.#parts.store, address(access, name))) {
+    for await (const { from, rows, listId } of list.scanPages(this.#parts.store, listAddress(access, name))) {
       isThere = true
       const found = rows.flatMap((row, offset) =>
         list.holds(row.value, field, value)
@@ -327,19 +327,15 @@ export class ListWriter {
   async #change<T>(access: Access, name: string, work: ListWork<T>, right: Right = 'write'): Promise<T> {
     await this.#require(access, right, name)
     return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
-      const { changes, result } = await work(tx, address(access, name), this.#parts.now())
+      const { changes, result } = await work(tx, listAddress(access, name), this.#parts.now())
       recordAll(record, name, changes)
       return result
     })
   }
 
   /** Rights are granted on lists, not on positions; changing and removing an item writes the list, adding one appends to it. */
-  async #require(access: Access, right: Right, name: string): Promise<void> {
-    await this.#parts.permission.require(access.actor.id, access.caller, {
-      category: 'properties',
-      right,
-      target: name,
-    })
+  #require(access: Access, right: Right, name: string): Promise<void> {
+    return requireRight(this.#parts.permission, access, right, [name])
   }
 
   /** The position that the hooks agreed to. */
@@ -385,8 +381,4 @@ type ChangeWork = (tx: Transaction, at: list.ListAddress, now: number) => Promis
 
 export function recordAll(record: RecordChange, name: string, changes: readonly list.ListChange[]): void {
   for (const change of changes) record(listDiff(name, change))
-}
-
-function address(access: Access, name: string): list.ListAddress {
-  return { actorId: access.actor.id, list: name }
 }

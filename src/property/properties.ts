@@ -6,7 +6,7 @@ import { factsOf, type ListContent, listMetadata, readManyLists, readStarts, sho
 import type { Right } from '../permission/operation.ts'
 import { requiredOn, rightToPut } from '../permission/required-right.ts'
 import type { Queries, Store } from '../store/store.ts'
-import type { Access } from './access.ts'
+import { type Access, requireRight } from './access.ts'
 import type { Added, KindRoom, Part, PropertyContent, PropertyRequest } from './kind.ts'
 import { holdsItems, kinds, valueOf } from './kinds.ts'
 import type { SeenList } from './list-reader.ts'
@@ -64,14 +64,19 @@ export class Properties {
     const kind = (await this.#find(access, path))?.kind ?? null
     const holds = holdsItems(kind)
     const required = requiredOn(holds, holds ? rightOnItems : right, path)
-    await this.#require(access, required.right, required.path)
+    await requireRight(this.#parts.room.permission, access, required.right, required.path)
     return kind
   }
 
   /** GET. Null when there is nothing in that place, or a hook hides it. */
   async read(access: Access, request: PropertyRequest): Promise<PropertyContent | null> {
     const property = await this.#find(access, request.path)
-    await this.#require(access, 'read', requiredOn(holdsItems(property?.kind), 'read', request.path).path)
+    await requireRight(
+      this.#parts.room.permission,
+      access,
+      'read',
+      requiredOn(holdsItems(property?.kind), 'read', request.path).path,
+    )
     return property === null ? null : kinds[property.kind].read(this.#parts.room, access, property, request)
   }
 
@@ -82,7 +87,7 @@ export class Properties {
     range: { readonly from: number | null; readonly count: number },
   ): Promise<Part | null> {
     const property = await this.#find(access, [name])
-    await this.#require(access, 'read', [name])
+    await requireRight(this.#parts.room.permission, access, 'read', [name])
     return property === null ? null : kinds[property.kind].resource(this.#parts.room, access, property, range)
   }
 
@@ -93,7 +98,7 @@ export class Properties {
   ): Promise<{ readonly found: FoundProperty | null; readonly version: PropertyVersion }> {
     const { versions, room } = this.#parts
     const property = await this.#find(access, [name])
-    await this.#require(access, 'read', [name])
+    await requireRight(this.#parts.room.permission, access, 'read', [name])
     const version = versions.of(access.actor.id, property)
     if (property === null) return { found: null, version }
     const { kind } = property
@@ -287,11 +292,6 @@ export class Properties {
 
   #find(access: Access, [name = '']: readonly string[]): Promise<StoredProperty | null> {
     return this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
-  }
-
-  async #require(access: Access, right: Right, path: readonly string[]): Promise<void> {
-    const operation = { category: 'properties', right, target: path.join('/') } as const
-    await this.#parts.room.permission.require(access.actor.id, access.caller, operation)
   }
 }
 

@@ -4,11 +4,10 @@ import { checkName } from '../actor/property-name.ts'
 import { ServiceError } from '../errors.ts'
 import { absent } from '../json/absent.ts'
 import { deleteAt, getAt, isNull, type JsonText, known, mergeAt } from '../json/json.ts'
-import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import { rightToPut } from '../permission/required-right.ts'
 import type { LockedActor, Store, Transaction } from '../store/store.ts'
-import type { Access } from './access.ts'
+import { type Access, requireRight } from './access.ts'
 import type { ActorWriter, Change } from './change.ts'
 import { nameIsTaken, quote, rejectedDelete, rejectedWrite } from './property-errors.ts'
 import type { PropertyGate } from './property-hooks.ts'
@@ -78,11 +77,12 @@ export class Values {
     if (below.length === 0 && isNull(given))
       throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: null is not a property value`)
     const right = rightToPut(path, given)
-    await this.#require(access, right, path)
+    await requireRight(this.#parts.permission, access, right, path)
     const value = await this.#parts.gate.pass(access, operation, path, given)
     if (value === null) throw rejectedWrite(path)
     // A hook may turn a change into a removal.
-    if (rightToPut(path, value) !== right) await this.#require(access, rightToPut(path, value), path)
+    if (rightToPut(path, value) !== right)
+      await requireRight(this.#parts.permission, access, rightToPut(path, value), path)
     await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
       await this.#parts.versions.require(tx, access.actor.id, name, { whole: expected })
       record(
@@ -147,7 +147,7 @@ export class Values {
   async delete(access: Access, path: readonly string[], { expected }: Expected = {}): Promise<boolean> {
     const [name = '', ...below] = path
     checkName(name)
-    await this.#require(access, 'delete', path)
+    await requireRight(this.#parts.permission, access, 'delete', path)
     if (below.includes('')) throw noSuchKey(path)
     await this.#passDelete(access, path)
     return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
@@ -174,11 +174,6 @@ export class Values {
     const value =
       stored?.kind === 'value' ? (below.length === 0 ? stored.content : getAt(stored.content, below)) : undefined
     if ((await this.#parts.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)
-  }
-
-  async #require(access: Access, right: Right, path: readonly string[]): Promise<void> {
-    const operation = { category: 'properties', right, target: path.join('/') } as const
-    await this.#parts.permission.require(access.actor.id, access.caller, operation)
   }
 }
 
