@@ -48,7 +48,7 @@ export type ErrorCode = keyof typeof catalogue
 
 export interface ErrorDetail {
   /** For the log only: why, in the operator's words. */
-  readonly reason?: string
+  readonly reason?: string | undefined
   readonly cause?: unknown
   /** Further members of the JSON error body. */
   readonly members?: Readonly<Record<string, unknown>>

@@ -9,26 +9,24 @@ export interface Origin {
   /** `creator`, `peer`, `client`, `trustee`, `anonymous`, or `application` where nobody called. */
   readonly by: Caller['kind']
   /** The peer's id, the client's id, or the session of the owner. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** What a client called, and its id for the call: `tools/call add_note 7`. */
-  readonly call?: string
-  readonly request?: string
+  readonly call?: string | undefined
+  readonly request?: string | undefined
   /** `traceparent` of what made it, so that telling peers of it belongs to the same trace. */
-  readonly trace?: string
+  readonly trace?: string | undefined
 }
 
 /** Known before the transaction waits for its turn: whoever lets it run may be somebody else's request. */
 export function originText(by: Caller): string {
   const context = currentContext()
   const caller = context?.caller ?? by
-  const traceparent = currentTraceParent()
-  const name = nameIn(caller)
   const origin: Origin = {
     by: caller.kind,
-    ...(name === undefined ? {} : { name }),
-    ...(context?.call === undefined ? {} : { call: context.call }),
-    ...(context === undefined ? {} : { request: context.requestId }),
-    ...(traceparent === undefined ? {} : { trace: traceparent }),
+    name: nameIn(caller),
+    call: context?.call,
+    request: context?.requestId,
+    trace: currentTraceParent(),
   }
   return JSON.stringify(origin)
 }

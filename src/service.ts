@@ -15,7 +15,7 @@ import type { Store } from './store/store.ts'
 import { closeRooms, createRooms, type RoomOptions, type Rooms } from './rooms.ts'
 
 export interface ServiceOptions extends RuntimeOptions, RoomOptions {
-  readonly pages?: OwnPages
+  readonly pages?: OwnPages | undefined
   /** Kinds of bearer tokens besides those that the service knows, asked before them in this order. */
   readonly bearerKinds?: readonly BearerKind[]
 }

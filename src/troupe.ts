@@ -324,7 +324,7 @@ export class App {
       signIn: configuredProviders(signIn, env, config),
       services: configuredServices(this.#registry.services, env, config),
       baseUrl: (config.baseUrl ?? listeningAt ?? `http://localhost:${config.port}`).replace(/\/+$/, ''),
-      ...(pages === undefined ? {} : { pages }),
+      pages,
       ...this.#replaced,
     })
   }

@@ -105,8 +105,8 @@ export type MethodMcp =
 
 export interface ClientInfo {
   readonly name: string
-  readonly version?: string
-  readonly title?: string
+  readonly version?: string | undefined
+  readonly title?: string | undefined
 }
 
 /** The request context of a call by an AI client (R-MCP-08). */

@@ -23,7 +23,7 @@ export interface TrustRecord extends TrustFacts {
 export interface TrustFacts {
   readonly peer_identifier?: string
   readonly client_name?: string
-  readonly client_version?: string
+  readonly client_version?: string | undefined
   readonly client_platform?: string
   readonly oauth_client_id?: string
   readonly aw_supported?: string

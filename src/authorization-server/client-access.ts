@@ -44,7 +44,7 @@ export async function clientAccess(store: Store, token: string): Promise<ClientA
 export function rememberClient(store: Store) {
   return async (
     { actor, caller }: Pick<ClientAccess, 'actor' | 'caller'>,
-    info: { readonly name: string; readonly version?: string },
+    info: { readonly name: string; readonly version?: string | undefined },
   ): Promise<void> => {
     await store.writeActor(actor.id, async (tx) => {
       const trust = await findTrust(tx, actor.id, caller.peerId)
@@ -52,7 +52,7 @@ export function rememberClient(store: Store) {
       const facts = {
         ...trust.facts,
         client_name: info.name,
-        ...(info.version === undefined ? {} : { client_version: info.version }),
+        client_version: info.version ?? trust.facts.client_version,
       }
       const isNew = JSON.stringify(facts) !== JSON.stringify(trust.facts)
       if (isNew || !trust.peerApproved) await updateTrust(tx, { ...trust, facts, peerApproved: true })

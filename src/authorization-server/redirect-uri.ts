@@ -88,9 +88,13 @@ export function shownTarget(text: string): string {
   return /^https?:$/.test(url.protocol) ? url.host : `${url.protocol}//`
 }
 
-/** Parameters of the response join what the registered address has of its own; not a byte of that changes. */
-export function withParameters(redirectUri: string, parameters: Readonly<Record<string, string>>): string {
-  const query = new URLSearchParams(parameters).toString()
+/**
+ * Parameters of the response join what the registered address has of its own; not a byte of that changes. A parameter
+ * that is null is left out.
+ */
+export function withParameters(redirectUri: string, parameters: Readonly<Record<string, string | null>>): string {
+  const given = Object.entries(parameters).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
+  const query = new URLSearchParams(given).toString()
   const separator = redirectUri.includes('?') ? (/[?&]$/.test(redirectUri) ? '' : '&') : '?'
   return `${redirectUri}${separator}${query}`
 }

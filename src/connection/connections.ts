@@ -253,8 +253,8 @@ export class Connections {
       method,
       url,
       bearer: { secret: token, baseuri },
-      ...(headers === undefined ? {} : { headers }),
-      ...(body === undefined ? {} : { body }),
+      headers,
+      body,
       timeouts,
       maxAnswerBytes,
     })

@@ -67,7 +67,7 @@ export function writeHeadText(head: ListHead): string {
     next_node: head.nextNode,
     ...(head.firstItem === 1 ? {} : { first_item: head.firstItem }),
     ...(head.firstNode === 1 ? {} : { first_node: head.firstNode }),
-    ...(head.bytes === null ? {} : { bytes: head.bytes }),
+    bytes: head.bytes ?? undefined,
     root: writeBranches(head.root),
     revision: head.revision,
   })

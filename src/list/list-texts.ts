@@ -1,5 +1,6 @@
 /** The texts of a list as a body gives them. */
 import { isNull, type JsonText, stringValue } from '../json/json.ts'
+import { present } from '../json/present.ts'
 import type { ListTexts } from './open-list.ts'
 
 /** A number reads as its text, null as an empty one. */
@@ -9,9 +10,5 @@ export function readTexts(fields: ReadonlyMap<string, JsonText>): ListTexts {
     if (value === undefined) return undefined
     return isNull(value) ? '' : (stringValue(value) ?? value)
   }
-  const [description, explanation] = [read('description'), read('explanation')]
-  return {
-    ...(description === undefined ? {} : { description }),
-    ...(explanation === undefined ? {} : { explanation }),
-  }
+  return present({ description: read('description'), explanation: read('explanation') })
 }

@@ -47,7 +47,7 @@ function describe(error: unknown, depth: number): object {
     code: typeof code === 'number' ? code : textOf(code),
     reason: textOf(detail?.reason),
     stack: textOf(error.stack),
-    ...(cause === undefined || depth === mostCauses ? {} : { cause: describeError(cause, depth + 1) }),
+    cause: cause === undefined || depth === mostCauses ? undefined : describeError(cause, depth + 1),
   }
 }
 

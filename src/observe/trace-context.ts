@@ -2,6 +2,7 @@
  * W3C Trace Context (level 1): where a request belongs in the trace of whoever sent it. What does not have the form is as
  * good as absent. Baggage is not read, so it goes on to nobody.
  */
+import { present } from '../json/present.ts'
 import { createTraceState, isSpanContextValid, type SpanContext, TraceFlags, type TraceState } from '@opentelemetry/api'
 
 /** In characters; later versions may be longer than the first, which has 55. */
@@ -19,14 +20,14 @@ export function readTraceContext(traceparent: unknown, tracestate: unknown): Spa
   const [, version, traceId = '', spanId = '', flags = '', rest] = form.exec(traceparent) ?? []
   if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return null
   const traceState = readState(tracestate)
-  const context: SpanContext = {
+  const context: SpanContext = present({
     traceId,
     spanId,
     // The other bits mean nothing yet, and are not passed on (section 3.2.2.5).
     traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
     isRemote: true,
-    ...(traceState === null ? {} : { traceState }),
-  }
+    traceState: traceState ?? undefined,
+  })
   return isSpanContextValid(context) ? context : null
 }
 

@@ -5,6 +5,7 @@ import { handlerResult } from '../app/handler-result.ts'
 import type { Descriptor, OperationKind, Registry } from '../app/registry.ts'
 import { ServiceError } from '../errors.ts'
 import type { Json, JsonText } from '../json/json.ts'
+import { present } from '../json/present.ts'
 import type { Right } from '../permission/operation.ts'
 import type { Permission } from '../permission/permission.ts'
 import { propertiesUri } from '../permission/property-address.ts'
@@ -97,8 +98,7 @@ export class Operations {
   /** App-level: the first truthy answer of a bot handler decides. */
   async bot(token: string, body: Json | undefined): Promise<boolean> {
     for (const handler of this.#parts.registry.bots) {
-      if (await handler({ path: '/bot', method: 'POST', bot_token: token, ...(body === undefined ? {} : { body }) }))
-        return true
+      if (await handler(present({ path: '/bot', method: 'POST', bot_token: token, body }))) return true
     }
     return false
   }

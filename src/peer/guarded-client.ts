@@ -14,7 +14,7 @@ export interface GuardedClientOptions extends PeerPolicy {
   readonly release: string
   readonly resolve?: Resolve
   /** PEM; believed in place of the system's authorities. Verification itself cannot be turned off. */
-  readonly authorities?: readonly string[]
+  readonly authorities?: readonly string[] | undefined
   /** How many peers' hosts may be in use at once. */
   readonly maxOrigins?: number
 }
@@ -96,7 +96,7 @@ export class GuardedClient implements PeerClient {
         allowPrivatePeers,
         resolve,
         timeoutMs: connectSeconds * 1000,
-        ...(authorities === undefined ? {} : { authorities }),
+        authorities,
       }),
       connections: connectionsPerOrigin,
       maxOrigins: this.#options.maxOrigins ?? 2000,

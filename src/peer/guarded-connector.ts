@@ -16,7 +16,7 @@ export interface ConnectorOptions {
   readonly resolve: Resolve
   readonly timeoutMs: number
   /** PEM; certificates of these authorities are believed in place of the system's. */
-  readonly authorities?: readonly string[]
+  readonly authorities?: readonly string[] | undefined
 }
 
 /**
@@ -52,7 +52,7 @@ export function guardedConnector(build: typeof buildConnector, options: Connecto
     rejectUnauthorized: true,
     // A resumed session is not checked against the name again, and sessions are kept by name without the port.
     maxCachedSessions: 0,
-    ...(authorities === undefined ? {} : { ca: [...authorities] }),
+    ca: authorities === undefined ? undefined : [...authorities],
   })
   return (request, callback) => {
     const refused = isIP(request.hostname) === 0 ? null : refusedAddress(request.hostname, allowPrivatePeers)

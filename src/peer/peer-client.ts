@@ -8,9 +8,9 @@ export interface PeerRequest {
   readonly bearer?: { readonly secret: string; readonly baseuri: string }
   readonly basic?: { readonly user: string; readonly password: string; readonly baseuri: string }
   /** JSON text, or bytes when `headers` names their `Content-Encoding`. */
-  readonly body?: string | Uint8Array
+  readonly body?: string | Uint8Array | undefined
   /** Besides those that the client sets itself: credentials, encodings, ids of the request. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /**
    * Seconds to connect and to the end of the answer; the configured ones unless given. Connecting never takes longer
    * than configured.

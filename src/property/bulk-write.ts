@@ -1,4 +1,5 @@
 /** `POST` and `PUT` on all properties: several properties of any kind in one transaction, all or nothing. */
+import { present } from '../json/present.ts'
 import type { Indexes } from '../actor/indexes.ts'
 import { checkName } from '../actor/property-name.ts'
 import { ServiceError } from '../errors.ts'
@@ -104,7 +105,7 @@ export class BulkWrite {
     if (values.length > 0) {
       const states = await this.#storeValues(tx, actor, new Map(values))
       const blob = object(values)
-      record({ target: 'properties', subtarget: null, resource: null, blob, ...(states === null ? {} : { states }) })
+      record(present({ target: 'properties', subtarget: null, resource: null, blob, states: states ?? undefined }))
     }
     const echo: (readonly [string, JsonText])[] = []
     for (const [name, entry] of entries) {

@@ -1,4 +1,5 @@
 /** Changes of values as change records, with the states that subscriptions to a key need. */
+import { present } from '../json/present.ts'
 import { absent } from '../json/absent.ts'
 import { type JsonText, object } from '../json/json.ts'
 import type { LockedActor } from '../store/store.ts'
@@ -31,7 +32,7 @@ export function stateFor(
 
 /** The diff of a value that was set; `absent` for a removal. */
 export function wholeValue(name: string, blob: JsonText, states?: PropertyStates): Change {
-  return { target: 'properties', subtarget: name, resource: null, blob, ...(states === undefined ? {} : { states }) }
+  return present({ target: 'properties', subtarget: name, resource: null, blob, states })
 }
 
 /** The diff of a nested write begins at the first key below the name, whatever the depth of the write. */
@@ -43,5 +44,5 @@ export function partOfValue(
 ): Change {
   const [resource = '', ...deeper] = below
   const blob = deeper.reduceRight<JsonText>((inner, key) => object([[key, inner]]), value)
-  return { target: 'properties', subtarget: name, resource, blob, ...(states === undefined ? {} : { states }) }
+  return present({ target: 'properties', subtarget: name, resource, blob, states })
 }

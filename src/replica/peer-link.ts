@@ -49,7 +49,7 @@ export class PeerLinks {
       url: typeof path === 'string' ? path : [baseuri, ...path.map(encodeURIComponent)].join('/'),
       bearer: { secret: secretOf(this.#keyRing, trust), baseuri },
       maxAnswerBytes: mostBytes,
-      ...(body === undefined ? {} : { body }),
+      body,
     })
   }
 

@@ -24,8 +24,8 @@ export type Content =
   | {
       readonly kind: 'list'
       readonly items: readonly JsonText[]
-      readonly description?: string
-      readonly explanation?: string
+      readonly description?: string | undefined
+      readonly explanation?: string | undefined
     }
   /** There is something, which could not be fetched: the copy of it stays as it is. */
   | { readonly kind: 'kept' }

@@ -222,14 +222,8 @@ function listContent(marker: JsonText): Content | null {
   const fields = members(marker)
   const items = elements(fields?.get('items') ?? known('""'))
   if (items === null) return null
-  const description = stringValue(fields?.get('description') ?? known('null'))
-  const explanation = stringValue(fields?.get('explanation') ?? known('null'))
-  return {
-    kind: 'list',
-    items,
-    ...(description === null ? {} : { description }),
-    ...(explanation === null ? {} : { explanation }),
-  }
+  const text = (name: string): string | undefined => stringValue(fields?.get(name) ?? known('null')) ?? undefined
+  return { kind: 'list', items, description: text('description'), explanation: text('explanation') }
 }
 
 /** What was fetched as one value: for handlers. */

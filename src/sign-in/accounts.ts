@@ -1,4 +1,5 @@
 /** Accounts: what sign-in keeps about the owner of an actor. */
+import { present } from '../json/present.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { accountTokens, bindingOf } from '../secret/sealed-columns.ts'
 import { open, seal, type Sealed } from '../secret/sealed.ts'
@@ -119,7 +120,7 @@ export class Accounts {
     return {
       auth_method: `${provider}_oauth2`,
       created_at: String(Math.floor(this.#now() / 1000)),
-      ...(address === null ? {} : { email: address }),
+      ...present({ email: address ?? undefined }),
       ...(subject === null
         ? {}
         : { [subjectFields[provider] ?? 'oauth_sub']: subject.slice(subject.indexOf(':') + 1) }),
@@ -162,10 +163,11 @@ function withoutDoubt({ email_verified, ...fields }: AccountFields): AccountFiel
 
 function tokenFields(tokens: NonNullable<Person['tokens']>, now: number): ProviderTokenFields {
   const seconds = Math.floor(now / 1000)
-  return {
+  // A refresh token that the provider does not repeat stays valid, so no member may take its place.
+  return present({
     oauth_token: tokens.access_token,
     oauth_token_timestamp: String(seconds),
-    ...(tokens.expires_in === undefined ? {} : { oauth_token_expiry: String(seconds + tokens.expires_in) }),
-    ...(tokens.refresh_token === undefined ? {} : { oauth_refresh_token: tokens.refresh_token }),
-  }
+    oauth_token_expiry: tokens.expires_in === undefined ? undefined : String(seconds + tokens.expires_in),
+    oauth_refresh_token: tokens.refresh_token,
+  })
 }

@@ -51,7 +51,7 @@ export class Native {
         code,
         codeVerifier: codeVerifier ?? null,
         nonce: null,
-        ...(redirectUri === undefined ? {} : { redirectUri }),
+        redirectUri,
       }),
     )
     const beganWith = provider.platform === 'any' ? 'mobile' : 'spa'

@@ -14,10 +14,10 @@ export interface UserInfo {
 /** Kept sealed, never shown to a browser. */
 export interface ProviderTokens {
   readonly access_token: string
-  readonly refresh_token?: string
-  readonly id_token?: string
+  readonly refresh_token?: string | undefined
+  readonly id_token?: string | undefined
   /** Seconds from now, as the provider said. */
-  readonly expires_in?: number
+  readonly expires_in?: number | undefined
 }
 
 /** A person, proven by the provider. */
@@ -45,14 +45,14 @@ export interface ProviderAuthorization {
 export interface CodeExchange {
   readonly code: string
   /** As it was sent when the code was asked for; the provider's own unless given (native clients). */
-  readonly redirectUri?: string
+  readonly redirectUri?: string | undefined
   readonly codeVerifier: string | null
   /** Null when the code was asked for elsewhere (native clients). */
   readonly nonce: string | null
   /** `iss` of the authorization response (RFC 9207), when it came with one. */
-  readonly issuer?: string
+  readonly issuer?: string | undefined
   /** The form field `user` of the first sign-in, where the provider sends the name only there. */
-  readonly user?: string
+  readonly user?: string | undefined
 }
 
 export interface Provider {

@@ -155,7 +155,7 @@ export class SignIn {
       flow: { kind: 'spa', target, returnPath, delivery, trustType: trustType ?? null },
       provider: provider.name,
       browser,
-      ...(codeChallenge === undefined ? {} : { codeChallenge }),
+      codeChallenge,
     })
     return {
       authorizationUrl: await authorizationUrl(provider, state, null),

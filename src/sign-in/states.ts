@@ -23,7 +23,7 @@ export interface NewState {
   /** The mark of the browser that begins and will come back; null where no browser does. */
   readonly browser: string | null
   /** The application's own, S256; made here unless given. */
-  readonly codeChallenge?: string
+  readonly codeChallenge?: string | undefined
 }
 
 export interface State {

@@ -56,8 +56,8 @@ export class Tickets {
         code,
         codeVerifier: verifier,
         nonce: begun.nonce,
-        ...(user === undefined ? {} : { user }),
-        ...(issuer === undefined ? {} : { issuer }),
+        user,
+        issuer,
       }),
     )
     const trustType = begun.flow.kind === 'spa' ? begun.flow.trustType : null

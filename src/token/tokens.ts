@@ -142,7 +142,7 @@ export class Tokens {
     const outcome = await this.#parts.store.write((tx) => this.#rotate(tx, refreshToken, presenter))
     if (outcome.tokens !== null) return outcome.tokens
     const { because, chain } = outcome
-    const line = { reason: because, ...(chain === null ? {} : { actorId: chain.actorId, chainId: chain.chainId }) }
+    const line = { reason: because, actorId: chain?.actorId, chainId: chain?.chainId }
     if (because === 'reused') {
       this.#parts.log.warn(line, 'A refresh token was used again after its grace window: what came of it was revoked')
     } else this.#parts.log.debug(line, 'A refresh token was refused')

@@ -149,7 +149,7 @@ export class Companions {
       method,
       url: `${baseuri}${path}`,
       basic: { user: trustee, password, baseuri },
-      ...(body === undefined ? {} : { body }),
+      body,
     })
   }
 
@@ -163,7 +163,7 @@ export class Companions {
       method,
       url: `${trust.baseuri}${path}`,
       bearer: { secret: secretOf(this.#parts.keyRing, trust), baseuri: trust.baseuri },
-      ...(body === undefined ? {} : { body }),
+      body,
     })
   }
 }

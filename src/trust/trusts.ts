@@ -33,7 +33,7 @@ export interface RelationshipRequest {
   readonly description?: string | undefined
   readonly type?: string | undefined
   /** As in `TrustWish`. */
-  readonly judge?: TrustWish['judge']
+  readonly judge?: TrustWish['judge'] | undefined
 }
 
 /** Throws where the change must not be made, given the relationship as it is stored at that moment; in its transaction. */
@@ -87,8 +87,8 @@ export class Trusts {
       baseuri,
       relationship: name,
       description,
-      ...(type === undefined ? {} : { type }),
-      ...(judge === undefined ? {} : { judge }),
+      type,
+      judge,
     })
   }
 

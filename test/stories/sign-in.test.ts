@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Events } from '../../src/app/declarations.ts'
 import type { App } from '../../src/troupe.ts'
+import { createAccounts } from '../../src/sign-in/create.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { authorizePath, newPkce, registerClient } from '../support/oauth-client.ts'
 import { forEachService, type StartOptions, type TestService } from '../support/service.ts'
@@ -125,6 +126,19 @@ forEachService((start) => {
         oauth_provider: 'other',
       })
       assert.notEqual((await actor?.signIn.providerTokens())?.accessToken, first?.accessToken)
+    })
+
+    it('keeps a refresh token that the provider does not give again (R-OC-19)', async () => {
+      const { service, browser } = await startWith()
+      const id = actorIn(await signIn(browser, await provider(), 'ada'))
+      const actor = await service.app.actors.get(id)
+      const { parts, store } = await service.app.running()
+      for (const tokens of [{ access_token: 'first', refresh_token: 'kept' }, { access_token: 'second' }]) {
+        const person = { userInfo: { sub: '1' }, tokens, stableId: 'acme:1', address: null }
+        const signedIn = { provider: 'acme', person, address: null, isProven: true }
+        await store.writeActor(id, (tx) => createAccounts(parts).record(tx, id, signedIn))
+      }
+      assert.deepEqual(await actor?.signIn.providerTokens(), { accessToken: 'second', refreshToken: 'kept' })
     })
 
     it('R-OC-19 says that the address is verified, without storing a mark of doubt', async () => {

@@ -1,4 +1,5 @@
 /** `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a POST that is repeated has its effect once. */
+import { present } from '../../json/present.ts'
 import { hash } from 'node:crypto'
 import type { Actor } from '../../actor/actor.ts'
 import { type Caller, callerName } from '../../caller.ts'
@@ -57,13 +58,13 @@ export async function onceOf(
 function replayed({ status, headers, body, isTooLarge }: KeptAnswer): Answer {
   const mark = { 'Idempotency-Replayed': 'true' }
   if (isTooLarge !== true) return { status, headers: { ...headers, ...mark }, body }
-  const { Location: location } = headers
+  const { Location } = headers
   throw new ServiceError(
     'answer_not_kept',
     `This request was answered with ${status} before, and is not run again; the answer was too large to be kept`,
     {
       members: { first_status: status },
-      headers: { ...mark, ...(location === undefined ? {} : { Location: location }) },
+      headers: present({ ...mark, Location }),
     },
   )
 }

@@ -74,10 +74,5 @@ function wishOf({ signIn }: LoginRedirectDeps, { request, params }: Exchange): S
   const isForm = request.method === 'POST'
   const path = isForm ? request.path.replace(/\/(items|metadata|permissions)$/, '') : request.path
   const query = isForm || request.query === '' ? '' : `?${request.query}`
-  const redirectTo = signIn.targets.parsePath(`${path}${query}`)
-  const actorId = params['actor']
-  return {
-    ...(actorId === undefined ? {} : { actorId }),
-    ...(redirectTo === null ? {} : { redirect: redirectTo }),
-  }
+  return { actorId: params['actor'], redirect: signIn.targets.parsePath(`${path}${query}`) ?? undefined }
 }

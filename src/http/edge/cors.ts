@@ -2,6 +2,7 @@
  * What scripts of other sites may do (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol): a row of the route table
  * names its family, and preflights are answered from the rows of their path.
  */
+import { present } from '../../json/present.ts'
 import { type Answer, isPage, json } from './response.ts'
 import type { Incoming } from './request.ts'
 
@@ -73,12 +74,13 @@ export class Cors {
     const ok = json(200, { status: 'ok' }, { Allow: allowed.join(', ') })
     if (family === null) return ok
     const { methods, headers, maxAgeSeconds } = families[family]
-    return withHeaders(ok, {
+    const allows = present({
       ...this.#origin(request, family),
       'Access-Control-Allow-Methods': methods,
       'Access-Control-Allow-Headers': [headers, ...(family === 'mcp' ? mirroredArguments(request) : [])].join(', '),
-      ...(maxAgeSeconds === null ? {} : { 'Access-Control-Max-Age': String(maxAgeSeconds) }),
+      'Access-Control-Max-Age': maxAgeSeconds?.toString(),
     })
+    return withHeaders(ok, allows)
   }
 
   /**

@@ -1,4 +1,5 @@
 /** The one place where an error becomes an answer. */
+import { present } from '../../json/present.ts'
 import { type ErrorCode, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
 import { type Answer, json } from './response.ts'
@@ -18,10 +19,7 @@ export function errorAnswer(error: ServiceError, family?: ErrorFamily): Answer {
     family === 'spa'
       ? { error: true, status_code: error.status, message: error.message }
       : { ...members, error: error.code, message: error.message },
-    {
-      ...sendable(headers),
-      ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
-    },
+    { ...sendable(headers), ...present({ 'Retry-After': retryAfterSeconds?.toString() }) },
   )
 }
 

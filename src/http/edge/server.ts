@@ -110,7 +110,7 @@ async function openDoor(config: Config, port: number, host: string | null, onReq
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(new ListenError(complaint(error, config), { cause: error })),
     )
-    server.listen({ port, ...(host === null ? {} : { host }) }, resolve)
+    server.listen({ port, host: host ?? undefined }, resolve)
   })
   return {
     port: (server.address() as AddressInfo).port,

@@ -69,10 +69,5 @@ export function readClientInfo(value: unknown): ClientInfo | null {
   const { name, version, title } = value as { name?: unknown; version?: unknown; title?: unknown }
   if (typeof name !== 'string' || name === '') return null
   const text = (given: unknown): string | undefined => (typeof given === 'string' ? given.slice(0, 200) : undefined)
-  const known = { version: text(version), title: text(title) }
-  return {
-    name: name.slice(0, 200),
-    ...(known.version === undefined ? {} : { version: known.version }),
-    ...(known.title === undefined ? {} : { title: known.title }),
-  }
+  return { name: name.slice(0, 200), version: text(version), title: text(title) }
 }

@@ -1,4 +1,5 @@
 /** Converts the return value of a tool's handler to the result of `tools/call`. */
+import { present } from '../../json/present.ts'
 import type { JsonText } from '../../json/json.ts'
 import { toPlain } from '../../json/json.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
@@ -7,7 +8,7 @@ export interface CallResult {
   readonly content: readonly object[]
   readonly structuredContent?: unknown
   readonly isError: boolean
-  readonly _meta?: object
+  readonly _meta?: object | undefined
 }
 
 /** Members of a result that belong to the protocol; everything else beside `content` is the application's. */
@@ -41,12 +42,12 @@ function fromContent(value: MessageParams, content: readonly unknown[]): CallRes
   const explicit = value['structuredContent']
   const beside = withoutSecrets(omit(value, own))
   const structured = isRecord(beside) && Object.keys(beside).length > 0 ? promoted(explicit, beside) : explicit
-  return {
+  return present({
     content: content.filter((block) => isRecord(block)),
-    ...(structured === undefined ? {} : { structuredContent: structured }),
+    structuredContent: structured,
     isError: value['isError'] === true,
     ...metaOf(value),
-  }
+  })
 }
 
 /** Explicit structured content overrides the promoted members. */

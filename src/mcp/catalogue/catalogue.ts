@@ -1,4 +1,5 @@
 /** What an application offers to AI clients, read once from its declarations. */
+import { present } from '../../json/present.ts'
 import type { DeclaredOperation, Registry } from '../../app/registry.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type {
@@ -168,5 +169,5 @@ function addOnce<T extends { readonly name: string }>(all: Map<string, T>, item:
 /** Title and icons, which tools, prompts and resources share. */
 export function displayMetadata(declaration: { readonly title?: string; readonly icons?: readonly Icon[] }): object {
   const { title, icons } = declaration
-  return { ...(title === undefined ? {} : { title }), ...(icons === undefined ? {} : { icons }) }
+  return present({ title, icons })
 }

@@ -1,4 +1,5 @@
 /** The codec of 2026-07-28. */
+import { present } from '../../json/present.ts'
 import type { McpFailureKind, McpFailure } from '../protocol/failure.ts'
 import { metaKeys } from '../protocol/meta.ts'
 import { isRecord, type MessageParams } from '../protocol/message.ts'
@@ -34,7 +35,7 @@ export function modernCodec(server: { readonly name: string; readonly version: s
     result: (_method, result) => withServer(encode(result), server),
     failure(_method, { kind, message, data }) {
       const [status, code] = failures[kind]
-      return { status, code, message, ...(data === undefined ? {} : { data }) }
+      return present({ status, code, message, data })
     },
   }
 }

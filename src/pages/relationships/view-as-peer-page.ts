@@ -74,7 +74,7 @@ function withApproval(declared: Declared, { name, description }: SeenOperation):
 
 function rememberedOf({ facts }: Trust) {
   const { client_name: name, client_version: version } = facts
-  return name === undefined ? null : { name, ...(version === undefined ? {} : { version }) }
+  return name === undefined ? null : { name, version }
 }
 
 function mayWith(rules: Rules, name: string, canAppend = false): string[] {

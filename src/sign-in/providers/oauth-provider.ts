@@ -1,4 +1,5 @@
 /** A provider by its plan: asks for a code, redeems it, and says who it was. */
+import { present } from '../../json/present.ts'
 import * as client from 'openid-client'
 import type { Log } from '../../observe/log.ts'
 import {
@@ -69,7 +70,9 @@ export class OAuthProvider implements Provider {
     const { metadata } = plan
     this.takesAssertions = plan.audiences.length > 0 && ('issuer' in metadata || metadata.keySet !== null)
     this.#endpoints =
-      'issuer' in metadata ? { authorization: '', token: '', userinfo: '', ...metadata.given } : metadata.endpoints
+      'issuer' in metadata
+        ? { authorization: '', token: '', userinfo: '', ...present(metadata.given) }
+        : metadata.endpoints
     this.#discovered = new Remembered({
       fetch: () => this.#discover(),
       keepMs: metadataKeepMs,
@@ -124,7 +127,7 @@ export class OAuthProvider implements Provider {
   /** The operator has to see a provider that refuses or fails. Clients can send any assertion, so it stays out of the log. */
   #report({ failure, status, message }: ProviderError): void {
     const level = failure === 'assertion' ? 'debug' : 'warn'
-    const event = { provider: this.name, failure, ...(status === undefined ? {} : { status }), reason: message }
+    const event = { provider: this.name, failure, status, reason: message }
     this.#parts.log[level](event, 'A sign-in provider refused or failed')
   }
 
@@ -234,7 +237,7 @@ export class OAuthProvider implements Provider {
         redirect_uri: redirectUri ?? this.redirectUri,
         ...(codeVerifier !== null && plan.takesChallenge ? { code_verifier: codeVerifier } : {}),
       })
-      return { tokens: { ...tokensOf(answer), ...(idToken === undefined ? {} : { id_token: idToken }) }, idToken }
+      return { tokens: tokensOf(answer, idToken), idToken }
     } catch (error) {
       if (error instanceof ProviderError) throw error
       if (error instanceof Error && error.cause instanceof ProviderError) throw error.cause
@@ -351,13 +354,9 @@ async function withoutIdToken(response: Response): Promise<{ response: Response;
   }
 }
 
-function tokensOf(answer: client.TokenEndpointResponse): ProviderTokens {
+function tokensOf(answer: client.TokenEndpointResponse, idToken: string | undefined): ProviderTokens {
   const { access_token, refresh_token, expires_in } = answer
-  return {
-    access_token,
-    ...(refresh_token === undefined ? {} : { refresh_token }),
-    ...(expires_in === undefined ? {} : { expires_in }),
-  }
+  return present({ access_token, refresh_token, expires_in, id_token: idToken })
 }
 
 /** The code of the error, and what the provider calls it; never what was sent or came back. */

@@ -41,12 +41,7 @@ function metadataOf(settings: Settings): ProviderPlan['metadata'] {
   if (issuer !== undefined) {
     return {
       issuer,
-      given: {
-        ...(authorization === undefined ? {} : { authorization }),
-        ...(token === undefined ? {} : { token }),
-        ...(userinfo === undefined ? {} : { userinfo }),
-        ...(keySet === undefined ? {} : { keySet }),
-      },
+      given: { authorization, token, userinfo, keySet },
     }
   }
   if (authorization === undefined && token === undefined && userinfo === undefined) settings.required('issuer')

@@ -46,7 +46,7 @@ export class Outbound {
       readonly method: string
       readonly url: string
       readonly headers?: Readonly<Record<string, string>>
-      readonly body?: string
+      readonly body?: string | undefined
     },
   ): Promise<ProviderAnswer> {
     const url = URL.parse(request.url)
@@ -96,7 +96,7 @@ export class Outbound {
     const answer = await this.call(purpose, {
       method: 'GET',
       url,
-      ...(accessToken === undefined ? {} : { headers: { authorization: `Bearer ${accessToken}` } }),
+      headers: accessToken === undefined ? {} : { authorization: `Bearer ${accessToken}` },
     })
     if (answer.status !== 200) {
       const { status } = answer
@@ -116,7 +116,7 @@ export class Outbound {
         method,
         url,
         headers,
-        ...(body === null || body === undefined ? {} : { body: textOf(body) }),
+        body: body === null || body === undefined ? undefined : textOf(body),
       })
       const hasBody = answer.status !== 204 && answer.status !== 205
       return new Response(hasBody ? answer.body : null, { status: answer.status, headers: answer.headers })

@@ -11,6 +11,9 @@ export interface Endpoints {
   readonly userinfo: string
 }
 
+/** Endpoints from the settings. The others are found at the issuer. */
+type GivenMetadata = { readonly [K in keyof Endpoints | 'keySet']: string | undefined }
+
 export interface Metadata {
   readonly endpoints: Endpoints
   /** Every spelling of the provider's own name; none when it has not told one. */
@@ -67,9 +70,7 @@ export interface ProviderPlan {
   readonly algorithm: string
   readonly hashesNonce: boolean
   /** Known from the start, or found at an issuer; then the endpoints that are given take the place of those found. */
-  readonly metadata:
-    | Metadata
-    | { readonly issuer: string; readonly given: Partial<Endpoints> & { readonly keySet?: string } }
+  readonly metadata: Metadata | { readonly issuer: string; readonly given: GivenMetadata }
   /** @throws ProviderError */
   readonly identify: (evidence: Evidence) => Promise<ProviderIdentity>
 }

@@ -1,4 +1,5 @@
 /** What a provider says about a person, in the members that applications look for (WIRE-SIGNIN-02). */
+import { present } from '../../json/present.ts'
 import type { UserInfo } from '../provider.ts'
 
 type Members = Readonly<Record<string, unknown>>
@@ -18,9 +19,7 @@ export function normalisedUserInfo(kind: string, said: Members, posted?: string)
   const display = textOf(said['display_name'], said['name'], both, kind === 'github' ? said['login'] : undefined)
   return {
     ...said,
-    ...(display === undefined ? {} : { display_name: display }),
-    ...(given === undefined ? {} : { given_name: given }),
-    ...(family === undefined ? {} : { family_name: family }),
+    ...present({ display_name: display, given_name: given, family_name: family }),
   }
 }
 

@@ -13,7 +13,7 @@ export async function asGrant<T>(signIn: Promise<T>): Promise<T> {
     const { grant, text } = error.told
     throw new ServiceError(codes[grant], text, {
       cause: error,
-      ...(error.detail.reason === undefined ? {} : { reason: error.detail.reason }),
+      reason: error.detail.reason,
       ...(grant === 401 ? { headers: { 'WWW-Authenticate': 'Bearer' } } : {}),
     })
   }

@@ -21,9 +21,9 @@ export interface TrustWish {
   readonly relationship: string
   readonly description: string
   /** What the peer's application has to be; anything unless given. */
-  readonly type?: string
+  readonly type?: string | undefined
   /** Throws where the request must not be sent, given the relationship that exists at that moment; in its transaction. */
-  readonly judge?: (before: Trust | null, tx: Transaction) => Promise<void>
+  readonly judge?: ((before: Trust | null, tx: Transaction) => Promise<void>) | undefined
 }
 
 /**

@@ -18,10 +18,7 @@ export async function backWithCode(
 ): Promise<Answer> {
   const { redirectUri, state } = given.request
   const code = await deps.consents.issueCode(owner, given)
-  return redirect(
-    status,
-    withParameters(redirectUri, { code, ...(state === null ? {} : { state }), iss: deps.baseUrl }),
-  )
+  return redirect(status, withParameters(redirectUri, { code, state, iss: deps.baseUrl }))
 }
 
 export function backWithError(
@@ -31,6 +28,6 @@ export function backWithError(
   { code, message }: OAuthError,
   status: 302 | 303 = 302,
 ): Answer {
-  const parameters = { error: code, error_description: message, ...(state === null ? {} : { state }), iss: issuer }
+  const parameters = { error: code, error_description: message, state, iss: issuer }
   return redirect(status, withParameters(redirectUri, parameters))
 }
