@@ -56,7 +56,7 @@ export interface Created {
 /** Says whether somebody's guess at the passphrase of an actor is right, and counts the wrong ones. */
 export type PassphraseJudge = (actor: Actor, isRight: () => boolean) => Promise<boolean>
 
-export interface ActorsParts {
+export interface ActorsDeps {
   readonly store: Store
   readonly registry: Registry
   readonly keyRing: KeyRing
@@ -80,15 +80,15 @@ const markerMs = markerDays * 24 * 60 * 60 * 1000
 const mostRounds = 200
 
 export class Actors {
-  readonly #parts: ActorsParts
+  readonly #deps: ActorsDeps
 
-  constructor(parts: ActorsParts) {
-    this.#parts = parts
+  constructor(deps: ActorsDeps) {
+    this.#deps = deps
   }
 
   async find(id: string): Promise<Actor | null> {
     // What cannot be an id is nobody's, and is not worth a statement.
-    return parseActorId(id) === null ? null : this.#parts.store.read((q) => findActor(q, id))
+    return parseActorId(id) === null ? null : this.#deps.store.read((q) => findActor(q, id))
   }
 
   /** @throws ServiceError `actor_not_found` */
@@ -99,12 +99,12 @@ export class Actors {
   }
 
   findByCreator(creator: string): Promise<Actor | null> {
-    return this.#parts.store.read((q) => findActorByCreator(q, normaliseCreator(creator)))
+    return this.#deps.store.read((q) => findActorByCreator(q, normaliseCreator(creator)))
   }
 
   /** By the value of an indexed property. @throws ServiceError `bad_request` when the name is not indexed. */
   findBy(name: string, value: string): Promise<Actor | null> {
-    if (!this.#parts.indexedProperties.has(name)) {
+    if (!this.#deps.indexedProperties.has(name)) {
       return Promise.reject(
         new ServiceError(
           'bad_request',
@@ -113,11 +113,11 @@ export class Actors {
       )
     }
     const text = lookupText(stringText(value))
-    return text === null ? Promise.resolve(null) : this.#parts.store.read((q) => findActorByProperty(q, name, text))
+    return text === null ? Promise.resolve(null) : this.#deps.store.read((q) => findActorByProperty(q, name, text))
   }
 
   passphraseOf(actor: Actor): string {
-    return open(this.#parts.keyRing, actor.passphrase, bindingOf(actorPassphrase, actor.id))
+    return open(this.#deps.keyRing, actor.passphrase, bindingOf(actorPassphrase, actor.id))
   }
 
   /**
@@ -129,11 +129,11 @@ export class Actors {
     const passphrase =
       request.passphrase === undefined || request.passphrase === '' ? randomPassphrase() : request.passphrase
     const actor = this.#newActor(request, creator, passphrase)
-    const turn = this.#parts.uniqueCreator || request.deleteExisting === true ? `creator ${creator}` : undefined
+    const turn = this.#deps.uniqueCreator || request.deleteExisting === true ? `creator ${creator}` : undefined
     for (let round = 0; round < mostRounds; round += 1) {
-      const outcome = await this.#parts.store.write((tx) => this.#insert(tx, request, actor), { turn }).catch(lostRace)
+      const outcome = await this.#deps.store.write((tx) => this.#insert(tx, request, actor), { turn }).catch(lostRace)
       if (outcome === 'created') {
-        if (request.deleteExisting === true) this.#parts.deleteRemoved()
+        if (request.deleteExisting === true) this.#deps.deleteRemoved()
         await this.announce(actor)
         return { actor, passphrase, isNew: true }
       }
@@ -157,9 +157,9 @@ export class Actors {
     return {
       id,
       creator,
-      passphrase: seal(this.#parts.keyRing, passphrase, bindingOf(actorPassphrase, id)),
+      passphrase: seal(this.#deps.keyRing, passphrase, bindingOf(actorPassphrase, id)),
       trusteeRoot: request.trusteeRoot === undefined || request.trusteeRoot === '' ? null : request.trusteeRoot,
-      createdAt: this.#parts.now(),
+      createdAt: this.#deps.now(),
       guardedUntil: 0,
     }
   }
@@ -167,9 +167,9 @@ export class Actors {
   async #insert(tx: Transaction, request: NewActor, actor: Actor): Promise<'created' | Actor> {
     if (request.deleteExisting === true) {
       await lockCreator(tx, actor.creator)
-      await this.#parts.takeLeave(tx, await lockActorsOf(tx, actor.creator))
-      await deleteActorsOf(tx, actor.creator, this.#parts.now())
-    } else if (this.#parts.uniqueCreator) {
+      await this.#deps.takeLeave(tx, await lockActorsOf(tx, actor.creator))
+      await deleteActorsOf(tx, actor.creator, this.#deps.now())
+    } else if (this.#deps.uniqueCreator) {
       const existing = await findActorByCreator(tx, actor.creator)
       if (existing !== null) return existing
     }
@@ -177,11 +177,11 @@ export class Actors {
       throw new ServiceError('conflict', `Cannot create actor ${JSON.stringify(actor.id)}: the id is taken`)
     }
     if (request.id !== undefined) await clearDeletionMarker(tx, actor.id)
-    if (request.verified === true && !(await this.#parts.prove(tx, actor))) {
+    if (request.verified === true && !(await this.#deps.prove(tx, actor))) {
       throw new ServiceError('creator_exists', 'Cannot create an actor: this creator has proved to own another one')
     }
     // Two replacements at one instant see nothing of each other; the claim is what they meet at.
-    const isAlone = this.#parts.uniqueCreator || request.deleteExisting === true
+    const isAlone = this.#deps.uniqueCreator || request.deleteExisting === true
     if (isAlone && !(await claimCreator(tx, actor.creator, actor.id))) throw new LostRace()
     return 'created'
   }
@@ -198,14 +198,14 @@ export class Actors {
    */
   async insertDraft(tx: Transaction, draft: Actor): Promise<boolean> {
     if (!(await insertActor(tx, draft))) throw new Error('An actor id was made twice')
-    return !this.#parts.uniqueCreator || claimCreator(tx, draft.creator, draft.id)
+    return !this.#deps.uniqueCreator || claimCreator(tx, draft.creator, draft.id)
   }
 
   /** An actor of the service itself, whose id no address of a route can name. Nobody is told its passphrase. */
   async ensureSystemActor(id: string, creator: string): Promise<void> {
-    const existing = await this.#parts.store.read((q) => findActor(q, id))
+    const existing = await this.#deps.store.read((q) => findActor(q, id))
     if (existing !== null) return
-    const { keyRing, store, now } = this.#parts
+    const { keyRing, store, now } = this.#deps
     const passphrase = seal(keyRing, randomPassphrase(), bindingOf(actorPassphrase, id))
     await store.write((tx) =>
       insertActor(tx, { id, creator, passphrase, trusteeRoot: null, createdAt: now(), guardedUntil: 0 }),
@@ -213,17 +213,17 @@ export class Actors {
   }
 
   async announce(actor: Pick<Actor, 'id' | 'creator'>): Promise<void> {
-    await fire(this.#parts.registry, this.#parts.log, 'actor_created', { actor: this.#parts.handleOf(actor) })
+    await fire(this.#deps.registry, this.#deps.log, 'actor_created', { actor: this.#deps.handleOf(actor) })
   }
 
   /** Takes an actor back whose sign-in was refused; it stays when somebody signed in to it meanwhile. Fires no event. */
   async withdraw(id: string): Promise<void> {
-    await this.#parts.store.write(async (tx) => {
+    await this.#deps.store.write(async (tx) => {
       if ((await lockActor(tx, id)).length === 0 || (await hasSession(tx, id))) return
-      await this.#parts.takeLeave(tx, [id])
-      await deleteActor(tx, id, this.#parts.now())
+      await this.#deps.takeLeave(tx, [id])
+      await deleteActor(tx, id, this.#deps.now())
     })
-    this.#parts.deleteRemoved()
+    this.#deps.deleteRemoved()
   }
 
   /** The creator proved to be the owner by the passphrase, or is refused. */
@@ -252,14 +252,14 @@ export class Actors {
     change: { trusteeRoot?: string | null | undefined; creator?: string | undefined },
   ): Promise<void> {
     const creator = change.creator === undefined ? undefined : normaliseCreator(change.creator)
-    await this.#parts.store.writeActor(id, async (tx) => {
+    await this.#deps.store.writeActor(id, async (tx) => {
       if (change.trusteeRoot !== undefined) await setTrusteeRoot(tx, id, change.trusteeRoot)
       if (creator === undefined) return
       // Applications and clients are told the creator as who signed in: it is what was proven, or typed under a doubt.
       if ((await findActor(tx, id))?.creator !== creator && (await hasAccount(tx, id))) {
         throw new ServiceError('conflict', 'Cannot set the creator: the owner signs in, and is known by that')
       }
-      if (this.#parts.uniqueCreator) {
+      if (this.#deps.uniqueCreator) {
         const holder = await findActorByCreator(tx, creator)
         const isFree = (holder === null || holder.id === id) && (await claimCreator(tx, creator, id))
         if (!isFree) throw new ServiceError('conflict', 'Cannot set the creator: another actor has it')
@@ -272,20 +272,20 @@ export class Actors {
   async delete(id: string): Promise<boolean> {
     // Those of the service itself, whose ids are none that anybody can have, stay.
     if (parseActorId(id) === null) return false
-    const now = this.#parts.now()
-    const deleted = await this.#parts.store.write(async (tx) => {
+    const now = this.#deps.now()
+    const deleted = await this.#deps.store.write(async (tx) => {
       await purgeDeletionMarkers(tx, now - markerMs)
-      await this.#parts.takeLeave(tx, await lockActor(tx, id))
+      await this.#deps.takeLeave(tx, await lockActor(tx, id))
       return deleteActor(tx, id, now)
     })
-    if (deleted) this.#parts.deleteRemoved()
+    if (deleted) this.#deps.deleteRemoved()
     return deleted
   }
 
   /** As `delete`, with the events of an HTTP DELETE around it. */
   async deleteWithEvents(actor: Actor): Promise<void> {
-    const { registry, log } = this.#parts
-    await fire(registry, log, 'actor_deleted', { actor: this.#parts.handleOf(actor) })
+    const { registry, log } = this.#deps
+    await fire(registry, log, 'actor_deleted', { actor: this.#deps.handleOf(actor) })
     const deleted = await this.delete(actor.id)
     if (deleted) await fire(registry, log, 'actor_deleted_complete', { actor: null, actor_id: actor.id })
   }
@@ -296,10 +296,10 @@ export class Actors {
    */
   async wasDeleted(id: string): Promise<'yes' | 'no' | 'unknown'> {
     try {
-      const marked = await this.#parts.store.read((q) => hasDeletionMarker(q, id, this.#parts.now() - markerMs))
+      const marked = await this.#deps.store.read((q) => hasDeletionMarker(q, id, this.#deps.now() - markerMs))
       return marked ? 'yes' : 'no'
     } catch (error) {
-      this.#parts.log.warn({ error, actorId: id }, 'Cannot tell whether the actor was deleted')
+      this.#deps.log.warn({ error, actorId: id }, 'Cannot tell whether the actor was deleted')
       return 'unknown'
     }
   }

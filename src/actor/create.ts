@@ -1,11 +1,11 @@
 import { DomainEvent } from '../domain-event.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Transaction } from '../store/store.ts'
-import { Actors, type ActorsParts } from './actors.ts'
+import { Actors, type ActorsDeps } from './actors.ts'
 
 export type ActorRoom = ReturnType<typeof createActors>
 
-export function createActors(runtime: Runtime, needs: Pick<ActorsParts, 'deleteRemoved' | 'prove'>) {
+export function createActors(runtime: Runtime, needs: Pick<ActorsDeps, 'deleteRemoved' | 'prove'>) {
   const { config, registry, store, keyRing, log, now, handles } = runtime
   /** In the transaction that deletes the actors, before their rows go. */
   const actorsDeleting = new DomainEvent<[tx: Transaction, actorIds: readonly string[]]>()

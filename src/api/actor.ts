@@ -10,7 +10,7 @@ import type { Connections } from '../connection/connections.ts'
 import { servicesHandle } from './services.ts'
 import type { Companions } from '../trust/companions.ts'
 import type { Publications } from '../publication/publications.ts'
-import { type SubscribingHandleParts, subscribingHandle } from './subscriber.ts'
+import { type SubscribingHandleDeps, subscribingHandle } from './subscriber.ts'
 import type { Accounts } from '../sign-in/accounts.ts'
 import { signInHandle } from './sign-in.ts'
 import { subscriptionsHandle } from './subscriptions.ts'
@@ -19,9 +19,9 @@ import type { Trusts } from '../trust/trusts.ts'
 import { activityHandle } from './activity.ts'
 import type { AuditLog } from '../audit-log/audit-log.ts'
 import type { Live } from '../live/live.ts'
-import { type ListHandleParts, listHandle } from './list.ts'
+import { type ListHandleDeps, listHandle } from './list.ts'
 
-export interface HandleParts extends SubscribingHandleParts, ListHandleParts {
+export interface HandleDeps extends SubscribingHandleDeps, ListHandleDeps {
   readonly properties: Properties
   readonly trusts: Trusts
   readonly publications: Publications
@@ -34,12 +34,12 @@ export interface HandleParts extends SubscribingHandleParts, ListHandleParts {
   readonly baseUrl: string
 }
 
-export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
-  const { properties } = parts
+export function actorHandle(deps: HandleDeps, access: Access): ActorHandle {
+  const { properties } = deps
   return {
     id: access.actor.id,
     creator: access.actor.creator,
-    url: `${parts.baseUrl}/${access.actor.id}`,
+    url: `${deps.baseUrl}/${access.actor.id}`,
 
     async get(name): Promise<Json | undefined> {
       const found = await properties.read(access, { path: [name] })
@@ -57,18 +57,18 @@ export function actorHandle(parts: HandleParts, access: Access): ActorHandle {
     },
     set: async (name, value) => properties.put(access, { path: [name] }, fromPlain(value)),
     delete: async (name) => properties.remove(access, { path: [name] }),
-    ...subscribingHandle(parts, access.actor),
-    trust: trustHandle(parts.trusts, parts.companions, access.actor),
-    subscriptions: subscriptionsHandle(parts.publications, access.actor),
+    ...subscribingHandle(deps, access.actor),
+    trust: trustHandle(deps.trusts, deps.companions, access.actor),
+    subscriptions: subscriptionsHandle(deps.publications, access.actor),
     announce: (changed) =>
       typeof changed === 'string'
-        ? parts.live.announce(access.actor.id, changed, '')
-        : parts.live.announce(access.actor.id, 'resource', changed.resource),
-    signIn: signInHandle(parts.accounts, access.actor.id),
-    clients: clientsHandle(parts.clients, access.actor.id),
-    services: servicesHandle(parts.connections, access.actor.id, `${parts.baseUrl}/${access.actor.id}`),
-    activity: activityHandle(parts.ledger, access.actor.id),
-    list: (name): ListHandle => listHandle(parts, access, name),
+        ? deps.live.announce(access.actor.id, changed, '')
+        : deps.live.announce(access.actor.id, 'resource', changed.resource),
+    signIn: signInHandle(deps.accounts, access.actor.id),
+    clients: clientsHandle(deps.clients, access.actor.id),
+    services: servicesHandle(deps.connections, access.actor.id, `${deps.baseUrl}/${access.actor.id}`),
+    activity: activityHandle(deps.ledger, access.actor.id),
+    list: (name): ListHandle => listHandle(deps, access, name),
     async lists() {
       const lists = (await properties.listed(access)).filter(({ kind }) => holdsItems(kind))
       return lists.map((list) => ({ name: list.name, length: kinds[list.kind].itemCount(list) }))

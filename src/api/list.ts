@@ -11,12 +11,12 @@ const create = { create: true } as const
 const fromEnd = { fromEnd: true } as const
 const defaultPageSize = 1000
 
-export interface ListHandleParts {
+export interface ListHandleDeps {
   readonly listReader: ListReader
   readonly listWriter: ListWriter
 }
 
-export function listHandle({ listReader, listWriter }: ListHandleParts, access: Access, name: string): ListHandle {
+export function listHandle({ listReader, listWriter }: ListHandleDeps, access: Access, name: string): ListHandle {
   const metadata = async (): ReturnType<ListReader['metadata']> => listReader.metadata(access, name)
   return {
     name,

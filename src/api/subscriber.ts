@@ -8,17 +8,17 @@ import { subscriberView } from '../replica/subscriber.ts'
 import { readRemote, readRemoteName, type RemoteValue } from '../replica/remote-data.ts'
 import type { Subscribing, SyncResult } from '../replica/subscribing.ts'
 
-export interface SubscribingHandleParts {
+export interface SubscribingHandleDeps {
   readonly store: Store
   readonly subscribing: Subscribing
   readonly facts: PeerFacts
 }
 
 export function subscribingHandle(
-  parts: SubscribingHandleParts,
+  deps: SubscribingHandleDeps,
   actor: Access['actor'],
 ): Pick<ActorHandle, 'subscribe' | 'unsubscribe' | 'sync' | 'remote'> {
-  const { subscribing } = parts
+  const { subscribing } = deps
   return {
     async subscribe(peerId, { target = 'properties', subtarget = '', resource = '', granularity = 'high' } = {}) {
       const wish = { target, subtarget, resource, granularity }
@@ -34,7 +34,7 @@ export function subscribingHandle(
       const result = await subscribing.sync({ actorId: actor.id, peerId, subscriptionId })
       return { subscriptions: [summaryOf(result)], trustEnded: false }
     },
-    remote: (peerId) => remoteHandle(parts, { actorId: actor.id, peerId }),
+    remote: (peerId) => remoteHandle(deps, { actorId: actor.id, peerId }),
   }
 }
 
@@ -49,7 +49,7 @@ function summaryOf(result: SyncResult) {
 }
 
 function remoteHandle(
-  { store, subscribing, facts }: SubscribingHandleParts,
+  { store, subscribing, facts }: SubscribingHandleDeps,
   key: { readonly actorId: string; readonly peerId: string },
 ): RemoteHandle {
   return {

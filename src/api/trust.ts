@@ -2,7 +2,7 @@
 import type { TrustHandle } from '../app/actor-handle.ts'
 import type { Companions } from '../trust/companions.ts'
 import { trustRecord } from '../trust/record.ts'
-import type { Self } from '../trust/trust-parts.ts'
+import type { Self } from '../trust/trust-deps.ts'
 import type { Trusts } from '../trust/trusts.ts'
 
 export function trustHandle(trusts: Trusts, companions: Companions, actor: Self): TrustHandle {

@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts'
 import { type Act, cursorOf, type AuditLogEntry, parseCursor } from './entry.ts'
 import { deleteEntriesBefore, findEntries, putEntries, trimEntries } from './audit-log-store.ts'
 
-export interface LedgerParts {
+export interface LedgerDeps {
   readonly store: Store
   readonly timers: Timers
   readonly now: () => number
@@ -76,7 +76,7 @@ interface Outcome {
 }
 
 export class AuditLog {
-  readonly #parts: LedgerParts
+  readonly #deps: LedgerDeps
   readonly #mostOfStrangers: number
   #pending = new Map<string, Pending>()
   /** The last of each kind, which those to come may be counted with. */
@@ -91,14 +91,14 @@ export class AuditLog {
   #cancelTimer: Cancel | undefined
   #tidiedAt: number
 
-  constructor(parts: LedgerParts) {
-    this.#parts = parts
-    this.#mostOfStrangers = Math.max(1, Math.floor(parts.mostPerActor * shareOfStrangers))
-    this.#tidiedAt = parts.now()
+  constructor(deps: LedgerDeps) {
+    this.#deps = deps
+    this.#mostOfStrangers = Math.max(1, Math.floor(deps.mostPerActor * shareOfStrangers))
+    this.#tidiedAt = deps.now()
   }
 
   record(act: Act): void {
-    const { mostPerActor, now } = this.#parts
+    const { mostPerActor, now } = this.#deps
     if (mostPerActor === 0) return
     const isCounted = act.decision !== 'allowed' || act.callerKind === 'anonymous' || act.isRead === true
     const said = storableAct(act)
@@ -134,7 +134,7 @@ export class AuditLog {
     const before = cursor === null ? null : parseCursor(cursor)
     if (cursor !== null && before === null)
       throw new ServiceError('bad_request', 'Cannot list the activity: the cursor is none of this list')
-    const found = await this.#parts.store.read((q) => findEntries(q, actorId, { limit: limit + 1, before, caller }))
+    const found = await this.#deps.store.read((q) => findEntries(q, actorId, { limit: limit + 1, before, caller }))
     const entries = found.slice(0, limit)
     const last = entries.at(-1)
     return { entries, next: found.length > limit && last !== undefined ? cursorOf(last) : null }
@@ -170,7 +170,7 @@ export class AuditLog {
   }
 
   #flushIn(ms: number): void {
-    this.#cancelTimer ??= this.#parts.timers.setTimer(ms, () => {
+    this.#cancelTimer ??= this.#deps.timers.setTimer(ms, () => {
       this.#cancelTimer = undefined
       this.#flushInBackground()
     })
@@ -181,7 +181,7 @@ export class AuditLog {
   }
 
   async #write(): Promise<void> {
-    const { log } = this.#parts
+    const { log } = this.#deps
     const later: Pending[] = []
     const refused: Refused[] = []
     // What comes meanwhile waits: under load there is always something, and each would be a COMMIT of its own.
@@ -228,7 +228,7 @@ export class AuditLog {
    */
   async #put(entries: readonly AuditLogEntry[]): Promise<Outcome> {
     try {
-      return { written: await this.#parts.store.write((tx) => putEntries(tx, entries), { isNote: true }), refused: [] }
+      return { written: await this.#deps.store.write((tx) => putEntries(tx, entries), { isNote: true }), refused: [] }
     } catch (error) {
       if (isTemporary(error)) throw error
       if (entries.length <= 1) return { written: new Set(), refused: entries.map(({ id }) => ({ id, error })) }
@@ -245,8 +245,8 @@ export class AuditLog {
   #dropRefused(refused: readonly Refused[]): void {
     const [first] = refused
     if (first === undefined) return
-    this.#parts.metrics.ledgerDropped(refused.length)
-    this.#parts.log.error(
+    this.#deps.metrics.ledgerDropped(refused.length)
+    this.#deps.log.error(
       { error: first.error, entries: refused.length },
       'Audit log entries were dropped: the database refuses to store them',
     )
@@ -261,7 +261,7 @@ export class AuditLog {
 
   #drop(count: number): void {
     this.#dropped += count
-    this.#parts.metrics.ledgerDropped(count)
+    this.#deps.metrics.ledgerDropped(count)
   }
 
   #touch(actorId: string): void {
@@ -271,7 +271,7 @@ export class AuditLog {
 
   /** Actors that got a tenth of what they may keep are cut to length at once, the others with what is too old, hourly. */
   async #tidy(): Promise<void> {
-    const { store, now, log, mostPerActor, maxAgeMs } = this.#parts
+    const { store, now, log, mostPerActor, maxAgeMs } = this.#deps
     const isHourly = Math.abs(now() - this.#tidiedAt) >= tidyEveryMs
     const enough = Math.max(1, this.#mostOfStrangers)
     const due = [...this.#touched].filter(([, count]) => isHourly || count >= enough).map(([actorId]) => actorId)

@@ -13,7 +13,7 @@ import type { Credential } from './credentials.ts'
  */
 export type BearerKind = (token: string, actor: Actor, via: Extract<Via, 'bearer' | 'cookie'>) => Promise<Caller | null>
 
-export interface AuthenticationParts {
+export interface AuthenticationDeps {
   readonly bearerKinds: readonly BearerKind[]
   /** By its form: a token made here, of which no number of guesses finds another one. */
   readonly isOwnToken: (token: string) => boolean
@@ -26,10 +26,10 @@ export interface AuthenticationParts {
 }
 
 export class Authentication {
-  readonly #parts: AuthenticationParts
+  readonly #deps: AuthenticationDeps
 
-  constructor(parts: AuthenticationParts) {
-    this.#parts = parts
+  constructor(deps: AuthenticationDeps) {
+    this.#deps = deps
   }
 
   /**
@@ -55,7 +55,7 @@ export class Authentication {
   unauthorized(message: string): ServiceError {
     return new ServiceError('unauthorized', message, {
       headers: {
-        'WWW-Authenticate': `Basic realm="${this.#parts.realm}", charset="UTF-8"`,
+        'WWW-Authenticate': `Basic realm="${this.#deps.realm}", charset="UTF-8"`,
         // A browser is sent to sign in instead.
         Vary: 'Accept',
       },
@@ -63,21 +63,21 @@ export class Authentication {
   }
 
   async #basic(first: string, rest: string, actor: Actor, source: Source): Promise<Caller> {
-    const former = await this.#parts.formerCreatorOf(actor)
+    const former = await this.#deps.formerCreatorOf(actor)
     const isRight = (): boolean => {
-      const passphrase = this.#parts.passphraseOf(actor)
+      const passphrase = this.#deps.passphraseOf(actor)
       const present = fits({ creator: actor.creator, passphrase }, first, rest)
       return (former !== null && fits({ creator: former, passphrase }, first, rest)) || present
     }
-    if (!(await this.#parts.guesses.judge('passphrase', actor, source, isRight))) throw refused()
+    if (!(await this.#deps.guesses.judge('passphrase', actor, source, isRight))) throw refused()
     return { kind: 'creator', via: 'basic' }
   }
 
   async #bearer(token: string, via: Extract<Via, 'bearer' | 'cookie'>, actor: Actor, source: Source): Promise<Caller> {
-    const { guesses, isOwnToken } = this.#parts
+    const { guesses, isOwnToken } = this.#deps
     // Whoever is signed in is not kept out by others who guess, behind the same address or at the same actor.
     if (!isOwnToken(token)) await guesses.check('secret', actor, source)
-    for (const kind of this.#parts.bearerKinds) {
+    for (const kind of this.#deps.bearerKinds) {
       const caller = await kind(token, actor, via)
       if (caller !== null) return caller
     }

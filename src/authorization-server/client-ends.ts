@@ -10,7 +10,7 @@ import type { Trust } from '../trust/trust.ts'
 import { deleteClients, type EndingClient, holdClient, holdClientsOf, holdUnusedClients } from './client-store.ts'
 import { ownClientOf } from './client-trust.ts'
 
-export interface ClientEndsParts {
+export interface ClientEndsDeps {
   readonly afterCommit: AfterCommit
   readonly findActor: (actorId: string) => Promise<Actor | null>
   /** Tells the application, and whoever looks on. `byPeer`: another actor ended the client. */
@@ -26,10 +26,10 @@ interface Ended {
 }
 
 export class ClientEnds {
-  readonly #parts: ClientEndsParts
+  readonly #deps: ClientEndsDeps
 
-  constructor(parts: ClientEndsParts) {
-    this.#parts = parts
+  constructor(deps: ClientEndsDeps) {
+    this.#deps = deps
   }
 
   /** False for one that is not the actor's. */
@@ -60,7 +60,7 @@ export class ClientEnds {
 
   /** Before the actors go, with their clients. Nobody is told of their own relationships. */
   async endWithActors(tx: Transaction, actorIds: readonly string[]): Promise<void> {
-    if (actorIds.length === 0 || !this.#parts.isHeard()) return
+    if (actorIds.length === 0 || !this.#deps.isHeard()) return
     const clients = await holdClientsOf(tx, actorIds)
     if (clients.length === 0) return
     const ended = await endAll(tx, clients)
@@ -71,11 +71,11 @@ export class ClientEnds {
   }
 
   #follow(tx: Transaction, ended: readonly Ended[]): void {
-    if (ended.length > 0) this.#parts.afterCommit(tx, () => this.#tell(ended))
+    if (ended.length > 0) this.#deps.afterCommit(tx, () => this.#tell(ended))
   }
 
   async #tell(ended: readonly Ended[]): Promise<void> {
-    const { findActor, tell, log } = this.#parts
+    const { findActor, tell, log } = this.#deps
     for (const { trust, byPeer } of ended) {
       try {
         const actor = await findActor(trust.actorId)

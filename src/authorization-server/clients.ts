@@ -33,7 +33,7 @@ import { OAuthError } from './oauth-error.ts'
 import { parseRedirectUri } from './redirect-uri.ts'
 import type { Registration } from './registration.ts'
 
-export interface ClientsParts {
+export interface ClientsDeps {
   readonly store: Store
   readonly actors: Pick<Actors, 'ensureSystemActor'>
   readonly keyRing: KeyRing
@@ -70,30 +70,30 @@ const sharedRules: OverrideRules = {
 }
 
 export class Clients {
-  readonly #parts: ClientsParts
+  readonly #deps: ClientsDeps
 
-  constructor(parts: ClientsParts) {
-    this.#parts = parts
+  constructor(deps: ClientsDeps) {
+    this.#deps = deps
   }
 
   /** @throws OAuthError `invalid_request` when a metadata document cannot be used. */
   async find(clientId: string): Promise<Client | null> {
-    if (isDocumented({ clientId })) return this.#parts.documents.find(clientId)
+    if (isDocumented({ clientId })) return this.#deps.documents.find(clientId)
     if (!/^[\w-]{1,128}$/.test(clientId)) return null
-    const client = await this.#parts.store.read((q) => findClient(q, clientId))
-    const isOver = client !== null && client.expiresAt !== null && client.expiresAt < this.#parts.now()
+    const client = await this.#deps.store.read((q) => findClient(q, clientId))
+    const isOver = client !== null && client.expiresAt !== null && client.expiresAt < this.#deps.now()
     return isOver ? null : client
   }
 
   /** Those of the ids that are registered here, by id. */
   async registered(clientIds: readonly string[]): Promise<ReadonlyMap<string, Client>> {
-    const clients = await this.#parts.store.read((q) => findClients(q, clientIds))
+    const clients = await this.#deps.store.read((q) => findClients(q, clientIds))
     return new Map(clients.map((client) => [client.clientId, client]))
   }
 
   /** A program registers itself: it belongs to nobody until an owner lets it in. */
   async register(registration: Registration): Promise<NewClient> {
-    await this.#parts.actors.ensureSystemActor(systemActorId, systemCreator)
+    await this.#deps.actors.ensureSystemActor(systemActorId, systemCreator)
     return this.#insert(systemActorId, registration, unusedMs)
   }
 
@@ -121,7 +121,7 @@ export class Clients {
   }
 
   async #insert(ownerId: string, registration: Registration, lifetimeMs: number | null): Promise<NewClient> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const at = now()
     const secret = registration.authMethod === 'none' ? null : randomToken(32)
     const client: Client = {
@@ -134,7 +134,7 @@ export class Clients {
       expiresAt: lifetimeMs === null ? null : at + lifetimeMs,
     }
     const insert = async (tx: Transaction): Promise<void> => {
-      await this.#parts.ends.endUnused(tx, at)
+      await this.#deps.ends.endUnused(tx, at)
       await insertClient(tx, client)
     }
     if (!actsForItself(client)) await store.write(insert)
@@ -149,7 +149,7 @@ export class Clients {
 
   async #insertOwnTrust(tx: Transaction, client: Client): Promise<void> {
     const { ownerId: actorId, clientId: identifier, trustType: relationship, createdAt: now } = client
-    const peerId = await ensureClientTrust(tx, this.#parts.keyRing, client, { actorId, identifier, relationship, now })
+    const peerId = await ensureClientTrust(tx, this.#deps.keyRing, client, { actorId, identifier, relationship, now })
     if (actorId !== systemActorId) return
     await putOverride(tx, actorId, peerId, {
       rules: sharedRules,
@@ -161,18 +161,18 @@ export class Clients {
 
   /** The newest first. */
   list(actorId: string): Promise<Client[]> {
-    return this.#parts.store.read((q) => findClientsOf(q, actorId))
+    return this.#deps.store.read((q) => findClientsOf(q, actorId))
   }
 
   /** Null for one that is not the actor's, or has no secret. */
   async rotateSecret(actorId: string, clientId: string): Promise<string | null> {
     const secret = randomToken(32)
-    const changed = await this.#parts.store.write((tx) => setClientSecret(tx, actorId, clientId, hashSecret(secret)))
+    const changed = await this.#deps.store.write((tx) => setClientSecret(tx, actorId, clientId, hashSecret(secret)))
     return changed ? secret : null
   }
 
   async stats(actorId: string): Promise<ClientStats> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const counts = await store.read((q) => countClientsOf(q, actorId, now()))
     return {
       total: counts.reduce((sum, { total }) => sum + total, 0),
@@ -183,13 +183,13 @@ export class Clients {
 
   /** Null for one that is not the actor's. */
   async findOf(actorId: string, clientId: string): Promise<Client | null> {
-    const client = await this.#parts.store.read((q) => findClient(q, clientId))
+    const client = await this.#deps.store.read((q) => findClient(q, clientId))
     return client?.ownerId === actorId ? client : null
   }
 
   /** With every relationship that owners have with it, and their tokens, at once. False for one that is not the actor's. */
   delete(actorId: string, clientId: string): Promise<boolean> {
-    return this.#parts.store.write((tx) => this.#parts.ends.end(tx, clientId, actorId))
+    return this.#deps.store.write((tx) => this.#deps.ends.end(tx, clientId, actorId))
   }
 }
 

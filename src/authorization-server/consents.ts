@@ -17,7 +17,7 @@ import { OAuthError } from './oauth-error.ts'
 /** Where the owner comes back to once it is known who that is. */
 export const finishPath = '/oauth/authorize/finish'
 
-export interface ConsentsParts {
+export interface ConsentsDeps {
   readonly store: Store
   readonly oneTime: OneTime
   readonly clients: Clients
@@ -48,21 +48,21 @@ export interface CodeData extends GivenConsent {
 }
 
 export class Consents {
-  readonly #parts: ConsentsParts
+  readonly #deps: ConsentsDeps
 
-  constructor(parts: ConsentsParts) {
-    this.#parts = parts
+  constructor(deps: ConsentsDeps) {
+    this.#deps = deps
   }
 
   /** @returns the value that the page's form brings back; good once, in this browser. */
   ask(request: AuthorizationRequest, ownerId: string | null, browser: string): Promise<string> {
     const asked: Asked = { request, ownerId }
-    return this.#parts.store.write((tx) => this.#parts.oneTime.create(tx, { purpose: 'consent', data: asked, browser }))
+    return this.#deps.store.write((tx) => this.#deps.oneTime.create(tx, { purpose: 'consent', data: asked, browser }))
   }
 
   /** Null for a value that is not good, or not in this browser; nothing came of it then. */
   async answered(value: string, browser: string): Promise<Asked | null> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     const record = await store.write((tx) =>
       oneTime.consume<Asked | GivenConsent>(tx, { purpose: 'consent', value, browser }),
     )
@@ -71,11 +71,11 @@ export class Consents {
 
   /** @returns the value with which the browser comes back once the owner is known. */
   give(given: GivenConsent, browser: string): Promise<string> {
-    return this.#parts.store.write((tx) => this.#parts.oneTime.create(tx, { purpose: 'consent', data: given, browser }))
+    return this.#deps.store.write((tx) => this.#deps.oneTime.create(tx, { purpose: 'consent', data: given, browser }))
   }
 
   async given(value: string, browser: string): Promise<GivenConsent | null> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     const record = await store.write((tx) =>
       oneTime.consume<Asked | GivenConsent>(tx, { purpose: 'consent', value, browser }),
     )
@@ -88,7 +88,7 @@ export class Consents {
    * @throws OAuthError `access_denied` when the client is gone meanwhile.
    */
   async issueCode(actor: Pick<Actor, 'id' | 'creator'>, { request, trustType }: GivenConsent): Promise<string> {
-    const { store, oneTime, clients, keyRing, live, now } = this.#parts
+    const { store, oneTime, clients, keyRing, live, now } = this.#deps
     const client: Client | null = await clients.find(request.clientId)
     if (client === null) throw clientGone()
     return store.writeActor(actor.id, async (tx, locked) => {

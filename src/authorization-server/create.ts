@@ -40,13 +40,13 @@ export function createAuthorizationServer(runtime: Runtime, needs: Authorization
   }
 }
 
-function createClientEnds({ store, live, registry, log }: Runtime, { trustParts }: TrustRoom): ClientEnds {
+function createClientEnds({ store, live, registry, log }: Runtime, { trustDeps }: TrustRoom): ClientEnds {
   return new ClientEnds({
     afterCommit: store.afterCommit,
     // The system actor, too, which no address leads to.
     findActor: (actorId) => store.read((q) => findActor(q, actorId)),
     tell: async (actor, trust, byPeer) => {
-      await fireDeleted(trustParts, actor, trust, byPeer)
+      await fireDeleted(trustDeps, actor, trust, byPeer)
       await live.announce(actor.id, 'trust', trust.peerId)
     },
     isHeard: () => registry.eventHandlers('trust_deleted').length > 0,

@@ -5,7 +5,7 @@ import { actsForItself, type Client, type GrantType } from './client.ts'
 import { authenticate, type Clients, mayUse } from './clients.ts'
 import { authorizationCode } from './grants/authorization-code.ts'
 import { clientCredentials } from './grants/client-credentials.ts'
-import type { Grant, IssuedGrant, GrantParts } from './grants/grant.ts'
+import type { Grant, IssuedGrant, GrantDeps } from './grants/grant.ts'
 import { refreshToken } from './grants/refresh-token.ts'
 import { OAuthError } from './oauth-error.ts'
 import { readClientCredentials, type TokenParameters } from './token-request.ts'
@@ -16,16 +16,16 @@ const grants: Readonly<Record<GrantType, Grant>> = {
   client_credentials: clientCredentials,
 }
 
-export interface TokenEndpointParts extends GrantParts {
+export interface TokenEndpointDeps extends GrantDeps {
   readonly metrics: Pick<Metrics, 'tokensIssued'>
 }
 
 export class TokenEndpoint {
-  readonly #parts: TokenEndpointParts
+  readonly #deps: TokenEndpointDeps
   readonly #clients: Clients
 
-  constructor(parts: TokenEndpointParts, clients: Clients) {
-    this.#parts = parts
+  constructor(deps: TokenEndpointDeps, clients: Clients) {
+    this.#deps = deps
     this.#clients = clients
   }
 
@@ -49,8 +49,8 @@ export class TokenEndpoint {
       if (!mayUse(client, grantType) || (grantType === 'client_credentials' && !actsForItself(client))) {
         throw new OAuthError('unauthorized_client', 'The client did not register for this grant')
       }
-      const granted = await grants[grantType](this.#parts, { client, parameters, receivedAt })
-      this.#parts.metrics.tokensIssued('client', grantType)
+      const granted = await grants[grantType](this.#deps, { client, parameters, receivedAt })
+      this.#deps.metrics.tokensIssued('client', grantType)
       return granted
     })
   }
@@ -64,7 +64,7 @@ export class TokenEndpoint {
       const client = await this.#authenticated(parameters, authorization)
       const token = parameters.get('token')
       if (token === undefined) throw new OAuthError('invalid_request', 'token is missing')
-      const { store, tokens } = this.#parts
+      const { store, tokens } = this.#deps
       await store.write(async (tx) => {
         const chain = await tokens.chainOf(tx, token)
         if (chain?.client?.clientId === client.clientId)

@@ -24,7 +24,7 @@ import {
 } from './connection-store.ts'
 import { failed, type Redeemed, type ServiceTokens, ServiceTokenEndpoint } from './token-endpoint.ts'
 
-export interface ConnectionsParts {
+export interface ConnectionsDeps {
   readonly services: ReadonlyMap<string, ThirdPartyService>
   readonly store: Store
   readonly keyRing: KeyRing
@@ -63,26 +63,26 @@ const holdMs = 40_000
 const lookAgainMs = 100
 
 export class Connections {
-  readonly #parts: ConnectionsParts
+  readonly #deps: ConnectionsDeps
   readonly #tokens: ServiceTokenEndpoint
   /** A refresh token is good once at many services: who needs it while it is being used waits for what comes of it. */
   readonly #refreshing = new Map<string, Promise<string>>()
 
-  constructor(parts: ConnectionsParts) {
-    this.#parts = parts
-    this.#tokens = new ServiceTokenEndpoint(parts.client, parts.now)
+  constructor(deps: ConnectionsDeps) {
+    this.#deps = deps
+    this.#tokens = new ServiceTokenEndpoint(deps.client, deps.now)
   }
 
   /** @throws ServiceError `not_found` for a service that the application does not know. */
   require(name: string): ThirdPartyService {
-    const service = this.#parts.services.get(name)
+    const service = this.#deps.services.get(name)
     if (service === undefined) throw new ServiceError('not_found', `There is no service ${quoted(name)}`)
     return service
   }
 
   /** Of every service that the application knows. */
   async list(actorId: string): Promise<readonly ActorConnection[]> {
-    const { services, store } = this.#parts
+    const { services, store } = this.#deps
     const stored = services.size === 0 ? [] : await store.read((q) => findConnections(q, actorId))
     return [...services.keys()].map((service) => {
       const found = stored.find((connection) => connection.service === service)
@@ -92,7 +92,7 @@ export class Connections {
 
   async find(actorId: string, name: string): Promise<ActorConnection> {
     const { name: service } = this.require(name)
-    const found = await this.#parts.store.read((q) => findConnection(q, actorId, service))
+    const found = await this.#deps.store.read((q) => findConnection(q, actorId, service))
     return { service, connected: found === null ? null : this.#shown(actorId, found) }
   }
 
@@ -103,7 +103,7 @@ export class Connections {
 
   /** Where the browser is sent to allow the connection. What it brings back is good in this browser, for this actor, once. */
   async begin(actorId: string, name: string, by: { browser: string; redirect: string | null }): Promise<string> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     const service = this.require(name)
     const pending: Pending = { verifier: randomToken(32), redirect: by.redirect }
     const state = await store.write((tx) =>
@@ -125,13 +125,13 @@ export class Connections {
   }
 
   #redirectUri({ name, callback }: ThirdPartyService, actorId: string): string {
-    const { baseUrl } = this.#parts
+    const { baseUrl } = this.#deps
     return `${baseUrl}${callback === 'shared' ? '' : `/${actorId}`}/services/${name}/callback`
   }
 
   /** Whose connection a state is about; null for one that is unknown, used, too old or another browser's. */
   async actorOf(name: string, state: string, browser: string | null): Promise<string | null> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     const { name: provider } = this.require(name)
     const presented = { purpose: 'service', value: state, provider, browser } as const
     return (await store.read((q) => oneTime.peek(q, presented)))?.actorId ?? null
@@ -150,7 +150,7 @@ export class Connections {
     brought: ConnectionResponse,
     browser: string | null,
   ): Promise<string | null> {
-    const { store, oneTime, now } = this.#parts
+    const { store, oneTime, now } = this.#deps
     const service = this.require(name)
     if (brought.state === undefined) {
       throw new ServiceError('bad_request', `Cannot connect ${service.name}: the answer holds no state`)
@@ -200,7 +200,7 @@ export class Connections {
    */
   async end(actorId: string, name: string): Promise<boolean> {
     const service = this.require(name)
-    const stored = await this.#parts.store.writeActor(actorId, (tx) => deleteConnection(tx, actorId, service.name))
+    const stored = await this.#deps.store.writeActor(actorId, (tx) => deleteConnection(tx, actorId, service.name))
     if (stored === null) return false
     await this.#tokens.revoke(service, this.#open(actorId, service.name, stored))
     return true
@@ -213,10 +213,10 @@ export class Connections {
    */
   async accessToken(actorId: string, name: string): Promise<string> {
     const service = this.require(name)
-    const stored = await this.#parts.store.read((q) => findConnection(q, actorId, service.name))
+    const stored = await this.#deps.store.read((q) => findConnection(q, actorId, service.name))
     if (stored === null) throw notConnected(service)
     const { accessToken, expiresAt, refreshToken } = this.#opened(actorId, stored)
-    const isGood = expiresAt === null || expiresAt - this.#parts.now() > earlyMs
+    const isGood = expiresAt === null || expiresAt - this.#deps.now() > earlyMs
     return isGood || refreshToken === null ? accessToken : this.#refreshOnce(actorId, service, stored.tokens)
   }
 
@@ -235,7 +235,7 @@ export class Connections {
     const token = await this.accessToken(actorId, name)
     const answer = await this.#ask(service, { url, baseuri, token }, request)
     if (answer.status !== 401) return answer
-    const stored = await this.#parts.store.read((q) => findConnection(q, actorId, service.name))
+    const stored = await this.#deps.store.read((q) => findConnection(q, actorId, service.name))
     if (stored === null) throw notConnected(service)
     const { accessToken, refreshToken } = this.#opened(actorId, stored)
     if (accessToken !== token) return this.#ask(service, { url, baseuri, token: accessToken }, request)
@@ -249,7 +249,7 @@ export class Connections {
     { url, baseuri, token }: { url: string; baseuri: string; token: string },
     { method = 'GET', headers, body }: ServiceRequest,
   ): Promise<Response> {
-    const outcome = await this.#parts.client.call({
+    const outcome = await this.#deps.client.call({
       method,
       url,
       bearer: { secret: token, baseuri },
@@ -274,7 +274,7 @@ export class Connections {
 
   /** Many services end the whole consent when a refresh token is shown twice, so of all processes one asks. */
   async #refresh(actorId: string, service: ThirdPartyService, stored: Sealed): Promise<string> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     for (;;) {
       const claim = { tokens: stored, now: now(), until: now() + holdMs }
       if (await store.write((tx) => claimRefresh(tx, actorId, service.name, claim))) {
@@ -284,12 +284,12 @@ export class Connections {
       const current = await store.read((q) => findConnection(q, actorId, service.name))
       if (current === null) throw notConnected(service)
       if (current.tokens !== stored) return this.#opened(actorId, current).accessToken
-      await new Promise<void>((resolve) => this.#parts.timers.setTimer(lookAgainMs, resolve))
+      await new Promise<void>((resolve) => this.#deps.timers.setTimer(lookAgainMs, resolve))
     }
   }
 
   async #refreshHeld(actorId: string, service: ThirdPartyService, stored: Sealed): Promise<string> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const before = this.#open(actorId, service.name, stored)
     let redeemed: Redeemed
     try {
@@ -321,7 +321,7 @@ export class Connections {
   }
 
   #sealed(actorId: string, { name }: ThirdPartyService, tokens: ServiceTokens): Sealed {
-    return seal(this.#parts.keyRing, JSON.stringify(tokens), bindingOf(serviceTokens, actorId, name))
+    return seal(this.#deps.keyRing, JSON.stringify(tokens), bindingOf(serviceTokens, actorId, name))
   }
 
   #opened(actorId: string, { service, tokens }: StoredConnection): ServiceTokens {
@@ -330,7 +330,7 @@ export class Connections {
 
   #open(actorId: string, service: string, tokens: Sealed): ServiceTokens {
     // Sealed by `#sealed` for this very row.
-    return JSON.parse(open(this.#parts.keyRing, tokens, bindingOf(serviceTokens, actorId, service))) as ServiceTokens
+    return JSON.parse(open(this.#deps.keyRing, tokens, bindingOf(serviceTokens, actorId, service))) as ServiceTokens
   }
 }
 

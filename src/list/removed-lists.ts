@@ -15,7 +15,7 @@ const batchRows = 500
 const lookAgainMs = 600_000
 const afterFailureMs = 5000
 
-export interface RemovedListsParts {
+export interface RemovedListsDeps {
   readonly store: Store
   readonly timers: Timers
   readonly log: Log
@@ -30,14 +30,14 @@ interface RemovedList {
 }
 
 export class RemovedLists {
-  readonly #parts: RemovedListsParts
+  readonly #deps: RemovedListsDeps
   #running: Promise<void> | undefined
   #isDue = false
   #isStopping = false
   #cancelTimer: Cancel = () => {}
 
-  constructor(parts: RemovedListsParts) {
-    this.#parts = parts
+  constructor(deps: RemovedListsDeps) {
+    this.#deps = deps
   }
 
   /** Deletes what there is, after whatever runs now. Nothing waits for it. */
@@ -60,7 +60,7 @@ export class RemovedLists {
   }
 
   async #run(): Promise<void> {
-    const { store, timers, log } = this.#parts
+    const { store, timers, log } = this.#deps
     let wait = lookAgainMs
     this.#isDue = false
     try {

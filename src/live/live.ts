@@ -34,7 +34,7 @@ export interface LiveChange extends Omit<NumberedChange, 'actorId' | 'category'>
   readonly category: LiveCategory
 }
 
-export interface LiveParts {
+export interface LiveDeps {
   readonly store: Store
   readonly afterCommit: AfterCommit
   readonly timers: Timers
@@ -59,14 +59,14 @@ interface Watch {
 }
 
 export class Live {
-  readonly #parts: LiveParts
+  readonly #deps: LiveDeps
   readonly #watches = new Set<Watch>()
   readonly #poller: Poller
   #renewedAt = 0
 
-  constructor(parts: LiveParts) {
-    this.#parts = parts
-    this.#poller = new Poller(parts.timers, () => this.#look())
+  constructor(deps: LiveDeps) {
+    this.#deps = deps
+    this.#poller = new Poller(deps.timers, () => this.#look())
   }
 
   /** In the transaction of the change, with the actor's row locked. No statement for an actor that nobody watches. */
@@ -76,21 +76,21 @@ export class Live {
     category: LiveCategory,
     names: readonly string[],
   ): Promise<void> {
-    const now = this.#parts.now()
+    const now = this.#deps.now()
     if (actor.watchedUntil < now || names.length === 0) return
     const distinct = [...new Set(names)].map((name) => [category, name] as const)
     await insertChanges(tx, actor.id, distinct, now)
-    this.#parts.afterCommit(tx, this.#wake)
+    this.#deps.afterCommit(tx, this.#wake)
   }
 
   /** A change that no transaction of ours makes. @throws ServiceError `actor_not_found` */
   announce(actorId: string, category: LiveCategory, name: string): Promise<void> {
-    return this.#parts.store.writeActor(actorId, (tx, actor) => this.record(tx, actor, category, [name]))
+    return this.#deps.store.writeActor(actorId, (tx, actor) => this.record(tx, actor, category, [name]))
   }
 
   /** From now on, in batches, until the signal or the end of the service. Nothing at all when there is no such actor. */
   async *watch(actorId: string, signal: AbortSignal, onBegun?: () => void): AsyncGenerator<readonly LiveChange[]> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const seen = await store.write((tx) => beginWatching(tx, actorId, now() + watchMs))
     if (seen === null) return
     const watch: Watch = { actorId, seen, waiting: [], wake: null, isLetGo: false }
@@ -132,13 +132,13 @@ export class Live {
     try {
       await this.#collect()
     } catch (error) {
-      this.#parts.log.warn({ error }, 'What changed lately cannot be read now; it is read again')
+      this.#deps.log.warn({ error }, 'What changed lately cannot be read now; it is read again')
     }
     return this.#watches.size === 0 ? null : pollMs
   }
 
   async #collect(): Promise<void> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const seen = new Map<string, number>()
     for (const { actorId, seen: number } of this.#watches) {
       seen.set(actorId, Math.min(number, seen.get(actorId) ?? Number.POSITIVE_INFINITY))

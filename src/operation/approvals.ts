@@ -45,7 +45,7 @@ export interface Approval extends Omit<StoredApproval, 'digest' | 'arguments'> {
 
 export type Decided = 'approved' | 'denied'
 
-export interface ApprovalsParts {
+export interface ApprovalsDeps {
   readonly store: Store
   readonly live: Live
   readonly keyRing: KeyRing
@@ -78,10 +78,10 @@ export const mostListed = 100
 export const longestArguments = 16_384
 
 export class Approvals {
-  readonly #parts: ApprovalsParts
+  readonly #deps: ApprovalsDeps
 
-  constructor(parts: ApprovalsParts) {
-    this.#parts = parts
+  constructor(deps: ApprovalsDeps) {
+    this.#deps = deps
   }
 
   /**
@@ -131,7 +131,7 @@ export class Approvals {
    *   JSON cannot hold, because the owner could not see them.
    */
   async ask({ actor, caller }: Asker, called: Called, args: unknown): Promise<ApprovalAnswer> {
-    const { store, live, now } = this.#parts
+    const { store, live, now } = this.#deps
     const shown = fromPlain(args)
     if (shown.length > longestArguments) return { answer: 'unseen' }
     const key = {
@@ -170,7 +170,7 @@ export class Approvals {
 
   /** Returns a consumed approval: its call did not finish, because the client was asked something and calls again. */
   async giveBack({ actor }: Pick<Asker, 'actor'>, approvalId: string): Promise<void> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     await store.writeActor(actor.id, (tx) =>
       moveApproval(tx, actor.id, approvalId, { from: 'used', to: 'approved', now: now(), until: now() + waitMs }),
     )
@@ -190,7 +190,7 @@ export class Approvals {
     actorId: string,
     cursor: string | null = null,
   ): Promise<{ readonly approvals: Approval[]; readonly next: string | null }> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const before = cursor === null ? null : parseCursor(cursor)
     if (cursor !== null && before === null)
       throw new ServiceError('bad_request', 'Cannot list the approvals: the cursor is not one of this list')
@@ -205,14 +205,14 @@ export class Approvals {
   }
 
   async find(actorId: string, approvalId: string): Promise<Approval | null> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const row = await store.read((q) => findApproval(q, actorId, approvalId))
     return row === null || row.expiresAt <= now() ? null : this.#shown(row)
   }
 
   /** Stores the owner's decision. Returns false when the approval is not waiting. */
   async decide(actorId: string, approvalId: string, decision: Decided): Promise<boolean> {
-    const { store, live, now, note } = this.#parts
+    const { store, live, now, note } = this.#deps
     const decided = await store.writeActor(actorId, async (tx, actor) => {
       const move = { from: 'waiting', to: decision, now: now(), until: now() + waitMs } as const
       const moved = await moveApproval(tx, actorId, approvalId, move)
@@ -238,7 +238,7 @@ export class Approvals {
       approvalId,
       kind,
       operation: name,
-      arguments: seal(this.#parts.keyRing, shown, bindingOf(approvalArguments, key.actorId, approvalId)),
+      arguments: seal(this.#deps.keyRing, shown, bindingOf(approvalArguments, key.actorId, approvalId)),
       state: 'waiting',
       createdAt: now,
       expiresAt: now + waitMs,
@@ -246,11 +246,11 @@ export class Approvals {
   }
 
   #waiting({ actorId, approvalId, expiresAt }: StoredApproval): ApprovalAnswer {
-    return { answer: 'waiting', approvalId, url: this.#parts.addressOf(actorId, approvalId), expiresAt }
+    return { answer: 'waiting', approvalId, url: this.#deps.addressOf(actorId, approvalId), expiresAt }
   }
 
   #shown({ digest: _digest, arguments: sealed, ...row }: StoredApproval): Approval {
     const binding = bindingOf(approvalArguments, row.actorId, row.approvalId)
-    return { ...row, arguments: JSON.parse(open(this.#parts.keyRing, sealed, binding)) as unknown }
+    return { ...row, arguments: JSON.parse(open(this.#deps.keyRing, sealed, binding)) as unknown }
   }
 }

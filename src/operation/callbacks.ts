@@ -9,7 +9,7 @@ import { isObject, type Json, type JsonText, known } from '../json/json.ts'
 import type { Log } from '../observe/log.ts'
 import type { Access } from '../property/access.ts'
 
-export interface CallbacksParts {
+export interface CallbacksDeps {
   readonly registry: Registry
   readonly log: Log
   readonly handleOf: (actor: Access['actor']) => ActorHandle
@@ -18,15 +18,15 @@ export interface CallbacksParts {
 export type CallbackData = { readonly [member: string]: Json }
 
 export class Callbacks {
-  readonly #parts: CallbacksParts
+  readonly #deps: CallbacksDeps
 
-  constructor(parts: CallbacksParts) {
-    this.#parts = parts
+  constructor(deps: CallbacksDeps) {
+    this.#deps = deps
   }
 
   /** Whether everybody may call it. `*` stands for names that somebody thought of, so it never opens one. */
   isPublic(name: string): boolean {
-    return this.#parts.registry.exactCallbacks(name).some(({ isPublic }) => isPublic)
+    return this.#deps.registry.exactCallbacks(name).some(({ isPublic }) => isPublic)
   }
 
   /**
@@ -35,10 +35,10 @@ export class Callbacks {
    * @throws ServiceError `not_found` when no such callback was declared.
    */
   async call({ actor, caller }: Access, name: string, data: CallbackData): Promise<JsonText> {
-    const declared = this.#parts.registry.callbacks(name)
+    const declared = this.#deps.registry.callbacks(name)
     const open = caller.kind === 'anonymous' ? declared.filter(({ isPublic }) => isPublic) : declared
     if (open.length === 0) throw noCallback(name)
-    const handle = this.#parts.handleOf(actor)
+    const handle = this.#deps.handleOf(actor)
     for (const { handler } of open) {
       const result = await handler({ actor: handle, caller, name, data })
       if (result) return answerOf(result)
@@ -48,7 +48,7 @@ export class Callbacks {
 
   /** As `call`, at the service itself. */
   async callApp(name: string, data: CallbackData): Promise<JsonText> {
-    const handlers = this.#parts.registry.appCallbacks(name)
+    const handlers = this.#deps.registry.appCallbacks(name)
     if (handlers.length === 0) throw noCallback(name)
     for (const handler of handlers) {
       const result = await handler({ name, data })
@@ -59,18 +59,18 @@ export class Callbacks {
 
   /** As `tell`, for who is not in hand yet. */
   async heard({ actor, caller }: Access, name: string, data: CallbackData): Promise<void> {
-    if (this.#parts.registry.exactCallbacks(name).length > 0) {
-      await this.tell(this.#parts.handleOf(actor), caller, name, data)
+    if (this.#deps.registry.exactCallbacks(name).length > 0) {
+      await this.tell(this.#deps.handleOf(actor), caller, name, data)
     }
   }
 
   /** Tells the handlers of this very name what the service did already; one that throws is logged. */
   async tell(handle: ActorHandle, caller: Caller, name: string, data: CallbackData): Promise<void> {
-    for (const { handler } of this.#parts.registry.exactCallbacks(name)) {
+    for (const { handler } of this.#deps.registry.exactCallbacks(name)) {
       try {
         await handler({ actor: handle, caller, name, data })
       } catch (error) {
-        this.#parts.log.error({ error, callback: name }, 'A callback handler failed')
+        this.#deps.log.error({ error, callback: name }, 'A callback handler failed')
       }
     }
   }
@@ -85,7 +85,7 @@ export class Callbacks {
     caller: Caller,
     { subscription, peer_id, data }: Omit<SubscriptionCall, 'actor'>,
   ): Promise<boolean> {
-    const { registry, handleOf } = this.#parts
+    const { registry, handleOf } = this.#deps
     const handle = handleOf(actor)
     let isTaken = false
     for (const handler of registry.subscriptionHandlers) {

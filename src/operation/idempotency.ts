@@ -20,7 +20,7 @@ export interface KeptAnswer {
   readonly isTooLarge?: true
 }
 
-export interface OnceParts {
+export interface OnceDeps {
   readonly store: Store
   readonly keyRing: KeyRing
   readonly timers: Timers
@@ -42,11 +42,11 @@ const lookMs = 100
 const mostLooks = 100
 
 export class Once {
-  readonly #parts: OnceParts
+  readonly #deps: OnceDeps
   #cleanedAt = Number.NEGATIVE_INFINITY
 
-  constructor(parts: OnceParts) {
-    this.#parts = parts
+  constructor(deps: OnceDeps) {
+    this.#deps = deps
   }
 
   /**
@@ -60,7 +60,7 @@ export class Once {
   ): Promise<
     { readonly answer: A; readonly isFirst: true } | { readonly answer: KeptAnswer; readonly isFirst: false }
   > {
-    const { store } = this.#parts
+    const { store } = this.#deps
     if (!(await this.#begin(asked))) return { answer: await this.#answered(asked), isFirst: false }
     let done: Awaited<ReturnType<typeof work>>
     try {
@@ -75,7 +75,7 @@ export class Once {
   }
 
   async #begin(asked: OnceRequest): Promise<boolean> {
-    const { store, keyRing, now } = this.#parts
+    const { store, keyRing, now } = this.#deps
     const time = now()
     const isDue = Math.abs(time - this.#cleanedAt) >= cleanMs
     if (isDue) this.#cleanedAt = time
@@ -87,7 +87,7 @@ export class Once {
   }
 
   async #answered(asked: OnceRequest): Promise<KeptAnswer> {
-    const { store, keyRing, timers } = this.#parts
+    const { store, keyRing, timers } = this.#deps
     for (let looks = 0; looks < mostLooks; looks++) {
       const row = await store.read((q) => findOnce(q, asked))
       if (row === null) break
@@ -104,7 +104,7 @@ export class Once {
   }
 
   #seal({ actorId, key }: OnceKey, answer: KeptAnswer): Sealed {
-    return seal(this.#parts.keyRing, JSON.stringify(kept(answer)), bindingOf(onceAnswer, actorId, key))
+    return seal(this.#deps.keyRing, JSON.stringify(kept(answer)), bindingOf(onceAnswer, actorId, key))
   }
 }
 

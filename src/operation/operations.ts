@@ -13,7 +13,7 @@ import type { Access } from '../property/access.ts'
 import type { Approvals } from './approvals.ts'
 import { type OwnPage, ownPage } from './page-handlers.ts'
 
-export interface OperationParts {
+export interface OperationDeps {
   readonly registry: Registry
   readonly permission: Permission
   readonly approvals: Pick<Approvals, 'require'>
@@ -21,20 +21,20 @@ export interface OperationParts {
 }
 
 export class Operations {
-  readonly #parts: OperationParts
+  readonly #deps: OperationDeps
 
-  constructor(parts: OperationParts) {
-    this.#parts = parts
+  constructor(deps: OperationDeps) {
+    this.#deps = deps
   }
 
   /** A page of the application's own; null when it has none at this address. */
   page(access: Access, call: Omit<PageCall, 'actor' | 'caller'>): Promise<OwnPage | null> {
-    return ownPage(this.#parts, access, call)
+    return ownPage(this.#deps, access, call)
   }
 
   /** Only what the caller may call. */
   async list(access: Access, kind: OperationKind): Promise<Descriptor[]> {
-    const { registry, permission } = this.#parts
+    const { registry, permission } = this.#deps
     const descriptors = registry.descriptors(kind)
     const names = descriptors.map(({ name }) => name)
     const callable = await permission.filter(access.actor.id, access.caller, { category: kind, right: 'write' }, names)
@@ -50,7 +50,7 @@ export class Operations {
    */
   async call(access: Access, kind: OperationKind, name: string, data: Json): Promise<JsonText | undefined | null> {
     await this.require(access, kind, 'write', name)
-    const { registry, approvals, handleOf } = this.#parts
+    const { registry, approvals, handleOf } = this.#deps
     const operations = registry.operations(kind, name)
     if (registry.needsApproval(kind, name)) {
       // The owner is not asked about a call that the declared schema refuses anyway.
@@ -68,7 +68,7 @@ export class Operations {
 
   /** True when every handler of the name says that it only reads. */
   isReadOnly(kind: OperationKind, name: string): boolean {
-    const declared = this.#parts.registry.operations(kind, name)
+    const declared = this.#deps.registry.operations(kind, name)
     return declared.length > 0 && declared.every((operation) => operation.metadata?.annotations?.readOnlyHint === true)
   }
 
@@ -82,8 +82,8 @@ export class Operations {
     await this.require(access, 'resources', right, name)
     // The rules on properties open these addresses, to their own route and to AI clients alone.
     if (name.startsWith(propertiesUri)) return null
-    const handle = this.#parts.handleOf(access.actor)
-    for (const handler of this.#parts.registry.resources(name)) {
+    const handle = this.#deps.handleOf(access.actor)
+    for (const handler of this.#deps.registry.resources(name)) {
       const result = await handler({ actor: handle, caller: access.caller, name, input: data })
       if (result === undefined) return undefined
       if (result) return handlerResult(result)
@@ -92,12 +92,12 @@ export class Operations {
   }
 
   async require(access: Access, category: OperationKind | 'resources', right: Right, name: string): Promise<void> {
-    await this.#parts.permission.require(access.actor.id, access.caller, { category, right, target: name })
+    await this.#deps.permission.require(access.actor.id, access.caller, { category, right, target: name })
   }
 
   /** App-level: the first truthy answer of a bot handler decides. */
   async bot(token: string, body: Json | undefined): Promise<boolean> {
-    for (const handler of this.#parts.registry.bots) {
+    for (const handler of this.#deps.registry.bots) {
       if (await handler(present({ path: '/bot', method: 'POST', bot_token: token, body }))) return true
     }
     return false

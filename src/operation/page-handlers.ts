@@ -10,12 +10,12 @@ export type OwnPage =
 
 /** The answer of the first handler that gives an object; null when none does. */
 export async function ownPage(
-  parts: { readonly registry: Registry; readonly handleOf: (actor: Access['actor']) => ActorHandle },
+  deps: { readonly registry: Registry; readonly handleOf: (actor: Access['actor']) => ActorHandle },
   { actor, caller }: Access,
   call: Omit<PageCall, 'actor' | 'caller'>,
 ): Promise<OwnPage | null> {
-  const handle = parts.handleOf(actor)
-  for (const handler of parts.registry.pageHandlers) {
+  const handle = deps.handleOf(actor)
+  for (const handler of deps.registry.pageHandlers) {
     const result = await handler({ ...call, actor: handle, caller })
     if (!isObject(result)) continue
     const { template, data } = result

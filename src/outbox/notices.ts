@@ -8,7 +8,7 @@ import type { AfterCommit, Transaction } from '../store/store.ts'
 import type { EnqueueNotice, Notice } from './notice.ts'
 import { deleteNoticesOfActors, insertNotices, type StoredNotice } from './notice-store.ts'
 
-export interface NoticesParts {
+export interface NoticesDeps {
   readonly keyRing: KeyRing
   readonly now: () => number
   readonly afterCommit: AfterCommit
@@ -22,22 +22,22 @@ export interface NoticesParts {
 export type FirstAttempts = () => Promise<void>
 
 export class Notices {
-  readonly #parts: NoticesParts
+  readonly #deps: NoticesDeps
 
-  constructor(parts: NoticesParts) {
-    this.#parts = parts
+  constructor(deps: NoticesDeps) {
+    this.#deps = deps
   }
 
   readonly enqueue: EnqueueNotice = (tx, notice) => this.enqueueAll(tx, [notice])
 
   /** Like `enqueue`, with one statement. Notices to the same peer are sent in the given order. */
   async enqueueAll(tx: Transaction, notices: readonly Notice[]): Promise<void> {
-    if ((await this.#insert(tx, notices)).length > 0) this.#parts.afterCommit(tx, this.#parts.wake)
+    if ((await this.#insert(tx, notices)).length > 0) this.#deps.afterCommit(tx, this.#deps.wake)
   }
 
   /** Like `enqueueAll`, for a caller that responds after the first attempt. */
   async enqueueAwaited(tx: Transaction, notices: readonly Notice[]): Promise<FirstAttempts> {
-    const { afterCommit, firstAttempts } = this.#parts
+    const { afterCommit, firstAttempts } = this.#deps
     const ids = await this.#insert(tx, notices)
     let attempts = Promise.resolve()
     if (ids.length > 0) {
@@ -52,7 +52,7 @@ export class Notices {
   async #insert(tx: Transaction, notices: readonly Notice[]): Promise<readonly string[]> {
     if (notices.length === 0) return []
     const rebound = notices.map((notice) => this.#rebound(notice))
-    await insertNotices(tx, rebound, this.#parts.now())
+    await insertNotices(tx, rebound, this.#deps.now())
     return rebound.map(({ id }) => id)
   }
 
@@ -64,7 +64,7 @@ export class Notices {
 
   /** Seals the secret for the notice, because its trust may be deleted before the notice is sent. */
   #rebound(notice: Notice): StoredNotice {
-    const { keyRing } = this.#parts
+    const { keyRing } = this.#deps
     const id = randomId()
     const secret = open(keyRing, notice.secret, bindingOf(trustSecret, notice.actorId, notice.peerId))
     const requestId = currentContext()?.requestId ?? ''

@@ -36,7 +36,7 @@ import { deleteSuspension, findSuspensions, insertSuspension, type Suspension } 
 import { type PublisherSubscription, publisherView } from './publisher-subscription.ts'
 import { type MayRead, visiblePart, withheld } from './visibility.ts'
 
-export interface PublicationsParts {
+export interface PublicationsDeps {
   readonly store: Store
   readonly registry: Registry
   readonly permission: Permission
@@ -80,22 +80,22 @@ const maxTimelineEntries = 1000
 const longestName = 1024
 
 export class Publications {
-  readonly #parts: PublicationsParts
+  readonly #deps: PublicationsDeps
 
-  constructor(parts: PublicationsParts) {
-    this.#parts = parts
+  constructor(deps: PublicationsDeps) {
+    this.#deps = deps
   }
 
   /** `peerId` null: of all peers. */
   list(actorId: string, peerId: string | null = null): Promise<PublisherSubscription[]> {
-    return this.#parts.store.read((q) => findPublisherSubscriptions(q, actorId, peerId))
+    return this.#deps.store.read((q) => findPublisherSubscriptions(q, actorId, peerId))
   }
 
   /** All subscriptions with their backlogs, in one snapshot. */
   listWithBacklogs(
     actorId: string,
   ): Promise<{ readonly subscription: PublisherSubscription; readonly backlog: Backlog | undefined }[]> {
-    return this.#parts.store.snapshot(async (q) => {
+    return this.#deps.store.snapshot(async (q) => {
       const subscriptions = await findPublisherSubscriptions(q, actorId, null)
       const backlogs = await findBacklogs(q, actorId)
       const keyOf = ({ peerId, subscriptionId }: SubscriptionOf): string => JSON.stringify([peerId, subscriptionId])
@@ -106,7 +106,7 @@ export class Publications {
 
   /** Subscriptions of both sides, as the wire lists them. */
   records(actorId: string, filter: RecordFilter): Promise<SubscriptionRecord[]> {
-    return this.#parts.store.read((q) => findRecords(q, actorId, filter))
+    return this.#deps.store.read((q) => findRecords(q, actorId, filter))
   }
 
   /**
@@ -118,7 +118,7 @@ export class Publications {
       if (value.length > longestName)
         throw new ServiceError('invalid_value', `Cannot subscribe: a name is longer than ${longestName} characters`)
     }
-    const { store, now, live, maxPeerSubscriptions } = this.#parts
+    const { store, now, live, maxPeerSubscriptions } = this.#deps
     const subscription: PublisherSubscription = {
       actorId,
       peerId,
@@ -151,7 +151,7 @@ export class Publications {
   /** Reads without clearing. Null: the subscription does not exist. */
   async poll(address: Address, caller: Caller): Promise<Polled | null> {
     const { actorId, peerId, subscriptionId } = address
-    return this.#parts.store.snapshot(async (q) => {
+    return this.#deps.store.snapshot(async (q) => {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
       const diffs = await findDiffs(q, actorId, peerId, subscriptionId, maxPollCharacters)
@@ -171,7 +171,7 @@ export class Publications {
     caller: Caller,
     clears: boolean,
   ): Promise<{ subscription: PublisherSubscription; diff: StoredDiff } | null> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const { actorId, peerId, subscriptionId } = address
     const at = now()
     const place = { ...address, sequence }
@@ -193,11 +193,11 @@ export class Publications {
   /** Acknowledges everything up to `sequence`, or all diffs with 0. False: the subscription does not exist. */
   async acknowledge(address: Address, sequence: number): Promise<boolean> {
     const { actorId, peerId, subscriptionId } = address
-    return this.#parts.store.write(async (tx) => {
+    return this.#deps.store.write(async (tx) => {
       const subscription = await findPublisherSubscription(tx, actorId, peerId, subscriptionId)
       if (subscription === null) return false
       const upTo = sequence === 0 ? subscription.sequence : Math.min(sequence, subscription.sequence)
-      await acknowledgeDiffs(tx, { ...address, upTo }, this.#parts.now())
+      await acknowledgeDiffs(tx, { ...address, upTo }, this.#deps.now())
       return true
     })
   }
@@ -207,16 +207,16 @@ export class Publications {
    */
   async end(actor: Access['actor'], address: Omit<Address, 'actorId'>, by: 'peer' | 'owner'): Promise<boolean> {
     const { peerId, subscriptionId } = address
-    const ended = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
+    const ended = await this.#deps.store.writeActor(actor.id, async (tx, locked) => {
       const subscription = await findPublisherSubscription(tx, actor.id, peerId, subscriptionId)
       if (subscription === null) return null
       await deletePublisherSubscription(tx, actor.id, peerId, subscriptionId)
-      await this.#parts.live.record(tx, locked, 'subscriptions', [subscriptionId])
+      await this.#deps.live.record(tx, locked, 'subscriptions', [subscriptionId])
       if (by === 'owner') await this.#notifyRevoked(tx, subscription)
       return subscription
     })
     if (ended === null) return false
-    const { registry, log, handleOf } = this.#parts
+    const { registry, log, handleOf } = this.#deps
     await fire(registry, log, 'subscription_deleted', {
       actor: handleOf(actor),
       peer_id: peerId,
@@ -230,12 +230,12 @@ export class Publications {
   async #notifyRevoked(tx: Transaction, { actorId, peerId, subscriptionId }: PublisherSubscription): Promise<void> {
     const trust = await findTrust(tx, actorId, peerId)
     if (trust === null || trust.baseuri === '') return
-    await this.#parts.enqueue(tx, noticeTo(trust, 'revoke', 'DELETE', ['subscriptions', actorId, subscriptionId]))
+    await this.#deps.enqueue(tx, noticeTo(trust, 'revoke', 'DELETE', ['subscriptions', actorId, subscriptionId]))
   }
 
   /** Outcomes of the latest sequence numbers. Null: the subscription does not exist. */
   async timeline({ actorId, peerId, subscriptionId }: Address): Promise<Timeline | null> {
-    return this.#parts.store.snapshot(async (q) => {
+    return this.#deps.store.snapshot(async (q) => {
       const subscription = await findPublisherSubscription(q, actorId, peerId, subscriptionId)
       if (subscription === null) return null
       const entries = await findTimeline(q, actorId, peerId, subscriptionId, maxTimelineEntries)
@@ -246,7 +246,7 @@ export class Publications {
 
   /** Sends failed diffs that are still stored again, and returns their number. Null: the subscription does not exist. */
   async redrive(address: Address): Promise<number | null> {
-    const { store, now, afterCommit, wake } = this.#parts
+    const { store, now, afterCommit, wake } = this.#deps
     const { actorId, peerId, subscriptionId } = address
     return store.write(async (tx) => {
       if ((await findPublisherSubscription(tx, actorId, peerId, subscriptionId)) === null) return null
@@ -257,25 +257,25 @@ export class Publications {
   }
 
   suspensions(actorId: string): Promise<Suspension[]> {
-    return this.#parts.store.read((q) => findSuspensions(q, actorId))
+    return this.#deps.store.read((q) => findSuspensions(q, actorId))
   }
 
   /** Changes to the target get no sequence number from now on. False: it was suspended already. */
   suspend(actorId: string, suspension: Suspension): Promise<boolean> {
-    return this.#parts.store.writeActor(actorId, (tx) => insertSuspension(tx, actorId, suspension))
+    return this.#deps.store.writeActor(actorId, (tx) => insertSuspension(tx, actorId, suspension))
   }
 
   /** Sends one resync to each subscription of the target. False: it was not suspended. */
   resume(actorId: string, suspension: Suspension): Promise<boolean> {
-    return this.#parts.store.writeActor(actorId, async (tx) => {
+    return this.#deps.store.writeActor(actorId, async (tx) => {
       if (!(await deleteSuspension(tx, actorId, suspension))) return false
-      await this.#parts.publisher.resync(tx, actorId, suspension)
+      await this.#deps.publisher.resync(tx, actorId, suspension)
       return true
     })
   }
 
   async #reader(q: Queries, actorId: string, caller: Caller): Promise<MayRead> {
-    const { permission } = this.#parts
+    const { permission } = this.#deps
     const operation = { category: 'properties', right: 'read' } as const
     if (!permission.isRuled(caller)) {
       const { allowed } = permission.mayTouch(caller, { category: 'subscriptions', right: 'read' })

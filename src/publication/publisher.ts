@@ -13,7 +13,7 @@ import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibi
 /** Starts the delivery of entries after their transaction has committed. */
 export type Announce = (tx: Transaction, actorId: string, entries: readonly DiffEntry[]) => void
 
-export interface PublisherParts {
+export interface PublisherDeps {
   readonly permission: Permission
   readonly now: () => number
   /** Maximum number of stored diffs per subscription. */
@@ -22,10 +22,10 @@ export interface PublisherParts {
 }
 
 export class Publisher {
-  readonly #parts: PublisherParts
+  readonly #deps: PublisherDeps
 
-  constructor(parts: PublisherParts) {
-    this.#parts = parts
+  constructor(deps: PublisherDeps) {
+    this.#deps = deps
   }
 
   readonly sink: ChangeSink = async (tx, actor, changes) => {
@@ -38,7 +38,7 @@ export class Publisher {
     ])
     const live = withoutSuspended(changes, suspensions)
     if (live.length === 0) return
-    const now = this.#parts.now()
+    const now = this.#deps.now()
     const entries = subscribers.flatMap((subscriber) => entriesFor(subscriber, live, mayRead(subscriber), now))
     await this.#write(tx, actor.id, entries, now)
   }
@@ -71,7 +71,7 @@ export class Publisher {
   ): Promise<void> {
     if (subscribers.length === 0) return
     const mayRead = await this.#readers(tx, actorId, subscribers)
-    const now = this.#parts.now()
+    const now = this.#deps.now()
     const entries = subscribers
       .filter((subscriber) => maySeeAny(subscriber, name, mayRead(subscriber)))
       .map((subscriber) => ({
@@ -87,12 +87,12 @@ export class Publisher {
     if (entries.length === 0) return
     await insertEntries(tx, actorId, entries, now, currentContext()?.hops ?? 0)
     await dropOldest(tx, this.#overfull(actorId, entries), now)
-    this.#parts.announce(tx, actorId, entries)
+    this.#deps.announce(tx, actorId, entries)
   }
 
   /** Checks the limit once per stride, so most changes need no statement for it. */
   #overfull(actorId: string, entries: readonly DiffEntry[]): Parameters<typeof dropOldest>[1] {
-    const { maxDiffs } = this.#parts
+    const { maxDiffs } = this.#deps
     const stride = Math.max(1, Math.floor(maxDiffs / 16))
     return entries
       .filter(({ sequence }) => sequence > maxDiffs && sequence % stride === 0)
@@ -108,7 +108,7 @@ export class Publisher {
       actorId,
       caller: { kind: 'peer', peerId, relationship, approved, via: 'bearer' },
     })
-    const judgeOf = await this.#parts.permission.judgeMany(
+    const judgeOf = await this.#deps.permission.judgeMany(
       q,
       [...new Map(subscribers.map((subscriber) => [subscriber.peerId, relationOf(subscriber)])).values()],
       { category: 'properties', right: 'read' },

@@ -27,7 +27,7 @@ import { NoticeSender, type SettleRenewal } from '../outbox/notice-sender.ts'
 import { claimDue, Poller } from '../poller.ts'
 import type { Timers } from '../timers.ts'
 
-export interface WorkerParts extends Omit<DeliveryBatchDeps, 'isStopping' | 'isCut'> {
+export interface WorkerDeps extends Omit<DeliveryBatchDeps, 'isStopping' | 'isCut'> {
   readonly settleRenewal: SettleRenewal
   readonly timers: Timers
   /** Concurrent calls per actor. */
@@ -61,7 +61,7 @@ const mostCleaned = 100
 const mostFailingPeers = 10_000
 
 export class DeliveryWorker {
-  readonly #parts: WorkerParts
+  readonly #deps: WorkerDeps
   readonly #queue: FairQueue<LeasedJob>
   readonly #batches: DeliveryBatches
   readonly #notices: NoticeSender
@@ -76,22 +76,22 @@ export class DeliveryWorker {
   #isCut = false
   #cleanedAt: number
 
-  constructor(parts: WorkerParts) {
-    this.#parts = parts
-    const perActor = parts.maxConcurrentCallbacks
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps
+    const perActor = deps.maxConcurrentCallbacks
     const limits = {
       running: mostRunning,
       perActor,
       // When all concurrent calls fail, the circuit opens with no further call on its way.
-      perPeer: Math.max(1, Math.min(Math.floor(perActor / 5), parts.policy.circuitThreshold)),
+      perPeer: Math.max(1, Math.min(Math.floor(perActor / 5), deps.policy.circuitThreshold)),
       perHost: connectionsPerOrigin,
     }
     this.#queue = new FairQueue(limits, (job) => this.#failingPeers.has(peerKey(job)))
     const isCut = (): boolean => this.#isCut
-    this.#poller = new Poller(parts.timers, () => this.#look())
-    this.#batches = new DeliveryBatches({ ...parts, isStopping: () => this.#poller.isStopping, isCut })
-    this.#notices = new NoticeSender({ ...parts, isCut })
-    this.#cleanedAt = parts.now()
+    this.#poller = new Poller(deps.timers, () => this.#look())
+    this.#batches = new DeliveryBatches({ ...deps, isStopping: () => this.#poller.isStopping, isCut })
+    this.#notices = new NoticeSender({ ...deps, isCut })
+    this.#cleanedAt = deps.now()
   }
 
   /** Looks for due work now. */
@@ -99,7 +99,7 @@ export class DeliveryWorker {
 
   /** Resolves when each of the entries was sent once, or cannot be sent now. */
   async attempted(actorId: string, entries: readonly DiffEntry[]): Promise<void> {
-    const due = entries.filter(({ dueAt }) => dueAt !== null && dueAt <= this.#parts.now())
+    const due = entries.filter(({ dueAt }) => dueAt !== null && dueAt <= this.#deps.now())
     if (due.length === 0 || this.#poller.isStopping) return
     const all = Promise.all(
       due.map(
@@ -112,7 +112,7 @@ export class DeliveryWorker {
     )
     this.wake()
     // Another process may have the lease of a queue.
-    await this.#within(this.#parts.times.callMs, all)
+    await this.#within(this.#deps.times.callMs, all)
   }
 
   /**
@@ -130,7 +130,7 @@ export class DeliveryWorker {
   /** Resolves with `work`, or after `ms`. */
   async #within(ms: number, work: Promise<unknown>): Promise<void> {
     const { promise: timeUp, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#parts.timers.setTimer(ms, resolve)
+    const cancel = this.#deps.timers.setTimer(ms, resolve)
     await Promise.race([work, timeUp])
     cancel()
   }
@@ -139,7 +139,7 @@ export class DeliveryWorker {
   async stop(client: Pick<PeerClient, 'close'>): Promise<void> {
     await this.#poller.stop()
     await this.#release(this.#queue.withdraw(() => true))
-    await this.#within(this.#parts.shutdownMs, Promise.all(this.#running))
+    await this.#within(this.#deps.shutdownMs, Promise.all(this.#running))
     this.#isCut = true
     await client.close()
     await Promise.all(this.#running)
@@ -156,14 +156,14 @@ export class DeliveryWorker {
 
   /** Number of queues with diffs to send. */
   backlog(): Promise<number> {
-    return this.#parts.store.read(countDueQueues)
+    return this.#deps.store.read(countDueQueues)
   }
 
   async #look(): Promise<number> {
-    const { policy, now, log } = this.#parts
+    const { policy, now, log } = this.#deps
     let wait = pollMs
     try {
-      wait = await claimDue(this.#parts, {
+      wait = await claimDue(this.#deps, {
         find: findDue,
         longestMs: longestPutOffMs(policy),
         bringForward,
@@ -184,8 +184,8 @@ export class DeliveryWorker {
     const without = this.#queue.busyActors
     this.#isLeft = limit <= 0 || without.length > 0
     if (limit <= 0) return
-    const { store, times } = this.#parts
-    const now = this.#parts.now()
+    const { store, times } = this.#deps
+    const now = this.#deps.now()
     const until = now + times.leaseMs
     const noticesUntil = now + times.noticeLeaseMs
     const claim = { now, limit, without }
@@ -221,7 +221,7 @@ export class DeliveryWorker {
 
   /** Keeps a slow host, or an actor with many jobs, from using up the leases. */
   async #putOff(): Promise<void> {
-    const latest = this.#parts.now() - patienceMs
+    const latest = this.#deps.now() - patienceMs
     const late = this.#queue.withdraw(({ since }) => since < latest)
     await this.#release(late, putOffMs)
     for (const job of late) this.#answerAll(job)
@@ -248,12 +248,12 @@ export class DeliveryWorker {
     } catch (error) {
       // A concurrent deletion of the actor leaves only the notices about it. They are retried after the lease.
       const isGone = error instanceof ServiceError && error.code === 'actor_not_found'
-      if (!isGone) runInBackground(() => this.#parts.log.error({ error }, 'A callback could not be sent'), context)
+      if (!isGone) runInBackground(() => this.#deps.log.error({ error }, 'A callback could not be sent'), context)
       this.#answerAll(job)
     }
     if (hasMore && job.kind === 'queue') {
       if (this.#poller.isStopping) await this.#release([job])
-      else this.#queue.add({ ...job, since: this.#parts.now() })
+      else this.#queue.add({ ...job, since: this.#deps.now() })
     }
     this.#begin()
     // A free place, or a delivered notice, may let other work begin.
@@ -324,7 +324,7 @@ export class DeliveryWorker {
 
   async #release(jobs: readonly LeasedJob[], forMs = 0): Promise<void> {
     if (jobs.length === 0) return
-    const { store, now, log } = this.#parts
+    const { store, now, log } = this.#deps
     const dueAt = now() + forMs
     const leases = jobs.flatMap((job) => (job.kind === 'queue' ? [job.lease] : []))
     const notices = jobs.flatMap((job) => (job.kind === 'notice' ? [job] : []))
@@ -342,7 +342,7 @@ export class DeliveryWorker {
 
   /** Deletes diffs that are too old to be polled. */
   async #clean(): Promise<void> {
-    const { store, now, maxDiffAgeMs } = this.#parts
+    const { store, now, maxDiffAgeMs } = this.#deps
     const since = now() - maxDiffAgeMs
     const aged = await store.read((q) => findAged(q, since, mostCleaned))
     await store.write(async (tx) => {

@@ -25,7 +25,7 @@ export interface Target {
 /** The address of the sender, asked for only where it matters. */
 export type Source = () => string | null
 
-export interface GuessesParts {
+export interface GuessesDeps {
   readonly store: Store
   readonly rates: Rates
   readonly now: () => number
@@ -48,13 +48,13 @@ interface Guarded {
 const complainEveryMs = 60_000
 
 export class Guesses {
-  readonly #parts: GuessesParts
+  readonly #deps: GuessesDeps
   readonly #failures = new Buckets()
   #complainedAt = Number.NEGATIVE_INFINITY
   #unheard = 0
 
-  constructor(parts: GuessesParts) {
-    this.#parts = parts
+  constructor(deps: GuessesDeps) {
+    this.#deps = deps
   }
 
   /**
@@ -63,7 +63,7 @@ export class Guesses {
    * @throws ServiceError `too_many_requests`
    */
   check(kind: Guessed, target: Target, source: Source): Promise<void> | undefined {
-    if (target.guardedUntil > this.#parts.now()) return this.#checkStored(kind, target, source)
+    if (target.guardedUntil > this.#deps.now()) return this.#checkStored(kind, target, source)
     if (this.#failures.size > 0) this.#refuseExhausted(this.#guarded(kind, target.id, source()))
     return undefined
   }
@@ -88,7 +88,7 @@ export class Guesses {
    * @throws ServiceError `too_many_requests` when other processes have counted as many as are allowed already.
    */
   async failed(kind: Guessed, target: Target, source: Source): Promise<void> {
-    const { now } = this.#parts
+    const { now } = this.#deps
     const buckets = bucketsOf(this.#guarded(kind, target.id, source()))
     if (buckets.length === 0) return
     const counted = buckets.map(({ key, rate }) => this.#failures.take(key, now(), rate))
@@ -103,7 +103,7 @@ export class Guesses {
 
   /** Null while the store fails: this process counts alone then. */
   async #store(buckets: readonly Bucket[], target: Target): Promise<readonly Taken[] | null> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     try {
       return await store.write(
         async (tx) => {
@@ -126,7 +126,7 @@ export class Guesses {
   }
 
   async #checkStored(kind: Guessed, target: Target, source: Source): Promise<void> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     const guarded = this.#guarded(kind, target.id, source())
     try {
       const keys = bucketsOf(guarded).map(({ key }) => key)
@@ -141,22 +141,22 @@ export class Guesses {
 
   #refuseExhausted({ pair, source, target }: Guarded): void {
     const isFull = (bucket: Bucket | null): bucket is Bucket =>
-      bucket !== null && this.#failures.isExhausted(bucket.key, this.#parts.now(), bucket.rate)
+      bucket !== null && this.#failures.isExhausted(bucket.key, this.#deps.now(), bucket.rate)
     const full = [pair, source].find(isFull)
     if (full !== undefined) throw this.#refusal(full)
-    const hasFailed = pair === null || this.#failures.emptyAt(pair.key) > this.#parts.now()
+    const hasFailed = pair === null || this.#failures.emptyAt(pair.key) > this.#deps.now()
     if (hasFailed && isFull(target)) throw this.#refusal(target)
   }
 
   #refusal({ limit, key, rate }: Bucket): ServiceError {
-    this.#parts.metrics.limitRefused(limit)
-    const now = this.#parts.now()
+    this.#deps.metrics.limitRefused(limit)
+    const now = this.#deps.now()
     return tooMany(limit, rate, bucketStandingOf(this.#failures.emptyAt(key), now, rate))
   }
 
   #guarded(kind: Guessed, actorId: string, source: string | null): Guarded {
     const bucket = (limit: LimitKey, of: string): Bucket | null => {
-      const rate = this.#parts.rates[limit]
+      const rate = this.#deps.rates[limit]
       return rate === null ? null : { limit, rate, key: keyOf(limit, of) }
     }
     return {
@@ -168,7 +168,7 @@ export class Guesses {
 
   /** Repeated events are counted, not repeated. */
   #complain(error: unknown): void {
-    const { now, log } = this.#parts
+    const { now, log } = this.#deps
     this.#unheard += 1
     if (Math.abs(now() - this.#complainedAt) < complainEveryMs) return
     log.warn(

@@ -11,7 +11,7 @@ import { purgeBuckets, takeStored } from './limit-store.ts'
 import { type LimitKey, limitName, perOf, type Rates } from './rates.ts'
 import { rateLimitHeaders } from './headers.ts'
 
-export interface LimiterParts {
+export interface LimiterDeps {
   readonly store: Store
   readonly rates: Rates
   readonly now: () => number
@@ -38,7 +38,7 @@ const mostPurged = 5000
 const complainEveryMs = 60_000
 
 export class Limiter {
-  readonly #parts: LimiterParts
+  readonly #deps: LimiterDeps
   /** What the store said of full buckets: they are refused without asking again. */
   readonly #known = new Buckets()
   /** Counts while the store fails: this process alone, but never nobody. */
@@ -48,9 +48,9 @@ export class Limiter {
   #unheard = 0
   #purging: Promise<void> = Promise.resolve()
 
-  constructor(parts: LimiterParts) {
-    this.#parts = parts
-    this.#purgedAt = parts.now()
+  constructor(deps: LimiterDeps) {
+    this.#deps = deps
+    this.#purgedAt = deps.now()
   }
 
   /**
@@ -64,7 +64,7 @@ export class Limiter {
     const buckets = demands.flatMap((demand) => this.#bucketOf(demand) ?? [])
     if (buckets.length === 0) return {}
     for (const bucket of buckets) {
-      if (this.#known.isExhausted(bucket.key, this.#parts.now(), bucket.rate)) {
+      if (this.#known.isExhausted(bucket.key, this.#deps.now(), bucket.rate)) {
         throw this.#refusal(bucket, this.#known.emptyAt(bucket.key))
       }
     }
@@ -73,7 +73,7 @@ export class Limiter {
     for (const [index, { isAllowed, emptyAt }] of taken.entries()) {
       const bucket = buckets[index] as Bucket
       if (!isAllowed) throw this.#refusal(bucket, emptyAt)
-      const standing = bucketStandingOf(emptyAt, this.#parts.now(), bucket.rate)
+      const standing = bucketStandingOf(emptyAt, this.#deps.now(), bucket.rate)
       if (tightest === undefined || standing.remaining < tightest.standing.remaining) tightest = { bucket, standing }
     }
     return tightest === undefined
@@ -87,13 +87,13 @@ export class Limiter {
   }
 
   #bucketOf({ limit, of }: Demand): Bucket | null {
-    const rate = this.#parts.rates[limit]
+    const rate = this.#deps.rates[limit]
     if (rate === null || (of === null && perOf(limit) !== 'total')) return null
     return { limit, rate, key: keyOf(limit, of ?? '') }
   }
 
   async #take(buckets: readonly Bucket[]): Promise<readonly Taken[]> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     try {
       const taken = await store.write(
         async (tx) => {
@@ -124,13 +124,13 @@ export class Limiter {
   }
 
   #refusal({ limit, rate }: Bucket, emptyAt: number): ServiceError {
-    this.#parts.metrics.limitRefused(limit)
-    return tooMany(limit, rate, bucketStandingOf(emptyAt, this.#parts.now(), rate))
+    this.#deps.metrics.limitRefused(limit)
+    return tooMany(limit, rate, bucketStandingOf(emptyAt, this.#deps.now(), rate))
   }
 
   /** Repeated events are counted, not repeated. */
   #complain(error: unknown): void {
-    const { now, log } = this.#parts
+    const { now, log } = this.#deps
     this.#unheard += 1
     if (Math.abs(now() - this.#complainedAt) < complainEveryMs) return
     log.warn({ error, times: this.#unheard }, 'Rate limits are counted by this process alone: the store cannot be used')
@@ -139,7 +139,7 @@ export class Limiter {
   }
 
   #purgeNowAndThen(): void {
-    const { store, now, log } = this.#parts
+    const { store, now, log } = this.#deps
     if (Math.abs(now() - this.#purgedAt) < purgeEveryMs) return
     this.#purgedAt = now()
     const purge = async (): Promise<void> => {

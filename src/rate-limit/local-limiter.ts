@@ -9,18 +9,18 @@ import { rateLimitHeaders } from './headers.ts'
 import { tooMany } from './limiter.ts'
 import { type ClientLimit, limitName, type Rates } from './rates.ts'
 
-export interface LocalLimiterParts {
+export interface LocalLimiterDeps {
   readonly rates: Rates
   readonly now: () => number
   readonly metrics: Pick<Metrics, 'limitRefused'>
 }
 
 export class LocalLimiter {
-  readonly #parts: LocalLimiterParts
+  readonly #deps: LocalLimiterDeps
   readonly #buckets = new Buckets()
 
-  constructor(parts: LocalLimiterParts) {
-    this.#parts = parts
+  constructor(deps: LocalLimiterDeps) {
+    this.#deps = deps
   }
 
   /**
@@ -30,13 +30,13 @@ export class LocalLimiter {
    * @throws ServiceError `too_many_requests`, with the headers that say when to come again.
    */
   charge(limit: ClientLimit, client: string, count: number): Readonly<Record<string, string>> {
-    const rate = this.#parts.rates[limit]
+    const rate = this.#deps.rates[limit]
     if (rate === null) return {}
-    const now = this.#parts.now()
+    const now = this.#deps.now()
     const { isAllowed, emptyAt } = this.#buckets.take(`${limit} ${client}`, now, rate, count)
     const standing = bucketStandingOf(emptyAt, now, rate, count)
     if (isAllowed) return rateLimitHeaders(limitName(limit), rate, standing)
-    this.#parts.metrics.limitRefused(limit)
+    this.#deps.metrics.limitRefused(limit)
     throw tooMany(limit, rate, standing)
   }
 }

@@ -2,7 +2,7 @@ import type { ActorRoom } from '../actor/create.ts'
 import type { Outbox } from '../outbox/create.ts'
 import type { Runtime } from '../runtime.ts'
 import type { TrustRoom } from '../trust/create.ts'
-import { DataHooks, type DataHooksParts } from './data-hooks.ts'
+import { DataHooks, type DataHooksDeps } from './data-hooks.ts'
 import { forgetPeer } from './facts-store.ts'
 import { GapWorker } from './gap-worker.ts'
 import { markAllForFetch } from './subscriber-store.ts'
@@ -16,7 +16,7 @@ interface ReplicaNeeds {
   readonly outbox: Outbox
   readonly actors: ActorRoom['actors']
   readonly trust: TrustRoom
-  readonly runCallback: DataHooksParts['tell']
+  readonly runCallback: DataHooksDeps['tell']
 }
 
 export function createReplica(runtime: Runtime, needs: ReplicaNeeds) {

@@ -20,7 +20,7 @@ export interface HandedOn {
 
 export type HandOn = (subscription: SubscriberSubscription, items: readonly HandedOn[]) => Promise<void>
 
-export interface DataHooksParts {
+export interface DataHooksDeps {
   readonly registry: Registry
   readonly log: Log
   readonly timers: Timers
@@ -35,16 +35,16 @@ const namedHook = 'subscription'
 const patienceMs = 2000
 
 export class DataHooks {
-  readonly #parts: DataHooksParts
+  readonly #deps: DataHooksDeps
   /** Of each subscription the last run, so that handlers see numbers in their order. */
   readonly #last = new Map<string, Promise<void>>()
 
-  constructor(parts: DataHooksParts) {
-    this.#parts = parts
+  constructor(deps: DataHooksDeps) {
+    this.#deps = deps
   }
 
   readonly handOn: HandOn = async (subscription, items) => {
-    const { registry, timers, log } = this.#parts
+    const { registry, timers, log } = this.#deps
     const { actorId, peerId, subscriptionId, target } = subscription
     const isHeard = registry.dataHandlers(target).length > 0 || registry.exactCallbacks(namedHook).length > 0
     if (items.length === 0 || !isHeard) return
@@ -68,7 +68,7 @@ export class DataHooks {
   }
 
   async #run(subscription: SubscriberSubscription, items: readonly HandedOn[]): Promise<void> {
-    const { registry, log, handleOf, tell } = this.#parts
+    const { registry, log, handleOf, tell } = this.#deps
     const { actorId, peerId, target } = subscription
     try {
       const actor = await handleOf(actorId)

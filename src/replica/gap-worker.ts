@@ -17,7 +17,7 @@ import { bringGapsForward, claimGaps, findGapsDue } from './subscriber-store.ts'
 
 type FillGap = (key: SubscriberKey) => Promise<void>
 
-export interface GapWorkerParts {
+export interface GapWorkerDeps {
   readonly store: Store
   readonly times: Pick<PeerTimes, 'fetchLeaseMs'>
   readonly timers: Timers
@@ -31,14 +31,14 @@ const pollMs = 5000
 const mostAtOnce = 8
 
 export class GapWorker {
-  readonly #parts: GapWorkerParts
+  readonly #deps: GapWorkerDeps
   readonly #running = new Set<Promise<void>>()
   readonly #poller: Poller
   #fillGap: FillGap | null = null
 
-  constructor(parts: GapWorkerParts) {
-    this.#parts = parts
-    this.#poller = new Poller(parts.timers, () => this.#look())
+  constructor(deps: GapWorkerDeps) {
+    this.#deps = deps
+    this.#poller = new Poller(deps.timers, () => this.#look())
   }
 
   /** Once, before the first request: what fills a gap needs this worker for itself. */
@@ -64,7 +64,7 @@ export class GapWorker {
 
   async #look(): Promise<number> {
     try {
-      return await claimDue(this.#parts, {
+      return await claimDue(this.#deps, {
         find: findGapsDue,
         longestMs: longestRetryMs,
         bringForward: bringGapsForward,
@@ -72,13 +72,13 @@ export class GapWorker {
         pollMs,
       })
     } catch (error) {
-      this.#parts.log.warn({ error }, 'Looking for what is missing in subscriptions failed; it is done again')
+      this.#deps.log.warn({ error }, 'Looking for what is missing in subscriptions failed; it is done again')
       return pollMs
     }
   }
 
   async #claim(): Promise<void> {
-    const { store, now, times } = this.#parts
+    const { store, now, times } = this.#deps
     const limit = mostAtOnce - this.#running.size
     if (limit <= 0) return
     const keys = await store.write((tx) => claimGaps(tx, { now: now(), until: now() + times.fetchLeaseMs, limit }))
@@ -97,12 +97,12 @@ export class GapWorker {
     const context = { requestId: randomUUID(), actorId: key.actorId, peerId: key.peerId }
     await runInBackground(async () => {
       try {
-        await this.#parts.tracing.run('fill gap', span, async () => this.#fillGap?.(key))
+        await this.#deps.tracing.run('fill gap', span, async () => this.#fillGap?.(key))
       } catch (error) {
         // The subscription went meanwhile, with its relationship or its actor.
         if (error instanceof ServiceError && ['not_found', 'actor_not_found'].includes(error.code)) return
         // The gap is retried after the lease.
-        this.#parts.log.error({ error }, 'What is missing in a subscription could not be fetched')
+        this.#deps.log.error({ error }, 'What is missing in a subscription could not be fetched')
       }
     }, context)
   }

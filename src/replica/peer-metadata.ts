@@ -26,7 +26,7 @@ import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import { type FactKind, findFact, findFactsOf, ownersOf, type PeerKey, putFact } from './facts-store.ts'
 import type { PeerLinks, Reading } from './peer-link.ts'
 
-export interface PeerFactsParts {
+export interface PeerFactsDeps {
   readonly store: Store
   readonly live: Pick<Live, 'record'>
   readonly links: PeerLinks
@@ -73,22 +73,22 @@ type Noted =
 const mostRounds = 3
 
 export class PeerFacts {
-  readonly #parts: PeerFactsParts
+  readonly #deps: PeerFactsDeps
   readonly #running = new Set<Promise<void>>()
 
-  constructor(parts: PeerFactsParts) {
-    this.#parts = parts
+  constructor(deps: PeerFactsDeps) {
+    this.#deps = deps
   }
 
   /** As it was fetched last; undefined when it never was. */
   async find(key: PeerKey, kind: FactKind): Promise<Json | undefined> {
-    const found = await this.#parts.store.read((q) => findFact(q, key, kind))
+    const found = await this.#deps.store.read((q) => findFact(q, key, kind))
     return found === null ? undefined : toPlain(found)
   }
 
   /** What the peers of an actor say of themselves, by peer: their profiles as they were fetched last. */
   async profiles(actorId: string): Promise<ReadonlyMap<string, Json>> {
-    const found = await this.#parts.store.read((q) => findFactsOf(q, actorId, 'profile'))
+    const found = await this.#deps.store.read((q) => findFactsOf(q, actorId, 'profile'))
     return new Map([...found].map(([peerId, profile]) => [peerId, toPlain(profile)]))
   }
 
@@ -106,7 +106,7 @@ export class PeerFacts {
   /** Fetches what the occasion asks for and is not fresh. Nothing fails with it. */
   async refresh(key: PeerKey, when: Occasion): Promise<void> {
     try {
-      const { store, profileAttributes } = this.#parts
+      const { store, profileAttributes } = this.#deps
       // Until both had approved the peer's word was refused, so what is known may not be true any more.
       const asksRights = when !== 'mutual' || (await store.read((q) => findFact(q, key, 'permissions'))) !== null
       if (!asksRights && profileAttributes.length === 0) return
@@ -119,12 +119,12 @@ export class PeerFacts {
         ...(asksRights ? [this.#refreshPermissions(trust, when)] : []),
       ])
     } catch (error) {
-      this.#parts.log.warn({ error }, 'What is known about a peer could not be refreshed')
+      this.#deps.log.warn({ error }, 'What is known about a peer could not be refreshed')
     }
   }
 
   async #refreshProfile(trust: Trust): Promise<void> {
-    const { links, profileAttributes } = this.#parts
+    const { links, profileAttributes } = this.#deps
     if (profileAttributes.length === 0) return
     const reading = await links.read(trust, ['properties'])
     const shown = reading.kind === 'read' ? members(reading.value) : null
@@ -139,7 +139,7 @@ export class PeerFacts {
   }
 
   async #refreshCapabilities(trust: Trust, when: Occasion): Promise<void> {
-    const { store, links, now, capabilitiesMaxAgeMs } = this.#parts
+    const { store, links, now, capabilitiesMaxAgeMs } = this.#deps
     const known_ = await store.read((q) => findFact(q, trust, 'capabilities'))
     if (when !== 'subscribed' && ageOf(known_, now()) < capabilitiesMaxAgeMs) return
     const [methods, actions] = await Promise.all([links.read(trust, ['methods']), links.read(trust, ['actions'])])
@@ -151,7 +151,7 @@ export class PeerFacts {
 
   /** The option tags that decide how the peer is spoken to. */
   async #refreshProtocol(trust: Trust): Promise<void> {
-    const { store, links, now } = this.#parts
+    const { store, links, now } = this.#deps
     const fetchedAt = Date.parse(trust.facts.capabilities_fetched_at ?? '')
     if (now() - fetchedAt < protocolMaxAgeMs) return
     const [tags, version] = await Promise.all([
@@ -177,8 +177,8 @@ export class PeerFacts {
 
   async #refreshPermissions(trust: Trust, when: Occasion): Promise<void> {
     for (let round = 1; round <= mostRounds; round++) {
-      const known_ = await this.#parts.store.read((q) => findFact(q, trust, 'permissions'))
-      const reading = await this.#parts.links.read(trust, ['permissions', trust.actorId])
+      const known_ = await this.#deps.store.read((q) => findFact(q, trust, 'permissions'))
+      const reading = await this.#deps.links.read(trust, ['permissions', trust.actorId])
       const granted = reading.kind === 'read' ? members(reading.value)?.get('permissions') : undefined
       if (granted === undefined || !isObject(granted)) return
       const { rules } = readOverride(granted)
@@ -209,7 +209,7 @@ export class PeerFacts {
   }
 
   async #keepGranted(key: PeerKey, rules: Rules, word: Word): Promise<Noted> {
-    const { store, now, autoDeleteRevoked, fetchesGranted } = this.#parts
+    const { store, now, autoDeleteRevoked, fetchesGranted } = this.#deps
     return store.writeActor(key.actorId, async (tx): Promise<Noted> => {
       if ((await findTrust(tx, key.actorId, key.peerId)) === null) return { kind: 'gone' }
       const fact = await findFact(tx, key, 'permissions')
@@ -230,7 +230,7 @@ export class PeerFacts {
 
   /** Fetches a snapshot, whose data and sequence number agree. */
   async #fetchSoon(tx: Transaction, key: PeerKey, word: Word): Promise<void> {
-    const { now, afterCommit, wake } = this.#parts
+    const { now, afterCommit, wake } = this.#deps
     const isMarked = await markForFetch(tx, key, now())
     // A new subscription is fetched by its caller next. The worker finds the others.
     const isNext = word.kind === 'pull' && word.when === 'subscribed'
@@ -243,7 +243,7 @@ export class PeerFacts {
     fresh: readonly (readonly [string, JsonText])[] | null,
     failure: string | null,
   ): Promise<void> {
-    const { store, live, now } = this.#parts
+    const { store, live, now } = this.#deps
     await store.writeActor(key.actorId, async (tx, actor) => {
       // Whatever ended meanwhile stays ended.
       if ((await findTrust(tx, key.actorId, key.peerId)) === null) return

@@ -43,7 +43,7 @@ import {
 import { applyChanges, readRemoteValues, replaceAll } from './remote-data.ts'
 import { changesOf, type ReplicaChange } from './replica-change.ts'
 
-export interface ReceiverParts {
+export interface ReceiverDeps {
   readonly store: Store
   readonly data: PeerData
   readonly live: Pick<Live, 'record'>
@@ -88,15 +88,15 @@ const mostFetching = 4
 const resyncRounds = 3
 
 export class Receiver {
-  readonly #parts: ReceiverParts
+  readonly #deps: ReceiverDeps
   readonly #fetching = new AtOnce(mostFetching, 'This peer', 'callbacks that have to be fetched')
 
-  constructor(parts: ReceiverParts) {
-    this.#parts = parts
+  constructor(deps: ReceiverDeps) {
+    this.#deps = deps
   }
 
   find(key: SubscriberKey): Promise<SubscriberSubscription | null> {
-    return this.#parts.store.read((q) => findSubscriberSubscription(q, key))
+    return this.#deps.store.read((q) => findSubscriberSubscription(q, key))
   }
 
   /**
@@ -104,7 +104,7 @@ export class Receiver {
    *   callback could not be fetched, `not_found` when the subscription does not exist.
    */
   async take(key: SubscriberKey, callback: IncomingCallback): Promise<void> {
-    const { store, now, policy } = this.#parts
+    const { store, now, policy } = this.#deps
     const before = await store.read((q) => this.#stateOf(q, key))
     if (before === null) throw noSubscription()
     const verdict = judgeCallback(before, callback, now(), policy)
@@ -118,7 +118,7 @@ export class Receiver {
         : await this.#keptOf(key, callback)
     if (verdict.kind === 'pass') {
       const subscription = await this.find(key)
-      if (subscription !== null) await this.#parts.handOn(subscription, [{ ...callback, ...kept }])
+      if (subscription !== null) await this.#deps.handOn(subscription, [{ ...callback, ...kept }])
       return
     }
     await this.#takeDiff(key, callback.sequence, kept)
@@ -141,8 +141,8 @@ export class Receiver {
   /** Fetches the data when the callback has only a URL. */
   async #keptOf(key: SubscriberKey, { data, url, replaces, granularity }: IncomingCallback): Promise<Kept> {
     if (data !== null || url === null) return { data: data ?? known('{}'), replaces, granularity }
-    const trust = await this.#parts.store.read((q) => findTrust(q, key.actorId, key.peerId))
-    const diff = trust === null ? null : await this.#parts.data.diff(trust, url)
+    const trust = await this.#deps.store.read((q) => findTrust(q, key.actorId, key.peerId))
+    const diff = trust === null ? null : await this.#deps.data.diff(trust, url)
     if (diff === null) {
       // The diff can still be polled.
       await this.#fetchSoon(key, false)
@@ -152,7 +152,7 @@ export class Receiver {
   }
 
   async #takeDiff(key: SubscriberKey, sequence: number, kept: Kept): Promise<void> {
-    const { store, now, policy } = this.#parts
+    const { store, now, policy } = this.#deps
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null) throw noSubscription()
@@ -178,7 +178,7 @@ export class Receiver {
           return verdict satisfies never
       }
     })
-    if (done !== null) await this.#parts.handOn(done.locked.subscription, diffs(done.items))
+    if (done !== null) await this.#deps.handOn(done.locked.subscription, diffs(done.items))
   }
 
   /** Stores data and sequence number in the same transaction. */
@@ -188,7 +188,7 @@ export class Receiver {
     items: readonly Item[],
     { upTo, gapDueAt }: Extract<CallbackVerdict, { kind: 'apply' | 'replace' }>,
   ): Promise<readonly Item[]> {
-    const { now } = this.#parts
+    const { now } = this.#deps
     const { subscription, state } = locked
     const isIntact = await applyItems(tx, locked, items, now())
     await this.#updateProfile(tx, locked, new Set(changesIn(locked, items).map(({ name }) => name)))
@@ -207,11 +207,11 @@ export class Receiver {
   /** Reads the copy, which has the new values. A subscription to a key has only that key of a value. */
   async #updateProfile(tx: Transaction, { actor, subscription, isStored }: Locked, names: ReadonlySet<string>) {
     if (!isStored || subscription.resource !== '') return
-    const attributes = this.#parts.profileAttributes.filter((name) => names.has(name))
+    const attributes = this.#deps.profileAttributes.filter((name) => names.has(name))
     if (attributes.length === 0) return
     const values = await readRemoteValues(tx, subscription, attributes)
-    if (await updateProfile(tx, subscription, values, this.#parts.now())) {
-      await this.#parts.live.record(tx, actor, 'trust', [subscription.peerId])
+    if (await updateProfile(tx, subscription, values, this.#deps.now())) {
+      await this.#deps.live.record(tx, actor, 'trust', [subscription.peerId])
     }
   }
 
@@ -221,14 +221,14 @@ export class Receiver {
     const trust = await findTrust(tx, actorId, peerId)
     if (trust === null) return
     const path = ['subscriptions', actorId, subscriptionId]
-    await this.#parts.enqueue(tx, noticeTo(trust, 'acknowledge', 'PUT', path, { sequence }))
+    await this.#deps.enqueue(tx, noticeTo(trust, 'acknowledge', 'PUT', path, { sequence }))
   }
 
   async #save(tx: Transaction, { actor, subscription }: Locked, progress: Partial<Progress>): Promise<void> {
     const { sequence, gapDueAt, resyncPending, isUnknown, attempts } = { ...subscription, ...progress }
     await saveProgress(tx, subscription, { sequence, gapDueAt, resyncPending, isUnknown, attempts })
-    await this.#parts.live.record(tx, actor, 'subscriptions', [subscription.subscriptionId])
-    if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) this.#parts.afterCommit(tx, this.#parts.wake)
+    await this.#deps.live.record(tx, actor, 'subscriptions', [subscription.subscriptionId])
+    if (gapDueAt !== null && gapDueAt !== subscription.gapDueAt) this.#deps.afterCommit(tx, this.#deps.wake)
   }
 
   async #takeResync(key: SubscriberKey, { sequence }: IncomingCallback): Promise<void> {
@@ -239,7 +239,7 @@ export class Receiver {
   }
 
   async #fetchAndReplace(key: SubscriberKey, sequence: number): Promise<'replaced' | 'other-grants'> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const [subscription, trust, granted] = await store.read((q) =>
       Promise.all([
         findSubscriberSubscription(q, key),
@@ -248,7 +248,7 @@ export class Receiver {
       ]),
     )
     if (subscription === null || trust === null) throw noSubscription()
-    const snapshot = await this.#parts.data.snapshot(trust, subscription, key.subscriptionId, sequence)
+    const snapshot = await this.#deps.data.snapshot(trust, subscription, key.subscriptionId, sequence)
     if (snapshot.kind === 'failed') {
       await this.#fetchSoon(key, true)
       throw unavailable(snapshot.reason)
@@ -268,7 +268,7 @@ export class Receiver {
    *   peer changed its grants.
    */
   async replace(key: SubscriberKey, snapshot: Extract<Snapshot, { kind: 'snapshot' }>, seen: Seen): Promise<boolean> {
-    const { store, now, policy } = this.#parts
+    const { store, now, policy } = this.#deps
     const { fetched, sequence, isMoving } = snapshot
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
@@ -280,7 +280,7 @@ export class Receiver {
       if (isStored) await replaceAll(tx, key, subscription, own, now())
       const waited = await waiting(tx, key, state, sequence + 1, verdict.upTo)
       const isIntact = await applyItems(tx, locked, waited, now())
-      const names = subscription.subtarget === '' ? this.#parts.profileAttributes : [subscription.subtarget]
+      const names = subscription.subtarget === '' ? this.#deps.profileAttributes : [subscription.subtarget]
       await this.#updateProfile(tx, locked, new Set(names.filter((name) => !locked.keptByOthers.has(name))))
       if (state.pending.length > 0) await deletePendingUpTo(tx, key, Math.max(verdict.dropUpTo, verdict.upTo))
       await this.#save(tx, locked, {
@@ -294,7 +294,7 @@ export class Receiver {
     })
     if (done === null) return false
     const data = fetchedValue(fetched, done.subscription)
-    await this.#parts.handOn(done.subscription, [{ type: 'resync', sequence, data }, ...diffs(done.waited)])
+    await this.#deps.handOn(done.subscription, [{ type: 'resync', sequence, data }, ...diffs(done.waited)])
     return true
   }
 
@@ -304,7 +304,7 @@ export class Receiver {
    * @returns the last sequence number that was applied.
    */
   async applyPolled(key: SubscriberKey, polled: readonly Item[]): Promise<number> {
-    const { store, now, policy } = this.#parts
+    const { store, now, policy } = this.#deps
     const done = await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null) throw noSubscription()
@@ -327,13 +327,13 @@ export class Receiver {
       })
       return { locked, items }
     })
-    await this.#parts.handOn(done.locked.subscription, diffs(done.items))
+    await this.#deps.handOn(done.locked.subscription, diffs(done.items))
     return done.items.at(-1)?.sequence ?? done.locked.state.sequence
   }
 
   /** Deletes pending callbacks that the peer cannot have sent. They would cause a gap forever. */
   async dropImpossible(key: SubscriberKey, sequence: number, askedAt: number): Promise<void> {
-    const { store } = this.#parts
+    const { store } = this.#deps
     const pending = await store.read((q) => findPendingNumbers(q, key))
     if ((pending.at(-1) ?? 0) <= sequence) return
     await store.writeActor(key.actorId, (tx) => deletePendingAbove(tx, key, sequence, askedAt))
@@ -341,7 +341,7 @@ export class Receiver {
 
   /** Marks the subscription as in sync after the peer reported no further diffs. A pending resync stays. */
   async markInSync(key: SubscriberKey): Promise<void> {
-    await this.#parts.store.writeActor(key.actorId, async (tx, actor) => {
+    await this.#deps.store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null || locked.subscription.resyncPending || locked.state.pending.length > 0) return
       await this.#save(tx, locked, { gapDueAt: null, isUnknown: false, attempts: 0 })
@@ -350,13 +350,13 @@ export class Receiver {
 
   /** Schedules the next fetch after a failure, with backoff. */
   async postpone(key: SubscriberKey): Promise<void> {
-    const { store, now } = this.#parts
+    const { store, now } = this.#deps
     await store.writeActor(key.actorId, async (tx) => {
       const subscription = await findSubscriberSubscription(tx, key)
       if (subscription === null || (subscription.gapDueAt === null && !subscription.resyncPending)) return
       const attempts = subscription.attempts + 1
       await saveProgress(tx, key, { ...subscription, attempts, gapDueAt: now() + fetchAgainMs(attempts) })
-      this.#parts.afterCommit(tx, this.#parts.wake)
+      this.#deps.afterCommit(tx, this.#deps.wake)
     })
   }
 
@@ -365,7 +365,7 @@ export class Receiver {
    * responses show whether only this one is gone or the whole relationship. Retried at `dueAt` until that is decided.
    */
   async markUnknown(key: SubscriberKey, dueAt: number): Promise<void> {
-    const { store, now, afterCommit, wake } = this.#parts
+    const { store, now, afterCommit, wake } = this.#deps
     await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null) return
@@ -381,7 +381,7 @@ export class Receiver {
    * fetches a snapshot. Keeps retrying when the other subscriptions ended meanwhile.
    */
   async stopRetrying(key: SubscriberKey): Promise<void> {
-    await this.#parts.store.writeActor(key.actorId, async (tx) => {
+    await this.#deps.store.writeActor(key.actorId, async (tx) => {
       const ofPeer = await findSubscriberSubscriptions(tx, key.actorId, key.peerId)
       const subscription = ofPeer.find(({ subscriptionId }) => subscriptionId === key.subscriptionId)
       if (subscription?.isUnknown !== true || ofPeer.every(({ isUnknown }) => isUnknown)) return
@@ -390,7 +390,7 @@ export class Receiver {
   }
 
   async #fetchSoon(key: SubscriberKey, needsSnapshot: boolean): Promise<void> {
-    const { store, now, policy } = this.#parts
+    const { store, now, policy } = this.#deps
     await store.writeActor(key.actorId, async (tx, actor) => {
       const locked = await lock(tx, key, actor)
       if (locked === null) return

@@ -23,7 +23,7 @@ import type { Scope } from '../subscription/scope.ts'
 import { callable, noSubscription, type Receiver } from './receiver.ts'
 import { readRemote, type RemoteValue, removeAll, removeNames } from './remote-data.ts'
 
-export interface SubscribingParts {
+export interface SubscribingDeps {
   readonly store: Store
   readonly links: PeerLinks
   readonly data: PeerData
@@ -81,20 +81,20 @@ const longestId = 256
 const mostRounds = 16
 
 export class Subscribing {
-  readonly #parts: SubscribingParts
+  readonly #deps: SubscribingDeps
 
-  constructor(parts: SubscribingParts) {
-    this.#parts = parts
+  constructor(deps: SubscribingDeps) {
+    this.#deps = deps
   }
 
   /** Oldest first. `peerId` null: of all peers. */
   list(actorId: string, peerId: string | null = null): Promise<SubscriberSubscription[]> {
-    return this.#parts.store.read((q) => findSubscriberSubscriptions(q, actorId, peerId))
+    return this.#deps.store.read((q) => findSubscriberSubscriptions(q, actorId, peerId))
   }
 
   /** The copy of the peer's data, by name. */
   known(actorId: string, peerId: string): Promise<ReadonlyMap<string, RemoteValue>> {
-    return this.#parts.store.read((q) => readRemote(q, { actorId, peerId }))
+    return this.#deps.store.read((q) => readRemote(q, { actorId, peerId }))
   }
 
   /**
@@ -103,7 +103,7 @@ export class Subscribing {
    * @throws ServiceError `peer_failed`
    */
   async subscribe(actor: Access['actor'], peerId: string, wish: SubscriptionWish): Promise<Subscribed> {
-    const { store, now, live, afterCommit, wake, refreshFacts } = this.#parts
+    const { store, now, live, afterCommit, wake, refreshFacts } = this.#deps
     const trust = callable(await store.read((q) => findTrust(q, actor.id, peerId)))
     if (trust === null) throw failed('there is no relationship with this peer')
     const { subscriptionId, location } = await this.#ask(trust, wish)
@@ -142,7 +142,7 @@ export class Subscribing {
       ...(resource === '' ? {} : { resource }),
       granularity,
     })
-    const outcome = await this.#parts.links.call(trust, 'POST', ['subscriptions', actorId], body)
+    const outcome = await this.#deps.links.call(trust, 'POST', ['subscriptions', actorId], body)
     if (outcome.kind !== 'answered') throw failed(outcome.reason)
     if (outcome.status !== 201) throw failed(`the peer answered ${outcome.status}`)
     const subscriptionId = idIn(outcome.body)
@@ -150,7 +150,7 @@ export class Subscribing {
     const { location } = outcome.headers
     if (location === undefined || location === '' || !/^[!-~]+$/.test(location)) {
       // Without the notice the peer would send callbacks forever.
-      await this.#parts.store.write((tx) => this.#tellEnded(tx, trust, subscriptionId))
+      await this.#deps.store.write((tx) => this.#tellEnded(tx, trust, subscriptionId))
       throw failed('the answer has no Location')
     }
     return { subscriptionId, location }
@@ -176,7 +176,7 @@ export class Subscribing {
     tell: boolean,
     isMeant: (found: SubscriberSubscription) => boolean = () => true,
   ): Promise<boolean> {
-    const { store, live, afterCommit, wake } = this.#parts
+    const { store, live, afterCommit, wake } = this.#deps
     return store.writeActor(key.actorId, async (tx, locked) => {
       const trust = tell ? await findTrust(tx, key.actorId, key.peerId) : null
       const found = await findSubscriberSubscription(tx, key)
@@ -202,12 +202,12 @@ export class Subscribing {
       (found) => !covering.some((other) => coversTarget(other, name(found)) || other.subtarget === found),
     )
     // The peer may know none of the remaining subscriptions.
-    await markAllForFetch(tx, key, this.#parts.now())
+    await markAllForFetch(tx, key, this.#deps.now())
   }
 
   async #tellEnded(tx: Transaction, trust: Trust, subscriptionId: string): Promise<void> {
     const path = ['callbacks', 'subscriptions', trust.actorId, subscriptionId]
-    await this.#parts.enqueue(tx, noticeTo(trust, 'unsubscribe', 'DELETE', path))
+    await this.#deps.enqueue(tx, noticeTo(trust, 'unsubscribe', 'DELETE', path))
   }
 
   /**
@@ -216,25 +216,25 @@ export class Subscribing {
    * @throws ServiceError `not_found`
    */
   async sync(key: SubscriberKey): Promise<SyncResult> {
-    const found = await this.#parts.store.read((q) =>
+    const found = await this.#deps.store.read((q) =>
       Promise.all([findTrust(q, key.actorId, key.peerId), findSubscriberSubscription(q, key)]),
     )
     const trust = callable(found[0])
     if (trust === null || found[1] === null) throw noSubscription()
-    return this.#syncOne(trust, found[1], { asked: true, decidedAt: this.#parts.now() + decideSoonMs })
+    return this.#syncOne(trust, found[1], { asked: true, decidedAt: this.#deps.now() + decideSoonMs })
   }
 
   /** Like `sync`, to fill a gap. Fetches a snapshot only when the missing diffs are not available. */
   async fill(key: SubscriberKey): Promise<void> {
-    const found = await this.#parts.store.read((q) =>
+    const found = await this.#deps.store.read((q) =>
       Promise.all([findTrust(q, key.actorId, key.peerId), findSubscriberSubscription(q, key)]),
     )
     const trust = callable(found[0])
     if (trust === null || found[1] === null) return
-    const decidedAt = this.#parts.now() + decideMs
+    const decidedAt = this.#deps.now() + decideMs
     if (!isGone(await this.#syncOne(trust, found[1], { asked: false, decidedAt }))) return
     // An unknown subscription may mean that the relationship has ended. The other subscriptions show which.
-    const actor = await this.#parts.findActor(key.actorId)
+    const actor = await this.#deps.findActor(key.actorId)
     if (actor !== null) await this.syncPeer(actor, key.peerId)
   }
 
@@ -256,20 +256,20 @@ export class Subscribing {
       result = { kind: 'failed', subscriptionId, reason: error.message }
     }
     if (result.kind === 'failed') {
-      this.#parts.log.warn({ reason: result.reason, subscriptionId }, 'A subscription could not be synchronised')
+      this.#deps.log.warn({ reason: result.reason, subscriptionId }, 'A subscription could not be synchronised')
     }
-    if (isGone(result)) await this.#parts.receiver.markUnknown(subscription, decidedAt)
-    else if (result.kind !== 'synced') await this.#parts.receiver.postpone(subscription)
+    if (isGone(result)) await this.#deps.receiver.markUnknown(subscription, decidedAt)
+    else if (result.kind !== 'synced') await this.#deps.receiver.postpone(subscription)
     return result
   }
 
   async #syncOnce(trust: Trust, subscription: SubscriberSubscription, asked: boolean): Promise<SyncResult> {
-    const { store, data, receiver } = this.#parts
+    const { store, data, receiver } = this.#deps
     const { subscriptionId } = subscription
     const { secretHash } = trust
     let hasApplied = false
     for (let round = 1; round <= mostRounds; round++) {
-      const askedAt = this.#parts.now()
+      const askedAt = this.#deps.now()
       const poll: Poll = await data.poll(trust, subscriptionId)
       if (poll.kind !== 'polled') return { ...poll, subscriptionId }
       await receiver.dropImpossible(subscription, poll.sequence, askedAt)
@@ -305,7 +305,7 @@ export class Subscribing {
    * @returns the last sequence number that was applied.
    */
   async #applyPolled(trust: Trust, before: SubscriberSubscription, diffs: readonly PolledDiff[]): Promise<number> {
-    const { data, receiver } = this.#parts
+    const { data, receiver } = this.#deps
     const news = diffs.filter(({ sequence }) => sequence > before.sequence)
     if (before.resyncPending || news[0]?.sequence !== before.sequence + 1) return before.sequence
     const sequence = await receiver.applyPolled(
@@ -321,7 +321,7 @@ export class Subscribing {
    * exists, and the ended ones are deleted. When the peer knows some of them, none is deleted.
    */
   async syncPeer(actor: Access['actor'], peerId: string): Promise<PeerSync> {
-    const { store, data, receiver, refreshFacts, endTrust, now } = this.#parts
+    const { store, data, receiver, refreshFacts, endTrust, now } = this.#deps
     const [found, subscriptions] = await store.read((q) =>
       Promise.all([findTrust(q, actor.id, peerId), findSubscriberSubscriptions(q, actor.id, peerId)]),
     )

@@ -24,7 +24,7 @@ interface Waiting {
   readonly redirect: string | null
 }
 
-export interface ClaimsParts {
+export interface ClaimsDeps {
   readonly store: Store
   readonly oneTime: OneTime
   readonly keyRing: KeyRing
@@ -49,14 +49,14 @@ export interface Claimed {
 }
 
 export class Claims {
-  readonly #parts: ClaimsParts
+  readonly #deps: ClaimsDeps
 
-  constructor(parts: ClaimsParts) {
-    this.#parts = parts
+  constructor(deps: ClaimsDeps) {
+    this.#deps = deps
   }
 
   begin(waiting: Waiting, browser: string | null): Promise<string> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     return store.write((tx) => oneTime.create(tx, { purpose: 'claim', data: waiting, browser }))
   }
 
@@ -65,7 +65,7 @@ export class Claims {
     claimant: Pick<Claimant, 'claim' | 'browser'>,
   ): Promise<{ identifier: string; canJoin: boolean; redirect: string | null }> {
     const { identifier, redirect } = await this.#peek(claimant)
-    const unclaimed = await this.#parts.store.read((q) => findUnclaimed(q, identifier))
+    const unclaimed = await this.#deps.store.read((q) => findUnclaimed(q, identifier))
     return { identifier, canJoin: unclaimed.length > 0, redirect }
   }
 
@@ -76,7 +76,7 @@ export class Claims {
    *   `rejected`.
    */
   async join(claimant: Claimant, passphrase: string): Promise<Claimed> {
-    const { entry, accounts, store, guesses, now } = this.#parts
+    const { entry, accounts, store, guesses, now } = this.#deps
     const waiting = await this.#peek(claimant)
     const { identifier, person, provider, redirect } = waiting
     const unclaimed = await store.read((q) => findUnclaimed(q, identifier))
@@ -108,7 +108,7 @@ export class Claims {
 
   /** Whoever has the identifier without proof makes room. */
   async beginAnew(claimant: Claimant): Promise<Claimed> {
-    const { entry, store } = this.#parts
+    const { entry, store } = this.#deps
     const { person, provider, redirect } = await store.write((tx) => this.#consume(tx, claimant))
     const entering = await entry.enter({ person, provider, beganWith: 'web', device: claimant.device })
     if (entering.kind !== 'entered') throw new Error('A proven identity was asked about again')
@@ -116,18 +116,18 @@ export class Claims {
   }
 
   #passphraseOf({ id, passphrase }: { readonly id: string; readonly passphrase: Parameters<typeof open>[1] }): string {
-    return open(this.#parts.keyRing, passphrase, bindingOf(actorPassphrase, id))
+    return open(this.#deps.keyRing, passphrase, bindingOf(actorPassphrase, id))
   }
 
   async #peek(claimant: Pick<Claimant, 'claim' | 'browser'>): Promise<Waiting> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     const found = await store.read((q) => oneTime.peek<Waiting>(q, presented(claimant)))
     if (found === null) throw signInOver()
     return found.data
   }
 
   async #consume(tx: Parameters<OneTime['consume']>[0], claimant: Claimant): Promise<Waiting> {
-    const found = await this.#parts.oneTime.consume<Waiting>(tx, presented(claimant))
+    const found = await this.#deps.oneTime.consume<Waiting>(tx, presented(claimant))
     if (found === null) throw signInOver()
     return found.data
   }

@@ -46,7 +46,7 @@ export interface Superseded {
   readonly superseded: readonly string[]
 }
 
-export interface AccountsParts {
+export interface AccountsDeps {
   readonly store: Store
   readonly keyRing: KeyRing
   readonly now: () => number
@@ -55,16 +55,16 @@ export interface AccountsParts {
 }
 
 export class Accounts {
-  readonly #parts: AccountsParts
+  readonly #deps: AccountsDeps
   readonly #store: Store
   readonly #keyRing: KeyRing
   readonly #now: () => number
 
-  constructor(parts: AccountsParts) {
-    this.#parts = parts
-    this.#store = parts.store
-    this.#keyRing = parts.keyRing
-    this.#now = parts.now
+  constructor(deps: AccountsDeps) {
+    this.#deps = deps
+    this.#store = deps.store
+    this.#keyRing = deps.keyRing
+    this.#now = deps.now
   }
 
   find(actorId: string): Promise<Account | null> {
@@ -78,7 +78,7 @@ export class Accounts {
 
   /** The creator was proven for this actor; the others that were created under it are set aside, and the application hears of it. */
   async supersede(tx: Transaction, { id, creator }: { readonly id: string; readonly creator: string }): Promise<void> {
-    const { afterCommit, onSuperseded } = this.#parts
+    const { afterCommit, onSuperseded } = this.#deps
     const superseded = await setAside(tx, { identifier: creator, keep: id, now: this.#now() })
     if (superseded.length > 0) afterCommit(tx, () => onSuperseded({ actorId: id, creator, superseded }))
   }

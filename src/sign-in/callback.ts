@@ -55,7 +55,7 @@ export type Ending =
       readonly redirectUrl: string
     }
 
-export interface CallbackParts {
+export interface CallbackDeps {
   readonly store: Store
   readonly log: Log
   readonly oneTime: OneTime
@@ -73,10 +73,10 @@ type WebFlow = Extract<Flow, { readonly kind: 'web' }>
 type SpaFlow = Extract<Flow, { readonly kind: 'spa' }>
 
 export class SignInCallback {
-  readonly #parts: CallbackParts
+  readonly #deps: CallbackDeps
 
-  constructor(parts: CallbackParts) {
-    this.#parts = parts
+  constructor(deps: CallbackDeps) {
+    this.#deps = deps
   }
 
   /**
@@ -102,7 +102,7 @@ export class SignInCallback {
     response: AuthorizationResponse,
     bringer: Bringer,
   ): Promise<Ending | { readonly kind: 'put-by'; readonly handle: string }> {
-    const { store, oneTime, states, providers } = this.#parts
+    const { store, oneTime, states, providers } = this.#deps
     const provider = providers.find(name)
     if (provider === null || provider.responseMode !== 'form_post') {
       throw new ServiceError('not_found', 'There is nothing at this address')
@@ -124,7 +124,7 @@ export class SignInCallback {
 
   /** The GET that follows: what was put by, with the browser's cookie. */
   async fromHandle(handle: string, bringer: Bringer): Promise<Ending> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     const posted = await store.write((tx) => oneTime.consume<Posted>(tx, { purpose: 'form_post', value: handle }))
     if (posted === null) throw wrongState('nothing is put by under this handle')
     const begun = await this.#consume(posted.data.state, bringer)
@@ -134,13 +134,13 @@ export class SignInCallback {
 
   async #consume(state: string | undefined, { browser }: Bringer): Promise<Begun> {
     if (state === undefined) throw wrongState('there is none')
-    const begun = await this.#parts.states.consume(state, browser)
+    const begun = await this.#deps.states.consume(state, browser)
     if (begun === null) throw wrongState('it is unknown, expired, used, or another browser’s')
     return begun
   }
 
   #providerOf({ provider }: Begun): Provider {
-    const found = this.#parts.providers.find(provider)
+    const found = this.#deps.providers.find(provider)
     if (found === null) throw wrongState('its provider is not configured any more')
     return found
   }
@@ -166,7 +166,7 @@ export class SignInCallback {
   #reportRefusal({ provider }: Begun, code: string, description: string | undefined): void {
     const level = code === 'access_denied' ? 'info' : 'warn'
     const reason = description === undefined ? printable(code) : `${printable(code)}: ${printable(description)}`
-    this.#parts.log[level]({ provider, failure: 'authorization', reason }, 'A sign-in provider refused or failed')
+    this.#deps.log[level]({ provider, failure: 'authorization', reason }, 'A sign-in provider refused or failed')
   }
 
   /** The client waits for an answer, also for one that it does not want (RFC 6749 section 4.1.2.1). */
@@ -176,13 +176,13 @@ export class SignInCallback {
     } catch (error) {
       if (flow.redirect === null || !(error instanceof Cancelled || error instanceof SignInRefusal)) throw error
       const reason = error instanceof Cancelled ? error.errorCode : error.why
-      this.#parts.log.info({ reason }, 'A sign-in for a client was refused')
-      return merged(new URL(flow.redirect, this.#parts.targets.root).href, { error: reason })
+      this.#deps.log.info({ reason }, 'A sign-in for a client was refused')
+      return merged(new URL(flow.redirect, this.#deps.targets.root).href, { error: reason })
     }
   }
 
   async #endOnWeb(begun: Begun, flow: WebFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
-    const { entry, claims, freeText } = this.#parts
+    const { entry, claims, freeText } = this.#deps
     const person = await this.#personOf(begun, response)
     const { expectedActorId, expectedIdentifier } = flow
     const arrival: Arrival = {
@@ -211,12 +211,12 @@ export class SignInCallback {
 
   /** Judged again: what is allowed may have changed since. */
   #pathOf(redirect: string | null): string | null {
-    return redirect === null ? null : this.#parts.targets.parsePath(redirect)
+    return redirect === null ? null : this.#deps.targets.parsePath(redirect)
   }
 
   /** Null where the application reads the answer itself. A target that is not safe any more is the root of the service. */
   #targetOf(begun: Begun, flow: SpaFlow, { wantsJson }: Bringer): string | null {
-    const { targets } = this.#parts
+    const { targets } = this.#deps
     const provider = this.#providerOf(begun)
     if (isMobile(provider) && provider.deepLink !== null) return provider.deepLink
     return flow.target === null || wantsJson ? null : (targets.parse(flow.target) ?? targets.root)
@@ -229,12 +229,12 @@ export class SignInCallback {
     bringer: Bringer,
     target: string,
   ): Promise<Ending> {
-    const { entry, freeText } = this.#parts
+    const { entry, freeText } = this.#deps
     const code = codeOf(response)
     const provider = this.#providerOf(begun)
     const isTicket = (isMobile(provider) && provider.deepLink !== null) || begun.codeVerifier === null
     if (isTicket) {
-      const ticket = await this.#parts.tickets.issue({
+      const ticket = await this.#deps.tickets.issue({
         begun,
         code,
         ...optional('user', response.user),
@@ -258,7 +258,7 @@ export class SignInCallback {
         redirectUrl: redirectUrlOf(flow.returnPath, actor.id),
         begunIn: begun.isBound && bringer.browser !== null ? hashSecret(bringer.browser) : null,
       },
-      begun.isBound && this.#parts.targets.isOwn(target) ? bringer.browser : null,
+      begun.isBound && this.#deps.targets.isOwn(target) ? bringer.browser : null,
     )
     return {
       ...back(target, { session, ...this.#proof(begun, response) }),
@@ -275,12 +275,12 @@ export class SignInCallback {
   }
 
   async #handOver(session: SpaSession, browser: string | null): Promise<string> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     return store.write((tx) => oneTime.create(tx, { purpose: 'spa_session', data: session, browser }))
   }
 
   async #endInline(begun: Begun, flow: SpaFlow, response: AuthorizationResponse, bringer: Bringer): Promise<Ending> {
-    const { entry, freeText } = this.#parts
+    const { entry, freeText } = this.#deps
     codeOf(response)
     if (begun.codeVerifier === null) {
       throw new ServiceError(
@@ -333,13 +333,13 @@ export class SignInCallback {
       return merged(target, { error: error.errorCode, ...optional('error_description', error.description), ...state })
     }
     if (error instanceof SignInRefusal) {
-      this.#parts.log.info({ why: error.why, reason: error.detail.reason }, 'A sign-in was refused')
+      this.#deps.log.info({ why: error.why, reason: error.detail.reason }, 'A sign-in was refused')
       return back(target, { error: error.told.spa, error_description: error.message, ...state })
     }
     if (error instanceof ServiceError && error.status < 500) {
       return back(target, { error: 'invalid_request', error_description: error.message, ...state })
     }
-    this.#parts.log.error({ error }, 'A sign-in failed')
+    this.#deps.log.error({ error }, 'A sign-in failed')
     return back(target, { error: 'server_error', error_description: 'The service failed', ...state })
   }
 }

@@ -7,7 +7,7 @@ import type { Provider, Providers } from './provider.ts'
 import { applePlan } from './providers/apple.ts'
 import { githubPlan } from './providers/github.ts'
 import { googlePlan } from './providers/google.ts'
-import { OAuthProvider, type ProviderParts } from './providers/oauth-provider.ts'
+import { OAuthProvider, type OAuthProviderDeps } from './providers/oauth-provider.ts'
 import { openidPlan } from './providers/openid.ts'
 import { isForPlatform, providerKindOf, type ProviderPlan } from './providers/provider-config.ts'
 import type { AnySettings, ProviderDeclaration, ProviderType, Settings, TextSetting } from './providers/settings.ts'
@@ -157,8 +157,8 @@ function addressComplaint(text: string, isForUs: boolean, allowHttp: boolean): s
 export class ConfiguredProviders implements Providers {
   readonly all: readonly OAuthProvider[]
 
-  constructor(configured: readonly ProviderPlan[], parts: ProviderParts) {
-    this.all = configured.map((plan) => new OAuthProvider(plan, parts))
+  constructor(configured: readonly ProviderPlan[], deps: OAuthProviderDeps) {
+    this.all = configured.map((plan) => new OAuthProvider(plan, deps))
   }
 
   find(name: string): Provider | null {

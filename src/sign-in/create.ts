@@ -76,12 +76,12 @@ export function createSignIn(runtime: Runtime, needs: SignInNeeds) {
 /** The configured providers; without any, the local one in development. */
 function createProviders({ config, now, baseUrl, log }: Runtime, needs: SignInNeeds) {
   const outbound = new Outbound({ allowHttp: config.allowHttp, release })
-  const providerParts = { outbound, keySets: new KeySets(outbound, now), now, baseUrl, log }
+  const providerDeps = { outbound, keySets: new KeySets(outbound, now), now, baseUrl, log }
   const isLocal =
     needs.providers.length === 0 && config.localSignIn && config.mode === 'development' && hasLocalProvider()
-  const local = isLocal ? new LocalProvider(providerParts, { pages: needs.localPages, log }) : null
+  const local = isLocal ? new LocalProvider(providerDeps, { pages: needs.localPages, log }) : null
   return {
-    providers: local === null ? new ConfiguredProviders(needs.providers, providerParts) : new LocalProviders(local),
+    providers: local === null ? new ConfiguredProviders(needs.providers, providerDeps) : new LocalProviders(local),
     close: async (): Promise<void> => {
       await local?.close()
       await outbound.close()

@@ -24,7 +24,7 @@ export interface Asking {
   readonly isBound: boolean
 }
 
-export interface FreeTextParts {
+export interface FreeTextDeps {
   readonly store: Store
   readonly oneTime: OneTime
   readonly actors: Actors
@@ -48,22 +48,22 @@ export interface TypedEntry {
 }
 
 export class FreeText {
-  readonly #parts: FreeTextParts
+  readonly #deps: FreeTextDeps
 
-  constructor(parts: FreeTextParts) {
-    this.#parts = parts
+  constructor(deps: FreeTextDeps) {
+    this.#deps = deps
   }
 
   /** @param browser The mark of the browser that goes on alone; null where an application does. */
   begin(asking: Omit<Asking, 'isBound'>, browser: string | null): Promise<string> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     const data: Asking = { ...asking, isBound: browser !== null }
     return store.write((tx) => oneTime.create(tx, { purpose: 'email_session', data, browser }))
   }
 
   /** @throws ServiceError `bad_request` for a session that is not this browser's (any more). */
   async look(session: string, browser: string | null): Promise<Asking> {
-    const { store, oneTime } = this.#parts
+    const { store, oneTime } = this.#deps
     const found = await store.read((q) => oneTime.peek<Asking>(q, presented(session, browser)))
     if (found === null) throw signInOver()
     return found.data
@@ -76,7 +76,7 @@ export class FreeText {
    *   the session good; SignInRefusal `rejected`. Nothing is stored then.
    */
   async enter({ session, email, browser, device }: Typed): Promise<TypedEntry> {
-    const { store, entry, verification } = this.#parts
+    const { store, entry, verification } = this.#deps
     const asking = await this.look(session, browser)
     const { person, provider } = asking
     const address = parseAddress(email)
@@ -100,7 +100,7 @@ export class FreeText {
     session: string,
     browser: string | null,
   ): Promise<{ readonly id: string; readonly creator: string } | null> {
-    const { oneTime, actors, accounts, entry } = this.#parts
+    const { oneTime, actors, accounts, entry } = this.#deps
     const draft = actors.draft(address)
     return entry.write(`sign-in ${address}`, async (tx) => {
       if ((await oneTime.consume(tx, presented(session, browser))) === null) throw signInOver()

@@ -18,7 +18,7 @@ import { ensureInteractiveTrust } from './interactive-trust.ts'
 import type { Person } from './provider.ts'
 import { SignInRefusal } from './refusal.ts'
 
-export interface EntryParts {
+export interface EntryDeps {
   readonly store: Store
   readonly registry: Registry
   readonly keyRing: KeyRing
@@ -86,17 +86,17 @@ type Proven = Extract<PersonIdentity, { readonly kind: 'proven' }>
 const mostRounds = 20
 
 export class SessionEntry {
-  readonly #parts: EntryParts
+  readonly #deps: EntryDeps
 
-  constructor(parts: EntryParts) {
-    this.#parts = parts
+  constructor(deps: EntryDeps) {
+    this.#deps = deps
   }
 
   /**
    * @throws SignInRefusal and then nothing is stored, and an actor that was made for it is gone again.
    */
   async enter(arrival: Arrival): Promise<Entering> {
-    const identity = identityOf(arrival.person, this.#parts.mode, needsAddress(arrival))
+    const identity = identityOf(arrival.person, this.#deps.mode, needsAddress(arrival))
     if (identity.kind === 'unknown') throw new SignInRefusal('lookup_failed')
     for (let round = 0; round < mostRounds; round += 1) {
       const door = await this.#find(arrival, identity)
@@ -118,11 +118,11 @@ export class SessionEntry {
     const subject = arrival.person.stableId
     const asksFirst = arrival.asksFirst === true && identifier !== null
     // Seen at one moment: an account that another sign-in makes in between would look like somebody else's actor.
-    const { found, taken } = await this.#parts.store.snapshot(async (q) => ({
+    const { found, taken } = await this.#deps.store.snapshot(async (q) => ({
       found: await findAccounts(q, identifier, subject),
       taken: asksFirst && (await isTaken(q, identifier)),
     }))
-    const account = accountOf(found, identifier, subject, this.#parts.mode)
+    const account = accountOf(found, identifier, subject, this.#deps.mode)
     refuseOthers(arrival, account, identifier)
     if (identity.kind === 'missing' && needsAddress(arrival) && !hasAddress(account))
       throw new SignInRefusal('no_address')
@@ -137,13 +137,13 @@ export class SessionEntry {
   /** An actor that nobody proved to own yet may turn out to be this person's. */
   async #refuseForeignActor({ expectedActorId = null }: Arrival, { identifier }: Proven): Promise<void> {
     if (expectedActorId === null) return
-    const actor = await this.#parts.actors.find(expectedActorId)
+    const actor = await this.#deps.actors.find(expectedActorId)
     if (actor?.creator !== identifier) throw new SignInRefusal('other_identity')
   }
 
   /** The first actor of a proven identity. Null when another sign-in made it first. */
   async #make({ identifier, address }: Proven, subject: string): Promise<Actor | null> {
-    const { actors, accounts } = this.#parts
+    const { actors, accounts } = this.#deps
     const draft = actors.draft(identifier)
     return this.write(`sign-in ${identifier}`, async (tx) => {
       await accounts.supersede(tx, { id: draft.id, creator: identifier })
@@ -153,7 +153,7 @@ export class SessionEntry {
           actorId: draft.id,
           identifier,
           verified: true,
-          subject: address === null || this.#parts.mode === 'provider' ? subject : null,
+          subject: address === null || this.#deps.mode === 'provider' ? subject : null,
         }))
       if (!isFirst) throw new LostRace()
       return draft
@@ -163,7 +163,7 @@ export class SessionEntry {
   /** A transaction that gives up without a trace where it throws `LostRace`: null then. */
   async write<T>(turn: string, work: (tx: Transaction) => Promise<T>): Promise<T | null> {
     try {
-      return await this.#parts.store.write(work, { turn })
+      return await this.#deps.store.write(work, { turn })
     } catch (error) {
       if (error instanceof LostRace) return null
       throw error
@@ -189,7 +189,7 @@ export class SessionEntry {
     besides?: Besides<T>,
   ): Promise<{ readonly issued: IssuedTokens; readonly besides: T | null } | null> {
     const { actor, isNew } = door
-    const { actors, log } = this.#parts
+    const { actors, log } = this.#deps
     try {
       if (isNew) await actors.announce(actor)
       if (!(await this.#isAccepted(arrival, door))) throw new SignInRefusal('rejected')
@@ -208,7 +208,7 @@ export class SessionEntry {
   }
 
   #isAccepted({ person, assertion }: Arrival, { actor, identifier, address, isProven }: Door): Promise<boolean> {
-    const { registry, log, handleOf } = this.#parts
+    const { registry, log, handleOf } = this.#deps
     return fireForConsent(registry, log, 'oauth_success', {
       actor: handleOf(actor),
       email: identifier,
@@ -223,7 +223,7 @@ export class SessionEntry {
     { actor, identifier, address, isProven, prepare }: Door,
     besides?: Besides<T>,
   ): Promise<{ readonly issued: IssuedTokens; readonly besides: T | null }> {
-    const { store, accounts, tokens, live, keyRing, now } = this.#parts
+    const { store, accounts, tokens, live, keyRing, now } = this.#deps
     return store.writeActor(actor.id, async (tx, locked) => {
       await prepare?.(tx)
       await accounts.record(tx, actor.id, { provider, person, address, isProven })

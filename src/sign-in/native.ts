@@ -8,7 +8,7 @@ import type { Provider, Providers } from './provider.ts'
 import { askProvider, SignInRefusal } from './refusal.ts'
 import type { Tickets } from './tickets.ts'
 
-export interface NativeParts {
+export interface NativeDeps {
   readonly store: Store
   readonly oneTime: OneTime
   readonly providers: Providers
@@ -35,14 +35,14 @@ export interface PresentedAssertion {
 
 /** All of them throw ServiceError `bad_request` for what cannot be redeemed, and SignInRefusal. */
 export class Native {
-  readonly #parts: NativeParts
+  readonly #deps: NativeDeps
 
-  constructor(parts: NativeParts) {
-    this.#parts = parts
+  constructor(deps: NativeDeps) {
+    this.#deps = deps
   }
 
   async redeemCode({ provider: name, code, redirectUri, codeVerifier, device }: PresentedCode): Promise<IssuedTokens> {
-    const provider = requireProvider(this.#parts.providers, name)
+    const provider = requireProvider(this.#deps.providers, name)
     if (codeVerifier === undefined && needsVerifier(provider, redirectUri)) {
       throw new ServiceError('bad_request', 'invalid_request: code_verifier is missing')
     }
@@ -59,13 +59,13 @@ export class Native {
   }
 
   async redeemTicket(ticket: string, codeVerifier: string | undefined, device: string): Promise<IssuedTokens> {
-    const redeemed = await this.#parts.tickets.redeem(ticket, codeVerifier)
+    const redeemed = await this.#deps.tickets.redeem(ticket, codeVerifier)
     return this.#enter({ ...redeemed, device, beganWith: 'mobile' satisfies Beginning })
   }
 
   /** An assertion is good once: it is marked before anybody is signed in by it. */
   async redeemAssertion({ provider: name, assertion, nonce, device }: PresentedAssertion): Promise<IssuedTokens> {
-    const { store, oneTime, providers } = this.#parts
+    const { store, oneTime, providers } = this.#deps
     const provider = requireProvider(providers, name)
     if (!provider.takesAssertions) {
       throw new ServiceError('bad_request', `invalid_request: the provider ${provider.name} takes no assertions`)
@@ -77,7 +77,7 @@ export class Native {
   }
 
   async #enter(arrival: Arrival): Promise<IssuedTokens> {
-    const entering = await this.#parts.entry.enter(arrival)
+    const entering = await this.#deps.entry.enter(arrival)
     if (entering.kind !== 'entered') throw new SignInRefusal('no_address')
     return entering.tokens
   }

@@ -8,7 +8,7 @@ import type { OneTime } from '../token/one-time.ts'
 import type { Accounts } from './accounts.ts'
 import { SignInCallback } from './callback.ts'
 import { Claims } from './account-linking.ts'
-import { SessionEntry, type EntryParts } from './establish-session.ts'
+import { SessionEntry, type EntryDeps } from './establish-session.ts'
 import type { TokenDeliveryMode } from './flow.ts'
 import { FreeText } from './email-entry.ts'
 import { Native, requireProvider } from './native.ts'
@@ -19,7 +19,7 @@ import { States } from './states.ts'
 import { Tickets } from './tickets.ts'
 import { Verification } from './verification.ts'
 
-export interface SignInParts extends EntryParts {
+export interface SignInDeps extends EntryDeps {
   readonly oneTime: OneTime
   readonly actors: Actors
   readonly accounts: Accounts
@@ -79,22 +79,22 @@ export class SignIn {
   readonly #states: States
   readonly #clientPath: string
 
-  constructor(parts: SignInParts) {
-    const { store, oneTime, providers } = parts
-    const entry = new SessionEntry(parts)
+  constructor(deps: SignInDeps) {
+    const { store, oneTime, providers } = deps
+    const entry = new SessionEntry(deps)
     this.providers = providers
-    this.accounts = parts.accounts
-    this.targets = new SafeTargets(parts.baseUrl, parts.redirectOrigins, providers.all)
-    this.verification = new Verification(parts)
-    this.freeText = new FreeText({ ...parts, entry, verification: this.verification })
-    this.claims = new Claims({ ...parts, entry })
-    const tickets = new Tickets(parts)
+    this.accounts = deps.accounts
+    this.targets = new SafeTargets(deps.baseUrl, deps.redirectOrigins, providers.all)
+    this.verification = new Verification(deps)
+    this.freeText = new FreeText({ ...deps, entry, verification: this.verification })
+    this.claims = new Claims({ ...deps, entry })
+    const tickets = new Tickets(deps)
     this.native = new Native({ store, oneTime, providers, tickets, entry })
-    this.#trustTypes = parts.trustTypes
-    this.#clientPath = parts.clientPath
+    this.#trustTypes = deps.trustTypes
+    this.#clientPath = deps.clientPath
     this.#states = new States(store, oneTime)
     this.callback = new SignInCallback({
-      ...parts,
+      ...deps,
       states: this.#states,
       targets: this.targets,
       tickets,

@@ -10,7 +10,7 @@ import type { Queries, Store, Transaction } from '../store/store.ts'
 import { lifetimes, type OneTime } from '../token/one-time.ts'
 import { type Account, findAccount, updateAccount } from './account-store.ts'
 
-export interface VerificationParts {
+export interface VerificationDeps {
   readonly store: Store
   readonly registry: Registry
   readonly oneTime: OneTime
@@ -46,10 +46,10 @@ export interface Verified {
 }
 
 export class Verification {
-  readonly #parts: VerificationParts
+  readonly #deps: VerificationDeps
 
-  constructor(parts: VerificationParts) {
-    this.#parts = parts
+  constructor(deps: VerificationDeps) {
+    this.#deps = deps
   }
 
   /** @returns the token of the link. */
@@ -57,10 +57,10 @@ export class Verification {
     const lifetimeSeconds = lifetimes.email_verification
     const link: Link = {
       address,
-      validUntil: this.#parts.now() + lifetimeSeconds * 1000,
+      validUntil: this.#deps.now() + lifetimeSeconds * 1000,
       browser: browser === null ? null : hashSecret(browser),
     }
-    return this.#parts.oneTime.create(tx, {
+    return this.#deps.oneTime.create(tx, {
       purpose: 'email_verification',
       data: link,
       actorId,
@@ -70,7 +70,7 @@ export class Verification {
 
   /** The application sends the link; in development, where it does not, whoever reads the log goes on from there. */
   async announce(actor: Pick<Actor, 'id' | 'creator'>, address: string, token: string): Promise<void> {
-    const { registry, log, handleOf, baseUrl, isDevelopment } = this.#parts
+    const { registry, log, handleOf, baseUrl, isDevelopment } = this.#deps
     const url = `${baseUrl}/oauth/email?verify=${token}`
     if (registry.eventHandlers('email_verification_required').length === 0) {
       if (isDevelopment) log.info({ actorId: actor.id, url }, 'Open this address to verify the e-mail address')
@@ -87,7 +87,7 @@ export class Verification {
 
   /** Another link for an address that waits. @throws ServiceError `bad_request` when none does. */
   async resend(actor: Pick<Actor, 'id' | 'creator'>, browser: string | null): Promise<void> {
-    const { address, token } = await this.#parts.store.writeActor(actor.id, async (tx) => {
+    const { address, token } = await this.#deps.store.writeActor(actor.id, async (tx) => {
       const account = await findAccount(tx, actor.id)
       const waiting = account?.fields['email_verified'] === 'false' ? account.fields['email'] : undefined
       if (waiting === undefined) {
@@ -104,7 +104,7 @@ export class Verification {
    * @throws ServiceError `forbidden` for a link that is unknown, used or another actor's, `gone` for one of long ago.
    */
   async look({ token, actorId }: Pick<Follower, 'token' | 'actorId'>): Promise<Verified> {
-    const { account, link } = await this.#parts.store.read(async (q) => this.#find(q, { token, actorId }))
+    const { account, link } = await this.#deps.store.read(async (q) => this.#find(q, { token, actorId }))
     return { actor: { id: account.actorId, creator: account.creator }, address: link.address }
   }
 
@@ -115,7 +115,7 @@ export class Verification {
    * @throws ServiceError as `look` does.
    */
   async follow(follower: Follower): Promise<Verified> {
-    const { store, oneTime, registry, log, handleOf, now } = this.#parts
+    const { store, oneTime, registry, log, handleOf, now } = this.#deps
     const { actor } = await this.look(follower)
     const address = await store.writeActor(actor.id, async (tx) => {
       const { account, link } = await this.#find(tx, follower)
@@ -137,10 +137,10 @@ export class Verification {
     q: Queries,
     { token, actorId }: { readonly token: string; readonly actorId?: string | undefined },
   ): Promise<{ account: Account; link: Link }> {
-    const found = await this.#parts.oneTime.peek<Link>(q, { purpose: 'email_verification', value: token })
+    const found = await this.#deps.oneTime.peek<Link>(q, { purpose: 'email_verification', value: token })
     if (found?.actorId === undefined || found.actorId === null) throw unknownLink()
     if (actorId !== undefined && found.actorId !== actorId) throw unknownLink()
-    if (found.data.validUntil < this.#parts.now()) {
+    if (found.data.validUntil < this.#deps.now()) {
       throw new ServiceError('gone', 'Cannot verify the address: the link was good for a day, and that is over')
     }
     const account = await findAccount(q, found.actorId)

@@ -6,7 +6,7 @@ import type { Chain, IssuedTokens } from './chain.ts'
 import { recogniseToken } from './token-text.ts'
 import type { NewSession, Tokens } from './tokens.ts'
 
-export interface SessionsParts {
+interface SessionsDeps {
   readonly store: Store
   readonly tokens: Tokens
   readonly live: Pick<Live, 'record'>
@@ -15,15 +15,15 @@ export interface SessionsParts {
 }
 
 export class Sessions {
-  readonly #parts: SessionsParts
+  readonly #deps: SessionsDeps
 
-  constructor(parts: SessionsParts) {
-    this.#parts = parts
+  constructor(deps: SessionsDeps) {
+    this.#deps = deps
   }
 
   /** @throws ServiceError `actor_not_found` when the actor went meanwhile. */
   begin(session: NewSession): Promise<IssuedTokens> {
-    const { store, tokens, live } = this.#parts
+    const { store, tokens, live } = this.#deps
     return store.writeActor(session.actorId, async (tx, actor) => {
       const issued = await tokens.startSession(tx, session)
       await live.record(tx, actor, 'sessions', [issued.chainId])
@@ -33,12 +33,12 @@ export class Sessions {
 
   /** Those that can still be used, the last used first. */
   list(actorId: string): Promise<Chain[]> {
-    return this.#parts.tokens.sessionsOf(actorId)
+    return this.#deps.tokens.sessionsOf(actorId)
   }
 
   /** At once and in every process. False when there is none (any more). */
   end(actorId: string, chainId: string): Promise<boolean> {
-    const { store, tokens, live } = this.#parts
+    const { store, tokens, live } = this.#deps
     return store.writeActor(actorId, async (tx, actor) => {
       const hasEnded = await tokens.endChain(tx, actorId, chainId, 'session')
       if (hasEnded) await live.record(tx, actor, 'sessions', [chainId])
@@ -48,7 +48,7 @@ export class Sessions {
 
   /** Every session but the one that is kept. @returns how many ended. */
   endOthers(actorId: string, kept: string): Promise<number> {
-    const { store, tokens, live } = this.#parts
+    const { store, tokens, live } = this.#deps
     return store.writeActor(actorId, async (tx, actor) => {
       const ended = await tokens.endOthers(tx, actorId, kept)
       if (ended > 0) await live.record(tx, actor, 'sessions', [kept])
@@ -63,7 +63,7 @@ export class Sessions {
    * @param presented The few that one request can carry.
    */
   async signOut(presented: readonly string[]): Promise<void> {
-    const { store, tokens } = this.#parts
+    const { store, tokens } = this.#deps
     const texts = [...new Set(presented)].filter((token) => recogniseToken(token)?.chain !== 'client')
     const found = await Promise.all(texts.map((token) => store.read((q) => tokens.chainOf(q, token))))
     const sessions = new Map<string, Chain>()
@@ -72,7 +72,7 @@ export class Sessions {
   }
 
   async #signOut({ actorId, chainId }: Chain): Promise<void> {
-    const { store, tokens, live, onSignOut } = this.#parts
+    const { store, tokens, live, onSignOut } = this.#deps
     try {
       await store.writeActor(actorId, async (tx, actor) => {
         if (!(await tokens.endChain(tx, actorId, chainId))) return

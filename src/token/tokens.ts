@@ -22,7 +22,7 @@ import {
   markUsed,
 } from './token-store.ts'
 
-export interface TokensParts {
+export interface TokensDeps {
   readonly store: Store
   readonly log: Log
   readonly now: () => number
@@ -55,12 +55,12 @@ export interface ValidToken {
 const dayMs = 86_400_000
 
 export class Tokens {
-  readonly #parts: TokensParts
+  readonly #deps: TokensDeps
   readonly #policy: RefreshPolicy
 
-  constructor(parts: TokensParts) {
-    this.#parts = parts
-    this.#policy = parts.policy ?? refreshPolicy
+  constructor(deps: TokensDeps) {
+    this.#deps = deps
+    this.#policy = deps.policy ?? refreshPolicy
   }
 
   /** A new chain with its first tokens, in the transaction that found out who signed in. */
@@ -79,12 +79,12 @@ export class Tokens {
   async #start(tx: Transaction, session: NewSession, client: ClientGrant | null): Promise<IssuedTokens> {
     const chain = this.#newChain(session, client)
     await insertChain(tx, chain)
-    if (client === null) this.#parts.onSession?.(tx, session.beganWith)
+    if (client === null) this.#deps.onSession?.(tx, session.beganWith)
     return this.#issue(tx, chain, session.identifier, chain.createdAt)
   }
 
   #newChain({ actorId, beganWith, device }: Omit<NewSession, 'identifier'>, client: ClientGrant | null): Chain {
-    const now = this.#parts.now()
+    const now = this.#deps.now()
     return {
       actorId,
       chainId: newChainId(),
@@ -94,7 +94,7 @@ export class Tokens {
       device,
       createdAt: now,
       lastUsedAt: now,
-      endsAt: now + this.#parts.maxSessionDays * dayMs,
+      endsAt: now + this.#deps.maxSessionDays * dayMs,
     }
   }
 
@@ -139,13 +139,13 @@ export class Tokens {
    * @throws ServiceError `store_unavailable` when it cannot be told; the token is as good as before.
    */
   async refresh(refreshToken: string, presenter: Presenter): Promise<IssuedTokens | null> {
-    const outcome = await this.#parts.store.write((tx) => this.#rotate(tx, refreshToken, presenter))
+    const outcome = await this.#deps.store.write((tx) => this.#rotate(tx, refreshToken, presenter))
     if (outcome.tokens !== null) return outcome.tokens
     const { because, chain } = outcome
     const line = { reason: because, actorId: chain?.actorId, chainId: chain?.chainId }
     if (because === 'reused') {
-      this.#parts.log.warn(line, 'A refresh token was used again after its grace window: what came of it was revoked')
-    } else this.#parts.log.debug(line, 'A refresh token was refused')
+      this.#deps.log.warn(line, 'A refresh token was used again after its grace window: what came of it was revoked')
+    } else this.#deps.log.debug(line, 'A refresh token was refused')
     return null
   }
 
@@ -156,7 +156,7 @@ export class Tokens {
     const { chain, state, identifier } = found
     if (!isFor(chain, presenter)) return refused('foreign', chain)
     // After the lock was had, which may have taken its time.
-    const now = this.#parts.now()
+    const now = this.#deps.now()
     const verdict = judgeRefresh(state, now, this.#policy)
     if (verdict.answer === 'refuse') {
       if (verdict.revoke === 'chain') await deleteChain(tx, chain.actorId, chain.chainId)
@@ -168,15 +168,15 @@ export class Tokens {
         ? await markUsed(tx, hash, now, now + this.#policy.reuseWindowMs)
         : await countGraceAnswer(tx, hash, state.graceAnswers)
     if (!isConsumed) throw new Error('A refresh token changed while its row was locked')
-    if (chain.kind === 'session') this.#parts.onSession?.(tx, 'refresh_token')
+    if (chain.kind === 'session') this.#deps.onSession?.(tx, 'refresh_token')
     return { tokens: await this.#issue(tx, chain, identifier, now) }
   }
 
   /** @returns null for anything that is not a living access token. @throws when its store cannot be read. */
   async validate(accessToken: string): Promise<ValidToken | null> {
     if (recogniseToken(accessToken)?.kind !== 'access') return null
-    const token = await this.#parts.store.read((q) => findAccessToken(q, hashSecret(accessToken)))
-    return token !== null && judgeAccess(token, this.#parts.now()) === 'alive' ? token : null
+    const token = await this.#deps.store.read((q) => findAccessToken(q, hashSecret(accessToken)))
+    return token !== null && judgeAccess(token, this.#deps.now()) === 'alive' ? token : null
   }
 
   /** The chain of a token of either kind, also of an expired one; null for any other text. */
@@ -206,12 +206,12 @@ export class Tokens {
 
   /** Those that can still be used, the last used first. */
   sessionsOf(actorId: string): Promise<Chain[]> {
-    return this.#parts.store.read((q) => findLivingChains(q, actorId, 'session', this.#parts.now()))
+    return this.#deps.store.read((q) => findLivingChains(q, actorId, 'session', this.#deps.now()))
   }
 
   /** As `sessionsOf`, of the clients that the owner let in. */
   clientsOf(actorId: string): Promise<Chain[]> {
-    return this.#parts.store.read((q) => findLivingChains(q, actorId, 'client', this.#parts.now()))
+    return this.#deps.store.read((q) => findLivingChains(q, actorId, 'client', this.#deps.now()))
   }
 }
 

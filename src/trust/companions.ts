@@ -9,7 +9,7 @@ import { parseBaseuri, trustUrl } from './baseuri.ts'
 import { type Companion, deleteCompanion, findCompanion, insertCompanion } from './companion-store.ts'
 import { secretOf } from './record.ts'
 import type { Trust } from './trust.ts'
-import type { Self, TrustParts } from './trust-parts.ts'
+import type { Self, TrustDeps } from './trust-deps.ts'
 import type { Trusts } from './trusts.ts'
 
 type Answered = Extract<PeerOutcome, { kind: 'answered' }>
@@ -20,18 +20,18 @@ export const myself = 'myself'
 const trustee = 'trustee'
 
 export class Companions {
-  readonly #parts: TrustParts
+  readonly #deps: TrustDeps
   readonly #trusts: Trusts
   readonly #client: PeerClient
 
-  constructor(parts: TrustParts, trusts: Trusts, client: PeerClient) {
-    this.#parts = parts
+  constructor(deps: TrustDeps, trusts: Trusts, client: PeerClient) {
+    this.#deps = deps
     this.#trusts = trusts
     this.#client = client
   }
 
   find(actorId: string, kind: string): Promise<Companion | null> {
-    return this.#parts.store.read((q) => findCompanion(q, actorId, kind))
+    return this.#deps.store.read((q) => findCompanion(q, actorId, kind))
   }
 
   /**
@@ -46,7 +46,7 @@ export class Companions {
     const made = await this.#make(actor, kind, factory)
     try {
       if (type !== undefined && made.type !== type) throw failed('it made another kind of actor')
-      const isFirst = await this.#parts.store.writeActor(actor.id, (tx) => insertCompanion(tx, made))
+      const isFirst = await this.#deps.store.writeActor(actor.id, (tx) => insertCompanion(tx, made))
       if (!isFirst) throw failed('another companion of this kind was made at the same time')
     } catch (error) {
       await this.#call(made, 'DELETE', '')
@@ -68,7 +68,7 @@ export class Companions {
     const outcome = await this.#call(companion, 'DELETE', '')
     const isGone = outcome.kind === 'answered' && (isOk(outcome) || outcome.status === 404)
     if (!isGone) throw failed(reasonOf(outcome))
-    await this.#parts.store.writeActor(actor.id, (tx) => deleteCompanion(tx, actor.id, kind))
+    await this.#deps.store.writeActor(actor.id, (tx) => deleteCompanion(tx, actor.id, kind))
     await this.#trusts.delete(actor, companion.peerId, null, { byPeer: false, tell: false })
     return true
   }
@@ -96,7 +96,7 @@ export class Companions {
   }
 
   #kind(name: string): CompanionKind {
-    const { registry, baseUrl, type } = this.#parts
+    const { registry, baseUrl, type } = this.#deps
     const declared = registry.companions.get(name)
     if (declared !== undefined) return declared
     if (name === myself) return { factory: `${baseUrl}/`, type, relationship: 'friend' }
@@ -107,7 +107,7 @@ export class Companions {
     const outcome = await this.#client.call({
       method: 'POST',
       url: factory,
-      body: JSON.stringify({ creator: trustee, trustee_root: `${this.#parts.baseUrl}/${actor.id}` }),
+      body: JSON.stringify({ creator: trustee, trustee_root: `${this.#deps.baseUrl}/${actor.id}` }),
     })
     if (outcome.kind !== 'answered' || outcome.status !== 201) throw failed(reasonOf(outcome))
     const baseuri = parseBaseuri(outcome.headers['location'] ?? '')
@@ -116,7 +116,7 @@ export class Companions {
     if (baseuri === null || passphrase === null || new URL(baseuri).origin !== new URL(factory).origin) {
       throw failed('its factory did not tell the address and the passphrase of the new actor')
     }
-    const meta = await this.#parts.calls.meta(baseuri)
+    const meta = await this.#deps.calls.meta(baseuri)
     if ('failed' in meta) throw failed(meta.failed)
     const binding = bindingOf(companionPassphrase, actor.id, kind)
     return {
@@ -125,7 +125,7 @@ export class Companions {
       peerId: meta.id,
       baseuri,
       type: meta.type,
-      passphrase: seal(this.#parts.keyRing, passphrase, binding),
+      passphrase: seal(this.#deps.keyRing, passphrase, binding),
     }
   }
 
@@ -144,7 +144,7 @@ export class Companions {
     body?: string,
   ): Promise<PeerOutcome> {
     const { baseuri, actorId, kind, passphrase } = companion
-    const password = open(this.#parts.keyRing, passphrase, bindingOf(companionPassphrase, actorId, kind))
+    const password = open(this.#deps.keyRing, passphrase, bindingOf(companionPassphrase, actorId, kind))
     return this.#client.call({
       method,
       url: `${baseuri}${path}`,
@@ -162,7 +162,7 @@ export class Companions {
     return this.#client.call({
       method,
       url: `${trust.baseuri}${path}`,
-      bearer: { secret: secretOf(this.#parts.keyRing, trust), baseuri: trust.baseuri },
+      bearer: { secret: secretOf(this.#deps.keyRing, trust), baseuri: trust.baseuri },
       body,
     })
   }

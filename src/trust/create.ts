@@ -9,10 +9,10 @@ import type { LockedActor, Transaction } from '../store/store.ts'
 import { Companions } from './companions.ts'
 import { Contacts } from './last-seen.ts'
 import { TrustCalls } from './handshake/peer-calls.ts'
-import { Permissions, type PermissionsParts } from './permissions.ts'
+import { Permissions, type PermissionsDeps } from './permissions.ts'
 import { Relationships } from './relationships.ts'
 import { partings } from './trust-notifications.ts'
-import type { Self, TrustParts } from './trust-parts.ts'
+import type { Self, TrustDeps } from './trust-deps.ts'
 import { Trusts } from './trusts.ts'
 import type { Trust } from './trust.ts'
 
@@ -24,7 +24,7 @@ export function createPermission({ registry, store }: Runtime, rules?: Relations
   return { relationships, permission }
 }
 
-interface TrustNeeds extends Pick<PermissionsParts, 'declares' | 'needsApproval'> {
+interface TrustNeeds extends Pick<PermissionsDeps, 'declares' | 'needsApproval'> {
   readonly outbox: Outbox
   readonly wakeDeliveries: () => void
   readonly relationships: Relationships
@@ -58,7 +58,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   })
   const enqueue = config.notifyPermissions ? notices.enqueue : null
   const permissions = new Permissions({ store, declares, needsApproval, live, relationships, now, enqueue })
-  const trustParts: TrustParts = {
+  const trustDeps: TrustDeps = {
     ...runtime,
     times,
     type: runtime.identity.type,
@@ -79,8 +79,8 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
     tellRights: (tx, trust) => permissions.tell(tx, trust),
     onMutual: (actor, peerId) => void events.trustMutual.emit(actor, peerId),
   }
-  const trusts = new Trusts(trustParts)
-  const companions = new Companions(trustParts, trusts, peerClient)
+  const trusts = new Trusts(trustDeps)
+  const companions = new Companions(trustDeps, trusts, peerClient)
   const contacts = new Contacts(store, log, now)
-  return { trusts, companions, contacts, permissions, relationships, trustParts, ...events }
+  return { trusts, companions, contacts, permissions, relationships, trustDeps, ...events }
 }

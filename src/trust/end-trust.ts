@@ -2,10 +2,10 @@
 import type { LockedActor, Transaction } from '../store/store.ts'
 import { deleteTrust } from './trust-store.ts'
 import type { Trust } from './trust.ts'
-import type { TrustParts } from './trust-parts.ts'
+import type { TrustDeps } from './trust-deps.ts'
 
 export async function endTrust(
-  { onEnd, live }: Pick<TrustParts, 'onEnd' | 'live'>,
+  { onEnd, live }: Pick<TrustDeps, 'onEnd' | 'live'>,
   tx: Transaction,
   actor: LockedActor,
   { actorId, peerId }: Pick<Trust, 'actorId' | 'peerId'>,

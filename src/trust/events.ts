@@ -3,42 +3,37 @@ import { fire } from '../app/events.ts'
 import { completedBy } from './handshake/judge-request.ts'
 import { trustRecord } from './record.ts'
 import type { Trust } from './trust.ts'
-import type { Self, TrustParts } from './trust-parts.ts'
+import type { Self, TrustDeps } from './trust-deps.ts'
 
-type EventParts = Pick<TrustParts, 'registry' | 'log' | 'handleOf' | 'onMutual'>
+type EventDeps = Pick<TrustDeps, 'registry' | 'log' | 'handleOf' | 'onMutual'>
 
 export async function fireTrust(
-  parts: EventParts,
+  deps: EventDeps,
   event: 'trust_initiated' | 'trust_request_received' | 'trust_fully_approved_local' | 'trust_fully_approved_remote',
   actor: Self,
   trust: Trust,
 ): Promise<void> {
-  await fire(parts.registry, parts.log, event, argumentsOf(parts, actor, trust))
+  await fire(deps.registry, deps.log, event, argumentsOf(deps, actor, trust))
 }
 
 /** When the change from `before` to `after` completed the approval of both sides. */
-export async function fireIfCompleted(
-  parts: EventParts,
-  actor: Self,
-  before: Trust | null,
-  after: Trust,
-): Promise<void> {
+export async function fireIfCompleted(deps: EventDeps, actor: Self, before: Trust | null, after: Trust): Promise<void> {
   const by = completedBy(before, after)
   if (by === null) return
-  parts.onMutual(actor, after.peerId)
-  await fireTrust(parts, `trust_fully_approved_${by}`, actor, after)
+  deps.onMutual(actor, after.peerId)
+  await fireTrust(deps, `trust_fully_approved_${by}`, actor, after)
 }
 
-export async function fireDeleted(parts: EventParts, actor: Self, trust: Trust, byPeer: boolean): Promise<void> {
-  await fire(parts.registry, parts.log, 'trust_deleted', {
-    ...argumentsOf(parts, actor, trust),
+export async function fireDeleted(deps: EventDeps, actor: Self, trust: Trust, byPeer: boolean): Promise<void> {
+  await fire(deps.registry, deps.log, 'trust_deleted', {
+    ...argumentsOf(deps, actor, trust),
     initiated_by_peer: byPeer,
   })
 }
 
-function argumentsOf(parts: EventParts, actor: Self, trust: Trust) {
+function argumentsOf(deps: EventDeps, actor: Self, trust: Trust) {
   return {
-    actor: parts.handleOf(actor),
+    actor: deps.handleOf(actor),
     peer_id: trust.peerId,
     relationship: trust.relationship,
     trust_data: trustRecord(trust),

@@ -28,7 +28,7 @@ import {
   type Rules,
 } from '../permission/rules.ts'
 
-export interface PermissionsParts {
+export interface PermissionsDeps {
   readonly store: Store
   readonly relationships: Relationships
   readonly now: () => number
@@ -65,15 +65,15 @@ export interface SharedProperty {
 export type RightsJudge = (trust: Trust, override: Override | null) => void
 
 export class Permissions {
-  readonly #parts: PermissionsParts
+  readonly #deps: PermissionsDeps
 
-  constructor(parts: PermissionsParts) {
-    this.#parts = parts
+  constructor(deps: PermissionsDeps) {
+    this.#deps = deps
   }
 
   /** Null when there is no relationship with the peer (and, where one is named, of that type). */
   async find(actorId: string, peerId: string, relationship?: string): Promise<PermissionsView | null> {
-    const { store, relationships } = this.#parts
+    const { store, relationships } = this.#deps
     const [trust, override] = await store.read((q) =>
       Promise.all([findTrust(q, actorId, peerId), findOverride(q, actorId, peerId)]),
     )
@@ -84,7 +84,7 @@ export class Permissions {
   /** Of the peers that have one. */
   async overrides(actorId: string, peerIds: readonly string[]): Promise<ReadonlyMap<string, Override>> {
     const wanted = peerIds.map((peerId) => ({ actorId, peerId }))
-    const found = await this.#parts.store.read((q) => findOverrides(q, wanted))
+    const found = await this.#deps.store.read((q) => findOverrides(q, wanted))
     return new Map(found.map(({ peerId, override }) => [peerId, override]))
   }
 
@@ -108,7 +108,7 @@ export class Permissions {
         rules: { ...before?.rules, ...given.rules },
         createdBy: given.createdBy ?? before?.createdBy ?? by.kind,
         notes: given.notes ?? before?.notes ?? '',
-        updatedAt: this.#parts.now(),
+        updatedAt: this.#deps.now(),
       }
       await putOverride(tx, key.actorId, key.peerId, override)
       return { override, result: before === null }
@@ -129,7 +129,7 @@ export class Permissions {
     judge: RightsJudge | undefined,
     work: (tx: Transaction, before: Override | null) => Promise<{ override: Override | null; result: T }>,
   ): Promise<T> {
-    const { store, live } = this.#parts
+    const { store, live } = this.#deps
     return store.writeActor(actorId, async (tx, locked) => {
       const trust = await findTrust(tx, actorId, peerId)
       if (trust === null || trust.relationship !== relationship) throw noRelationship(peerId)
@@ -148,13 +148,13 @@ export class Permissions {
   }
 
   async #tell(tx: Transaction, trust: Trust, override: Override | null): Promise<void> {
-    const { enqueue } = this.#parts
+    const { enqueue } = this.#deps
     if (enqueue !== null && trust.baseuri !== '') await enqueue(tx, this.#notice(trust, override))
   }
 
   #notice(trust: Trust, override: Override | null): Notice {
-    const data = wireRules(this.#parts.relationships.effective(trust.relationship, override), null)
-    const timestamp = new Date(this.#parts.now()).toISOString()
+    const data = wireRules(this.#deps.relationships.effective(trust.relationship, override), null)
+    const timestamp = new Date(this.#deps.now()).toISOString()
     const body = { id: trust.actorId, target: 'permissions', type: 'permission', timestamp, data }
     return noticeTo(trust, 'permission', 'POST', ['callbacks', 'permissions', trust.actorId], body)
   }
@@ -162,7 +162,7 @@ export class Permissions {
   /** What the peer may subscribe to. Names of what it may not are not told. */
   async shared(actorId: string, peerId: string): Promise<SharedProperty[]> {
     const { effective } = await this.require(actorId, peerId)
-    const stored = await this.#parts.store.read((q) => findProperties(q, actorId))
+    const stored = await this.#deps.store.read((q) => findProperties(q, actorId))
     const may = (operation: string, name: string): boolean =>
       decide(effective, { category: 'properties', operation, target: name }).allowed
     return stored
@@ -195,19 +195,19 @@ export class Permissions {
       approved: trust.approved,
       relationship: trust.relationship,
       isClient: isClient(trust),
-      base: this.#parts.relationships.effective(trust.relationship, null),
+      base: this.#deps.relationships.effective(trust.relationship, null),
       override: override?.rules ?? null,
     }
     const { category, operation, target } = question
     if (category !== 'properties')
       return explain(subject, question, {
         holdsItems: false,
-        isDeclared: this.#parts.declares(category, target),
-        needsApproval: this.#parts.needsApproval(category, target),
+        isDeclared: this.#deps.declares(category, target),
+        needsApproval: this.#deps.needsApproval(category, target),
       })
     if (target === '') return this.#answerForAll(trust.actorId, subject, operation)
     const name = target.split('/', 1)[0] ?? ''
-    const stored = await this.#parts.store.read((q) => findKinds(q, trust.actorId, [name]))
+    const stored = await this.#deps.store.read((q) => findKinds(q, trust.actorId, [name]))
     return explain(subject, question, {
       holdsItems: holdsItems(stored.get(name)),
       isDeclared: true,
@@ -232,7 +232,7 @@ export class Permissions {
       }
     }
     if (operation !== 'delete' || !whole.allowed) return whole
-    const stored = await this.#parts.store.read((q) => findProperties(q, actorId))
+    const stored = await this.#deps.store.read((q) => findProperties(q, actorId))
     const refused = stored.map(({ name }) => answer(name)).find(({ allowed }) => !allowed)
     return refused === undefined ? whole : { ...refused, target: '', decided_as: `properties.delete:${refused.target}` }
   }

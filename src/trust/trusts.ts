@@ -17,7 +17,7 @@ import { secretOf, tokensOf, type TrustSecrets, trustRecord } from './record.ts'
 import { parseRelationship } from './relationship-name.ts'
 import { findTrust, findTrusts, updateTrust } from './trust-store.ts'
 import { isNamed, type Trust } from './trust.ts'
-import type { Self, TrustParts } from './trust-parts.ts'
+import type { Self, TrustDeps } from './trust-deps.ts'
 
 export interface TrustFilter {
   readonly relationship?: string | undefined
@@ -40,15 +40,15 @@ export interface RelationshipRequest {
 export type TrustJudge = (before: Trust, tx: Transaction) => Promise<void>
 
 export class Trusts {
-  readonly #parts: TrustParts
+  readonly #deps: TrustDeps
 
-  constructor(parts: TrustParts) {
-    this.#parts = parts
+  constructor(deps: TrustDeps) {
+    this.#deps = deps
   }
 
   /** By peer. */
   async list(actorId: string, filter: TrustFilter = {}): Promise<Trust[]> {
-    const trusts = await this.#parts.store.read((q) => findTrusts(q, actorId))
+    const trusts = await this.#deps.store.read((q) => findTrusts(q, actorId))
     return trusts.filter(
       (trust) =>
         (filter.relationship === undefined || trust.relationship === filter.relationship) &&
@@ -58,12 +58,12 @@ export class Trusts {
   }
 
   find(actorId: string, peerId: string): Promise<Trust | null> {
-    return this.#parts.store.read((q) => findTrust(q, actorId, peerId))
+    return this.#deps.store.read((q) => findTrust(q, actorId, peerId))
   }
 
   /** As it is shown: the owner sees the secret, the peer itself its token, everybody else neither. */
   shown(trust: Trust, to: 'owner' | 'peer' | 'others'): TrustRecord & Partial<TrustSecrets> {
-    const { keyRing } = this.#parts
+    const { keyRing } = this.#deps
     return {
       ...trustRecord(trust),
       ...(to === 'owner' ? { secret: secretOf(keyRing, trust) } : {}),
@@ -73,7 +73,7 @@ export class Trusts {
 
   /** @throws ServiceError `not_found` when there is none, or none of this relationship; null stands for any. */
   async require(actorId: string, peerId: string, relationship: string | null): Promise<Trust> {
-    return this.#parts.store.read((q) => required(q, actorId, peerId, relationship))
+    return this.#deps.store.read((q) => required(q, actorId, peerId, relationship))
   }
 
   /** @throws ServiceError `bad_request`, `peer_failed`, `conflict` */
@@ -81,9 +81,9 @@ export class Trusts {
     const { url, relationship = '', description = '', type, judge } = wish
     const baseuri = parseBaseuri(url)
     if (baseuri === null) throw refused('ask for this relationship', 'the url is not the address of an actor')
-    const name = parseRelationship(relationship === '' ? this.#parts.defaultRelationship : relationship)
+    const name = parseRelationship(relationship === '' ? this.#deps.defaultRelationship : relationship)
     if (name === null) throw refused('ask for this relationship', 'the relationship cannot have this name')
-    return initiate(this.#parts, actor, {
+    return initiate(this.#deps, actor, {
       baseuri,
       relationship: name,
       description,
@@ -94,12 +94,12 @@ export class Trusts {
 
   /** Finds out whether a peer has the secret that it was offered. Null once that is known. */
   settleRenewal(actor: Self, offer: Offer): Promise<PeerOutcome | null> {
-    return settle(this.#parts, actor, offer)
+    return settle(this.#deps, actor, offer)
   }
 
   /** @throws ServiceError `bad_request`, `forbidden` */
   async receive(actor: Self, relationship: string, body: JsonText): Promise<Received> {
-    return receiveRequest(this.#parts, actor, parseIncomingRequest(relationship, body))
+    return receiveRequest(this.#deps, actor, parseIncomingRequest(relationship, body))
   }
 
   /**
@@ -117,7 +117,7 @@ export class Trusts {
     change: TrustChange,
     judge?: TrustJudge,
   ): Promise<Trust> {
-    const { store, live, enqueueAwaited, onRenewed, onApproved } = this.#parts
+    const { store, live, enqueueAwaited, onRenewed, onApproved } = this.#deps
     const { before, after, attempts } = await store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
       await judge?.(before, tx)
@@ -140,23 +140,23 @@ export class Trusts {
     })
     // First, so that handlers find a peer that knows of the approval.
     await attempts()
-    await fireIfCompleted(this.#parts, actor, before, after)
+    await fireIfCompleted(this.#deps, actor, before, after)
     return after
   }
 
   /** The peer says that its owner approved. @throws ServiceError `not_found` */
   async approvedByPeer(actor: Self, peerId: string, relationship: string): Promise<void> {
-    const { before, after } = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
+    const { before, after } = await this.#deps.store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
       const after = { ...before, peerApproved: true }
       if (!before.peerApproved) {
         await updateTrust(tx, after)
-        await this.#parts.live.record(tx, locked, 'trust', [peerId])
-        await this.#parts.onRenewed(tx, actor.id, peerId)
+        await this.#deps.live.record(tx, locked, 'trust', [peerId])
+        await this.#deps.onRenewed(tx, actor.id, peerId)
       }
       return { before, after }
     })
-    await fireIfCompleted(this.#parts, actor, before, after)
+    await fireIfCompleted(this.#deps, actor, before, after)
   }
 
   /**
@@ -170,30 +170,30 @@ export class Trusts {
     relationship: string | null,
     { byPeer, tell, judge }: { readonly byPeer: boolean; readonly tell: boolean; readonly judge?: TrustJudge },
   ): Promise<boolean> {
-    const { store, enqueueAwaited, keyRing } = this.#parts
+    const { store, enqueueAwaited, keyRing } = this.#deps
     const ended = await store.writeActor(actor.id, async (tx, locked) => {
       const found = await findNamed(tx, actor.id, peerId, relationship)
       if (found === null) return null
       await judge?.(found, tx)
-      const isToBeTold = tell && isTold(found) && found.baseuri !== `${this.#parts.baseUrl}/${actor.id}`
+      const isToBeTold = tell && isTold(found) && found.baseuri !== `${this.#deps.baseUrl}/${actor.id}`
       const notices = isToBeTold ? await deletionNotices(tx, keyRing, [found]) : []
-      await endTrust(this.#parts, tx, locked, found)
+      await endTrust(this.#deps, tx, locked, found)
       return { trust: found, attempts: await enqueueAwaited(tx, notices) }
     })
     if (ended === null) return false
-    await Promise.all([fireDeleted(this.#parts, actor, ended.trust, byPeer), ended.attempts()])
+    await Promise.all([fireDeleted(this.#deps, actor, ended.trust, byPeer), ended.attempts()])
     return true
   }
 
   /** The peer does not know the relationship any more. One that was made anew since it was asked is another one. */
   async endedByPeer(actor: Self, { peerId, secretHash }: Pick<Trust, 'peerId' | 'secretHash'>): Promise<void> {
-    const ended = await this.#parts.store.writeActor(actor.id, async (tx, locked) => {
+    const ended = await this.#deps.store.writeActor(actor.id, async (tx, locked) => {
       const found = await findTrust(tx, actor.id, peerId)
       if (found?.secretHash !== secretHash) return null
-      await endTrust(this.#parts, tx, locked, found)
+      await endTrust(this.#deps, tx, locked, found)
       return found
     })
-    if (ended !== null) await fireDeleted(this.#parts, actor, ended, true)
+    if (ended !== null) await fireDeleted(this.#deps, actor, ended, true)
   }
 }
 

@@ -6,7 +6,7 @@ import { findTrust } from '../../trust/trust-store.ts'
 import { audienceOf } from '../authorization-request.ts'
 import type { CodeData } from '../consents.ts'
 import { OAuthError } from '../oauth-error.ts'
-import type { Grant, IssuedGrant, GrantParts, GrantRequest } from './grant.ts'
+import type { Grant, IssuedGrant, GrantDeps, GrantRequest } from './grant.ts'
 
 /** As long as the first access token lives. */
 const rememberedSeconds = 3600
@@ -15,8 +15,8 @@ interface Spent extends CodeData {
   readonly outcome?: { readonly actorId: string; readonly chainId: string }
 }
 
-export const authorizationCode: Grant = async (parts, request) => {
-  const { store, oneTime } = parts
+export const authorizationCode: Grant = async (deps, request) => {
+  const { store, oneTime } = deps
   const { parameters } = request
   const code = parameters.get('code')
   const redirectUri = parameters.get('redirect_uri')
@@ -26,16 +26,16 @@ export const authorizationCode: Grant = async (parts, request) => {
   // Looked at first, so that a request that is refused spends nothing of somebody else's.
   const waiting = await store.read((q) => oneTime.peek<CodeData>(q, presented))
   if (waiting === null) {
-    await revokeReplayed(parts, request, code)
+    await revokeReplayed(deps, request, code)
     throw refused()
   }
   if (waiting.data.request.clientId !== request.client.clientId) throw refused()
-  const audience = judge(waiting.data, request, redirectUri, parts.resources)
+  const audience = judge(waiting.data, request, redirectUri, deps.resources)
   const actorId = waiting.actorId ?? ''
   return store.writeActor(actorId, async (tx) => {
     const consumed = await oneTime.consume<CodeData>(tx, presented)
     if (consumed === null || !(await stands(tx, actorId, consumed.data))) throw refused()
-    return issue(parts, tx, { client: request.client, data: consumed.data, actorId, code, audience })
+    return issue(deps, tx, { client: request.client, data: consumed.data, actorId, code, audience })
   })
 }
 
@@ -80,17 +80,17 @@ interface RedeemedCode extends Pick<GrantRequest, 'client'> {
 }
 
 async function issue(
-  parts: GrantParts,
+  deps: GrantDeps,
   tx: Transaction,
   { client, data, actorId, code, audience }: RedeemedCode,
 ): Promise<IssuedGrant> {
   const { scope } = data.request
-  const tokens = await parts.tokens.startClient(
+  const tokens = await deps.tokens.startClient(
     tx,
     { actorId, identifier: data.identifier, beganWith: 'mcp', device: client.name },
     { clientId: client.clientId, peerId: data.peerId, audience, scope },
   )
-  await parts.oneTime.remember(tx, code, { ...data, outcome: { actorId, chainId: tokens.chainId } }, rememberedSeconds)
+  await deps.oneTime.remember(tx, code, { ...data, outcome: { actorId, chainId: tokens.chainId } }, rememberedSeconds)
   return {
     tokens,
     scope,
@@ -104,7 +104,7 @@ async function issue(
  * that were under way together, which one hurried client sends, one wins and the others end nothing.
  */
 async function revokeReplayed(
-  { store, oneTime, tokens }: GrantParts,
+  { store, oneTime, tokens }: GrantDeps,
   { client, receivedAt }: GrantRequest,
   code: string,
 ): Promise<void> {

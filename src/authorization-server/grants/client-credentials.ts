@@ -7,20 +7,20 @@ import { idleMs } from '../clients.ts'
 import { OAuthError } from '../oauth-error.ts'
 import type { Grant } from './grant.ts'
 
-export const clientCredentials: Grant = async (parts, { client, parameters }) => {
+export const clientCredentials: Grant = async (deps, { client, parameters }) => {
   const scope = scopeIn(parameters)
   if (scope === null) throw new OAuthError('invalid_scope', 'The scope is none that is served')
-  const audience = audienceOf(parameters.get('resource'), parts.resources)
+  const audience = audienceOf(parameters.get('resource'), deps.resources)
   if (audience === null) throw new OAuthError('invalid_target', 'resource is not served here')
   const { clientId, ownerId: actorId } = client
   const peerId = ownPeerId(client)
-  const tokens = await parts.store.writeActor(actorId, async (tx) => {
-    const now = parts.now()
+  const tokens = await deps.store.writeActor(actorId, async (tx) => {
+    const now = deps.now()
     const isThere = await noteClientCame(tx, clientId, now, now + idleMs)
     const trust = isThere ? await findTrust(tx, actorId, peerId) : null
     // What the owner took back the client does not give itself again.
     if (trust?.approved !== true) throw new OAuthError('invalid_client', 'The client may not act for itself any more')
-    return parts.tokens.startClient(
+    return deps.tokens.startClient(
       tx,
       { actorId, identifier: clientId, beganWith: 'mcp', device: client.name },
       { clientId, peerId, audience, scope },

@@ -7,7 +7,7 @@ import type { Tokens } from '../../token/tokens.ts'
 import type { Client } from '../client.ts'
 import type { TokenParameters } from '../token-request.ts'
 
-export interface GrantParts {
+export interface GrantDeps {
   readonly store: Store
   readonly oneTime: OneTime
   readonly tokens: Tokens
@@ -35,4 +35,4 @@ export interface IssuedGrant {
 }
 
 /** @throws OAuthError; a fault of the store goes on as it is, and what was shown stays good. */
-export type Grant = (parts: GrantParts, request: GrantRequest) => Promise<IssuedGrant>
+export type Grant = (deps: GrantDeps, request: GrantRequest) => Promise<IssuedGrant>

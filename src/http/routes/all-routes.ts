@@ -74,39 +74,39 @@ export function documentedRoutes(
   return routesFor(facts as RouteDeps)
 }
 
-export function routesFor(parts: RouteDeps): readonly Route[] {
+export function routesFor(deps: RouteDeps): readonly Route[] {
   let document: string | undefined
-  const openApi = (): string => (document ??= JSON.stringify(openApiDocument(routes, parts)))
+  const openApi = (): string => (document ??= JSON.stringify(openApiDocument(routes, deps)))
   const routes: readonly Route[] = [
-    ...factoryRoutes(parts),
-    ...systemRoutes(parts, openApi),
-    ...botRoutes(parts),
-    ...(parts.config.mcp ? [...oauthServerRoutes(parts), ...wellKnownRoutes(parts), ...mcpRoutes(parts)] : []),
-    ...sessionRoutes(parts),
-    ...signInRoutes(parts),
-    ...spaRoutes(parts),
-    ...oauthEmailRoutes(parts),
-    ...spaTokenRoutes(parts),
-    ...actorRoutes(parts),
-    ...metaRoutes(parts),
-    ...activityRoutes(parts),
-    ...approvalRoutes(parts),
-    ...propertyRoutes(parts),
-    ...listRoutes(parts),
-    ...operationRoutes(parts),
-    ...resourceRoutes(parts),
-    ...trustRoutes(parts),
-    ...serviceRoutes(parts),
-    ...permissionRoutes(parts),
-    ...ownerSessionRoutes(parts),
-    ...passwordAccessRoutes(parts),
-    ...subscriptionRoutes(parts),
-    ...callbackRoutes(parts),
+    ...factoryRoutes(deps),
+    ...systemRoutes(deps, openApi),
+    ...botRoutes(deps),
+    ...(deps.config.mcp ? [...oauthServerRoutes(deps), ...wellKnownRoutes(deps), ...mcpRoutes(deps)] : []),
+    ...sessionRoutes(deps),
+    ...signInRoutes(deps),
+    ...spaRoutes(deps),
+    ...oauthEmailRoutes(deps),
+    ...spaTokenRoutes(deps),
+    ...actorRoutes(deps),
+    ...metaRoutes(deps),
+    ...activityRoutes(deps),
+    ...approvalRoutes(deps),
+    ...propertyRoutes(deps),
+    ...listRoutes(deps),
+    ...operationRoutes(deps),
+    ...resourceRoutes(deps),
+    ...trustRoutes(deps),
+    ...serviceRoutes(deps),
+    ...permissionRoutes(deps),
+    ...ownerSessionRoutes(deps),
+    ...passwordAccessRoutes(deps),
+    ...subscriptionRoutes(deps),
+    ...callbackRoutes(deps),
     // Where they are off they do not exist, for anybody.
-    ...(parts.config.webUi ? ownerPageRoutes(parts) : []),
-    ...(parts.config.singlePage === null ? [] : singlePageRoutes(parts)),
-    ...(parts.registry.hasAppCallbacks ? appCallbackRoutes(parts) : []),
-    ...(parts.config.devtest ? [...devtestRoutes(parts), ...devtestProxyRoutes(parts)] : []),
+    ...(deps.config.webUi ? ownerPageRoutes(deps) : []),
+    ...(deps.config.singlePage === null ? [] : singlePageRoutes(deps)),
+    ...(deps.registry.hasAppCallbacks ? appCallbackRoutes(deps) : []),
+    ...(deps.config.devtest ? [...devtestRoutes(deps), ...devtestProxyRoutes(deps)] : []),
   ]
   return routes
 }

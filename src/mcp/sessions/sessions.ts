@@ -24,7 +24,7 @@ import {
   setSubscriptions,
 } from './session-store.ts'
 
-export interface SessionsDeps {
+interface SessionsDeps {
   readonly store: Store
   readonly timers: Timers
   readonly now: () => number

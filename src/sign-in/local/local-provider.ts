@@ -2,7 +2,7 @@
 import type { ProviderAuthorization, CodeExchange, Person, Provider } from '../provider.ts'
 import { ProviderError, type Providers } from '../provider.ts'
 import { staticSecret } from '../providers/client-secret.ts'
-import { OAuthProvider, type ProviderParts } from '../providers/oauth-provider.ts'
+import { OAuthProvider, type OAuthProviderDeps } from '../providers/oauth-provider.ts'
 import { identifyByOpenId } from '../providers/openid-identity.ts'
 import type { ProviderPlan } from '../providers/provider-config.ts'
 import type { LocalServer, LocalServerOptions } from './local-server.ts'
@@ -18,16 +18,16 @@ export class LocalProvider implements Provider {
   readonly redirectUri: string
   readonly deepLink = null
   readonly takesAssertions = false
-  readonly #parts: ProviderParts
+  readonly #deps: OAuthProviderDeps
   readonly #options: Pick<LocalServerOptions, 'pages' | 'log'>
   #running: Promise<{ readonly server: LocalServer; readonly provider: OAuthProvider }> | undefined
   #provider: OAuthProvider | undefined
   #isClosed = false
 
-  constructor(parts: ProviderParts, options: Pick<LocalServerOptions, 'pages' | 'log'>) {
-    this.#parts = parts
+  constructor(deps: OAuthProviderDeps, options: Pick<LocalServerOptions, 'pages' | 'log'>) {
+    this.#deps = deps
     this.#options = options
-    this.redirectUri = `${parts.baseUrl}/oauth/callback`
+    this.redirectUri = `${deps.baseUrl}/oauth/callback`
   }
 
   get authorizationEndpoint(): string {
@@ -78,7 +78,7 @@ export class LocalProvider implements Provider {
     // Loaded here and nowhere else: neither production nor a service with real providers ever has it in memory.
     const { startLocalServer } = await import('./local-server.ts')
     const server = await startLocalServer({ ...this.#options, redirectUri: this.redirectUri })
-    return { server, provider: new OAuthProvider(planOf(server), this.#parts) }
+    return { server, provider: new OAuthProvider(planOf(server), this.#deps) }
   }
 }
 

@@ -25,7 +25,7 @@ import {
 } from './provider-config.ts'
 import { Remembered } from './cached.ts'
 
-export interface ProviderParts {
+export interface OAuthProviderDeps {
   readonly log: Log
   readonly outbound: Outbound
   readonly keySets: KeySets
@@ -51,20 +51,20 @@ export class OAuthProvider implements Provider {
   readonly deepLink: string | null
   readonly takesAssertions: boolean
   readonly #plan: ProviderPlan
-  readonly #parts: ProviderParts
+  readonly #deps: OAuthProviderDeps
   readonly #discovered: Remembered<Metadata>
   #endpoints: Endpoints
 
   /** @param name Another one than the plan's for a variant of its provider. */
-  constructor(plan: ProviderPlan, parts: ProviderParts, name = plan.name) {
+  constructor(plan: ProviderPlan, deps: OAuthProviderDeps, name = plan.name) {
     this.#plan = plan
-    this.#parts = parts
+    this.#deps = deps
     this.name = name
     this.kind = providerKindOf(name)
     this.displayName = plan.displayName
     this.responseMode = plan.responseMode
     this.platform = isForPlatform(name) ? 'any' : 'web'
-    const callback = `${parts.baseUrl}/oauth/callback`
+    const callback = `${deps.baseUrl}/oauth/callback`
     this.redirectUri = plan.redirectUri ?? (plan.responseMode === 'query' ? callback : `${callback}/${this.kind}`)
     this.deepLink = plan.deepLink
     const { metadata } = plan
@@ -77,13 +77,13 @@ export class OAuthProvider implements Provider {
       fetch: () => this.#discover(),
       keepMs: metadataKeepMs,
       failureMs: metadataFailureMs,
-      now: parts.now,
+      now: deps.now,
     })
   }
 
   /** The same provider under the name of a platform. */
   variant(name: string): OAuthProvider {
-    return new OAuthProvider(this.#plan, this.#parts, name)
+    return new OAuthProvider(this.#plan, this.#deps, name)
   }
 
   get authorizationEndpoint(): string {
@@ -128,7 +128,7 @@ export class OAuthProvider implements Provider {
   #report({ failure, status, message }: ProviderError): void {
     const level = failure === 'assertion' ? 'debug' : 'warn'
     const event = { provider: this.name, failure, status, reason: message }
-    this.#parts.log[level](event, 'A sign-in provider refused or failed')
+    this.#deps.log[level](event, 'A sign-in provider refused or failed')
   }
 
   async #authorizationUrl(request: ProviderAuthorization): Promise<string> {
@@ -166,7 +166,7 @@ export class OAuthProvider implements Provider {
       claims,
       userinfoEndpoint: metadata.endpoints.userinfo,
       ask: (url) =>
-        this.#parts.outbound.json('userinfo', url, tokens.access_token).catch((error: unknown) => {
+        this.#deps.outbound.json('userinfo', url, tokens.access_token).catch((error: unknown) => {
           tolerated.push(error)
           throw error
         }),
@@ -213,7 +213,7 @@ export class OAuthProvider implements Provider {
     { code, redirectUri, codeVerifier }: CodeExchange,
   ): Promise<{ tokens: ProviderTokens; idToken: string | undefined }> {
     const plan = this.#plan
-    const secret = await plan.clientSecret?.(this.#parts.now())
+    const secret = await plan.clientSecret?.(this.#deps.now())
     const server = { issuer: metadata.issuers[0] ?? metadata.endpoints.token, token_endpoint: metadata.endpoints.token }
     const configuration = new client.Configuration(
       server,
@@ -225,7 +225,7 @@ export class OAuthProvider implements Provider {
     let idToken: string | undefined
     let status: number | undefined
     configuration[client.customFetch] = async (...request) => {
-      const answered = await this.#parts.outbound.fetchFor('token')(...request)
+      const answered = await this.#deps.outbound.fetchFor('token')(...request)
       status = answered.status
       const lifted = await withoutIdToken(answered)
       idToken = lifted.idToken
@@ -265,7 +265,7 @@ export class OAuthProvider implements Provider {
     failure: 'identity' | 'assertion',
   ): Promise<IdTokenClaims> {
     const { algorithm, hashesNonce } = this.#plan
-    const { keySets, now } = this.#parts
+    const { keySets, now } = this.#deps
     if (metadata.keySet === null) throw new ProviderError(failure, `${this.name} publishes no keys`)
     try {
       const rules = { issuers: metadata.issuers, keySet: metadata.keySet, algorithm, hashesNonce }
@@ -287,7 +287,7 @@ export class OAuthProvider implements Provider {
     const { issuer, given } = metadata
     try {
       const configuration = await client.discovery(new URL(issuer), this.#plan.clientId, undefined, client.None(), {
-        [client.customFetch]: this.#parts.outbound.fetchFor('discovery'),
+        [client.customFetch]: this.#deps.outbound.fetchFor('discovery'),
         execute: [client.allowInsecureRequests], // judged by `Outbound`
       })
       const server = configuration.serverMetadata()

@@ -1,6 +1,6 @@
 /** The clock of the database server, which every process of the service shares, told without asking it each time. */
 
-export interface ServerClockParts {
+export interface ServerClockDeps {
   /** The server's clock now (Unix milliseconds). */
   readonly ask: () => Promise<number>
   /** Milliseconds that only ever rise, whatever is done to the clock of this machine. */
@@ -18,7 +18,7 @@ export class ServerClock {
   #answeredAt = Number.NEGATIVE_INFINITY
   #asking: Promise<void> | undefined
 
-  constructor({ ask, monotonic = () => performance.now() }: ServerClockParts) {
+  constructor({ ask, monotonic = () => performance.now() }: ServerClockDeps) {
     this.#ask = ask
     this.#monotonic = monotonic
   }

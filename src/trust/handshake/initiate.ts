@@ -14,7 +14,7 @@ import { tokensOf } from '../record.ts'
 import { askNow, forget, isOpen, remember } from './renewal.ts'
 import { findTrust, insertTrust, updateTrust } from '../trust-store.ts'
 import { isAsking, isRenewal, type Trust } from '../trust.ts'
-import type { Self, TrustParts } from '../trust-parts.ts'
+import type { Self, TrustDeps } from '../trust-deps.ts'
 
 export interface TrustWish {
   readonly baseuri: string
@@ -32,50 +32,50 @@ export interface TrustWish {
  *
  * @throws ServiceError `peer_failed` when the peer does not take part; `conflict` while another request is on its way.
  */
-export async function initiate(parts: TrustParts, actor: Self, wish: TrustWish): Promise<Trust> {
-  const meta = await parts.calls.meta(wish.baseuri)
+export async function initiate(deps: TrustDeps, actor: Self, wish: TrustWish): Promise<Trust> {
+  const meta = await deps.calls.meta(wish.baseuri)
   if ('failed' in meta) throw failed(meta.failed)
   if (meta.id === actor.id) throw failed('it is the actor itself')
   if (wish.type !== undefined && wish.type !== meta.type) throw failed('it is another kind of actor')
   const secret = randomPassphrase()
-  const { request, asking } = await begin(parts, actor, wish, meta, secret)
-  const outcome = await parts.calls.request({
+  const { request, asking } = await begin(deps, actor, wish, meta, secret)
+  const outcome = await deps.calls.request({
     actorId: actor.id,
-    actorUrl: `${parts.baseUrl}/${actor.id}`,
-    type: parts.type,
+    actorUrl: `${deps.baseUrl}/${actor.id}`,
+    type: deps.type,
     peerId: meta.id,
     baseuri: wish.baseuri,
     relationship: wish.relationship,
     secret,
-    verify: tokensOf(parts.keyRing, asking).verification_token,
+    verify: tokensOf(deps.keyRing, asking).verification_token,
     description: wish.description,
   })
-  return finish(parts, actor, { wish, meta, secret, request, outcome })
+  return finish(deps, actor, { wish, meta, secret, request, outcome })
 }
 
 async function begin(
-  parts: TrustParts,
+  deps: TrustDeps,
   actor: Self,
   wish: TrustWish,
   meta: { id: string; type: string },
   secret: string,
 ): Promise<{ request: string; asking: Trust }> {
   const request = randomId()
-  return parts.store.writeActor(actor.id, async (tx, locked) => {
-    await parts.live.record(tx, locked, 'trust', [meta.id])
-    const now = parts.now()
+  return deps.store.writeActor(actor.id, async (tx, locked) => {
+    await deps.live.record(tx, locked, 'trust', [meta.id])
+    const now = deps.now()
     const { relationship, description } = wish
     const ownRequest = {
       id: request,
       relationship,
       description,
-      until: now + parts.times.handshakeMs,
+      until: now + deps.times.handshakeMs,
       nextSecretHash: null,
     }
     const before = await findTrust(tx, actor.id, meta.id)
     await wish.judge?.(before, tx)
     if (before === null) {
-      const asking = newTrust(parts.keyRing, {
+      const asking = newTrust(deps.keyRing, {
         actorId: actor.id,
         peerId: meta.id,
         baseuri: wish.baseuri,
@@ -98,11 +98,11 @@ async function begin(
     const asking = {
       ...before,
       // An earlier request that arrives once more is not confirmed: it would bring back the secret of then.
-      verificationToken: sealedToken(parts.keyRing, before, randomPassphrase()),
+      verificationToken: sealedToken(deps.keyRing, before, randomPassphrase()),
       ownRequest: { ...ownRequest, nextSecretHash: hashSecret(secret) },
     }
     await updateTrust(tx, asking)
-    await remember(parts, tx, asking, { ...wish, secret, until: ownRequest.until })
+    await remember(deps, tx, asking, { ...wish, secret, until: ownRequest.until })
     return { request, asking }
   })
 }
@@ -115,28 +115,28 @@ interface Asked {
   readonly outcome: PeerOutcome
 }
 
-async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Trust> {
+async function finish(deps: TrustDeps, actor: Self, asked: Asked): Promise<Trust> {
   const { outcome, request, meta } = asked
   const status = outcome.kind === 'answered' ? outcome.status : null
   const isTaken = status === 201 || status === 202
-  const done = await parts.store.writeActor(actor.id, async (tx, locked) => {
+  const done = await deps.store.writeActor(actor.id, async (tx, locked) => {
     const before = await findTrust(tx, actor.id, meta.id)
     // Another request of the peer's own came meanwhile, and counts.
     if (before !== null && before.ownRequest?.id !== request) return { before, after: before }
     if (before === null) {
-      if (mayHaveArrived(outcome)) await parts.enqueue(tx, [lateWithdrawal(parts, actor, asked)])
+      if (mayHaveArrived(outcome)) await deps.enqueue(tx, [lateWithdrawal(deps, actor, asked)])
       return { before, after: null }
     }
-    if (!isTaken) return { before, after: await withdraw(parts, tx, locked, before, outcome) }
-    const after = agreed(parts, before, asked, status === 201)
+    if (!isTaken) return { before, after: await withdraw(deps, tx, locked, before, outcome) }
+    const after = agreed(deps, before, asked, status === 201)
     await updateTrust(tx, after)
-    await parts.live.record(tx, locked, 'trust', [meta.id])
+    await deps.live.record(tx, locked, 'trust', [meta.id])
     if (isRenewal(before)) {
-      await forget(parts, tx, before)
-      await parts.onRenewed(tx, actor.id, meta.id)
-      if (after.relationship !== before.relationship) await parts.tellRights(tx, after)
+      await forget(deps, tx, before)
+      await deps.onRenewed(tx, actor.id, meta.id)
+      if (after.relationship !== before.relationship) await deps.tellRights(tx, after)
     }
-    if (!before.approved) await parts.onApproved(tx, locked, after)
+    if (!before.approved) await deps.onApproved(tx, locked, after)
     return { before, after }
   })
   const { before, after } = done
@@ -149,17 +149,17 @@ async function finish(parts: TrustParts, actor: Self, asked: Asked): Promise<Tru
           : outcome.reason,
     )
   }
-  await fireTrust(parts, 'trust_initiated', actor, after)
-  await fireIfCompleted(parts, actor, before, after)
+  await fireTrust(deps, 'trust_initiated', actor, after)
+  await fireIfCompleted(deps, actor, before, after)
   return after
 }
 
-function agreed(parts: TrustParts, before: Trust, { wish, meta, secret, outcome }: Asked, isApproved: boolean): Trust {
+function agreed(deps: TrustDeps, before: Trust, { wish, meta, secret, outcome }: Asked, isApproved: boolean): Trust {
   // A peer whose own request counts has the secret that came with that, and so has this actor, who took it before.
-  const isRenewed = isRenewal(before) && !parts.calls.keptOwn(outcome)
+  const isRenewed = isRenewal(before) && !deps.calls.keptOwn(outcome)
   return {
     ...before,
-    ...(isRenewed ? sealedSecret(parts.keyRing, before, secret) : {}),
+    ...(isRenewed ? sealedSecret(deps.keyRing, before, secret) : {}),
     baseuri: wish.baseuri,
     type: meta.type,
     relationship: wish.relationship,
@@ -168,13 +168,13 @@ function agreed(parts: TrustParts, before: Trust, { wish, meta, secret, outcome 
     verified: true,
     // The peer's word that it approves may have come while its answer was on the way.
     peerApproved: isApproved || (!isRenewed && before.peerApproved),
-    ownRequest: before.ownRequest === null ? null : { ...before.ownRequest, until: parts.now(), nextSecretHash: null },
+    ownRequest: before.ownRequest === null ? null : { ...before.ownRequest, until: deps.now(), nextSecretHash: null },
   }
 }
 
 /** Null: there is nothing left of the request. */
 async function withdraw(
-  parts: TrustParts,
+  deps: TrustDeps,
   tx: Transaction,
   locked: LockedActor,
   before: Trust,
@@ -183,16 +183,16 @@ async function withdraw(
   if (isRenewal(before)) {
     if (mayHaveArrived(outcome)) {
       // Whether the peer changed to the new secret is not known, and it may still do so.
-      await askNow(parts, tx, before)
+      await askNow(deps, tx, before)
       return null
     }
     await updateTrust(tx, { ...before, ownRequest: null })
-    await forget(parts, tx, before)
+    await forget(deps, tx, before)
     return null
   }
-  await endTrust(parts, tx, locked, before)
+  await endTrust(deps, tx, locked, before)
   // A peer that took the request and could not say so would keep it for ever.
-  if (mayHaveArrived(outcome)) await parts.enqueue(tx, [withdrawalNotice(before)])
+  if (mayHaveArrived(outcome)) await deps.enqueue(tx, [withdrawalNotice(before)])
   return null
 }
 
@@ -202,7 +202,7 @@ function mayHaveArrived(outcome: PeerOutcome): boolean {
 }
 
 /** Of a request whose relationship ended before its answer came. */
-function lateWithdrawal({ keyRing }: TrustParts, actor: Self, { wish, meta, secret }: Asked): Notice {
+function lateWithdrawal({ keyRing }: TrustDeps, actor: Self, { wish, meta, secret }: Asked): Notice {
   const { baseuri, relationship } = wish
   const peer = { actorId: actor.id, peerId: meta.id }
   return withdrawalNotice({ ...peer, baseuri, relationship, secret: sealedSecret(keyRing, peer, secret).secret })

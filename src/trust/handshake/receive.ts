@@ -12,7 +12,7 @@ import { newTrust, sealedSecret } from '../new-trust.ts'
 import { forget } from './renewal.ts'
 import { countPending, findTrust, findTrustBySecret, insertTrust, updateTrust } from '../trust-store.ts'
 import { isCrossed, isRenewal, type Trust } from '../trust.ts'
-import type { Self, TrustParts } from '../trust-parts.ts'
+import type { Self, TrustDeps } from '../trust-deps.ts'
 
 export interface Received {
   readonly trust: Trust
@@ -34,7 +34,7 @@ const fullSeconds = 3600
  * @throws ServiceError `forbidden`, with one text for every reason; `too_many_requests`; `bad_request` when the actor
  *   asks itself.
  */
-export async function receiveRequest(parts: TrustParts, actor: Self, request: IncomingRequest): Promise<Received> {
+export async function receiveRequest(deps: TrustDeps, actor: Self, request: IncomingRequest): Promise<Received> {
   if (request.peerId === actor.id) {
     throw new ServiceError('bad_request', 'Cannot take this trust request: an actor has no relationship with itself')
   }
@@ -42,28 +42,28 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
   const secret = request.secret ?? mintedSecret ?? ''
   let crossed = false
   for (let round = 0; round < mostRounds; round += 1) {
-    const atFirst = await parts.store.read((q) => known(parts, q, actor.id, request, secret))
-    crossed ||= atFirst !== null && isCrossed(atFirst, parts.now(), parts.times.crossingMs)
+    const atFirst = await deps.store.read((q) => known(deps, q, actor.id, request, secret))
+    crossed ||= atFirst !== null && isCrossed(atFirst, deps.now(), deps.times.crossingMs)
     const judge = (existing: Trust | null, verified: boolean): RequestVerdict =>
-      judgeRequest(existing, { ...request, actorId: actor.id, crossed, verified }, parts.now())
+      judgeRequest(existing, { ...request, actorId: actor.id, crossed, verified }, deps.now())
     const hopeful = judge(atFirst, true)
     if (hopeful.kind === 'refuse') throw refused(hopeful.because)
-    const verified = await isVerified(parts, actor, request)
-    const done = await parts.store.writeActor(actor.id, async (tx, locked) => {
-      const before = await known(parts, tx, actor.id, request, secret)
+    const verified = await isVerified(deps, actor, request)
+    const done = await deps.store.writeActor(actor.id, async (tx, locked) => {
+      const before = await known(deps, tx, actor.id, request, secret)
       if (stamp(before) !== stamp(atFirst)) return null
-      if (before === null) await requireNotEnded(parts, tx, actor.id, request.peerId, secret)
+      if (before === null) await requireNotEnded(deps, tx, actor.id, request.peerId, secret)
       const verdict = judge(before, verified)
-      const trust = await carryOut(parts, tx, locked, before, { request, secret, verified, verdict })
-      await parts.live.record(tx, locked, 'trust', [trust.peerId])
+      const trust = await carryOut(deps, tx, locked, before, { request, secret, verified, verdict })
+      await deps.live.record(tx, locked, 'trust', [trust.peerId])
       return { before, verdict, trust }
     })
     if (done === null) continue
     const { before, verdict, trust } = done
     if (verdict.kind === 'refuse') throw refused(verdict.because)
     if (verdict.kind === 'add' || verdict.kind === 'replace')
-      await fireTrust(parts, 'trust_request_received', actor, trust)
-    if (verdict.kind !== 'wait') await fireIfCompleted(parts, actor, before, trust)
+      await fireTrust(deps, 'trust_request_received', actor, trust)
+    if (verdict.kind !== 'wait') await fireIfCompleted(deps, actor, before, trust)
     return { trust, mintedSecret, keepsOwn: verdict.kind === 'join' }
   }
   throw refused('the relationship changed again and again meanwhile')
@@ -74,7 +74,7 @@ export async function receiveRequest(parts: TrustParts, actor: Self, request: In
  *   many wait for the owner already that a new one finds no room. Anybody may ask, and whoever asks causes a call.
  */
 async function known(
-  parts: TrustParts,
+  deps: TrustDeps,
   q: Queries,
   actorId: string,
   request: IncomingRequest,
@@ -83,8 +83,8 @@ async function known(
   const bySecret = await findTrustBySecret(q, actorId, hashSecret(secret))
   if (bySecret !== null && bySecret.peerId !== request.peerId) throw refused('the secret is in use')
   const found = bySecret ?? (await findTrust(q, actorId, request.peerId))
-  const waits = found === null && !parts.isAutoAccepted(request.relationship)
-  if (waits && (await countPending(q, actorId)) >= parts.maxPending) {
+  const waits = found === null && !deps.isAutoAccepted(request.relationship)
+  if (waits && (await countPending(q, actorId)) >= deps.maxPending) {
     throw new ServiceError('too_many_requests', 'Cannot take this trust request: too many wait for approval', {
       retryAfterSeconds: fullSeconds,
     })
@@ -94,7 +94,7 @@ async function known(
 
 /** The peer, which has yet to hear that the relationship with this secret ended, would confirm an older request. */
 async function requireNotEnded(
-  { keyRing }: TrustParts,
+  { keyRing }: TrustDeps,
   q: Queries,
   actorId: string,
   peerId: string,
@@ -105,11 +105,11 @@ async function requireNotEnded(
   if (isEnded) throw refused('the relationship with this secret ended')
 }
 
-async function isVerified(parts: TrustParts, actor: Self, request: IncomingRequest): Promise<boolean> {
+async function isVerified(deps: TrustDeps, actor: Self, request: IncomingRequest): Promise<boolean> {
   const { baseuri, relationship, secret, verify } = request
   // Without a secret and a token of the peer's there is nothing that could be shown.
   if (secret === null || verify === null) return false
-  return parts.calls.verify({ baseuri, relationship, actorId: actor.id, secret, token: verify })
+  return deps.calls.verify({ baseuri, relationship, actorId: actor.id, secret, token: verify })
 }
 
 /** What must not have changed between the call-back and the change that rests on it. */
@@ -127,13 +127,13 @@ interface JudgedRequest {
 }
 
 async function carryOut(
-  parts: TrustParts,
+  deps: TrustDeps,
   tx: Transaction,
   actor: LockedActor,
   before: Trust | null,
   { request, secret, verified, verdict }: JudgedRequest,
 ): Promise<Trust> {
-  const asked = newTrust(parts.keyRing, {
+  const asked = newTrust(deps.keyRing, {
     actorId: actor.id,
     peerId: request.peerId,
     baseuri: request.baseuri,
@@ -141,36 +141,30 @@ async function carryOut(
     relationship: request.relationship,
     description: request.description,
     secret,
-    approved: verdict.kind === 'add' && parts.isAutoAccepted(request.relationship),
+    approved: verdict.kind === 'add' && deps.isAutoAccepted(request.relationship),
     peerApproved: true,
     verified,
     ownRequest: null,
-    now: parts.now(),
+    now: deps.now(),
   })
   if (before === null) {
     await insertTrust(tx, asked)
     return asked
   }
-  const after = changed(parts, before, verdict, asked, secret)
+  const after = changed(deps, before, verdict, asked, secret)
   // What was only asked for is shown to whoever asked; what is stored stays as it is.
   if (after === null) return asked
   await updateTrust(tx, after)
-  if (isRenewal(before) && !isRenewal(after)) await forget(parts, tx, before)
-  if (after.secretHash !== before.secretHash) await parts.onRenewed(tx, actor.id, after.peerId)
-  if (after.approved && !before.approved) await parts.onApproved(tx, actor, after)
+  if (isRenewal(before) && !isRenewal(after)) await forget(deps, tx, before)
+  if (after.secretHash !== before.secretHash) await deps.onRenewed(tx, actor.id, after.peerId)
+  if (after.approved && !before.approved) await deps.onApproved(tx, actor, after)
   return after
 }
 
-function changed(
-  parts: TrustParts,
-  before: Trust,
-  verdict: RequestVerdict,
-  asked: Trust,
-  secret: string,
-): Trust | null {
+function changed(deps: TrustDeps, before: Trust, verdict: RequestVerdict, asked: Trust, secret: string): Trust | null {
   const renewed = {
     ...before,
-    ...sealedSecret(parts.keyRing, before, secret),
+    ...sealedSecret(deps.keyRing, before, secret),
     type: asked.type,
     peerApproved: true,
     verified: true,

@@ -12,7 +12,7 @@ import { fireIfCompleted, fireTrust } from '../events.ts'
 import { sealedSecret, sealedToken } from '../new-trust.ts'
 import { approvalNotice } from '../trust-notifications.ts'
 import type { PeerAddress } from './peer-calls.ts'
-import type { Self, TrustParts } from '../trust-parts.ts'
+import type { Self, TrustDeps } from '../trust-deps.ts'
 import { findTrust, updateTrust } from '../trust-store.ts'
 import { isRenewal, type OwnRequest, type Trust } from '../trust.ts'
 
@@ -46,15 +46,15 @@ export function judgeOffer(
  * anything in this relationship before it is known with which secret.
  */
 export async function remember(
-  parts: Pick<TrustParts, 'enqueue' | 'keyRing'>,
+  deps: Pick<TrustDeps, 'enqueue' | 'keyRing'>,
   tx: Transaction,
   trust: Trust,
   offer: { readonly baseuri: string; readonly relationship: string; readonly secret: string; readonly until: number },
 ): Promise<void> {
   const { baseuri, relationship, until } = offer
-  const { secret } = sealedSecret(parts.keyRing, trust, offer.secret)
+  const { secret } = sealedSecret(deps.keyRing, trust, offer.secret)
   await deleteNotices(tx, trust, kind)
-  await parts.enqueue(tx, [{ ...approvalNotice({ ...trust, baseuri, relationship, secret }), kind, dueAt: until }])
+  await deps.enqueue(tx, [{ ...approvalNotice({ ...trust, baseuri, relationship, secret }), kind, dueAt: until }])
 }
 
 /** Whether it is still being found out what came of an earlier renewal. */
@@ -62,18 +62,18 @@ export async function isOpen(q: Queries, trust: Trust): Promise<boolean> {
   return isRenewal(trust) && (await findNotice(q, trust, kind)) !== null
 }
 
-type Waking = Pick<TrustParts, 'now' | 'wakeDelivery'>
+type Waking = Pick<TrustDeps, 'now' | 'wakeDelivery'>
 
 /** The answer did not come: the peer is asked at once. */
-export async function askNow(parts: Waking, tx: Transaction, trust: Trust): Promise<void> {
-  await hurryNotices(tx, trust, kind, parts.now())
-  parts.wakeDelivery(tx)
+export async function askNow(deps: Waking, tx: Transaction, trust: Trust): Promise<void> {
+  await hurryNotices(tx, trust, kind, deps.now())
+  deps.wakeDelivery(tx)
 }
 
 /** It is known what came of it: what waited for that may be said. */
-export async function forget(parts: Waking, tx: Transaction, trust: Trust): Promise<void> {
+export async function forget(deps: Waking, tx: Transaction, trust: Trust): Promise<void> {
   await deleteNotices(tx, trust, kind)
-  parts.wakeDelivery(tx)
+  deps.wakeDelivery(tx)
 }
 
 /** What was offered, and where the peer would have it. */
@@ -87,8 +87,8 @@ export interface Offer extends PeerAddress {
  *
  * @returns null once it is known; until then, why it is not.
  */
-export async function settle(parts: TrustParts, actor: Self, offer: Offer): Promise<PeerOutcome | null> {
-  const { store, calls, now, times, live, onRenewed } = parts
+export async function settle(deps: TrustDeps, actor: Self, offer: Offer): Promise<PeerOutcome | null> {
+  const { store, calls, now, times, live, onRenewed } = deps
   const hash = hashSecret(offer.secret)
   const atFirst = offered(await store.read((q) => findTrust(q, actor.id, offer.peerId)), hash)
   if (atFirst === null) return null
@@ -102,18 +102,18 @@ export async function settle(parts: TrustParts, actor: Self, offer: Offer): Prom
     if (before === null) return null
     // Judged as it was when the peer was asked: what was closed since may have been confirmed just before.
     const verdict = isTaken ? 'take' : judgeOffer(atFirst.ownRequest, askedAt, times.closingMs)
-    const after = afterOffer(parts, before, verdict, offer, isApprovedThere)
+    const after = afterOffer(deps, before, verdict, offer, isApprovedThere)
     if (after === before) return { verdict, before, after }
     await updateTrust(tx, after)
     await live.record(tx, locked, 'trust', [offer.peerId])
     if (verdict === 'take') await onRenewed(tx, actor.id, offer.peerId)
-    if (after.relationship !== before.relationship) await parts.tellRights(tx, after)
+    if (after.relationship !== before.relationship) await deps.tellRights(tx, after)
     return { verdict, before, after }
   })
   if (done === null || done.verdict === 'drop') return null
   if (done.verdict !== 'take') return { kind: 'unknown', reason: 'The peer may still take the secret' }
-  await fireTrust(parts, 'trust_initiated', actor, done.after)
-  await fireIfCompleted(parts, actor, done.before, done.after)
+  await fireTrust(deps, 'trust_initiated', actor, done.after)
+  await fireIfCompleted(deps, actor, done.before, done.after)
   return null
 }
 
@@ -125,7 +125,7 @@ function offered(trust: Trust | null, hash: SecretHash): Offered | null {
 }
 
 function afterOffer(
-  { keyRing, now }: Pick<TrustParts, 'keyRing' | 'now'>,
+  { keyRing, now }: Pick<TrustDeps, 'keyRing' | 'now'>,
   before: Offered,
   verdict: OfferVerdict | 'take',
   offer: Offer,

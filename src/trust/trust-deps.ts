@@ -14,7 +14,7 @@ import type { Trust } from './trust.ts'
 
 export type Self = Pick<Actor, 'id' | 'creator'>
 
-export interface TrustParts {
+export interface TrustDeps {
   readonly store: Store
   readonly keyRing: KeyRing
   readonly registry: Registry
