@@ -65,8 +65,8 @@ export interface ActorsDeps {
   readonly uniqueCreator: boolean
   readonly indexedProperties: ReadonlySet<string>
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
-  /** Writes, in the deletion's transaction, what outlives the actors: what their peers have to be told. */
-  readonly takeLeave: (tx: Transaction, actorIds: readonly string[]) => Promise<void>
+  /** Runs in the transaction of the deletion, before the rows are deleted: enqueues the notices to the peers. */
+  readonly onDeleting: (tx: Transaction, actorIds: readonly string[]) => Promise<void>
   /** Called after lists of a deleted actor may have left rows behind. */
   readonly deleteRemoved: () => void
   /** Writes that the creator is proven. False when another actor is the one of a proven creator. */
@@ -167,7 +167,7 @@ export class Actors {
   async #insert(tx: Transaction, request: NewActor, actor: Actor): Promise<'created' | Actor> {
     if (request.deleteExisting === true) {
       await lockCreator(tx, actor.creator)
-      await this.#deps.takeLeave(tx, await lockActorsOf(tx, actor.creator))
+      await this.#deps.onDeleting(tx, await lockActorsOf(tx, actor.creator))
       await deleteActorsOf(tx, actor.creator, this.#deps.now())
     } else if (this.#deps.uniqueCreator) {
       const existing = await findActorByCreator(tx, actor.creator)
@@ -220,7 +220,7 @@ export class Actors {
   async withdraw(id: string): Promise<void> {
     await this.#deps.store.write(async (tx) => {
       if ((await lockActor(tx, id)).length === 0 || (await hasSession(tx, id))) return
-      await this.#deps.takeLeave(tx, [id])
+      await this.#deps.onDeleting(tx, [id])
       await deleteActor(tx, id, this.#deps.now())
     })
     this.#deps.deleteRemoved()
@@ -275,7 +275,7 @@ export class Actors {
     const now = this.#deps.now()
     const deleted = await this.#deps.store.write(async (tx) => {
       await purgeDeletionMarkers(tx, now - markerMs)
-      await this.#deps.takeLeave(tx, await lockActor(tx, id))
+      await this.#deps.onDeleting(tx, await lockActor(tx, id))
       return deleteActor(tx, id, now)
     })
     if (deleted) this.#deps.deleteRemoved()

@@ -19,7 +19,7 @@ export function createActors(runtime: Runtime, needs: Pick<ActorsDeps, 'deleteRe
     uniqueCreator: config.uniqueCreator,
     indexedProperties: new Set(config.indexedProperties),
     handleOf: handles.of,
-    takeLeave: actorsDeleting.emit,
+    onDeleting: actorsDeleting.emit,
   })
   return { actors, actorsDeleting }
 }

@@ -3,7 +3,7 @@ import { getAt, isObject, isString, type JsonText, known, members, object, strin
 import type { Change } from '../property/change.ts'
 import type { Scope } from '../subscription/scope.ts'
 
-export interface Fitted {
+export interface ProjectedDiff {
   /** Relative to the scope: an object of properties for a subscription to all, the value for a subscription to one. */
   readonly data: JsonText
   /**
@@ -17,14 +17,14 @@ export interface Fitted {
 const gone = known('""')
 
 /** Null: the change is outside the scope, or changes no value inside it. */
-export function fit(made: Change, scope: Scope): Fitted | null {
+export function projectDiff(made: Change, scope: Scope): ProjectedDiff | null {
   if (made.target !== scope.target || made.changesNothing === true) return null
   const change = withoutUnchanged(made, scope)
   if (change === null) return null
   // A key without a property does not narrow the scope.
   const { subtarget } = scope
   const resource = subtarget === '' ? '' : scope.resource
-  if (isListChange(change)) return fitList(change, subtarget, resource)
+  if (isListChange(change)) return projectListChange(change, subtarget, resource)
   const inside = partAt(change, subtarget, resource)
   if (inside === null) return null
   return inside === 'gone' ? { data: gone, replaces: false } : { data: inside, replaces: change.resource === null }
@@ -74,7 +74,11 @@ function partAt(change: Change, subtarget: string, resource: string): JsonText |
  * A list change is wrapped in an object with the list's name, even for a subscription to that list alone, because
  * receivers recognize it by that object. It says nothing about a single position.
  */
-function fitList(change: Change & { subtarget: string }, subtarget: string, resource: string): Fitted | null {
+function projectListChange(
+  change: Change & { subtarget: string },
+  subtarget: string,
+  resource: string,
+): ProjectedDiff | null {
   if (resource !== '' || (subtarget !== '' && subtarget !== change.subtarget)) return null
   return { data: object([[change.subtarget, change.blob]]), replaces: false }
 }

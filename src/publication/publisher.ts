@@ -5,7 +5,7 @@ import { isObject, known, members, object } from '../json/json.ts'
 import { type Change, type ChangeSink, changedNames } from '../property/change.ts'
 import type { LockedActor, Queries, Transaction } from '../store/store.ts'
 import { dropOldest, type DiffEntry, findSubscribers, insertEntries, type Subscriber } from './diff-store.ts'
-import { fit } from './project-diff.ts'
+import { projectDiff } from './project-diff.ts'
 import { deliversCallbacks } from '../subscription/scope.ts'
 import { findSuspensions, type Suspension } from './suspension-store.ts'
 import { type MayRead, type MayReadSome, maySeeAny, visiblePart } from './visibility.ts'
@@ -124,10 +124,10 @@ export class Publisher {
 function entriesFor(subscriber: Subscriber, changes: readonly Change[], mayRead: MayRead, now: number): DiffEntry[] {
   const entries: DiffEntry[] = []
   for (const change of changes) {
-    const fitted = fit(change, subscriber)
-    const data = fitted === null ? null : visiblePart(fitted.data, subscriber, mayRead)
-    if (fitted === null || data === null) continue
-    const { replaces } = fitted
+    const projected = projectDiff(change, subscriber)
+    const data = projected === null ? null : visiblePart(projected.data, subscriber, mayRead)
+    if (projected === null || data === null) continue
+    const { replaces } = projected
     entries.push({
       ...entryOf(subscriber, subscriber.sequence + entries.length + 1, now),
       kind: 'diff',

@@ -11,7 +11,7 @@ import { Contacts } from './last-seen.ts'
 import { TrustCalls } from './handshake/peer-calls.ts'
 import { Permissions, type PermissionsDeps } from './permissions.ts'
 import { Relationships } from './relationships.ts'
-import { partings } from './trust-notifications.ts'
+import { deletionNoticesOfActors } from './trust-notifications.ts'
 import type { Self, TrustDeps } from './trust-deps.ts'
 import { Trusts } from './trusts.ts'
 import type { Trust } from './trust.ts'
@@ -54,7 +54,7 @@ export function createTrust(runtime: Runtime, needs: TrustNeeds) {
   const events = trustEvents()
   events.trustEnding.on(deleteNoticesOf)
   needs.actorsDeleting.on(async (tx, actorIds) => {
-    await notices.takeLeave(tx, actorIds, await partings(tx, keyRing, actorIds))
+    await notices.replaceNotices(tx, actorIds, await deletionNoticesOfActors(tx, keyRing, actorIds))
   })
   const enqueue = config.notifyPermissions ? notices.enqueue : null
   const permissions = new Permissions({ store, declares, needsApproval, live, relationships, now, enqueue })

@@ -27,23 +27,27 @@ export function withdrawalNotice(trust: Told): Notice {
   return { ...deletionNotice(trust), kind: 'withdrawal' }
 }
 
-/** A client of the OAuth server is no actor that could be told. */
-export function isTold({ establishedVia, baseuri }: Pick<Trust, 'establishedVia' | 'baseuri'>): boolean {
+/** False for a client of the OAuth server, which is not an actor. */
+export function receivesNotices({ establishedVia, baseuri }: Pick<Trust, 'establishedVia' | 'baseuri'>): boolean {
   return baseuri !== '' && (establishedVia === 'trust' || establishedVia === 'trustee')
 }
 
-/** One notice for every peer of these actors. Their companions go with them. */
-export async function partings(q: Queries, ring: KeyRing, actorIds: readonly string[]): Promise<Notice[]> {
+/** One notice for every peer of these actors, and one for each of their companions, which are deleted too. */
+export async function deletionNoticesOfActors(
+  q: Queries,
+  ring: KeyRing,
+  actorIds: readonly string[],
+): Promise<Notice[]> {
   if (actorIds.length === 0) return []
   const companions = await findCompanionsOf(q, actorIds)
   const looked = new Set(companions.map(({ actorId, peerId }) => `${actorId} ${peerId}`))
   const trusts = await findTrustsOfActors(q, actorIds)
   return [
-    ...companions.map((companion) => farewell(ring, companion)),
+    ...companions.map((companion) => companionDeletionNotice(ring, companion)),
     ...(await deletionNotices(
       q,
       ring,
-      trusts.filter((trust) => isTold(trust) && !looked.has(`${trust.actorId} ${trust.peerId}`)),
+      trusts.filter((trust) => receivesNotices(trust) && !looked.has(`${trust.actorId} ${trust.peerId}`)),
     )),
   ]
 }
@@ -68,7 +72,7 @@ function isUnanswered({ ownRequest, peerApproved }: Trust): boolean {
 }
 
 /** Deletes the companion: its passphrase, as a bearer, is the trustee's. */
-function farewell(ring: KeyRing, { actorId, kind, peerId, baseuri, passphrase }: Companion): Notice {
+function companionDeletionNotice(ring: KeyRing, { actorId, kind, peerId, baseuri, passphrase }: Companion): Notice {
   const clear = open(ring, passphrase, bindingOf(companionPassphrase, actorId, kind))
   return {
     kind: 'trust_deleted',

@@ -8,7 +8,7 @@ import { endTrust } from './end-trust.ts'
 import { fireDeleted, fireIfCompleted } from './events.ts'
 import { parseIncomingRequest } from './handshake/incoming-request.ts'
 import { initiate, type TrustWish } from './handshake/initiate.ts'
-import { approvalNotice, deletionNotices, isTold } from './trust-notifications.ts'
+import { approvalNotice, deletionNotices, receivesNotices } from './trust-notifications.ts'
 import { type Offer, settle } from './handshake/renewal.ts'
 import { type Received, receiveRequest } from './handshake/receive.ts'
 import type { TrustChange } from './trust-change.ts'
@@ -133,7 +133,7 @@ export class Trusts {
       if (isApproval) await onRenewed(tx, actor.id, peerId)
       const attempts = await enqueueAwaited(
         tx,
-        change.approved === true && isTold(after) ? [approvalNotice(after)] : [],
+        change.approved === true && receivesNotices(after) ? [approvalNotice(after)] : [],
       )
       if (isApproval) await onApproved(tx, locked, after)
       return { before, after, attempts }
@@ -175,8 +175,8 @@ export class Trusts {
       const found = await findNamed(tx, actor.id, peerId, relationship)
       if (found === null) return null
       await judge?.(found, tx)
-      const isToBeTold = tell && isTold(found) && found.baseuri !== `${this.#deps.baseUrl}/${actor.id}`
-      const notices = isToBeTold ? await deletionNotices(tx, keyRing, [found]) : []
+      const isNotified = tell && receivesNotices(found) && found.baseuri !== `${this.#deps.baseUrl}/${actor.id}`
+      const notices = isNotified ? await deletionNotices(tx, keyRing, [found]) : []
       await endTrust(this.#deps, tx, locked, found)
       return { trust: found, attempts: await enqueueAwaited(tx, notices) }
     })

@@ -5,7 +5,7 @@ import { deleteAt, fromPlain, getAt, type Json, known, mergeAt, object, toPlain 
 import type { JsonText } from '../../src/json/json.ts'
 import type { Change } from '../../src/property/change.ts'
 import { listDiff } from '../../src/property/list-diff.ts'
-import { fit } from '../../src/publication/project-diff.ts'
+import { projectDiff } from '../../src/publication/project-diff.ts'
 import { visiblePart } from '../../src/publication/visibility.ts'
 
 type Parts = readonly [subtarget: string | null, resource: string | null, blob: Json]
@@ -73,17 +73,17 @@ describe('R-SUB-03 what a subscription is told of a change', () => {
   ]
   for (const [what, made, wanted, told] of cases) {
     it(`is ${told === undefined ? 'nothing' : JSON.stringify(told)} of ${what}`, () => {
-      const fitted = fit(change(made), scope(wanted))
-      assert.deepEqual(fitted === null ? undefined : toPlain(fitted.data), told)
+      const projected = projectDiff(change(made), scope(wanted))
+      assert.deepEqual(projected === null ? undefined : toPlain(projected.data), told)
     })
   }
 
   it('is nothing for a target of another kind', () => {
-    assert.equal(fit(change(['mood', null, 1]), { ...scope('mood'), target: 'resources' }), null)
+    assert.equal(projectDiff(change(['mood', null, 1]), { ...scope('mood'), target: 'resources' }), null)
   })
 
   it('SUB-12 tells an empty text at a key from none: only the text replaces what was there', () => {
-    const told = (parts: Parts): object | null => fit(change(parts), scope('cfg/theme'))
+    const told = (parts: Parts): object | null => projectDiff(change(parts), scope('cfg/theme'))
     assert.deepEqual(told(['cfg', null, { theme: '' }]), { data: '""', replaces: true })
     assert.deepEqual(told(['cfg', null, { size: 1 }]), { data: '""', replaces: false })
     assert.deepEqual(told(['cfg', null, 'none']), { data: '""', replaces: false })
@@ -92,10 +92,10 @@ describe('R-SUB-03 what a subscription is told of a change', () => {
   })
 
   it('says that a new value replaces and that a key or a list change is merged', () => {
-    assert.equal(fit(change(['cfg', null, { a: 1 }]), scope('cfg'))?.replaces, true)
-    assert.equal(fit(change([null, null, { cfg: 1 }]), scope(''))?.replaces, true)
-    assert.equal(fit(change(['cfg', 'a', 1]), scope(''))?.replaces, false)
-    assert.equal(fit(listDiff('todo', { operation: 'clear', length: 0 }), scope(''))?.replaces, false)
+    assert.equal(projectDiff(change(['cfg', null, { a: 1 }]), scope('cfg'))?.replaces, true)
+    assert.equal(projectDiff(change([null, null, { cfg: 1 }]), scope(''))?.replaces, true)
+    assert.equal(projectDiff(change(['cfg', 'a', 1]), scope(''))?.replaces, false)
+    assert.equal(projectDiff(listDiff('todo', { operation: 'clear', length: 0 }), scope(''))?.replaces, false)
   })
 })
 
@@ -203,8 +203,8 @@ describe('I4 a replica that replays what it is told', () => {
             const done = publish(state, made)
             if (done === null) continue
             state = done.state
-            const fitted = fit(done.change, scope(path))
-            if (fitted !== null) replica = apply(replica, at, fitted.data, fitted.replaces)
+            const projected = projectDiff(done.change, scope(path))
+            if (projected !== null) replica = apply(replica, at, projected.data, projected.replaces)
           }
           assert.deepEqual(plainAt(replica, at), plainAt(state, at))
         }),
