@@ -1,9 +1,9 @@
 /** Refusals about properties. */
-import { ServiceError } from '../errors.ts'
+import { quoted, ServiceError } from '../errors.ts'
 
 /** @param path The property's name and the keys below it. */
 export function propertyNotFound(path: readonly string[]): ServiceError {
-  return new ServiceError('not_found', `There is no property ${JSON.stringify(path.join('/').slice(0, 120))}`)
+  return new ServiceError('not_found', `There is no property ${quote(path)}`)
 }
 
 /** @param kind What has the name already. */
@@ -21,6 +21,5 @@ export function rejectedDelete(path: readonly string[]): ServiceError {
 }
 
 export function quote(path: readonly string[]): string {
-  const text = path.join('/')
-  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
+  return quoted(path.join('/'))
 }
