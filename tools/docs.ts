@@ -12,6 +12,7 @@ import { isOfService, rightOf, type Route } from '../src/http/dispatch/route.ts'
 import { documentedRoutes } from '../src/http/routes/all-routes.ts'
 import { Permission } from '../src/permission/permission.ts'
 import { commandOptions } from './command-options.ts'
+import { errorPage } from './error-page.ts'
 
 const note = '<!-- Made by `npm run docs`; changes belong into the code. -->\n'
 
@@ -19,6 +20,7 @@ const note = '<!-- Made by `npm run docs`; changes belong into the code. -->\n'
 export const pages: Readonly<Record<string, () => string>> = {
   'configuration.md': configurationPage,
   'api.md': apiPage,
+  'errors.md': () => errorPage(note),
 }
 
 export function configurationPage(): string {
@@ -111,7 +113,7 @@ Every address of the service, from its route table. A running service gives the 
 
 - Addresses begin with the \`BASE_URL\` of the service. \`…\` stands for any number of further segments.
 - HEAD works wherever GET does. A method that an address does not take is answered 405, with the complete \`Allow\`.
-- An error is \`{"error": "<code>", "message": "<what could not be done, with what>"}\`. Besides the statuses below, every address may answer 400 for a request that cannot be understood, 414 and 431 for one whose address or headers are too long, and 500 or 503 when the service fails.
+- An error is \`{"error": "<code>", "message": "<what could not be done, with what>"}\` ([codes](errors.md)). Besides the statuses below, every address may answer 400 for a request that cannot be understood, 414 and 431 for one whose address or headers are too long, and 500 or 503 when the service fails.
 - "Who" names those whose role may reach the address. Relationships other than the creator also need a rule for the very target.
 
 ${[...groups].map(([group, members]) => groupText(group, members)).join('\n')}`
@@ -190,7 +192,8 @@ function code(text: string): string {
 if (import.meta.main) {
   commandOptions({
     command: 'npm run docs',
-    about: 'Writes the reference pages that are made from the code: docs/api.md and docs/configuration.md.',
+    about:
+      'Writes the reference pages that are made from the code: docs/api.md, docs/configuration.md and docs/errors.md.',
     options: {},
   })
   const docs = join(dirname(import.meta.dirname), 'docs')

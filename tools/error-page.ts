@@ -1,0 +1,81 @@
+/** The page of errors: the catalogue of the code, with advice for the caller. */
+import { catalogue, type ErrorCode } from '../src/errors.ts'
+
+/** What the caller does about an error. */
+const advice: Readonly<Record<ErrorCode, string>> = {
+  bad_request: 'Correct the request as the message says.',
+  invalid_json: 'Send valid JSON, encoded as UTF-8.',
+  invalid_name: 'Use another name.',
+  invalid_value: 'Correct the value as the message says.',
+  invalid_index: 'Read the length of the list, then use an index within it.',
+  invalid_input: 'Correct the field that `field` names. `/openapi.json` has the schema.',
+  rejected: 'Send a value that the application accepts. Its property hook refused this one.',
+  no_result: 'Check the input: every handler of the name refused the call by returning `null`.',
+  unauthorized: 'Authenticate, or refresh the token. `WWW-Authenticate` names the accepted schemes.',
+  forbidden: 'Ask the owner for the right. The owner finds the deciding rule with `?explain=`.',
+  approval_required: 'Show `approval_url` to the owner, and repeat the same call after the approval.',
+  approval_denied: 'Do not repeat the call: the owner denied it for 15 minutes.',
+  forged_request: 'Send the request from a page of the service, or authenticate without cookies.',
+  not_found: 'Check the path.',
+  actor_not_found: 'Check the id of the actor. The actor may be deleted.',
+  method_not_allowed: 'Use a method that `Allow` names.',
+  conflict: 'Read the current state, then decide whether the change still applies.',
+  not_connected: 'Let the owner connect the third-party service.',
+  actor_exists: 'Use another email address, or sign in with a provider that verifies this one.',
+  creator_exists: 'Use the existing actor of the creator.',
+  value_corrupted: 'The operator runs `troupe doctor deep` and restores the value from a backup.',
+  list_corrupted: 'The operator runs `troupe doctor deep` and restores the list from a backup.',
+  gone: 'Start the process again that led to this link.',
+  answer_not_kept: 'Do not repeat the call: it ran. `first_status` and `Location` describe the first response.',
+  payload_too_large: 'Send less, or several requests. `TROUPE_MAX_BODY_BYTES` is the limit.',
+  uri_too_long: 'Shorten the URL.',
+  key_reused: 'Use a new `Idempotency-Key` for each different request.',
+  unsupported_media_type: 'Send a content type that the API page lists for the route.',
+  headers_too_large: 'Send fewer or smaller header fields.',
+  peer_failed: 'Retry later. The log of the service has the reason.',
+  request_timeout: 'Send the request faster, or in smaller parts.',
+  too_many_requests: 'Retry after the seconds of `Retry-After`.',
+  server_error: 'The operator looks up `X-Request-ID` in the log.',
+  not_implemented: 'Use a method and a transfer coding of HTTP that the service knows.',
+  service_failed: 'Retry later. The third-party service failed.',
+  provider_failed: 'Sign in again later. The log names the failure of the provider.',
+  store_unavailable: 'Retry after a moment. The operator checks the database.',
+  unavailable: 'Retry after a moment.',
+  shutting_down: 'Retry: another process, or the next one, serves the request.',
+}
+
+export function errorPage(note: string): string {
+  const rows = Object.entries(catalogue)
+    .toSorted(([a, one], [b, other]) => one.status - other.status || (a < b ? -1 : 1))
+    .map(([code, { status, text }]) => `| \`${code}\` | ${status} | ${text} | ${advice[code as ErrorCode]} |`)
+  return `${note}
+# Errors
+
+An error response has the status of its code and a JSON body:
+
+\`\`\`json
+{ "error": "not_found", "message": "Not found" }
+\`\`\`
+
+- \`error\` is a code of the table. Programs compare the code; the message is for people and may change.
+- Some errors have more members, such as \`field\` or \`approval_url\`. Some have \`Retry-After\`.
+- Browsers that prefer HTML receive a page with the same status.
+- Every response has \`X-Request-ID\`. Log lines of the request have the same id.
+
+Some endpoints use another format, which their clients expect:
+
+| Endpoints | Format |
+|---|---|
+| \`/oauth/spa/…\`, \`/oauth/session\`, \`/oauth/revoke\` | \`{"error": true, "status_code": 401, "message": "…"}\` |
+| \`/oauth/authorize\`, \`/oauth/token\`, \`/oauth/register\`; \`/mcp\` without a valid token | \`{"error": "invalid_grant", "error_description": "…"}\` (RFC 6749, RFC 7591) |
+| \`/mcp\`, with a valid token | JSON-RPC: \`{"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "…"}}\` |
+
+An application throws \`new ServiceError('not_found', 'Cannot find loan 7')\` to refuse a call with a code of the table. Any other error of a handler is \`server_error\`, and only the log has its cause.
+
+## Codes
+
+| Code | Status | Meaning | What to do |
+|---|---|---|---|
+${rows.join('\n')}
+`
+}
