@@ -134,6 +134,7 @@ describe('the documents', () => {
       'CHANGELOG.md',
       'CONTRIBUTING.md',
       'SECURITY.md',
+      'docs/README.md',
       'docs/ai-clients.md',
       'docs/api.md',
       'docs/application.md',
@@ -147,6 +148,21 @@ describe('the documents', () => {
     ]) {
       assert.ok(documents.includes(path), path)
     }
+  })
+
+  it('lead by task to every page', () => {
+    const start = read('docs/README.md')
+    for (const page of readdirSync(join(root, 'docs'))) {
+      if (page.endsWith('.md') && page !== 'README.md') assert.ok(start.includes(`](${page}`), page)
+    }
+    for (const folder of ['spec', 'decisions']) assert.ok(start.includes(`](${folder}/README.md)`), folder)
+  })
+
+  it('define each term of the glossary once, in alphabetical order', () => {
+    const terms = [...read('docs/glossary.md').matchAll(/^\| (.+) \| .+ \|$/gm)].map(([, term = '']) => term).slice(1)
+    assert.ok(terms.length >= 60)
+    const compare = (a: string, b: string): number => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)
+    assert.deepEqual(terms, [...new Set(terms)].toSorted(compare))
   })
 
   it('link only to files and headings that exist', () => {
