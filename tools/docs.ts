@@ -8,6 +8,7 @@ import { type Mode, type Option, options } from '../src/config/options.ts'
 import type { NamedOption } from '../src/config/named-variables.ts'
 import { providerOptions, providerVariables } from '../src/config/provider-options.ts'
 import { serviceOptions, serviceVariables } from '../src/config/service-options.ts'
+import type { FieldSchema } from '../src/json/fields.ts'
 import { isOfService, rightOf, type Route } from '../src/http/dispatch/route.ts'
 import { documentedRoutes } from '../src/http/routes/all-routes.ts'
 import { Permission } from '../src/permission/permission.ts'
@@ -114,6 +115,7 @@ Every address of the service, from its route table. A running service gives the 
 - Addresses begin with the \`BASE_URL\` of the service. \`…\` stands for any number of further segments.
 - HEAD works wherever GET does. A method that an address does not take is answered 405, with the complete \`Allow\`.
 - An error is \`{"error": "<code>", "message": "<what could not be done, with what>"}\` ([codes](errors.md)). Besides the statuses below, every address may answer 400 for a request that cannot be understood, 414 and 431 for one whose address or headers are too long, and 500 or 503 when the service fails.
+- A query parameter that is not listed is 400, except on pages and where the address says that further parameters are ignored. Names count in any letter case.
 - "Who" names those whose role may reach the address. Relationships other than the creator also need a rule for the very target.
 
 ${[...groups].map(([group, members]) => groupText(group, members)).join('\n')}`
@@ -138,8 +140,9 @@ ${routes.map(routeText).join('\n')}`
 
 function routeText(route: Route): string {
   const path = route.path.replaceAll(/:(\w+)/g, '<$1>').replace('*', '…')
-  const query = Object.entries(route.query ?? {}).map(([name, text]) => `- \`?${name}=\` ${text}`)
-  const body = route.request === undefined ? [] : [`- Body: ${Object.keys(route.request).map(code).join(', ')}`]
+  const query = Object.entries(route.query ?? {}).map(([name, field]) => `- \`?${name}=\` ${sentenceOf(field.schema)}`)
+  const { request } = route
+  const body = request === undefined ? [] : [`- Body: ${Object.keys(request.content).map(code).join(', ')}`]
   const answers = Object.entries(route.responses).map(([status, about]) => ({
     status: Number(status),
     text: typeof about === 'string' ? about : about.text,
@@ -152,11 +155,19 @@ ${route.summary}.
 ${[
   `- Who: ${who(route)}`,
   ...query,
+  ...(route.unknownQuery === 'ignored' ? ['- Further query parameters are ignored'] : []),
   ...body,
   ...answers.filter(({ status }) => status < 400).map(({ status, text }) => `- ${status}: ${text}`),
   ...(refusals.length === 0 ? [] : [`- Refused with ${refusals.join(', ')}`]),
 ].join('\n')}
 `
+}
+
+function sentenceOf({ description, minimum, maximum, default: fallback }: FieldSchema): string {
+  const range = maximum === undefined ? [] : [`from ${minimum} to ${maximum}`]
+  const unless = fallback === undefined ? [] : [`${fallback} unless given`]
+  const limits = [...range, ...unless].join('; ')
+  return limits === '' ? `${description}` : `${description}: ${limits}`
 }
 
 /** Asked of the evaluator itself, so that the page cannot promise what the service refuses. */

@@ -20,6 +20,24 @@ const addresses = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri', 'jwks_uri'
 const texts = ['software_id', 'software_version', 'application_type'] as const
 const longestText = 2048
 
+const optionalString = { type: ['string', 'null'] }
+const optionalAddress = { type: ['string', 'null'], format: 'uri' }
+
+/** What `readRegistration` reads (RFC 7591 section 2). */
+export const registrationSchema = {
+  type: 'object',
+  required: ['client_name'],
+  properties: {
+    client_name: { type: 'string', description: 'Shown to the owner' },
+    redirect_uris: { type: ['array', 'null'], maxItems: mostRedirects, items: { type: 'string' } },
+    grant_types: { type: ['array', 'null'], items: { type: 'string' } },
+    token_endpoint_auth_method: { ...optionalString, enum: [...authMethods, null] },
+    trust_type: optionalString,
+    ...Object.fromEntries(addresses.map((name) => [name, optionalAddress])),
+    ...Object.fromEntries(texts.map((name) => [name, {}])),
+  },
+}
+
 /**
  * Members that are the service's to decide are ignored; nothing is fetched.
  *

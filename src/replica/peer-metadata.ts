@@ -11,12 +11,12 @@ import {
   stringValue,
   toPlain,
 } from '../json/json.ts'
-import { ServiceError } from '../errors.ts'
+import { jsonField, nullable, objectSchema, optional, parsedField, readObject } from '../json/fields.ts'
 import { runBehindResponse } from '../observe/context.ts'
 import type { Live } from '../live/live.ts'
 import type { Log } from '../observe/log.ts'
 import { changesOfGrants, isRevoked, type PermissionChanges } from '../permission/grant-diff.ts'
-import { readOverride, wireRules } from '../trust/permissions.ts'
+import { overrideSchema, readOverride, wireRules } from '../trust/permissions.ts'
 import type { Rules } from '../permission/rules.ts'
 import type { AfterCommit, Store, Transaction } from '../store/store.ts'
 import { emptyPending, markForFetch } from './subscriber-store.ts'
@@ -25,6 +25,19 @@ import type { Trust } from '../trust/trust.ts'
 import { findTrust, updateTrust } from '../trust/trust-store.ts'
 import { type FactKind, findFact, findFactsOf, ownersOf, type PeerKey, putFact } from './facts-store.ts'
 import type { PeerLinks, Reading } from './peer-link.ts'
+
+const grantFields = {
+  data: nullable(
+    parsedField(
+      { ...overrideSchema, description: 'What the peer grants from now on' },
+      'an object of permissions',
+      (value) => (isObject(value) ? value : undefined),
+    ),
+  ),
+  timestamp: optional(jsonField('When the peer granted it; an older notice counts no longer')),
+}
+
+export const grantSchema = objectSchema(grantFields)
 
 export interface PeerFactsDeps {
   readonly store: Store
@@ -193,13 +206,8 @@ export class PeerFacts {
    * @throws ServiceError `bad_request`
    */
   async granted(key: PeerKey, body: JsonText): Promise<Granted> {
-    const fields = isObject(body) ? members(body) : null
-    if (fields === null) {
-      throw new ServiceError('bad_request', 'Cannot take these permissions: the body must be a JSON object')
-    }
-    const data = fields.get('data')
-    const { rules } = readOverride(data === undefined || data === 'null' ? known('{}') : data)
-    const timestamp = fields.get('timestamp')
+    const { data = known('{}'), timestamp } = readObject('take these permissions', grantFields, body)
+    const { rules } = readOverride(data)
     const time = timestamp === undefined ? null : toPlain(timestamp)
     const noted = await this.#keepGranted(key, rules, {
       kind: 'push',

@@ -1,6 +1,6 @@
 /** What a callback of a peer leads to: the rule, without a store, a clock or a network. Times are Unix milliseconds. */
-import { ServiceError } from '../errors.ts'
-import { isObject, type JsonText, known, members, normalise, stringValue, withoutLoneSurrogates } from '../json/json.ts'
+import { choiceField, jsonField, nullable, objectSchema, parsedField, readObject, stringField } from '../json/fields.ts'
+import { type JsonText, known, members, normalise, stringValue, withoutLoneSurrogates } from '../json/json.ts'
 
 /** A callback as it came. */
 export interface IncomingCallback {
@@ -15,49 +15,40 @@ export interface IncomingCallback {
   readonly granularity: string
 }
 
+const fields = {
+  type: nullable(choiceField('`diff` unless given', ['diff', 'resync', 'permission'])),
+  sequence: nullable(
+    parsedField({ type: 'integer', minimum: 0, description: 'Of the diff' }, 'a whole number', (value) => {
+      return parseSequence(stringValue(value) ?? value) ?? undefined
+    }),
+  ),
+  data: nullable(jsonField('What changed; without it the data is fetched')),
+  replaces: nullable(jsonField('`true`: the values in `data` are whole, not parts to be merged')),
+  url: nullable(stringField('Where the data can be fetched, below the address of the peer')),
+  granularity: nullable(stringField('Of the subscription')),
+}
+
+export const callbackSchema = objectSchema(fields)
+
 /** @throws ServiceError `bad_request` for what is no callback. */
 export function parseCallback(body: JsonText, maxDepth: number): IncomingCallback {
-  const fields = isObject(body) ? members(normalise(withoutLoneSurrogates(body), maxDepth)) : null
-  if (fields === null) throw refused('the body must be a JSON object')
-  const type = textField(fields, 'type') ?? 'diff'
-  if (type !== 'diff' && type !== 'resync' && type !== 'permission') throw refused('the type is not known')
-  const sequence = sequenceField(fields.get('sequence'))
-  if (sequence === null) throw refused('sequence must be a whole number')
-  const data = fields.get('data')
-  const url = textField(fields, 'url')
+  const clean = normalise(withoutLoneSurrogates(body), maxDepth)
+  const { type, sequence, data, replaces, url, granularity } = readObject('take this callback', fields, clean)
   return {
-    type,
-    sequence,
+    type: type ?? 'diff',
+    sequence: sequence ?? 0,
     // Beside a URL an empty one says as little as none.
-    data: data === undefined || data === 'null' || (url !== null && (data === '{}' || data === '""')) ? null : data,
-    replaces: fields.get('replaces') === 'true',
-    url,
-    granularity: textField(fields, 'granularity') ?? '',
+    data: data === undefined || (url !== undefined && (data === '{}' || data === '""')) ? null : data,
+    replaces: replaces === 'true',
+    url: url ?? null,
+    granularity: granularity ?? '',
   }
-}
-
-/** Null when it is absent. */
-function textField(fields: ReadonlyMap<string, JsonText>, name: string): string | null {
-  const value = fields.get(name)
-  if (value === undefined || value === 'null') return null
-  const text = stringValue(value)
-  if (text === null) throw refused(`${name} must be a text`)
-  return text
-}
-
-function sequenceField(value: JsonText | undefined): number | null {
-  if (value === undefined || value === 'null') return 0
-  return parseSequence(stringValue(value) ?? value)
 }
 
 /** A number of a diff; null for anything else. */
 export function parseSequence(text: string): number | null {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
   return Number.isSafeInteger(value) ? value : null
-}
-
-function refused(why: string): ServiceError {
-  return new ServiceError('bad_request', `Cannot take this callback: ${why}`)
 }
 
 /** A callback that is kept until its turn comes. */

@@ -3,15 +3,15 @@ import { ServiceError } from '../errors.ts'
 import { requestOriginOf } from '../http/dispatch/anti-forgery.ts'
 import type { ProviderDeps } from '../http/dispatch/sign-in-address.ts'
 import type { BaseUrl } from '../http/dispatch/urls.ts'
-import type { BodyLimits } from '../http/edge/body.ts'
 import { type Answer, json } from '../http/edge/response.ts'
 import { type BrowserMark, browserCookie, browserOf } from '../http/edge/cookies.ts'
-import type { Params } from '../http/edge/params.ts'
+import { defineRoute } from '../http/dispatch/define-route.ts'
 import type { Exchange, Route } from '../http/dispatch/route.ts'
+import { optional, stringField, type ValuesOf } from '../json/fields.ts'
 import { spaErrors } from '../http/dispatch/schemas.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
-import { readSpaFields } from './spa-body.ts'
-import { deliveryOf } from './token-response.ts'
+import { spaBody } from './spa-body.ts'
+import { deliveryField } from './token-response.ts'
 import type { Purge } from '../token/purge.ts'
 
 const configSchema = {
@@ -39,14 +39,26 @@ const configSchema = {
   },
 } as const
 
+const authorizeFields = {
+  provider: optional(stringField('The first one that is configured, unless given')),
+  redirect_uri: optional(
+    stringField('Where the browser comes back to; without it the application reads the callback itself'),
+  ),
+  return_path: optional(stringField('Where the application continues'), '/app'),
+  token_delivery: deliveryField,
+  pkce: optional(stringField('Who keeps the verifier, `server` or `client`; anything else: nobody'), 'server'),
+  code_challenge: optional(stringField('RFC 7636; needed where `pkce` is `client`')),
+  code_challenge_method: optional(stringField('`S256`'), 'S256'),
+  trust_type: optional(stringField('Makes a relationship of this kind for an AI client as well')),
+}
+
 export interface SpaSignInDeps extends BaseUrl, ProviderDeps {
   readonly signIn: SignIn
   readonly purge: Purge
-  readonly config: BodyLimits
 }
 
 function configRoute(deps: SpaSignInDeps, id: string, path: string): Route {
-  return {
+  return defineRoute({
     id,
     method: 'GET',
     path,
@@ -56,14 +68,14 @@ function configRoute(deps: SpaSignInDeps, id: string, path: string): Route {
     summary: 'The providers, and where what is found',
     responses: { 200: { text: 'What an application has to know', schema: configSchema } },
     handler: () => showConfig(deps),
-  }
+  })
 }
 
 export function spaRoutes(deps: SpaSignInDeps): readonly Route[] {
   return [
     configRoute(deps, 'oauthConfig', '/oauth/config'),
     configRoute(deps, 'spaConfig', '/oauth/spa/config'),
-    {
+    defineRoute({
       id: 'spaAuthorize',
       method: 'POST',
       path: '/oauth/spa/authorize',
@@ -74,24 +86,7 @@ export function spaRoutes(deps: SpaSignInDeps): readonly Route[] {
       // Whoever begins gains nothing by it: who may end it, the state decides.
       takesForeignPosts: true,
       summary: 'Begins a sign-in for a single-page or mobile application',
-      request: {
-        'application/json': {
-          type: 'object',
-          properties: {
-            provider: { type: 'string', description: 'The first one that is configured, unless given' },
-            redirect_uri: {
-              type: 'string',
-              description: 'Where the browser comes back to; without it the application reads the callback itself',
-            },
-            return_path: { type: 'string', default: '/app' },
-            token_delivery: { enum: ['json', 'cookie', 'hybrid'], default: 'json' },
-            pkce: { enum: ['server', 'client'], default: 'server', description: 'Who keeps the verifier' },
-            code_challenge: { type: 'string' },
-            code_challenge_method: { const: 'S256' },
-            trust_type: { type: 'string', description: 'Makes a relationship of this kind for an AI client as well' },
-          },
-        },
-      },
+      request: spaBody(authorizeFields),
       responses: {
         200: {
           text: 'Where to send the browser',
@@ -107,8 +102,8 @@ export function spaRoutes(deps: SpaSignInDeps): readonly Route[] {
         },
         ...spaErrors(400, 415, 429, 503),
       },
-      handler: (exchange) => authorize(deps, exchange),
-    },
+      handler: async (exchange) => authorize(deps, exchange, await exchange.body()),
+    }),
   ]
 }
 
@@ -152,17 +147,17 @@ async function showConfig(deps: SpaSignInDeps): Promise<Answer> {
   })
 }
 
-async function authorize(deps: SpaSignInDeps, exchange: Exchange): Promise<Answer> {
-  const { request } = exchange
-  const fields = await readSpaFields(request, deps.config)
-  const delivery = deliveryOf(fields)
-  const pkce = fields.get('pkce') ?? 'server'
-  const trustType = fields.get('trust_type')
+async function authorize(
+  deps: SpaSignInDeps,
+  exchange: Exchange,
+  fields: ValuesOf<typeof authorizeFields>,
+): Promise<Answer> {
+  const { token_delivery: delivery, pkce, trust_type: trustType } = fields
   const mark = markOf(deps, exchange)
   const begun = await deps.signIn.beginForApplication({
-    provider: fields.get('provider'),
-    target: fields.get('redirect_uri'),
-    returnPath: fields.get('return_path') ?? '/app',
+    provider: fields.provider,
+    target: fields.redirect_uri,
+    returnPath: fields.return_path,
     delivery,
     trustType,
     codeChallenge: pkce === 'client' ? challengeOf(fields) : undefined,
@@ -191,11 +186,12 @@ function markOf(deps: SpaSignInDeps, { request }: Exchange): BrowserMark | null 
   return isOwnPage || browserOf(request) !== null ? browserCookie(request) : null
 }
 
-function challengeOf(fields: Params): string {
-  const challenge = fields.get('code_challenge')
+function challengeOf({
+  code_challenge: challenge,
+  code_challenge_method: method,
+}: ValuesOf<typeof authorizeFields>): string {
   if (challenge === undefined) throw new ServiceError('bad_request', 'invalid_request: code_challenge is missing')
-  if ((fields.get('code_challenge_method') ?? 'S256') !== 'S256')
-    throw new ServiceError('bad_request', 'invalid_request: code_challenge_method is S256')
+  if (method !== 'S256') throw new ServiceError('bad_request', 'invalid_request: code_challenge_method is S256')
   // RFC 7636 section 4.2: a SHA-256 in base64url.
   if (!/^[\w-]{43}$/.test(challenge))
     throw new ServiceError('bad_request', 'invalid_request: code_challenge is no SHA-256 in base64url')

@@ -2,6 +2,7 @@
 import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
 import type { Answer } from '../http/edge/response.ts'
+import { defineRoute } from '../http/dispatch/define-route.ts'
 import type { Exchange, Route } from '../http/dispatch/route.ts'
 import { errorResponses } from '../http/dispatch/schemas.ts'
 import { fileAnswer } from '../http/edge/static-files.ts'
@@ -12,7 +13,7 @@ export interface SinglePageDeps {
 
 export function singlePageRoutes(deps: SinglePageDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'singlePage',
       method: 'GET',
       path: '/:actor/app/*',
@@ -21,7 +22,7 @@ export function singlePageRoutes(deps: SinglePageDeps): readonly Route[] {
       summary: 'The single-page application, at every address of its own',
       responses: { 200: { text: 'Its page', type: 'text/html' }, ...errorResponses(404) },
       handler: (exchange) => indexPage(deps, exchange),
-    },
+    }),
   ]
 }
 

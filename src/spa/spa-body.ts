@@ -1,13 +1,32 @@
-/** The body of the endpoints for single-page applications: a JSON object of texts, whatever type it is sent as. */
+/** The body of the endpoints for single-page applications: a JSON object of strings, whatever type it is sent as. */
 import { quoted, ServiceError } from '../errors.ts'
+import { nullable, objectSchema, readFields, refusedField, type RequestFields, type ValuesOf } from '../json/fields.ts'
 import { isNull, isObject, members, stringValue } from '../json/json.ts'
-import { type BodyLimits, readJsonOrForm } from '../http/edge/body.ts'
-import type { Incoming } from '../http/edge/request.ts'
+import { jsonOf, type RequestBody, type Sent } from '../http/dispatch/request-body.ts'
+import { readJsonOrForm } from '../http/edge/body.ts'
 import { Params } from '../http/edge/params.ts'
 
-/** An empty body has no fields; a form is read too. @throws ServiceError `bad_request` for anything else. */
-export async function readSpaFields(request: Incoming, limits: BodyLimits): Promise<Params> {
-  const body = await readJsonOrForm(request, limits)
+/** Null and an empty string read as absent. An empty body has no fields; a form is read too. */
+export function spaBody<F extends RequestFields>(fields: F): RequestBody<ValuesOf<F>> {
+  return { content: spaContent(fields), read: async (sent) => readSpaFields(fields, await readSpaParams(sent)) }
+}
+
+export function spaContent(fields: RequestFields): RequestBody<unknown>['content'] {
+  const shown = Object.entries(fields).map(
+    ([name, field]) => [name, field.isRequired ? field : nullable(field)] as const,
+  )
+  const schema = objectSchema(Object.fromEntries(shown))
+  return { 'application/json': schema, 'application/x-www-form-urlencoded': schema }
+}
+
+/** @throws ServiceError `bad_request` that names the field. */
+export function readSpaFields<F extends RequestFields>(fields: F, params: Params): ValuesOf<F> {
+  return readFields(fields, jsonOf(params), refusedField('do this'))
+}
+
+/** @throws ServiceError `bad_request` for anything but a form or an object of strings. */
+export async function readSpaParams({ request, bodyLimits }: Sent): Promise<Params> {
+  const body = await readJsonOrForm(request, bodyLimits)
   if (body.kind === 'none') return Params.none
   if (body.kind === 'form') return body.form
   const fields = body.kind === 'json' && isObject(body.json) ? members(body.json) : null
@@ -22,11 +41,4 @@ export async function readSpaFields(request: Incoming, limits: BodyLimits): Prom
     texts.set(name, text)
   }
   return new Params(texts)
-}
-
-/** @throws ServiceError `bad_request` naming the field when it is missing or empty. */
-export function requireField(fields: Params, name: string): string {
-  const value = fields.get(name)
-  if (value === undefined) throw new ServiceError('bad_request', `Cannot do this: ${name} is missing`)
-  return value
 }

@@ -1,24 +1,13 @@
 /** Tokens on their way to a single-page or mobile application (WIRE-SIGNIN-05): in the body, in cookies, or in both. */
-import { ServiceError } from '../errors.ts'
+import { choiceField, optional } from '../json/fields.ts'
 import type { IssuedTokens } from '../token/chain.ts'
 import { type Answer, json } from '../http/edge/response.ts'
 import { deliveryCookies, type TokenDelivery } from '../http/edge/cookies.ts'
-import type { Params } from '../http/edge/params.ts'
 
-const deliveries: readonly TokenDelivery[] = ['json', 'cookie', 'hybrid']
-
-/** @throws ServiceError `bad_request` for a delivery that does not exist. */
-export function deliveryOf(fields: Params): TokenDelivery {
-  const wanted = fields.get('token_delivery') ?? 'json'
-  const delivery = deliveries.find((name) => name === wanted)
-  if (delivery === undefined) {
-    throw new ServiceError(
-      'bad_request',
-      `Cannot deliver the tokens: token_delivery is one of ${deliveries.join(', ')}`,
-    )
-  }
-  return delivery
-}
+export const deliveryField = optional<TokenDelivery>(
+  choiceField('Where the tokens are', ['json', 'cookie', 'hybrid']),
+  'json',
+)
 
 /** @param further Members of the grant's own, in every delivery. */
 export function tokenAnswer(tokens: IssuedTokens, delivery: TokenDelivery, further: object): Answer {

@@ -1,4 +1,6 @@
 /** The address of an actor at its service. */
+import { parsedField, type RequestField } from '../json/fields.ts'
+import { stringValue } from '../json/json.ts'
 
 const longest = 2000
 
@@ -16,6 +18,12 @@ export function parseBaseuri(text: string): string | null {
   const address = url.href.replace(/\/+$/, '')
   if (address === url.origin || /[?#]/.test(text)) return null
   return namesOfClients.test(idAt(address) ?? '') ? null : address
+}
+
+export function baseuriField(description: string, expected: string): RequestField<string> {
+  return parsedField({ type: 'string', description }, expected, (value) => {
+    return parseBaseuri(stringValue(value) ?? '') ?? undefined
+  })
 }
 
 /** The actor's id as its address names it; null when it cannot be read. */

@@ -268,6 +268,18 @@ export function readOverride(body: JsonText): GivenOverride {
 
 const ruleParts = ['patterns', 'operations', 'excluded_patterns', 'allowed', 'denied'] as const
 
+const names = { type: 'array', items: { type: 'string' } }
+const ruleSchema = {
+  type: ['object', 'array', 'null'],
+  properties: { ...Object.fromEntries(ruleParts.map((part) => [part, names])), merge: { type: 'boolean' } },
+}
+
+/** What `readOverride` reads, and the form in which permissions are shown. */
+export const overrideSchema = {
+  type: 'object',
+  properties: Object.fromEntries(ruledCategories.map((category) => [category, ruleSchema])),
+}
+
 function readRule(category: string, given: JsonText): OverrideRule {
   const plain = toPlain(given)
   if (Array.isArray(plain)) {

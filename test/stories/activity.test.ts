@@ -53,7 +53,7 @@ forEachService((start) => {
           headers: { authorization: `Bearer ${token}`, 'x-request-id': `of-${method}-${path.slice(-5)}` },
           ...(body === undefined ? {} : { body }),
         })
-      assert.equal((await asPeer('GET', '/properties/color?secret=hidden')).status, 200)
+      assert.equal((await asPeer('GET', '/properties/color?index=hidden')).status, 200)
       assert.equal((await asPeer('PUT', '/properties/color', 'blue')).status, 403)
       const lines = await activityOf(service, actor)
       assert.deepEqual(lines.map(brief), [

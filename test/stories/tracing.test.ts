@@ -182,7 +182,7 @@ describe('what records spans', () => {
     const service = await start()
     const actor = await service.createActor()
     traces.ended.length = 0
-    await actor.request('GET', '/properties/color?secret=query', undefined, { traceparent })
+    await actor.request('GET', '/properties/color?index=query', undefined, { traceparent })
     assert.equal(traces.ended.length, 1)
     assert.deepEqual(
       { ...traces.ended[0], spanId: '' },

@@ -137,12 +137,13 @@ export class Dispatcher {
     request: Incoming,
     { match, method, query }: { readonly match: Match; readonly method: Method; readonly query: Params },
     state: RequestState,
-  ): Exchange {
+  ): Exchange<string, Params> {
     return {
       request,
       method,
       query,
       params: match.params,
+      bodyLimits: this.#deps.config,
       rest: match.rest,
       source: state.source,
       charge: (name, target) => this.#admission.charge(limitersOf(name), state, target ?? null),

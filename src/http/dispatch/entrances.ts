@@ -7,6 +7,7 @@ import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { anonymous, type Caller } from '../../caller.ts'
 import { ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../edge/accepts.ts'
+import type { Params } from '../edge/params.ts'
 import type { Answer } from '../edge/response.ts'
 import { type Admission, csrfTokenOf } from './admission.ts'
 import type { ClientAdmission } from './client-admission.ts'
@@ -35,7 +36,7 @@ export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
 }
 
 type ConnectedVia = 'trust' | 'subscription'
-type AtActor = Exchange & { readonly actor: Actor }
+type AtActor = Exchange<string, Params> & { readonly actor: Actor }
 
 export class Entrances {
   readonly #deps: EntranceDeps
@@ -44,7 +45,7 @@ export class Entrances {
     this.#deps = deps
   }
 
-  async enter(route: Route, exchange: Exchange, state: RequestState): Promise<Answer> {
+  async enter(route: Route, exchange: Exchange<string, Params>, state: RequestState): Promise<Answer> {
     if (isOfService(route)) {
       if (route.limit !== undefined) await this.#deps.admission.charge(route.limit, state, null)
       return this.#enterService(route, exchange, state)
@@ -65,7 +66,7 @@ export class Entrances {
     }
   }
 
-  async #enterService(route: OwnRoute, exchange: Exchange, state: RequestState): Promise<Answer> {
+  async #enterService(route: OwnRoute, exchange: Exchange<string, Params>, state: RequestState): Promise<Answer> {
     switch (route.access) {
       case 'client':
         return this.#client(route, exchange, state)
@@ -83,7 +84,7 @@ export class Entrances {
     return new Visitor(this.#deps, request)
   }
 
-  async #client(route: ClientRoute, exchange: Exchange, state: RequestState): Promise<Answer> {
+  async #client(route: ClientRoute, exchange: Exchange<string, Params>, state: RequestState): Promise<Answer> {
     const { admission, clientAdmission } = this.#deps
     clientAdmission.refuseForeignOrigin(exchange.request)
     const open = route.withoutToken?.(exchange) ?? null

@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, made from the route table and the application's declarations. */
 import type { Identity } from '../../app/identity.ts'
 import type { Descriptor, OperationKind, Registry } from '../../app/registry.ts'
+import type { FieldSchema } from '../../json/fields.ts'
 import { type Documentation, isOfService, type Route } from './route.ts'
 import { approvalRequiredSchema } from './schemas.ts'
 
@@ -76,14 +77,13 @@ function described(route: Route): [path: string, method: string, operation: Oper
           name,
           in: 'path',
           required: true,
-          schema: { type: 'string' },
+          ...parameter(route.params?.[name]?.schema ?? { type: 'string' }),
           ...(isOpen && name === 'path' ? { description: 'One or more segments, separated by slashes' } : {}),
         })),
-        ...Object.entries(route.query ?? {}).map(([name, description]) => ({
+        ...Object.entries(route.query ?? {}).map(([name, field]) => ({
           name,
           in: 'query',
-          description,
-          schema: { type: 'string' },
+          ...parameter(field.schema),
         })),
       ],
       ...security(route),
@@ -99,10 +99,17 @@ function security(route: Route): Operation {
   return { security: route.access === 'open' ? [{}, ...known] : known }
 }
 
+/** A parameter carries its description beside its schema. */
+function parameter({ description, ...schema }: FieldSchema): Operation {
+  return description === undefined ? { schema } : { description, schema }
+}
+
 function requestBody({ request }: Documentation): Operation {
   if (request === undefined) return {}
   return {
-    requestBody: { content: Object.fromEntries(Object.entries(request).map(([type, schema]) => [type, { schema }])) },
+    requestBody: {
+      content: Object.fromEntries(Object.entries(request.content).map(([type, schema]) => [type, { schema }])),
+    },
   }
 }
 

@@ -5,22 +5,31 @@ import type { Caller } from '../../caller.ts'
 import type { ClientLimit, LimitKey, LimitName } from '../../rate-limit/rates.ts'
 import type { Category } from '../../permission/operation.ts'
 import type { OwnerRule } from '../../permission/owner.ts'
+import type { RequestFields } from '../../json/fields.ts'
+import type { BodyLimits } from '../edge/body.ts'
 import type { Answer } from '../edge/response.ts'
 import type { CorsFamily } from '../edge/cors.ts'
 import type { ErrorFamily } from '../edge/error-response.ts'
 import type { Incoming } from '../edge/request.ts'
 import type { Params } from '../edge/params.ts'
+import type { RequestBody } from './request-body.ts'
 import type { Visitor } from './visitor.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-/** What every handler gets. */
-export interface Exchange {
+/**
+ * What every handler gets.
+ *
+ * @typeParam P Names of the `:name` segments that the handler reads.
+ * @typeParam Q Values of the query.
+ */
+export interface Exchange<P extends string = string, Q = unknown> {
   readonly request: Incoming
   readonly method: Method
-  readonly query: Params
+  readonly query: Q
   /** The values of the `:name` segments, decoded. */
-  readonly params: Readonly<Record<string, string>>
+  readonly params: Readonly<Record<P, string>>
+  readonly bodyLimits: BodyLimits
   /** The segments that `*` stands for, decoded. */
   readonly rest: readonly string[]
   /** Whose buckets the request takes from: its address, as far as it is known. */
@@ -40,20 +49,19 @@ export interface Exchange {
   readonly chargeClient: (limit: ClientLimit, client: string, count: number) => void
 }
 
-export interface ActorExchange extends Exchange {
+export interface ActorExchange<P extends string = string, Q = unknown> extends Exchange<P, Q> {
   readonly actor: Actor
   readonly caller: Caller
 }
 
 export interface Documentation {
   readonly summary: string
-  /** Media type to JSON Schema of the request body. */
-  readonly request?: Readonly<Record<string, object>>
+  readonly request?: RequestBody<unknown>
   /** Status to what it means, with the JSON Schema of the body where there is one. */
   readonly responses: Readonly<
     Record<number, string | { readonly text: string; readonly schema?: object; readonly type?: string }>
   >
-  readonly query?: Readonly<Record<string, string>>
+  readonly query?: RequestFields
 }
 
 interface RouteBase extends Documentation {
@@ -62,6 +70,13 @@ interface RouteBase extends Documentation {
   readonly method: Method
   /** `:name` takes one segment, a final `*` any number of them (also none). */
   readonly path: string
+  /** Segments that are more than a string. */
+  readonly params?: RequestFields
+  /**
+   * A query parameter that the row does not name changes nothing. Without it such a request is 400, except on pages, whose
+   * links carry parameters of other sites.
+   */
+  readonly unknownQuery?: 'ignored'
   /** People open the address in a browser: what is refused there is shown as a page. */
   readonly page?: true
   /** Something begins here, or the application's code runs, also on GET: the rule against forged requests holds as for a change. */
@@ -84,20 +99,20 @@ interface ForeignPosts {
 /** Has no caller: the answer is the same for everyone, or depends on the body alone. */
 export interface ServiceRoute extends RouteBase, ForeignPosts {
   readonly access: 'service'
-  readonly handler: (exchange: Exchange) => Promise<Answer> | Answer
+  readonly handler: (exchange: Exchange<string, Params>) => Promise<Answer> | Answer
 }
 
-export interface VisitorExchange extends Exchange {
+export interface VisitorExchange<P extends string = string, Q = unknown> extends Exchange<P, Q> {
   readonly visitor: Visitor
 }
 
 /** For a person's browser or application, signed in or not: signing in and out, the front page, consent. */
 export interface VisitorRoute extends RouteBase, ForeignPosts {
   readonly access: 'visitor'
-  readonly handler: (exchange: VisitorExchange) => Promise<Answer> | Answer
+  readonly handler: (exchange: VisitorExchange<string, Params>) => Promise<Answer> | Answer
 }
 
-export interface ClientExchange extends Exchange {
+export interface ClientExchange<P extends string = string, Q = unknown> extends Exchange<P, Q> {
   readonly client: ClientAccess
   /** Checks the access token again, for an answer that outlives it. Null once the token is no longer valid. */
   readonly reauthorize: () => Promise<ClientAccess | null>
@@ -108,7 +123,7 @@ export interface ClientRoute extends RouteBase {
   readonly access: 'client'
   /** Answers a request that needs no token; null for any other request. */
   readonly withoutToken?: (exchange: Exchange) => Answer | null
-  readonly handler: (exchange: ClientExchange) => Promise<Answer> | Answer
+  readonly handler: (exchange: ClientExchange<string, Params>) => Promise<Answer> | Answer
 }
 
 /**
@@ -118,20 +133,20 @@ export interface ClientRoute extends RouteBase {
  */
 export interface OAuthClientRoute extends RouteBase {
   readonly access: 'oauth-client'
-  readonly handler: (exchange: Exchange) => Promise<Answer> | Answer
+  readonly handler: (exchange: Exchange<string, Params>) => Promise<Answer> | Answer
 }
 
-export interface PublicExchange extends VisitorExchange {
+export interface PublicExchange<P extends string = string, Q = unknown> extends VisitorExchange<P, Q> {
   readonly actor: Actor
 }
 
 /** Below an actor, for everybody: no credential is judged. */
 export interface PublicActorRoute extends RouteBase {
   readonly access: 'public'
-  readonly handler: (exchange: PublicExchange) => Promise<Answer> | Answer
+  readonly handler: (exchange: PublicExchange<string, Params>) => Promise<Answer> | Answer
 }
 
-export interface OpenExchange extends PublicExchange {
+export interface OpenExchange<P extends string = string, Q = unknown> extends PublicExchange<P, Q> {
   /**
    * Judges the credentials, now and not before.
    *
@@ -148,10 +163,10 @@ export interface OpenActorRoute extends RouteBase {
   /** What `authorised` asks for; a route that takes anybody has neither. */
   readonly category?: Category
   readonly owner?: OwnerRule
-  readonly handler: (exchange: OpenExchange) => Promise<Answer> | Answer
+  readonly handler: (exchange: OpenExchange<string, Params>) => Promise<Answer> | Answer
 }
 
-export interface PageExchange extends ActorExchange {
+export interface PageExchange<P extends string = string, Q = unknown> extends ActorExchange<P, Q> {
   /** For the field `csrf_token` of the forms. */
   readonly csrfToken: string
   /** Judges the credential again, for an answer that may outlive the session. */
@@ -161,7 +176,7 @@ export interface PageExchange extends ActorExchange {
 /** A page of the owner, for a session alone: the passphrase opens none. Browsers without a session are sent to sign-in. */
 export interface PageRoute extends RouteBase {
   readonly access: 'www'
-  readonly handler: (exchange: PageExchange) => Promise<Answer> | Answer
+  readonly handler: (exchange: PageExchange<string, Params>) => Promise<Answer> | Answer
 }
 
 /** Below an actor, for callers whose rights reach into the category. */
@@ -171,7 +186,7 @@ export interface ActorRoute extends RouteBase {
   readonly owner?: OwnerRule
   /** A browser whose credentials do not suffice is sent to the page for signing in, as one without any. */
   readonly signsIn?: true
-  readonly handler: (exchange: ActorExchange) => Promise<Answer> | Answer
+  readonly handler: (exchange: ActorExchange<string, Params>) => Promise<Answer> | Answer
 }
 
 /** A route of the service itself, which belongs to no actor. */

@@ -113,17 +113,6 @@ export const pageResponses = {
   ...errorResponses(401, 403, 404),
 } as const satisfies Documentation['responses']
 
-/** What a form on such a page sends. */
-export function formSchema(...fields: readonly string[]): Readonly<Record<string, object>> {
-  const names = [...fields, 'csrf_token', 'redirect_to']
-  return {
-    'application/x-www-form-urlencoded': {
-      type: 'object',
-      properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
-    },
-  }
-}
-
 /** Of a form on such a page. */
 export const formResponses = {
   302: 'Done: where to go on, or where a browser without a session goes',

@@ -1,4 +1,5 @@
 /** The page of the access ledger: its lines in words. */
+import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import type { AuditDecision, AuditLogEntry } from '../../audit-log/entry.ts'
 import type { ActivityRow, ActivityValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
@@ -24,10 +25,17 @@ export interface ActivityPageDeps extends PageDeps, PeerNameDeps {
 
 const entriesOnAPage = 50
 
-export async function showActivity(deps: ActivityPageDeps, exchange: PageExchange): Promise<Answer> {
+export const activityQuery = {
+  caller: optional(stringField('Only what this peer, client or address did')),
+  cursor: optional(stringField('Of the link to what is older')),
+}
+
+export async function showActivity(
+  deps: ActivityPageDeps,
+  exchange: PageExchange<string, ValuesOf<typeof activityQuery>>,
+): Promise<Answer> {
   const { actor, query } = exchange
-  const caller = query.get('caller') ?? ''
-  const cursor = query.get('cursor') ?? null
+  const { caller = '', cursor = null } = query
   const [peers, { entries, next }] = await Promise.all([
     peersOf(deps, actor.id),
     deps.ledger.page(actor.id, { caller: caller === '' ? null : caller, cursor, limit: entriesOnAPage }),

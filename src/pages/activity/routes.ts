@@ -1,19 +1,20 @@
 /** `/<actor>/www/activity`: the access ledger on a page. */
-import { type ActivityPageDeps, showActivity } from './activity-page.ts'
+import { activityQuery, type ActivityPageDeps, showActivity } from './activity-page.ts'
+import { defineRoute } from '../../http/dispatch/define-route.ts'
 import type { Route } from '../../http/dispatch/route.ts'
 import { errorResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 
 export function activityPageRoutes(deps: ActivityPageDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'activityPage',
       method: 'GET',
       path: '/:actor/www/activity',
       access: 'www',
       summary: 'Who did what with the actor, in words, the latest first',
-      query: { caller: 'Only what this peer, client or address did', cursor: 'Of the link to what is older' },
+      query: activityQuery,
       responses: { ...pageResponses, ...errorResponses(400) },
       handler: (exchange) => showActivity(deps, exchange),
-    },
+    }),
   ]
 }

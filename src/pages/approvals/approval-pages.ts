@@ -6,17 +6,17 @@ import type { ApprovalRow, ApprovalsValues, ApprovalValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { wholeTreeOf } from '../shared/value-tree.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { wordsFor, type ApprovalWordsDeps } from './approval-words.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import type { Bodied } from '../../http/dispatch/define-route.ts'
+import type { Params } from '../../http/edge/params.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import type { View } from '../shared/values.ts'
 
 export interface ApprovalPageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps {
   readonly approvals: Approvals
-  readonly config: BodyLimits
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -74,10 +74,10 @@ function rowOf(deps: ApprovalPageDeps, { actor }: PageExchange, peers: Peers, ap
   }
 }
 
-export async function decideApproval(deps: ApprovalPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function decideApproval(deps: ApprovalPageDeps, exchange: PageExchange & Bodied<Params>): Promise<Answer> {
   const { actor, params } = exchange
   const id = params['approval'] ?? ''
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+  const sent = await exchange.body()
   return refusedOnPage(
     exchange,
     async () => {

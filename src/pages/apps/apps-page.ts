@@ -8,10 +8,11 @@ import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import type { Bodied } from '../../http/dispatch/define-route.ts'
+import type { Params } from '../../http/edge/params.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import type { Sessions } from '../../token/sessions.ts'
@@ -30,7 +31,7 @@ export interface AppPageDeps extends PageDeps {
   readonly trusts: Trusts
   readonly permissions: Permissions
   readonly relationships: Relationships
-  readonly config: BodyLimits & Pick<Config, 'mcp'>
+  readonly config: Pick<Config, 'mcp'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -145,9 +146,9 @@ function redirectHost(clientId: string, client: Client | undefined): string {
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) ? 'a program on the same computer' : url.host
 }
 
-export async function changeApps(deps: AppPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bodied<Params>): Promise<Answer> {
   const { actor, caller } = exchange
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+  const sent = await exchange.body()
   return refusedOnPage(
     exchange,
     async () => {

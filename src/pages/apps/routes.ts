@@ -1,11 +1,13 @@
 /** `/<actor>/www/apps`: sessions and connected apps on a page. */
 import { type AppPageDeps, changeApps, showApps } from './apps-page.ts'
+import { pageForm } from '../../http/dispatch/request-body.ts'
+import { defineRoute } from '../../http/dispatch/define-route.ts'
 import type { Route } from '../../http/dispatch/route.ts'
-import { formResponses, formSchema, pageResponses } from '../../http/dispatch/schemas.ts'
+import { formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 
 export function appPageRoutes(deps: AppPageDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'appsPage',
       method: 'GET',
       path: '/:actor/www/apps',
@@ -13,16 +15,16 @@ export function appPageRoutes(deps: AppPageDeps): readonly Route[] {
       summary: 'Where the owner is signed in, and which programs act for them',
       responses: pageResponses,
       handler: (exchange) => showApps(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'appsForm',
       method: 'POST',
       path: '/:actor/www/apps',
       access: 'www',
       summary: 'Ends a session (`end_session`), all others (`end_other_sessions`), or disconnects an app (`revoke`)',
-      request: formSchema('action', 'session', 'peerid'),
+      request: pageForm('action', 'session', 'peerid'),
       responses: formResponses,
       handler: (exchange) => changeApps(deps, exchange),
-    },
+    }),
   ]
 }

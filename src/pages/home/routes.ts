@@ -2,16 +2,17 @@
 import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
 import { type Answer, json, redirect } from '../../http/edge/response.ts'
-import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { wordsFor, type ApprovalWordsDeps } from '../approvals/approval-words.ts'
 import { clearCookies, clearedSignedInMark } from '../../http/edge/cookies.ts'
 import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import type { Params } from '../../http/edge/params.ts'
+import { maxQueryFields, Params } from '../../http/edge/params.ts'
 import { peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import { pageForm } from '../../http/dispatch/request-body.ts'
+import { type Bodied, defineRoute } from '../../http/dispatch/define-route.ts'
 import type { PageExchange, Route } from '../../http/dispatch/route.ts'
-import { errorResponses, formResponses, formSchema, pageResponses } from '../../http/dispatch/schemas.ts'
+import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import type { Actors } from '../../actor/actors.ts'
 import { holdsItems } from '../../property/kinds.ts'
 import type { Properties } from '../../property/properties.ts'
@@ -26,7 +27,6 @@ export interface HomePageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps 
   readonly operations: Operations
   readonly approvals: Approvals
   readonly passwordAccess: PasswordAccess
-  readonly config: BodyLimits
   readonly pages: {
     readonly dashboard: View<DashboardValues>
     readonly init: View<ActorPageValues>
@@ -36,7 +36,7 @@ export interface HomePageDeps extends PageDeps, PeerNameDeps, ApprovalWordsDeps 
 
 export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'dashboard',
       method: 'GET',
       path: '/:actor/www',
@@ -44,18 +44,18 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
       summary: 'The actor at a glance',
       responses: pageResponses,
       handler: (exchange) => dashboard(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'deleteActorForm',
       method: 'POST',
       path: '/:actor/www',
       access: 'www',
       summary: 'Deletes the actor (`delete`), with the owner’s name typed as `confirmation`',
-      request: formSchema('action', 'confirmation'),
+      request: pageForm('action', 'confirmation'),
       responses: formResponses,
       handler: (exchange) => deleteActor(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'firstSteps',
       method: 'GET',
       path: '/:actor/www/init',
@@ -63,26 +63,27 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
       summary: 'First steps with a new actor',
       responses: pageResponses,
       handler: (exchange) => showPage(exchange, deps.pages.init(pageValues(deps, exchange, '/init'))),
-    },
-    {
+    }),
+    defineRoute({
       id: 'ownPage',
       method: 'GET',
       path: '/:actor/www/*',
       access: 'www',
       summary: 'A page of the application’s own',
       responses: pageResponses,
-      handler: (exchange) => own(deps, exchange, exchange.query),
-    },
-    {
+      handler: (exchange) => own(deps, exchange, Params.parse(exchange.request.query, maxQueryFields, 'query')),
+    }),
+    defineRoute({
       id: 'ownPageForm',
       method: 'POST',
       path: '/:actor/www/*',
       access: 'www',
       summary: 'A form on a page of the application’s own',
-      request: { 'application/x-www-form-urlencoded': { type: 'object' } },
+      // The fields belong to the application.
+      request: pageForm(),
       responses: { ...pageResponses, ...errorResponses(400, 413, 415) },
-      handler: async (exchange) => own(deps, exchange, await readUrlencodedForm(exchange.request, deps.config)),
-    },
+      handler: async (exchange) => own(deps, exchange, await exchange.body()),
+    }),
   ]
 }
 
@@ -153,9 +154,9 @@ async function dashboard(
 }
 
 /** There is no way back, so the owner types who they are. */
-async function deleteActor(deps: HomePageDeps, exchange: PageExchange): Promise<Answer> {
+async function deleteActor(deps: HomePageDeps, exchange: PageExchange & Bodied<Params>): Promise<Answer> {
   const { actor } = exchange
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+  const sent = await exchange.body()
   return refusedOnPage(
     exchange,
     async () => {

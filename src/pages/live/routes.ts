@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors.ts'
 import type { Answer } from '../../http/edge/response.ts'
 import { requestOriginOf } from '../../http/dispatch/anti-forgery.ts'
 import { liveStream, type LiveStreamDeps } from './live-stream.ts'
+import { defineRoute } from '../../http/dispatch/define-route.ts'
 import type { PageExchange, Route } from '../../http/dispatch/route.ts'
 import { errorResponses } from '../../http/dispatch/schemas.ts'
 
@@ -13,7 +14,7 @@ export interface LivePageDeps extends LiveStreamDeps {
 
 export function livePageRoutes(deps: LivePageDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'liveChanges',
       method: 'GET',
       path: '/:actor/www/live',
@@ -24,7 +25,7 @@ export function livePageRoutes(deps: LivePageDeps): readonly Route[] {
         ...errorResponses(400, 401, 403, 404, 429),
       },
       handler: (exchange) => stream(deps, exchange),
-    },
+    }),
   ]
 }
 

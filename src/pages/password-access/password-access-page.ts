@@ -4,9 +4,10 @@ import { mostProgramsListed, type PasswordAccess } from '../../sign-in/password-
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import type { Bodied } from '../../http/dispatch/define-route.ts'
+import type { Params } from '../../http/edge/params.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { urlOf } from '../../http/dispatch/urls.ts'
 import type { View } from '../shared/values.ts'
@@ -14,7 +15,6 @@ import type { PasswordAccessValues } from './values.ts'
 
 export interface PasswordAccessPageDeps extends PageDeps {
   readonly passwordAccess: PasswordAccess
-  readonly config: BodyLimits
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -48,9 +48,12 @@ export async function showPasswordAccess(
   return showPage(exchange, page, error?.status)
 }
 
-export async function decidePasswordAccess(deps: PasswordAccessPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function decidePasswordAccess(
+  deps: PasswordAccessPageDeps,
+  exchange: PageExchange & Bodied<Params>,
+): Promise<Answer> {
   const { actor, caller } = exchange
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+  const sent = await exchange.body()
   return refusedOnPage(
     exchange,
     async () => {

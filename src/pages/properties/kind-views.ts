@@ -1,6 +1,5 @@
 /** What the pages show of each kind of property. */
 import { ServiceError } from '../../errors.ts'
-import type { Params } from '../../http/edge/params.ts'
 import { isString, type JsonText, pretty, stringValue, toPlain } from '../../json/json.ts'
 import type { Access } from '../../property/access.ts'
 import { kinds } from '../../property/kinds.ts'
@@ -8,7 +7,7 @@ import type { ListReader } from '../../property/list-reader.ts'
 import type { Properties } from '../../property/properties.ts'
 import { propertyNotFound } from '../../property/property-errors.ts'
 import type { PropertyKind, StoredProperty } from '../../property/property-store.ts'
-import { pagingOf } from '../shared/paging.ts'
+import { pagingOf, type PartQuery } from '../shared/paging.ts'
 import { count } from '../shared/plural.ts'
 import { kindInWords, previewOf, treeOf } from '../shared/value-tree.ts'
 import type { Editable, PropertyRow, PropertyValues } from './values.ts'
@@ -31,7 +30,7 @@ interface ShownProperty {
   readonly name: string
   /** As the hooks show it; null for a property that holds items. */
   readonly value: JsonText | null
-  readonly query: Params
+  readonly query: PartQuery
 }
 
 type Shown = Pick<

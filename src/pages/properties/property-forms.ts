@@ -5,16 +5,19 @@ import { indexFromJson } from '../../list/list.ts'
 import { noVersion } from '../../property/version.ts'
 import type { TypedItem, TypedProperty } from './values.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { itemsOnAPage } from './kind-views.ts'
 import { type PropertyPageDeps, showProperties, showProperty } from './property-pages.ts'
+import type { Bodied } from '../../http/dispatch/define-route.ts'
+import type { PartQuery } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 
-export async function createProperty(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+type FormExchange = PageExchange<string, PartQuery> & Bodied<Params>
+
+export async function createProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
+  const sent = await exchange.body()
   const field = (name: string): string => sent.get(name) ?? ''
   const typed: TypedProperty = {
     property_name: sent.get('property_name') ?? field('property'),
@@ -39,7 +42,7 @@ export async function createProperty(deps: PropertyPageDeps, exchange: PageExcha
 
 async function createList(
   deps: PropertyPageDeps,
-  { actor, caller }: PageExchange,
+  { actor, caller }: PageExchange<string, PartQuery>,
   typed: TypedProperty,
 ): Promise<void> {
   const access = { actor, caller }
@@ -53,7 +56,7 @@ async function createList(
 
 async function createValue(
   deps: PropertyPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, PartQuery>,
   typed: TypedProperty,
   isNew: boolean,
 ): Promise<void> {
@@ -85,9 +88,9 @@ async function aboutValue<T>(work: () => Promise<T>, field: string): Promise<T> 
   }
 }
 
-export async function changeProperty(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function changeProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
   const { actor, caller, params } = exchange
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+  const sent = await exchange.body()
   const name = params['name'] ?? ''
   const typed: TypedItem = {
     ...nothingTyped,
@@ -107,10 +110,10 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: PageExcha
 }
 
 /** A value or a list. */
-export async function deleteProperty(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
-  const { actor, caller, params, request } = exchange
+export async function deleteProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
+  const { actor, caller, params } = exchange
   const name = params['name'] ?? ''
-  const sent = request.method === 'POST' ? await readUrlencodedForm(exchange.request, deps.config) : exchange.query
+  const sent = await exchange.body()
   const expected = sent.get('version')
   return refusedOnPage(
     exchange,
@@ -125,8 +128,8 @@ export async function deleteProperty(deps: PropertyPageDeps, exchange: PageExcha
   )
 }
 
-export async function changeItem(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+export async function changeItem(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
+  const sent = await exchange.body()
   const action = sent.get('action') ?? ''
   const typed: TypedItem = {
     ...nothingTyped,
@@ -144,7 +147,7 @@ export async function changeItem(deps: PropertyPageDeps, exchange: PageExchange)
 
 async function changeItemAs(
   deps: PropertyPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, PartQuery>,
   action: string,
   typed: TypedItem,
   sent: Params,
@@ -213,10 +216,10 @@ async function changePlace(
 }
 
 /** What a list says about itself. */
-export async function changeTexts(deps: PropertyPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function changeTexts(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
   const { actor, caller, params } = exchange
   const name = params['name'] ?? ''
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+  const sent = await exchange.body()
   const typed: TypedItem = {
     ...nothingTyped,
     form: 'metadata',

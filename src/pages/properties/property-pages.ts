@@ -17,7 +17,7 @@ import { kindInWords, treeOf } from '../shared/value-tree.ts'
 import { type KindViewDeps, kindViews, nothingShown } from './kind-views.ts'
 import type { Answer } from '../../http/edge/response.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { pagingOf } from '../shared/paging.ts'
+import { pagingOf, type PartQuery } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { propertyNotFound } from '../../property/property-errors.ts'
 import type { FoundProperty } from '../../property/properties.ts'
@@ -40,7 +40,7 @@ const rowsOnAPage = 100
 /** @param refused The form that was sent to it, and why it was not taken. */
 export async function showProperties(
   deps: PropertyPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, PartQuery>,
   refused: { readonly error: ServiceError; readonly typed: TypedProperty } | null = null,
 ): Promise<Answer> {
   const { actor, caller, query } = exchange
@@ -69,7 +69,7 @@ export async function showProperties(
 /** What stands under the name that was typed for something new; null when the owner may not see it. */
 async function existingOf(
   deps: PropertyPageDeps,
-  { actor, caller }: PageExchange,
+  { actor, caller }: PageExchange<string, PartQuery>,
   typed: TypedProperty,
   www: string,
 ): Promise<ExistingProperty | null> {
@@ -108,7 +108,7 @@ async function rowOf(
 /** @param refused As for `showProperties`. */
 export async function showProperty(
   deps: PropertyPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, PartQuery>,
   refused: { readonly error: ServiceError; readonly typed: TypedItem } | null = null,
 ): Promise<Answer> {
   const { actor, caller } = exchange
@@ -141,7 +141,7 @@ export async function showProperty(
 /** What is stored now in the place that the form was made from. */
 async function conflictOf(
   deps: PropertyPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, PartQuery>,
   typed: TypedItem,
   found: FoundProperty | null,
 ): Promise<EditConflict | null> {

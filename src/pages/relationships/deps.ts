@@ -1,4 +1,5 @@
 /** What the handlers of the relationship pages need. */
+import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
 import type { PageDeps } from '../shared/page.ts'
 import type { PeerNameDeps } from '../shared/peer-names.ts'
 import type { TrustRowDeps } from '../shared/trust-rows.ts'
@@ -11,7 +12,12 @@ import type { Operations } from '../../operation/operations.ts'
 import type { Declared } from '../../mcp/catalogue/declared.ts'
 import type { McpEndpoint } from '../../mcp/endpoint.ts'
 import type { Config } from '../../config/options.ts'
-import type { BodyLimits } from '../../http/edge/body.ts'
+
+export const askQuery = {
+  ask: optional(stringField('What is asked about, as `<category>.<operation>`')),
+  target: optional(stringField('Of which name; with `ask` the page says whether the peer may, and why')),
+}
+export type AskQuery = ValuesOf<typeof askQuery>
 
 export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDeps {
   readonly permissions: Permissions
@@ -20,7 +26,7 @@ export interface RelationshipPageDeps extends PageDeps, PeerNameDeps, TrustRowDe
   readonly operations: Operations
   readonly declared: Declared
   readonly mcp: McpEndpoint
-  readonly config: BodyLimits & Pick<Config, 'clientTrustTypes' | 'peerProfileAttributes' | 'relationship'>
+  readonly config: Pick<Config, 'clientTrustTypes' | 'peerProfileAttributes' | 'relationship'>
   readonly pages: {
     readonly trust: View<TrustListValues>
     readonly trustNew: View<TrustNewValues>

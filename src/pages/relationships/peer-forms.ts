@@ -8,24 +8,27 @@ import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } fro
 import type { TrustJudge } from '../../trust/trusts.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { readUrlencodedForm } from '../../http/edge/body.ts'
 import type { FlashMessage } from '../../http/dispatch/flash-messages.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import { overrideBody, overrideIn, typedFields } from './rights-form.ts'
+import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { showPeer } from './relationship-pages.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
 import { confirmationFieldName, requireConfirmation } from './typed-confirmation.ts'
-import type { RelationshipPageDeps } from './deps.ts'
+import type { AskQuery, RelationshipPageDeps } from './deps.ts'
 
 /** Approving, pausing, following, changing the access level, and ending. */
-export async function changeTrust(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function changeTrust(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange<string, AskQuery> & Bodied<Params>,
+): Promise<Answer> {
   const { actor, params } = exchange
   const peerId = params['peerid'] ?? ''
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+  const sent = await exchange.body()
   const here = `/trust/${encodeURIComponent(peerId)}`
   const judge = judgeVersion(sent)
   return refusedOnPage(
@@ -84,7 +87,7 @@ function judgeVersion(sent: Params): TrustJudge {
 /** The trust type that counts is the stored one: the peer may have asked for another since the page was made. */
 async function approve(
   deps: RelationshipPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, AskQuery>,
   peerId: string,
   sent: Params,
 ): Promise<void> {
@@ -101,7 +104,7 @@ async function approve(
 /** Asks the peer for another trust type in the place of the present one. `step=send` sends what was reviewed. */
 async function changeLevel(
   deps: RelationshipPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, AskQuery>,
   peerId: string,
   sent: Params,
 ): Promise<Answer> {
@@ -178,10 +181,13 @@ function notFollowed(error: ServiceError, action: string | undefined): ServiceEr
 }
 
 /** Shown before it is saved, unless the form says that it was. */
-export async function changeRights(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function changeRights(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange<string, AskQuery> & Bodied<Params>,
+): Promise<Answer> {
   const { actor, caller, params } = exchange
   const peerId = params['peerid'] ?? ''
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+  const sent = await exchange.body()
   const fields = typedFields(sent)
   const { trust, override: stored } = await deps.permissions.require(actor.id, peerId)
   const step = sent.get('step') ?? 'preview'

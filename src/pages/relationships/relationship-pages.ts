@@ -21,18 +21,21 @@ import { rightsVersion, trustVersion } from '../../trust/trust-version.ts'
 import { accessReview, choicesOf, ownNames } from './access-review.ts'
 import type { Answer } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
-import { pagingOf, partOf } from '../shared/paging.ts'
+import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
 import { peerName, peersOf, shownText } from '../shared/peer-names.ts'
 import { fieldsets, fieldsOf, hiddenFieldsOf, type typedFields } from './rights-form.ts'
 import type { SubscriberSubscription } from '../../replica/subscriber.ts'
 import { differences } from './rights-differences.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { trustTypeName, trustRow } from '../shared/trust-rows.ts'
-import type { RelationshipPageDeps } from './deps.ts'
+import type { AskQuery, RelationshipPageDeps } from './deps.ts'
 
 const rowsOnAPage = 50
 
-export async function showTrusts(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function showTrusts(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange<string, PartQuery>,
+): Promise<Answer> {
   const { actor, query } = exchange
   const { trusts, nameOf } = await peersOf(deps, actor.id)
   const custom = await deps.permissions.overrides(
@@ -120,7 +123,7 @@ interface PeerAnswer {
 
 export async function showPeer(
   deps: RelationshipPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, AskQuery>,
   answered: Partial<PeerAnswer> = {},
 ): Promise<Answer> {
   const { sent, error, review, typed } = { ...nothingAnswered, ...answered }
@@ -181,7 +184,7 @@ function hasPreview(sent: SentRights | null): sent is SentRights {
 
 function approvalOf(
   deps: RelationshipPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, AskQuery>,
   trust: Trust,
   override: Override | null,
   who: string,
@@ -201,7 +204,7 @@ function levelForm(
 
 async function previewOf(
   deps: RelationshipPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, AskQuery>,
   change: { base: Rules; before: OverrideRules; after: OverrideRules; fields: SentRights['fields']; isApp: boolean },
 ): Promise<RightsPreview> {
   const { base, before, after, fields, isApp } = change
@@ -226,10 +229,10 @@ function profileTexts(profile: unknown, attributes: readonly string[]): readonly
 
 async function mayForm(
   deps: RelationshipPageDeps,
-  { query }: PageExchange,
+  { query }: PageExchange<string, AskQuery>,
   view: PermissionsView,
 ): Promise<TrustPeerValues['may']> {
-  const [ask, target] = [query.get('ask'), query.get('target')]
+  const { ask, target } = query
   const question = ask === undefined || target === undefined ? null : parseQuestion(`${ask}:${target}`)
   const type = trustTypeName(deps.relationships.types, view.trust.relationship)
   return {

@@ -4,11 +4,11 @@ import { parseBaseuri } from '../../trust/baseuri.ts'
 import type { Trust } from '../../trust/trust.ts'
 import { accessReview, choicesOf } from './access-review.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { showTrustNew } from './relationship-pages.ts'
 import { trustTypeName } from '../shared/trust-rows.ts'
@@ -26,8 +26,11 @@ interface Typed {
  * `step=review` shows what the peer will be able to do; `step=send`, and a form of another maker without a step, sends
  * the request. The peer is asked while the owner waits.
  */
-export async function requestTrust(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+export async function requestTrust(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange & Bodied<Params>,
+): Promise<Answer> {
+  const sent = await exchange.body()
   const typed: Typed = {
     peer_url: sent.get('peer_url') ?? '',
     trust_type: sent.get('trust_type') ?? '',

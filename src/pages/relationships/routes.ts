@@ -1,13 +1,14 @@
 /** `/<actor>/www/trust`: relationships on pages, and the forms that make, change and end them. */
+import { pageForm } from '../../http/dispatch/request-body.ts'
+import { defineRoute } from '../../http/dispatch/define-route.ts'
+import { partQuery } from '../shared/paging.ts'
 import type { Route } from '../../http/dispatch/route.ts'
-import { errorResponses, formResponses, formSchema, pageResponses } from '../../http/dispatch/schemas.ts'
+import { errorResponses, formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import { changeRights, changeTrust } from './peer-forms.ts'
 import { showPeer, showTrustNew, showTrusts } from './relationship-pages.ts'
 import { requestTrust } from './request-form.ts'
 import { showViewAsPeer } from './view-as-peer-page.ts'
-import type { RelationshipPageDeps } from './deps.ts'
-
-const page = { page: 'Which part, from 1' }
+import { askQuery, type RelationshipPageDeps } from './deps.ts'
 
 export function relationshipPageRoutes(deps: RelationshipPageDeps): readonly Route[] {
   return [...requestRoutes(deps), ...peerRoutes(deps), ...rightsRoutes(deps)]
@@ -15,17 +16,17 @@ export function relationshipPageRoutes(deps: RelationshipPageDeps): readonly Rou
 
 function requestRoutes(deps: RelationshipPageDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'trustPage',
       method: 'GET',
       path: '/:actor/www/trust',
       access: 'www',
       summary: 'The relationships of the actor',
-      query: page,
+      query: partQuery,
       responses: pageResponses,
       handler: (exchange) => showTrusts(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'trustNewPage',
       method: 'GET',
       path: '/:actor/www/trust/new',
@@ -33,67 +34,66 @@ function requestRoutes(deps: RelationshipPageDeps): readonly Route[] {
       summary: 'A form that asks another actor for a relationship',
       responses: pageResponses,
       handler: (exchange) => showTrustNew(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'requestTrustForm',
       method: 'POST',
       path: '/:actor/www/trust/new',
       access: 'www',
       summary:
         'Shows what another actor will be able to do (`step=review`), or asks the actor for a relationship (`step=send`)',
-      request: formSchema('peer_url', 'trust_type', 'relationship', 'description', 'step', 'reviewed'),
+      request: pageForm('peer_url', 'trust_type', 'relationship', 'description', 'step', 'reviewed'),
       responses: {
         ...formResponses,
         200: { text: 'The page, with the review', type: 'text/html' },
         ...errorResponses(408),
       },
       handler: (exchange) => requestTrust(deps, exchange),
-    },
+    }),
   ]
 }
 
 function peerRoutes(deps: RelationshipPageDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'peerPage',
       method: 'GET',
       path: '/:actor/www/trust/:peerid',
       access: 'www',
       summary: 'A peer, what it may do, and why',
-      query: {
-        ask: 'What is asked about, as `<category>.<operation>`',
-        target: 'Of which name; with `ask` the page says whether the peer may, and why',
-      },
+      query: askQuery,
       responses: pageResponses,
       handler: (exchange) => showPeer(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'peerForm',
       method: 'POST',
       path: '/:actor/www/trust/:peerid',
       access: 'www',
       summary:
         'Approves the relationship, takes the approval back, changes the access level, follows what the peer shows, or ends the relationship',
-      request: formSchema('action', 'version', 'confirmation', 'step', 'trust_type', 'reviewed'),
+      query: askQuery,
+      request: pageForm('action', 'version', 'confirmation', 'step', 'trust_type', 'reviewed'),
       responses: {
         ...formResponses,
         200: { text: 'The page, with what another access level means', type: 'text/html' },
         ...errorResponses(408),
       },
       handler: (exchange) => changeTrust(deps, exchange),
-    },
+    }),
   ]
 }
 
 function rightsRoutes(deps: RelationshipPageDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'rightsForm',
       method: 'POST',
       path: '/:actor/www/trust/:peerid/permissions',
       access: 'www',
       summary: 'Shows what other rights would mean for the peer, saves them, or goes back to those of the trust type',
-      request: formSchema(
+      query: askQuery,
+      request: pageForm(
         'step',
         'properties.patterns',
         'properties.operations.read',
@@ -102,16 +102,16 @@ function rightsRoutes(deps: RelationshipPageDeps): readonly Route[] {
       ),
       responses: { ...formResponses, 200: { text: 'The page, with what would change', type: 'text/html' } },
       handler: (exchange) => changeRights(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'viewAsPeerPage',
       method: 'GET',
       path: '/:actor/www/trust/:peerid/view',
       access: 'www',
       summary: 'What the peer sees of the actor now',
-      query: page,
+      query: partQuery,
       responses: pageResponses,
       handler: (exchange) => showViewAsPeer(deps, exchange),
-    },
+    }),
   ]
 }

@@ -9,7 +9,7 @@ import { verbOf } from '../shared/rights.ts'
 import type { SeenOperation, SeenProperty } from './values.ts'
 import type { Answer } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
-import { pagingOf, partOf } from '../shared/paging.ts'
+import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
 import { peerName } from '../shared/peer-names.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { itemsShown, seenList, seenValue } from '../shared/seen-property.ts'
@@ -27,7 +27,10 @@ export function callerOf(trust: Trust): Related {
     : { kind: 'client', clientId, peerId, relationship: approved ? relationship : '', via: 'bearer' }
 }
 
-export async function showViewAsPeer(deps: RelationshipPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function showViewAsPeer(
+  deps: RelationshipPageDeps,
+  exchange: PageExchange<string, PartQuery>,
+): Promise<Answer> {
   const { actor, params, query } = exchange
   const peerId = params['peerid'] ?? ''
   const [{ trust, override, effective }, profile] = await Promise.all([

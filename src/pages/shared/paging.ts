@@ -1,11 +1,14 @@
 /** Which part of something long is asked for. */
 import type { Paging } from '../properties/values.ts'
-import type { Params } from '../../http/edge/params.ts'
+import { optional, stringField, type ValuesOf } from '../../json/fields.ts'
+
+export const partQuery = { page: optional(stringField('Which part, from 1')) }
+export type PartQuery = ValuesOf<typeof partQuery>
 
 /** The last one for what lies behind it. */
-export function pagingOf(query: Params, total: number, size: number): Paging {
+export function pagingOf({ page }: PartQuery, total: number, size: number): Paging {
   const pages = Math.max(1, Math.ceil(total / size))
-  const wanted = /^[0-9]{1,9}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1
+  const wanted = page !== undefined && /^[0-9]{1,9}$/.test(page) ? Number(page) : 1
   return { page: Math.min(Math.max(wanted, 1), pages), pages, total }
 }
 

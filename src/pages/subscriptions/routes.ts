@@ -1,6 +1,9 @@
 /** `/<actor>/www/subscriptions`: who listens to whom, on pages. */
+import { pageForm } from '../../http/dispatch/request-body.ts'
+import { defineRoute } from '../../http/dispatch/define-route.ts'
+import { partQuery } from '../shared/paging.ts'
 import type { Route } from '../../http/dispatch/route.ts'
-import { formResponses, formSchema, pageResponses } from '../../http/dispatch/schemas.ts'
+import { formResponses, pageResponses } from '../../http/dispatch/schemas.ts'
 import {
   changeSubscription,
   type SubscriptionPageDeps,
@@ -8,39 +11,38 @@ import {
   showSubscriptions,
 } from './subscription-pages.ts'
 
-const page = { page: 'Which part, from 1' }
-
 export function subscriptionPageRoutes(deps: SubscriptionPageDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'subscriptionsPage',
       method: 'GET',
       path: '/:actor/www/subscriptions',
       access: 'www',
       summary: 'Who listens to the actor, and to whom it listens',
-      query: page,
+      query: partQuery,
       responses: pageResponses,
       handler: (exchange) => showSubscriptions(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'subscriptionPage',
       method: 'GET',
       path: '/:actor/www/subscriptions/:peerid/:subscription',
       access: 'www',
       summary: 'A subscription, and what became of each of its numbers',
-      query: page,
+      query: partQuery,
       responses: pageResponses,
       handler: (exchange) => showSubscription(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'subscriptionForm',
       method: 'POST',
       path: '/:actor/www/subscriptions/:peerid/:subscription',
       access: 'www',
       summary: 'Ends the subscription, or sends again what failed for good',
-      request: formSchema('action'),
+      query: partQuery,
+      request: pageForm('action'),
       responses: formResponses,
       handler: (exchange) => changeSubscription(deps, exchange),
-    },
+    }),
   ]
 }

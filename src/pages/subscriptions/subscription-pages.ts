@@ -1,4 +1,5 @@
 /** The pages of subscriptions in both directions, and their forms. */
+import type { Params } from '../../http/edge/params.ts'
 import { ServiceError } from '../../errors.ts'
 import { endSubscription } from '../../replica/unsubscribe.ts'
 import type { Backlog } from '../../publication/backlog-store.ts'
@@ -11,11 +12,11 @@ import type { SubscriptionRow, TimelineRow, SubscriptionsValues, SubscriptionVal
 import { visible } from '../shared/visible.ts'
 import { count } from '../shared/plural.ts'
 import type { Answer } from '../../http/edge/response.ts'
-import { type BodyLimits, readUrlencodedForm } from '../../http/edge/body.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
-import { pagingOf, partOf } from '../shared/paging.ts'
+import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
+import type { Bodied } from '../../http/dispatch/define-route.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 import { seenList, seenValue } from '../shared/seen-property.ts'
 import type { Publications } from '../../publication/publications.ts'
@@ -25,7 +26,6 @@ import type { View } from '../shared/values.ts'
 export interface SubscriptionPageDeps extends PageDeps, PeerNameDeps {
   readonly publications: Publications
   readonly subscribing: Subscribing
-  readonly config: BodyLimits
   /** Unix milliseconds. */
   readonly now: () => number
   readonly pages: {
@@ -38,7 +38,10 @@ const rowsOnAPage = 50
 const numbersOnAPage = 50
 const namesOnAPage = 50
 
-export async function showSubscriptions(deps: SubscriptionPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function showSubscriptions(
+  deps: SubscriptionPageDeps,
+  exchange: PageExchange<string, PartQuery>,
+): Promise<Answer> {
   const { actor, query } = exchange
   const [peers, publisherSide, subscriberSide] = await Promise.all([
     peersOf(deps, actor.id),
@@ -59,7 +62,7 @@ export async function showSubscriptions(deps: SubscriptionPageDeps, exchange: Pa
 
 export async function showSubscription(
   deps: SubscriptionPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, PartQuery>,
   error: ServiceError | null = null,
 ): Promise<Answer> {
   const { actor, params, query } = exchange
@@ -107,10 +110,13 @@ export async function showSubscription(
   return showPage(exchange, page, error?.status)
 }
 
-export async function changeSubscription(deps: SubscriptionPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function changeSubscription(
+  deps: SubscriptionPageDeps,
+  exchange: PageExchange<string, PartQuery> & Bodied<Params>,
+): Promise<Answer> {
   const { actor, params } = exchange
   const address = { peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
-  const sent = await readUrlencodedForm(exchange.request, deps.config)
+  const sent = await exchange.body()
   return refusedOnPage(
     exchange,
     async () => {
@@ -143,7 +149,7 @@ type Common = Omit<SubscriptionRow, 'state' | 'is_in_order'>
 
 function commonRow(
   deps: SubscriptionPageDeps,
-  { actor }: PageExchange,
+  { actor }: PageExchange<string, PartQuery>,
   peers: Peers,
   subscription: PublisherSubscription | SubscriberSubscription,
   how: string,
@@ -162,7 +168,7 @@ function commonRow(
 
 function publisherRow(
   deps: SubscriptionPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, PartQuery>,
   peers: Peers,
   subscription: PublisherSubscription,
   backlog: Backlog | undefined,
@@ -195,7 +201,7 @@ function publisherState(
 
 function subscriberRow(
   deps: SubscriptionPageDeps,
-  exchange: PageExchange,
+  exchange: PageExchange<string, PartQuery>,
   peers: Peers,
   subscription: SubscriberSubscription,
 ): SubscriptionRow {

@@ -1,20 +1,27 @@
 /** Grant `authorization_code`: tokens for a code that the application got from a provider itself. */
 import type { SignIn } from '../../sign-in/sign-in.ts'
 import { deviceOf } from '../../token/device.ts'
-import { requireField } from '../spa-body.ts'
-import type { SpaGrant } from './grant.ts'
+import { optional, stringField } from '../../json/fields.ts'
+import { type SpaGrant, spaGrant } from './grant.ts'
 import { asGrant } from './refused.ts'
 
+const fields = {
+  code: stringField('Authorization code of the provider'),
+  provider: optional(stringField('That issued the code')),
+  redirect_uri: optional(stringField('As it was sent to the provider')),
+  code_verifier: optional(stringField('RFC 7636')),
+}
+
 export function codeGrant(signIn: Pick<SignIn, 'native'>): SpaGrant {
-  return async ({ request, fields }) => {
+  return spaGrant(fields, async ({ request }, sent) => {
     const redeemed = signIn.native.redeemCode({
-      code: requireField(fields, 'code'),
-      provider: fields.get('provider'),
-      redirectUri: fields.get('redirect_uri'),
-      codeVerifier: fields.get('code_verifier'),
+      code: sent.code,
+      provider: sent.provider,
+      redirectUri: sent.redirect_uri,
+      codeVerifier: sent.code_verifier,
       device: deviceOf(request.header('user-agent')),
     })
     const tokens = await asGrant(redeemed)
     return { tokens, members: { email: tokens.identifier } }
-  }
+  })
 }

@@ -1,19 +1,23 @@
 /** Grant `urn:ietf:params:oauth:grant-type:jwt-bearer` (RFC 7523): tokens for an id_token that a native application got. */
 import type { SignIn } from '../../sign-in/sign-in.ts'
 import { deviceOf } from '../../token/device.ts'
-import { requireField } from '../spa-body.ts'
-import type { SpaGrant } from './grant.ts'
+import { stringField } from '../../json/fields.ts'
+import { type SpaGrant, spaGrant } from './grant.ts'
 import { asGrant } from './refused.ts'
 
+const fields = {
+  provider: stringField('That issued the id_token'),
+  assertion: stringField('The id_token'),
+  nonce: stringField('In the id_token'),
+}
+
 export function assertionGrant(signIn: Pick<SignIn, 'native'>): SpaGrant {
-  return async ({ request, fields }) => {
+  return spaGrant(fields, async ({ request }, sent) => {
     const redeemed = signIn.native.redeemAssertion({
-      provider: requireField(fields, 'provider'),
-      assertion: requireField(fields, 'assertion'),
-      nonce: requireField(fields, 'nonce'),
+      ...sent,
       device: deviceOf(request.header('user-agent')),
     })
     const tokens = await asGrant(redeemed)
     return { tokens, members: { email: tokens.identifier } }
-  }
+  })
 }

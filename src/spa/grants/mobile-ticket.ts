@@ -1,16 +1,20 @@
 /** Grant `mobile_ticket`: tokens for the ticket that a deep link brought. */
 import type { SignIn } from '../../sign-in/sign-in.ts'
 import { deviceOf } from '../../token/device.ts'
-import { requireField } from '../spa-body.ts'
-import type { SpaGrant } from './grant.ts'
+import { optional, stringField } from '../../json/fields.ts'
+import { type SpaGrant, spaGrant } from './grant.ts'
 import { asGrant } from './refused.ts'
 
+const fields = {
+  ticket: stringField('That the deep link brought'),
+  code_verifier: optional(stringField('RFC 7636')),
+}
+
 export function ticketGrant(signIn: Pick<SignIn, 'native'>): SpaGrant {
-  return async ({ request, fields, charge }) => {
-    const ticket = requireField(fields, 'ticket')
+  return spaGrant(fields, async ({ request, charge }, { ticket, code_verifier: codeVerifier }) => {
     await charge('ticket')
     const device = deviceOf(request.header('user-agent'))
-    const tokens = await asGrant(signIn.native.redeemTicket(ticket, fields.get('code_verifier'), device))
+    const tokens = await asGrant(signIn.native.redeemTicket(ticket, codeVerifier, device))
     return { tokens, members: { email: tokens.identifier } }
-  }
+  })
 }

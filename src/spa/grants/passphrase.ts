@@ -5,8 +5,8 @@ import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
 import { deviceOf } from '../../token/device.ts'
 import type { Sessions } from '../../token/sessions.ts'
-import { requireField } from '../spa-body.ts'
-import type { SpaGrant } from './grant.ts'
+import { stringField } from '../../json/fields.ts'
+import { type SpaGrant, spaGrant } from './grant.ts'
 
 export interface PassphraseGrantDeps {
   readonly actors: Actors
@@ -15,13 +15,10 @@ export interface PassphraseGrantDeps {
   readonly config: Pick<Config, 'devtest'>
 }
 
+const fields = { actor_id: stringField('The actor'), passphrase: stringField('Of its creator') }
+
 export function passphraseGrant(deps: PassphraseGrantDeps): SpaGrant {
-  return async ({ request, fields, source }) => {
-    if (!deps.config.devtest) {
-      throw new ServiceError('forbidden', 'Cannot sign in with a passphrase: that works in development (devtest) only')
-    }
-    const actorId = requireField(fields, 'actor_id')
-    const presented = requireField(fields, 'passphrase')
+  const grant = spaGrant(fields, async ({ request, source }, { actor_id: actorId, passphrase: presented }) => {
     const actor = await deps.actors.require(actorId)
     try {
       // The one place that judges passphrases, and counts the wrong ones.
@@ -40,5 +37,12 @@ export function passphraseGrant(deps: PassphraseGrantDeps): SpaGrant {
       device: deviceOf(request.header('user-agent')),
     })
     return { tokens, members: { token_type: 'Bearer', refresh_token_expires_in: tokens.refreshExpiresIn } }
+  })
+  return {
+    fields,
+    run: async (request, sent) => {
+      if (deps.config.devtest) return grant.run(request, sent)
+      throw new ServiceError('forbidden', 'Cannot sign in with a passphrase: that works in development (devtest) only')
+    },
   }
 }

@@ -1,11 +1,14 @@
 /** Grant `refresh_token`: new tokens of the same session for its refresh token, from the body or the cookie. */
 import { ServiceError } from '../../errors.ts'
 import type { Tokens } from '../../token/tokens.ts'
-import type { SpaGrant } from './grant.ts'
+import { optional, stringField } from '../../json/fields.ts'
+import { type SpaGrant, spaGrant } from './grant.ts'
+
+const fields = { refresh_token: optional(stringField('The one of the cookie, unless given')) }
 
 export function refreshGrant(tokens: Tokens): SpaGrant {
-  return async ({ visitor, fields }) => {
-    const presented = fields.get('refresh_token') ?? visitor.refreshToken
+  return spaGrant(fields, async ({ visitor }, { refresh_token: sent }) => {
+    const presented = sent ?? visitor.refreshToken
     if (presented === null) throw new ServiceError('bad_request', 'Cannot refresh: refresh_token is missing')
     const issued = await tokens.refresh(presented, { kind: 'session' })
     if (issued === null) {
@@ -18,5 +21,5 @@ export function refreshGrant(tokens: Tokens): SpaGrant {
       )
     }
     return { tokens: issued, members: { email: issued.identifier } }
-  }
+  })
 }

@@ -1,8 +1,17 @@
 /** A request for a relationship, as a peer sends it. */
 import { ServiceError } from '../../errors.ts'
 import type { JsonText } from '../../json/json.ts'
-import { idAt, parseBaseuri } from '../baseuri.ts'
-import { requestFieldsOf, plainText, textField } from '../fields.ts'
+import {
+  hintField,
+  objectSchema,
+  optional,
+  parsedField,
+  plainStringField,
+  readObject,
+  stringField,
+} from '../../json/fields.ts'
+import { stringValue } from '../../json/json.ts'
+import { baseuriField, idAt } from '../baseuri.ts'
 import { parseRelationship } from '../relationship-name.ts'
 
 export interface IncomingRequest {
@@ -28,29 +37,42 @@ const what = 'take this trust request'
 /** In characters: less could be guessed. */
 const shortestSecret = 16
 
+const fields = {
+  baseuri: baseuriField('The actor that asks', 'the address of the actor that asks'),
+  id: stringField('Of the actor that asks'),
+  type: optional(plainStringField('The application type of the actor that asks')),
+  secret: optional(
+    parsedField(
+      { type: 'string', minLength: shortestSecret, description: 'Made here when absent, and told in the answer' },
+      `a text of at least ${shortestSecret} characters that a header can carry`,
+      (value) => {
+        const text = stringValue(value)
+        return text === '' || (text !== null && isSecret(text)) ? text : undefined
+      },
+    ),
+  ),
+  desc: optional(plainStringField('What the asking owner says about it')),
+  verify: optional(stringField('What the asking actor shows when it is called back')),
+  crossing: hintField('How the asking actor settles two requests that cross', [settledById]),
+}
+
+export const incomingRequestSchema = objectSchema(fields)
+
 /** @throws ServiceError `bad_request` */
 export function parseIncomingRequest(relationshipName: string, body: JsonText): IncomingRequest {
   const relationship = parseRelationship(relationshipName)
   if (relationship === null) throw refused('the relationship cannot have this name')
-  const fields = requestFieldsOf(body, what)
-  const baseuri = parseBaseuri(textField(fields, 'baseuri', what) ?? '')
-  if (baseuri === null) throw refused('baseuri must be the address of the actor that asks')
-  const peerId = textField(fields, 'id', what) ?? ''
+  const { baseuri, id: peerId, type = '', secret = '', desc, verify = '', crossing } = readObject(what, fields, body)
   if (!isPeerId(peerId) || idAt(baseuri) !== peerId) throw refused('id must be the actor that baseuri names')
-  const secret = textField(fields, 'secret', what) ?? ''
-  if (secret !== '' && !isSecret(secret)) {
-    throw refused(`secret must have at least ${shortestSecret} characters that a header can carry`)
-  }
-  const verify = textField(fields, 'verify', what) ?? ''
   return {
     peerId,
     baseuri,
-    type: plainText(fields, 'type', what) ?? '',
+    type,
     relationship,
-    description: plainText(fields, 'desc', what) ?? '',
+    description: desc ?? '',
     secret: secret === '' ? null : secret,
     verify: verify === '' ? null : verify,
-    settlesById: fields.get('crossing') === `"${settledById}"`,
+    settlesById: crossing !== undefined,
   }
 }
 

@@ -1,8 +1,9 @@
 /** `/<actor>/activity`: who touched the actor. */
 import type { AuditLog } from '../../../audit-log/audit-log.ts'
 import type { AuditLogEntry } from '../../../audit-log/entry.ts'
-import { ServiceError } from '../../../errors.ts'
+import { integerField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { type Answer, json } from '../../edge/response.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
 
@@ -28,23 +29,25 @@ const entrySchema = {
   },
 }
 
+const pageQuery = {
+  caller: optional(stringField('Only what this peer, client or address did')),
+  limit: optional(integerField('How many entries at most', { least: 1, most: 1000 }), 100),
+  cursor: optional(stringField('`next` of the page before')),
+}
+
 export interface ActivityRouteDeps {
   readonly ledger: AuditLog
 }
 
 export function activityRoutes({ ledger }: ActivityRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'listActivity',
       method: 'GET',
       path: '/:actor/activity',
       access: 'activity',
       summary: 'Who did what with the actor, the newest first',
-      query: {
-        caller: 'Only what this peer, client or address did',
-        limit: 'From 1 to 1000; 100 unless given',
-        cursor: '`next` of the page before',
-      },
+      query: pageQuery,
       responses: {
         200: {
           text: 'A page of entries; `next` is null on the last one',
@@ -57,19 +60,16 @@ export function activityRoutes({ ledger }: ActivityRouteDeps): readonly Route[] 
         ...actorErrors,
       },
       handler: (exchange) => list(ledger, exchange),
-    },
+    }),
   ]
 }
 
-async function list(ledger: AuditLog, { actor, query }: ActorExchange): Promise<Answer> {
-  const limit = query.get('limit') ?? '100'
-  if (!/^\d{1,4}$/.test(limit))
-    throw new ServiceError('bad_request', 'Cannot list the activity: limit must be from 1 to 1000')
-  const { entries, next } = await ledger.page(actor.id, {
-    caller: query.get('caller') ?? null,
-    cursor: query.get('cursor') ?? null,
-    limit: Number(limit),
-  })
+async function list(
+  ledger: AuditLog,
+  { actor, query }: ActorExchange<never, ValuesOf<typeof pageQuery>>,
+): Promise<Answer> {
+  const { caller = null, cursor = null, limit } = query
+  const { entries, next } = await ledger.page(actor.id, { caller, cursor, limit })
   return json(200, { activity: entries.map(shown), next })
 }
 

@@ -3,6 +3,7 @@ import type { Actors } from '../../../actor/actors.ts'
 import type { Caller } from '../../../caller.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
 import { type Answer, json, noContent, redirect } from '../../edge/response.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, actorSchema } from '../../dispatch/schemas.ts'
 import { loginRedirect, type LoginRedirectDeps } from '../../dispatch/sign-in-redirect.ts'
@@ -14,7 +15,7 @@ export interface ActorRouteDeps extends HomeDeps, LoginRedirectDeps {
 
 export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'getActor',
       method: 'GET',
       path: '/:actor',
@@ -24,8 +25,8 @@ export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
       summary: 'The actor; a browser is sent to its pages or to sign-in',
       responses: { 200: { text: 'The actor', schema: actorSchema }, 302: 'Where a browser goes', ...actorErrors },
       handler: (exchange) => get(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'deleteActor',
       method: 'DELETE',
       path: '/:actor',
@@ -36,7 +37,7 @@ export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
         await deps.actors.deleteWithEvents(actor)
         return noContent()
       },
-    },
+    }),
   ]
 }
 

@@ -1,10 +1,12 @@
 /** `/<actor>/approvals`: calls that need the owner's approval, for an application's own pages and for programs. */
+import type { Actor } from '../../../actor/actor.ts'
 import { ServiceError } from '../../../errors.ts'
-import { isObject, toPlain } from '../../../json/json.ts'
+import { flagField, optional, stringField } from '../../../json/fields.ts'
 import { type Approval, type Approvals, longestArguments, mostListed } from '../../../operation/approvals.ts'
 import { type Answer, json } from '../../edge/response.ts'
 import { type ApprovalWordsDeps, wordsFor } from '../../../pages/approvals/approval-words.ts'
-import { type BodyLimits, readJson } from '../../edge/body.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 
@@ -47,18 +49,17 @@ const approvalSchema = {
 
 export interface ApprovalRouteDeps extends ApprovalWordsDeps {
   readonly approvals: Approvals
-  readonly config: BodyLimits
 }
 
 export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'listApprovals',
       method: 'GET',
       path: '/:actor/approvals',
       access: 'approvals',
       summary: 'Calls that wait for the owner’s approval, the newest first',
-      query: { cursor: '`next` of the page before' },
+      query: { cursor: optional(stringField('`next` of the page before')) },
       responses: {
         200: {
           text: `A page of up to ${mostListed}; \`next\` is null on the last one`,
@@ -71,46 +72,40 @@ export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
         ...errorResponses(400),
         ...actorErrors,
       },
-      handler: (exchange) => list(deps, exchange),
-    },
-    {
+      handler: ({ actor, query }) => list(deps, actor, query.cursor ?? null),
+    }),
+    defineRoute({
       id: 'getApproval',
       method: 'GET',
       path: '/:actor/approvals/:approval',
       access: 'approvals',
       summary: 'One call that needs the owner’s approval, until it expires',
       responses: { 200: { text: 'The approval', schema: approvalSchema }, ...actorErrors },
-      handler: (exchange) => get(deps, exchange),
-    },
-    {
+      handler: async ({ actor, params }) => json(200, shown(deps, await requireApproval(deps, { actor, params }))),
+    }),
+    defineRoute({
       id: 'decideApproval',
       method: 'PUT',
       path: '/:actor/approvals/:approval',
       access: 'approvals',
       summary: 'Approves the call once, or denies it. The same decision again changes nothing',
-      request: {
-        'application/json': { type: 'object', required: ['approved'], properties: { approved: { type: 'boolean' } } },
-      },
+      request: jsonBody('decide', { approved: flagField('False denies the call') }),
       responses: { 200: { text: 'The approval as it is now', schema: approvalSchema }, ...writeErrors },
-      handler: (exchange) => decide(deps, exchange),
-    },
+      handler: async (exchange) => decide(deps, exchange, (await exchange.body()).approved),
+    }),
   ]
 }
 
-async function list(deps: ApprovalRouteDeps, { actor, query }: ActorExchange): Promise<Answer> {
-  const { approvals, next } = await deps.approvals.page(actor.id, query.get('cursor') ?? null)
+async function list(deps: ApprovalRouteDeps, actor: Actor, cursor: string | null): Promise<Answer> {
+  const { approvals, next } = await deps.approvals.page(actor.id, cursor)
   return json(200, { approvals: approvals.map((approval) => shown(deps, approval)), next })
 }
 
-async function get(deps: ApprovalRouteDeps, { actor, params }: ActorExchange): Promise<Answer> {
-  return json(200, shown(deps, await requireApproval(deps, { actor, params })))
-}
-
-async function decide(deps: ApprovalRouteDeps, { actor, params, request }: ActorExchange): Promise<Answer> {
-  const body = await readJson(request, deps.config)
-  const { approved } = isObject(body) ? (toPlain(body) as { approved?: unknown }) : {}
-  if (typeof approved !== 'boolean')
-    throw new ServiceError('bad_request', 'Cannot decide: the body must be {"approved": true} or {"approved": false}')
+async function decide(
+  deps: ApprovalRouteDeps,
+  { actor, params }: ActorExchange<'approval'>,
+  approved: boolean,
+): Promise<Answer> {
   const decision = approved ? 'approved' : 'denied'
   const { approvalId } = await requireApproval(deps, { actor, params })
   const isDecided = await deps.approvals.decide(actor.id, approvalId, decision)
@@ -127,9 +122,9 @@ async function decide(deps: ApprovalRouteDeps, { actor, params, request }: Actor
 
 async function requireApproval(
   deps: ApprovalRouteDeps,
-  { actor, params }: Pick<ActorExchange, 'actor' | 'params'>,
+  { actor, params }: Pick<ActorExchange<'approval'>, 'actor' | 'params'>,
 ): Promise<Approval> {
-  const approval = await deps.approvals.find(actor.id, params['approval'] ?? '')
+  const approval = await deps.approvals.find(actor.id, params.approval)
   if (approval === null) throw new ServiceError('not_found', 'There is no such approval, or it has expired')
   return approval
 }

@@ -4,6 +4,7 @@ import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Answer, json, text } from '../../edge/response.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Route } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import type { Relationships } from '../../../trust/relationships.ts'
@@ -37,7 +38,7 @@ export interface MetaRouteDeps {
 
 export function metaRoutes(deps: MetaRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'getMeta',
       method: 'GET',
       path: '/:actor/meta',
@@ -45,8 +46,8 @@ export function metaRoutes(deps: MetaRouteDeps): readonly Route[] {
       summary: 'Public facts about the actor and the service',
       responses: { 200: { text: 'The facts', schema: { type: 'object' } }, ...errorResponses(404) },
       handler: ({ actor }) => json(200, facts(deps, actor)),
-    },
-    {
+    }),
+    defineRoute({
       id: 'getMetaValue',
       method: 'GET',
       path: '/:actor/meta/*',
@@ -57,7 +58,7 @@ export function metaRoutes(deps: MetaRouteDeps): readonly Route[] {
         ...errorResponses(404),
       },
       handler: ({ actor, rest }) => value(deps, actor, rest.join('/')),
-    },
+    }),
   ]
 }
 

@@ -4,8 +4,9 @@ import { ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
 import { requireData } from '../../../operation/operations.ts'
 import { type Answer, json, jsonText, noContent } from '../../edge/response.ts'
-import { type BodyLimits, readJson } from '../../edge/body.ts'
 import { answerJsonRpc, isJsonRpc, type JsonRpcDeps } from './json-rpc.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { anyJson } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 
@@ -25,20 +26,20 @@ const descriptor = {
   },
 }
 
-export interface OperationRouteDeps extends JsonRpcDeps {
-  readonly config: BodyLimits
-}
+/** The body and the query belong to the application. Its clients may send parameters that no handler reads. */
+const applicationCall = { request: anyJson, unknownQuery: 'ignored' } as const
 
-export function operationRoutes(deps: OperationRouteDeps): readonly Route[] {
+export function operationRoutes(deps: JsonRpcDeps): readonly Route[] {
   return [...routesFor(deps, 'methods', 'Method'), ...routesFor(deps, 'actions', 'Action')]
 }
 
-function routesFor(deps: OperationRouteDeps, kind: OperationKind, noun: string): readonly Route[] {
-  const call = { summary: `Calls the ${noun.toLowerCase()}`, request: { 'application/json': anyValue } }
+function routesFor(deps: JsonRpcDeps, kind: OperationKind, noun: string): readonly Route[] {
+  const { request, unknownQuery } = applicationCall
+  const call = { summary: `Calls the ${noun.toLowerCase()}`, request, unknownQuery }
   const done = 'The handler returned nothing'
   const result = { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...writeErrors }
   return [
-    {
+    defineRoute({
       id: `list${noun}s`,
       method: 'GET',
       path: `/:actor/${kind}`,
@@ -52,50 +53,52 @@ function routesFor(deps: OperationRouteDeps, kind: OperationKind, noun: string):
         ...actorErrors,
       },
       handler: async ({ actor, caller }) => json(200, { [kind]: await deps.operations.list({ actor, caller }, kind) }),
-    },
-    {
+    }),
+    defineRoute({
       id: `get${noun}`,
       method: 'GET',
       path: `/:actor/${kind}/*`,
       access: kind,
+      unknownQuery,
       summary: `Calls the ${noun.toLowerCase()} with {"method": "GET"}`,
       responses: { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...actorErrors },
       handler: (exchange) => get(deps, kind, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: `call${noun}`,
       method: 'POST',
       path: `/:actor/${kind}/*`,
       access: kind,
       ...call,
       responses: result,
-      handler: (exchange) => post(deps, kind, exchange),
-    },
-    {
+      handler: async (exchange) => post(deps, kind, exchange, await exchange.body()),
+    }),
+    defineRoute({
       id: `put${noun}`,
       method: 'PUT',
       path: `/:actor/${kind}/*`,
       access: kind,
       ...call,
       responses: result,
-      handler: (exchange) => post(deps, kind, exchange),
-    },
-    {
+      handler: async (exchange) => post(deps, kind, exchange, await exchange.body()),
+    }),
+    defineRoute({
       id: `delete${noun}`,
       method: 'DELETE',
       path: `/:actor/${kind}/*`,
       access: kind,
+      unknownQuery,
       summary: `Calls the ${noun.toLowerCase()} with {"method": "DELETE"}`,
       responses: { 204: 'Done', ...actorErrors },
       handler: (exchange) => remove(deps, kind, exchange),
-    },
+    }),
   ]
 }
 
 const nameOf = (exchange: ActorExchange): string => exchange.rest.join('/')
 
 /** A link that somebody planted is a GET with the session cookie, so a cookie calls only what says that it just reads. */
-async function get(deps: OperationRouteDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+async function get(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
   const { actor, caller } = exchange
   const name = nameOf(exchange)
   if ('via' in caller && caller.via === 'cookie' && !deps.operations.isReadOnly(kind, name)) {
@@ -110,10 +113,9 @@ function resultAnswer(result: JsonText | undefined): Answer {
   return result === undefined ? noContent() : jsonText(200, result)
 }
 
-async function post(deps: OperationRouteDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
-  const { actor, caller, request } = exchange
+async function post(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange, body: JsonText): Promise<Answer> {
+  const { actor, caller } = exchange
   const name = nameOf(exchange)
-  const body = await readJson(request, deps.config)
   const data = requireData(toPlain(body))
   if (kind === 'methods' && isJsonRpc(body)) return answerJsonRpc(deps, exchange, name, body)
   if (name === '')
@@ -133,7 +135,7 @@ function answerCall(result: JsonText | undefined | null, name: string): Answer {
  * For a method, every result except null means that the deletion happened. For an action, a falsy result or an empty
  * object is a refusal.
  */
-async function remove(deps: OperationRouteDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+async function remove(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
   const { actor, caller } = exchange
   const name = nameOf(exchange)
   const result = await deps.operations.call({ actor, caller }, kind, name, { method: 'DELETE' })

@@ -1,5 +1,6 @@
 /** `/<actor>/properties`: all of them at once, and one of them, a value or a list. */
 import { ServiceError } from '../../../errors.ts'
+import { hintField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { isString, type JsonText, known, object, stringText, stringValue } from '../../../json/json.ts'
 import type { Access } from '../../../property/access.ts'
 import type { BulkWrite } from '../../../property/bulk-write.ts'
@@ -7,34 +8,69 @@ import type { ListReader, ListSize } from '../../../property/list-reader.ts'
 import type { Properties } from '../../../property/properties.ts'
 import { propertyNotFound } from '../../../property/property-errors.ts'
 import { holdsItems } from '../../../property/kinds.ts'
-import { absent } from '../../../json/absent.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
 import { type Answer, jsonStream, jsonText, noContent, text } from '../../edge/response.ts'
-import { type Body, type BodyLimits, isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
+import { isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
 import { fullPieces, fullView, listingView, metadataView } from './property-listing.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { type RequestBody, valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 
 const object_ = { type: 'object' } as const
-const formAndJson = {
-  'application/json': object_,
-  'application/x-www-form-urlencoded': object_,
-  'multipart/form-data': object_,
+
+/** Values by name. The fields of a query stand for an empty body. */
+const valuesToPost: RequestBody<JsonText> = {
+  content: {
+    'application/json': object_,
+    'application/x-www-form-urlencoded': object_,
+    'multipart/form-data': object_,
+  },
+  read: async ({ request, query, bodyLimits }) => {
+    const body = await readJsonOrForm(request, bodyLimits)
+    if (body.kind === 'json') return body.json
+    return formBody(body.kind === 'form' ? body.form : body.kind === 'none' ? query : null)
+  },
 }
-const value = { 'application/json': anyValue, 'text/plain': { type: 'string' } }
+
+const valuesToPut: RequestBody<JsonText> = {
+  content: { 'application/json': object_ },
+  read: async ({ request, bodyLimits }) => {
+    const body = await readValue(request, bodyLimits)
+    if (body.kind !== 'json') throw new ServiceError('invalid_json', 'Cannot set properties: the body is not JSON')
+    return body.json
+  },
+}
+
+/** In a form with `_method=PUT` the field `value` is the body. */
+const valueOrField = valueBody((text, { request }) =>
+  request.method === 'POST' && isUrlencoded(request) ? (new URLSearchParams(text).get('value') ?? '') : text,
+)
+
 const listing = {
-  format: '"full" adds the items of lists; anything else gives their counts',
-  metadata: '"true" gives names, counts and sizes instead of values',
+  format: optional(stringField('"full" adds the items of lists; anything else gives their counts')),
+  metadata: hintField('"true" gives names, counts and sizes instead of values', ['true']),
 }
-const index = { index: 'Position of a list item; negative ones count from the end when reading' }
+/** Clients send `format` and `metadata` to every property, also where they say nothing. */
+const index = {
+  index: optional(stringField('Position of a list item; negative ones count from the end when reading')),
+  format: hintField('Ignored here', []),
+  metadata: hintField('Ignored here', []),
+}
+const reading = {
+  ...index,
+  format: hintField('"short" gives a list’s facts instead of its items', ['short']),
+}
+
+type OneExchange = ActorExchange<'name', ValuesOf<typeof index>>
+type ReadingExchange = ActorExchange<'name', ValuesOf<typeof reading>>
 
 export interface PropertyRouteDeps extends BaseUrl {
   readonly properties: Properties
   readonly listReader: ListReader
   readonly bulkWrite: BulkWrite
-  readonly config: BodyLimits
 }
 
 export function propertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
@@ -43,7 +79,7 @@ export function propertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
 
 function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'listProperties',
       method: 'GET',
       path: '/:actor/properties',
@@ -52,28 +88,34 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
       query: listing,
       responses: { 200: { text: 'Values by name, then lists', schema: object_ }, ...actorErrors },
       handler: (exchange) => listAll(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'postProperties',
       method: 'POST',
       path: '/:actor/properties',
       access: 'properties',
       summary: 'Sets several properties, creates lists, changes list items; all or nothing',
-      request: formAndJson,
+      request: valuesToPost,
+      // With an empty body each parameter is a property.
+      unknownQuery: 'ignored',
       responses: { 201: { text: 'What was stored', schema: object_ }, ...writeErrors },
-      handler: (exchange) => postAll(deps, exchange),
-    },
-    {
+      handler: async ({ actor, caller, body }) =>
+        jsonText(201, await deps.bulkWrite.write({ actor, caller }, await body(), 'post')),
+    }),
+    defineRoute({
       id: 'putProperties',
       method: 'PUT',
       path: '/:actor/properties',
       access: 'properties',
       summary: 'Sets several properties, as POST; names that are not given stay',
-      request: { 'application/json': object_ },
+      request: valuesToPut,
       responses: { 204: 'Stored', ...writeErrors },
-      handler: (exchange) => putAll(deps, exchange),
-    },
-    {
+      handler: async ({ actor, caller, body }) => {
+        await deps.bulkWrite.write({ actor, caller }, await body(), 'put')
+        return noContent()
+      },
+    }),
+    defineRoute({
       id: 'deleteProperties',
       method: 'DELETE',
       path: '/:actor/properties',
@@ -84,47 +126,47 @@ function allPropertiesRoutes(deps: PropertyRouteDeps): readonly Route[] {
         await deps.properties.deleteAll({ actor, caller })
         return noContent()
       },
-    },
+    }),
   ]
 }
 
 function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'getProperty',
       method: 'GET',
       path: '/:actor/properties/:name/*',
       access: 'properties',
       summary: 'A property, something inside it, a list or one of its items',
-      query: { ...index, format: '"short" gives a list’s facts instead of its items' },
+      query: reading,
       responses: {
         200: { text: 'The value; a top-level text as text/plain unless JSON is asked for', schema: anyValue },
         ...actorErrors,
       },
       handler: (exchange) => getOne(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'putProperty',
       method: 'PUT',
       path: '/:actor/properties/:name/*',
       access: 'properties',
       summary: 'Sets a property, merges below it, or replaces a list item (at the length: appends)',
       query: index,
-      request: value,
+      request: valueOrField,
       responses: { 204: 'Stored', ...writeErrors },
-      handler: (exchange) => putOne(deps, exchange),
-    },
-    {
+      handler: async (exchange) => putOne(deps, exchange, await exchange.body()),
+    }),
+    defineRoute({
       id: 'postProperty',
       method: 'POST',
       path: '/:actor/properties/:name/*',
       access: 'properties',
       summary: 'Appends to a list, or sets a property',
-      request: value,
+      request: valueBody(),
       responses: { 201: { text: 'The value, with its address', schema: anyValue }, ...writeErrors },
-      handler: (exchange) => postOne(deps, exchange),
-    },
-    {
+      handler: async (exchange) => postOne(deps, exchange, await exchange.body()),
+    }),
+    defineRoute({
       id: 'deleteProperty',
       method: 'DELETE',
       path: '/:actor/properties/:name/*',
@@ -133,14 +175,16 @@ function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
       query: index,
       responses: { 204: 'Removed', ...actorErrors },
       handler: (exchange) => deleteOne(deps, exchange),
-    },
+    }),
   ]
 }
 
-async function listAll(deps: PropertyRouteDeps, { query, actor, caller }: ActorExchange): Promise<Answer> {
+async function listAll(
+  deps: PropertyRouteDeps,
+  { query: { format, metadata }, actor, caller }: ActorExchange<never, ValuesOf<typeof listing>>,
+): Promise<Answer> {
   const access = { actor, caller }
-  const format = query.get('format')
-  const wantsMetadata = query.get('metadata') === 'true'
+  const wantsMetadata = metadata !== undefined
   if (wantsMetadata && format !== undefined)
     throw new ServiceError('bad_request', 'Cannot give both metadata and a format')
   if (format === 'full') return listFull(deps, access)
@@ -161,14 +205,6 @@ async function listFull(deps: PropertyRouteDeps, access: Access): Promise<Answer
     200,
     fullPieces(everything, (name) => deps.listReader.open(access, name)),
   )
-}
-
-async function postAll(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { request, query, actor, caller } = exchange
-  const body = await readJsonOrForm(request, deps.config)
-  const given =
-    body.kind === 'json' ? body.json : formBody(body.kind === 'form' ? body.form : body.kind === 'none' ? query : null)
-  return jsonText(201, await deps.bulkWrite.write({ actor, caller }, given, 'post'))
 }
 
 /** A form's fields as the JSON body they stand for; `property` names one property with its type, else each field is one. */
@@ -196,53 +232,39 @@ function formBody(form: Params | null): JsonText {
   return object([[name, stringText(given)]])
 }
 
-async function putAll(deps: PropertyRouteDeps, { request, actor, caller }: ActorExchange): Promise<Answer> {
-  const body = await readValue(request, deps.config)
-  if (body.kind !== 'json') throw new ServiceError('invalid_json', 'Cannot set properties: the body is not JSON')
-  await deps.bulkWrite.write({ actor, caller }, body.json, 'put')
-  return noContent()
+function pathOf({ params, rest }: ActorExchange<'name'>): string[] {
+  return [params.name, ...rest]
 }
 
-function pathOf({ params, rest }: ActorExchange): string[] {
-  return [params['name'] ?? '', ...rest]
-}
-
-async function getOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
+async function getOne(deps: PropertyRouteDeps, exchange: ReadingExchange): Promise<Answer> {
   const { request, query, actor, caller } = exchange
   const path = pathOf(exchange)
-  const isShort = query.get('format') === 'short'
-  const found = await deps.properties.read({ actor, caller }, { path, index: query.get('index'), isShort })
+  const found = await deps.properties.read(
+    { actor, caller },
+    { path, index: query.index, isShort: query.format === 'short' },
+  )
   if (found === null) throw propertyNotFound(path)
   if ('pieces' in found) return jsonStream(200, found.pieces)
   const isBareText = found.isWhole && isString(found.json) && !acceptsJsonByName(request)
   return isBareText ? text(200, stringValue(found.json) ?? '') : jsonText(200, found.json)
 }
 
-async function putOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { request, query, actor, caller } = exchange
-  const given = valueOf(await readValue(request, deps.config), isUrlencoded(request) && request.method === 'POST')
-  await deps.properties.put({ actor, caller }, { path: pathOf(exchange), index: query.get('index') }, given)
+async function putOne(deps: PropertyRouteDeps, exchange: OneExchange, given: JsonText): Promise<Answer> {
+  const { query, actor, caller } = exchange
+  await deps.properties.put({ actor, caller }, { path: pathOf(exchange), index: query.index }, given)
   return noContent()
 }
 
-/** An empty body is the empty text. In a form with `_method=PUT` the field `value` is the body. */
-function valueOf(body: Body, isForm: boolean): JsonText {
-  if (body.kind === 'json') return body.json
-  if (body.kind !== 'text') return absent
-  return stringText(isForm ? (new URLSearchParams(body.text).get('value') ?? '') : body.text)
-}
-
-async function postOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { request, actor, caller } = exchange
+async function postOne(deps: PropertyRouteDeps, exchange: ActorExchange<'name'>, given: JsonText): Promise<Answer> {
+  const { actor, caller } = exchange
   const path = pathOf(exchange)
-  const given = valueOf(await readValue(request, deps.config), false)
   const { value: stored, position } = await deps.properties.add({ actor, caller }, path, given)
   const url = `${urlOf(deps, actor.id)}/properties/${path.map(encodeURIComponent).join('/')}`
   return jsonText(201, stored, { Location: position === null ? url : `${url}/${position}` })
 }
 
-async function deleteOne(deps: PropertyRouteDeps, exchange: ActorExchange): Promise<Answer> {
+async function deleteOne(deps: PropertyRouteDeps, exchange: OneExchange): Promise<Answer> {
   const { query, actor, caller } = exchange
-  await deps.properties.remove({ actor, caller }, { path: pathOf(exchange), index: query.get('index') })
+  await deps.properties.remove({ actor, caller }, { path: pathOf(exchange), index: query.index })
   return noContent()
 }

@@ -4,7 +4,9 @@ import type { Client } from '../../../authorization-server/client.ts'
 import type { Clients } from '../../../authorization-server/clients.ts'
 import type { Consents } from '../../../authorization-server/consents.ts'
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
+import { optional, stringField } from '../../../json/fields.ts'
 import type { Purge } from '../../../token/purge.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
@@ -28,7 +30,7 @@ export interface AuthorizeRouteDeps extends AuthorizationRequestDeps, SignedInOw
 
 export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'authorizePage',
       method: 'GET',
       path: '/oauth/authorize',
@@ -38,14 +40,14 @@ export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
       limit: ['authorize/source', 'authorize/total'],
       summary: 'Asks the owner whether a client may come in (RFC 6749 section 4.1.1)',
       query: {
-        client_id: 'Registered, or the address of a metadata document',
-        redirect_uri: 'Exactly as registered',
-        response_type: '`code`',
-        state: 'Comes back byte for byte',
-        code_challenge: 'RFC 7636',
-        code_challenge_method: '`S256`',
-        scope: '`mcp`',
-        resource: 'RFC 8707',
+        client_id: optional(stringField('Registered, or the address of a metadata document')),
+        redirect_uri: optional(stringField('Exactly as registered')),
+        response_type: optional(stringField('`code`')),
+        state: optional(stringField('Comes back byte for byte')),
+        code_challenge: optional(stringField('RFC 7636')),
+        code_challenge_method: optional(stringField('`S256`')),
+        scope: optional(stringField('`mcp`')),
+        resource: optional(stringField('RFC 8707')),
       },
       responses: {
         200: { text: 'The page', type: 'text/html' },
@@ -53,7 +55,7 @@ export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
         ...errorResponses(400),
       },
       handler: (exchange) => authorize(deps, exchange),
-    },
+    }),
   ]
 }
 

@@ -2,17 +2,16 @@
 import type { TokenEndpoint } from '../../../authorization-server/token-endpoint.ts'
 import type { Log } from '../../../observe/log.ts'
 import type { Purge } from '../../../token/purge.ts'
+import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { anyValue } from '../../dispatch/schemas.ts'
-import type { BodyLimits } from '../../edge/body.ts'
 import type { Answer } from '../../edge/response.ts'
-import { authorizationOf, inOAuthWords, oauthJson, readOAuthForm } from './oauth-response.ts'
+import { authorizationOf, inOAuthWords, type OAuthFields, oauthJson } from './oauth-response.ts'
 import { oauthForm, oauthRefusals } from './oauth-schemas.ts'
 
 export interface ClientTokenRouteDeps {
   readonly tokenEndpoint: TokenEndpoint
   readonly purge: Purge
-  readonly config: BodyLimits
   readonly log: Log
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number
@@ -20,7 +19,7 @@ export interface ClientTokenRouteDeps {
 
 export function clientTokenRoutes(deps: ClientTokenRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'clientToken',
       method: 'POST',
       path: '/oauth/token',
@@ -28,23 +27,18 @@ export function clientTokenRoutes(deps: ClientTokenRouteDeps): readonly Route[] 
       cors: 'server',
       limit: ['client_token/source', 'client_token/total'],
       summary: 'Tokens for a client (RFC 6749 section 3.2)',
-      request: oauthForm({
-        grant_type: {},
-        code: {},
-        redirect_uri: {},
-        code_verifier: {},
-        refresh_token: {},
-        resource: {},
-      }),
+      request: oauthForm('grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'resource'),
+      // RFC 6749 section 3.2: unrecognized parameters are ignored.
+      unknownQuery: 'ignored',
       responses: { 200: { text: 'The tokens', schema: anyValue }, 401: 'invalid_client', ...oauthRefusals },
       handler: (exchange) => inOAuthWords(() => issue(deps, exchange)),
-    },
+    }),
   ]
 }
 
-async function issue(deps: ClientTokenRouteDeps, { request }: Exchange): Promise<Answer> {
+async function issue(deps: ClientTokenRouteDeps, { request, body }: Exchange & Bodied<OAuthFields>): Promise<Answer> {
   const receivedAt = deps.now()
-  const fields = await readOAuthForm(request, deps.config)
+  const fields = await body()
   const { tokens, scope, isRefreshable, members } = await deps.tokenEndpoint.issue(
     fields,
     authorizationOf(request),

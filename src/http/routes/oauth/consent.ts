@@ -4,19 +4,25 @@ import { type Consents, finishPath } from '../../../authorization-server/consent
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
+import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { requestOriginOf } from '../../dispatch/anti-forgery.ts'
+import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { beginAddress, type ProviderDeps, webProviders } from '../../dispatch/sign-in-address.ts'
-import type { BodyLimits } from '../../edge/body.ts'
 import { browserOf } from '../../edge/cookies.ts'
 import { type Answer, redirect } from '../../edge/response.ts'
 import { type AuthorizationRequestDeps, judgeAuthorizationRequest } from './authorize.ts'
 import { backWithCode, backWithError, type ClientRedirectDeps } from './client-redirect.ts'
 import { type OfferedTypeDeps, offeredTypes } from './consent-page.ts'
-import { type OAuthFields, onPage, readOAuthForm } from './oauth-response.ts'
+import { type OAuthFields, onPage } from './oauth-response.ts'
 import { oauthForm } from './oauth-schemas.ts'
 import { signedInOwner, type SignedInOwnerDeps } from './signed-in-owner.ts'
+
+const finishQuery = {
+  consent: optional(stringField('What the owner agreed to, in this browser')),
+  error: optional(stringField('Why nobody signed in')),
+}
 
 export interface ConsentRouteDeps
   extends AuthorizationRequestDeps,
@@ -27,12 +33,12 @@ export interface ConsentRouteDeps
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly consents: Consents
-  readonly config: BodyLimits & Pick<Config, 'clientTrustTypes'>
+  readonly config: Pick<Config, 'clientTrustTypes'>
 }
 
 export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'authorizeDecision',
       method: 'POST',
       path: '/oauth/authorize',
@@ -43,11 +49,11 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
       takesForeignPosts: true,
       limit: ['authorize/source', 'authorize/total'],
       summary: 'The owner’s answer',
-      request: oauthForm({ consent: {}, decision: {}, trust_type: {}, provider: {}, email: {} }),
+      request: oauthForm('consent', 'decision', 'trust_type', 'provider', 'email'),
       responses: { 303: 'To the provider, or back to the client', ...errorResponses(400, 403) },
       handler: (exchange) => decide(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'authorizeFinish',
       method: 'GET',
       path: finishPath,
@@ -55,20 +61,23 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
       page: true,
       takesNoHead: true,
       summary: 'Back from the provider: the client gets its code',
-      query: { consent: 'What the owner agreed to, in this browser', error: 'Why nobody signed in' },
+      query: finishQuery,
       responses: { 302: 'Back to the client with `code` or `error`, `state` and `iss`', ...errorResponses(400, 403) },
       handler: (exchange) => finish(deps, exchange),
-    },
+    }),
   ]
 }
 
-async function decide(deps: ConsentRouteDeps, { request, visitor }: VisitorExchange): Promise<Answer> {
+async function decide(
+  deps: ConsentRouteDeps,
+  { request, body, visitor }: VisitorExchange & Bodied<OAuthFields>,
+): Promise<Answer> {
   return onPage(request, async () => {
     // The form is on a page of this service. Another site that got hold of its values must not answer for the owner.
     if (requestOriginOf(request, new URL(deps.baseUrl).origin) === 'other') {
       throw new ServiceError('forged_request', 'Cannot take this answer: another site sent it. Nothing was authorized.')
     }
-    const fields = await readOAuthForm(request, deps.config)
+    const fields = await body()
     if (fields.repeated !== null) throw new OAuthError('invalid_request', `${fields.repeated} is given twice`)
     // What a form of another maker repeats of the request is judged as the request was (CHOICE-60: both GET and POST).
     const judged = fields.has('client_id') ? await judgeAuthorizationRequest(deps, fields) : null
@@ -136,13 +145,15 @@ function decisionIn(deps: ConsentRouteDeps, { get }: OAuthFields): Decision {
   return { kind: 'sign-in', trustType, provider: chosen, hint }
 }
 
-async function finish(deps: ConsentRouteDeps, { request, query, visitor }: VisitorExchange): Promise<Answer> {
+async function finish(
+  deps: ConsentRouteDeps,
+  { request, visitor, query: { consent = '', error: refusal } }: VisitorExchange<never, ValuesOf<typeof finishQuery>>,
+): Promise<Answer> {
   return onPage(request, async () => {
     const browser = browserOf(request)
-    const refusal = query.get('error')
     const owner = refusal === undefined ? await signedInOwner(deps, visitor) : null
     const isOver = owner === null && refusal === undefined
-    const given = browser === null || isOver ? null : await deps.consents.given(query.get('consent') ?? '', browser)
+    const given = browser === null || isOver ? null : await deps.consents.given(consent, browser)
     if (given !== null && refusal !== undefined) return backRefused(deps.baseUrl, given.request, refusal)
     if (owner === null || given === null) {
       throw new ServiceError(

@@ -1,25 +1,39 @@
 /** `/oauth/register`: a client registers itself (RFC 7591). */
 import type { Clients } from '../../../authorization-server/clients.ts'
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
-import { readRegistration } from '../../../authorization-server/registration.ts'
+import { readRegistration, registrationSchema } from '../../../authorization-server/registration.ts'
 import type { Config } from '../../../config/options.ts'
-import { toPlain } from '../../../json/json.ts'
+import { type Json, toPlain } from '../../../json/json.ts'
+import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
+import type { RequestBody } from '../../dispatch/request-body.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { anyValue } from '../../dispatch/schemas.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
-import { type BodyLimits, readJson, saysJson } from '../../edge/body.ts'
+import { readJson, saysJson } from '../../edge/body.ts'
 import type { Answer } from '../../edge/response.ts'
 import { inOAuthWords, oauthJson } from './oauth-response.ts'
 import { oauthErrorSchema, oauthRefusals } from './oauth-schemas.ts'
 
+/** Anyone may register a client, and the client's metadata is stored. */
+const maxRegistrationBytes = 65_536
+
+const registration: RequestBody<Json> = {
+  content: { 'application/json': registrationSchema },
+  read: async ({ request, bodyLimits }) => {
+    if (!saysJson(request)) throw new OAuthError('invalid_request', 'The body has to be application/json')
+    const maxBodyBytes = Math.min(bodyLimits.maxBodyBytes, maxRegistrationBytes)
+    return toPlain(await readJson(request, { ...bodyLimits, maxBodyBytes }))
+  },
+}
+
 export interface RegistrationRouteDeps extends BaseUrl {
   readonly clients: Clients
-  readonly config: BodyLimits & Pick<Config, 'clientTrustTypes'>
+  readonly config: Pick<Config, 'clientTrustTypes'>
 }
 
 export function registrationRoutes(deps: RegistrationRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'registerClient',
       method: 'POST',
       path: '/oauth/register',
@@ -28,26 +42,22 @@ export function registrationRoutes(deps: RegistrationRouteDeps): readonly Route[
       takesForeignPosts: true,
       limit: ['register_client/source', 'register_client/total'],
       summary: 'A client registers itself (RFC 7591)',
-      request: { 'application/json': anyValue },
+      request: registration,
+      // Clients of many makers register here; OAuth has unrecognized parameters ignored (RFC 6749 section 3).
+      unknownQuery: 'ignored',
       responses: {
         201: { text: 'The client; its secret is shown this once', schema: anyValue },
         413: { text: 'The body is larger than 64 KiB', schema: oauthErrorSchema },
         ...oauthRefusals,
       },
       handler: (exchange) => inOAuthWords(() => register(deps, exchange)),
-    },
+    }),
   ]
 }
 
-/** Anyone may register a client, and the client's metadata is stored. */
-const maxRegistrationBytes = 65_536
-
-async function register(deps: RegistrationRouteDeps, { request }: Exchange): Promise<Answer> {
-  if (!saysJson(request)) throw new OAuthError('invalid_request', 'The body has to be application/json')
-  const { maxBodyBytes, maxJsonDepth } = deps.config
-  const limits = { maxBodyBytes: Math.min(maxBodyBytes, maxRegistrationBytes), maxJsonDepth }
-  const body = toPlain(await readJson(request, limits))
-  const { client, secret } = await deps.clients.register(readRegistration(body, deps.config.clientTrustTypes))
+async function register(deps: RegistrationRouteDeps, { body }: Exchange & Bodied<Json>): Promise<Answer> {
+  const wanted = readRegistration(await body(), deps.config.clientTrustTypes)
+  const { client, secret } = await deps.clients.register(wanted)
   return oauthJson(201, {
     client_id: client.clientId,
     client_secret: secret ?? undefined,

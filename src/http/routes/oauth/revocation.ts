@@ -1,19 +1,18 @@
 /** `/oauth/token/revoke`: a client gives a token back (RFC 7009). */
 import type { TokenEndpoint } from '../../../authorization-server/token-endpoint.ts'
+import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
-import type { BodyLimits } from '../../edge/body.ts'
 import type { Answer } from '../../edge/response.ts'
-import { authorizationOf, inOAuthWords, oauthJson, readOAuthForm } from './oauth-response.ts'
+import { authorizationOf, inOAuthWords, type OAuthFields, oauthJson } from './oauth-response.ts'
 import { oauthForm, oauthRefusals } from './oauth-schemas.ts'
 
 export interface RevocationRouteDeps {
   readonly tokenEndpoint: TokenEndpoint
-  readonly config: BodyLimits
 }
 
 export function revocationRoutes(deps: RevocationRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'revokeClientToken',
       method: 'POST',
       path: '/oauth/token/revoke',
@@ -21,14 +20,19 @@ export function revocationRoutes(deps: RevocationRouteDeps): readonly Route[] {
       cors: 'server',
       limit: ['client_token/source', 'client_token/total'],
       summary: 'A client gives a token back (RFC 7009)',
-      request: oauthForm({ token: {}, token_type_hint: {} }),
+      request: oauthForm('token', 'token_type_hint'),
+      // RFC 6749 section 3.2: unrecognized parameters are ignored.
+      unknownQuery: 'ignored',
       responses: { 200: 'It is good for nothing any more', 401: 'invalid_client', ...oauthRefusals },
       handler: (exchange) => inOAuthWords(() => revoke(deps, exchange)),
-    },
+    }),
   ]
 }
 
-async function revoke({ tokenEndpoint, config }: RevocationRouteDeps, { request }: Exchange): Promise<Answer> {
-  await tokenEndpoint.revoke(await readOAuthForm(request, config), authorizationOf(request))
+async function revoke(
+  { tokenEndpoint }: RevocationRouteDeps,
+  { request, body }: Exchange & Bodied<OAuthFields>,
+): Promise<Answer> {
+  await tokenEndpoint.revoke(await body(), authorizationOf(request))
   return oauthJson(200, {})
 }

@@ -3,6 +3,7 @@ import type { Identity } from '../../../app/identity.ts'
 import { authorizationServerMetadata, protectedResourceMetadata } from '../../../authorization-server/discovery.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { json } from '../../edge/response.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Route } from '../../dispatch/route.ts'
 import { anyValue } from '../../dispatch/schemas.ts'
 
@@ -12,7 +13,7 @@ const responses = { 200: { text: 'The document', schema: anyValue } }
 const kept = { 'Cache-Control': 'public, max-age=300' }
 
 function row(id: string, path: string, summary: string, document: () => object): Route {
-  return {
+  return defineRoute({
     id,
     method: 'GET',
     path,
@@ -20,8 +21,10 @@ function row(id: string, path: string, summary: string, document: () => object):
     cors: 'discovery',
     summary,
     responses,
+    // Clients of many makers look here before they come, and OAuth has unrecognized parameters ignored.
+    unknownQuery: 'ignored',
     handler: () => json(200, document(), kept),
-  }
+  })
 }
 
 export interface WellKnownRouteDeps extends BaseUrl {

@@ -7,47 +7,24 @@ import { currentContext } from '../../../observe/context.ts'
 import type { Callbacks } from '../../../operation/callbacks.ts'
 import { type Permission, refusal } from '../../../permission/permission.ts'
 import type { Publications } from '../../../publication/publications.ts'
-import type { PeerFacts } from '../../../replica/peer-metadata.ts'
-import { parseCallback } from '../../../replica/processor.ts'
+import { grantSchema, type PeerFacts } from '../../../replica/peer-metadata.ts'
+import { callbackSchema, parseCallback } from '../../../replica/processor.ts'
 import type { Receiver } from '../../../replica/receiver.ts'
 import type { Subscribing } from '../../../replica/subscribing.ts'
 import { hopsAfter, hopsHeader, isLoop } from '../../../subscription/hop-limit.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
 import { subscriberView } from '../../../replica/subscriber.ts'
 import { type Answer, jsonText, noContent } from '../../edge/response.ts'
-import { type BodyLimits, readJson, readJsonOrForm } from '../../edge/body.ts'
-import {
-  type ActorExchange,
-  type Exchange,
-  type Method,
-  type OpenExchange,
-  type Route,
-  rightOf,
-} from '../../dispatch/route.ts'
+import { type BodyLimits, readJsonOrForm } from '../../edge/body.ts'
+import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
+import { parsedBody, type RequestBody } from '../../dispatch/request-body.ts'
+import { type ActorExchange, type Exchange, type OpenExchange, type Route, rightOf } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 
 const path = '/:actor/callbacks'
-const ofSubscription = `${path}/subscriptions/:peerid/:subscription`
-const ofPermissions = `${path}/permissions/:peerid`
+const ofSubscription = `${path}/subscriptions/:peerid/:subscription` as const
+const ofPermissions = `${path}/permissions/:peerid` as const
 const sender = { param: 'peerid', standing: 'approved', exclusive: true } as const
-
-const callbackSchema = {
-  type: 'object',
-  properties: {
-    id: { type: 'string', description: 'The peer' },
-    subscriptionid: { type: 'string' },
-    target: { type: 'string' },
-    subtarget: { type: ['string', 'null'] },
-    resource: { type: ['string', 'null'] },
-    sequence: { type: 'integer' },
-    timestamp: { type: 'string' },
-    granularity: { type: 'string' },
-    data: anyValue,
-    replaces: { type: 'boolean', description: 'The values in `data` are whole, not parts to be merged' },
-    url: { type: 'string', description: 'Where the data can be fetched, below the address of the peer' },
-    type: { type: 'string', enum: ['diff', 'resync', 'permission'] },
-  },
-} as const
 
 export interface CallbackRouteDeps extends AppCallbackRouteDeps {
   readonly publications: Publications
@@ -58,10 +35,32 @@ export interface CallbackRouteDeps extends AppCallbackRouteDeps {
   readonly config: BodyLimits & Pick<Config, 'autoSequence'>
 }
 
+type Data = { readonly [member: string]: Json }
+
+/** Whatever the sender of a webhook makes of its body: an object or a form is its members, anything else is `body`. */
+const webhook: RequestBody<Data> = {
+  content: { 'application/json': anyValue, 'application/x-www-form-urlencoded': { type: 'object' } },
+  read: async ({ request, bodyLimits }) => {
+    const body = await readJsonOrForm(request, bodyLimits)
+    switch (body.kind) {
+      case 'none':
+        return {}
+      case 'form':
+        return Object.fromEntries(body.form.entries)
+      case 'text':
+        return { body: body.text }
+      case 'json':
+        return isObject(body.json) ? (toPlain(body.json) as Data) : { body: toPlain(body.json) }
+      default:
+        return body satisfies never
+    }
+  },
+}
+
 export function callbackRoutes(deps: CallbackRouteDeps): readonly Route[] {
   return [
-    ...(['POST', 'PUT'] as const).map(
-      (method): Route => ({
+    ...(['POST', 'PUT'] as const).map((method) =>
+      defineRoute({
         id: `${method.toLowerCase()}SubscriptionCallback`,
         method,
         path: ofSubscription,
@@ -69,12 +68,12 @@ export function callbackRoutes(deps: CallbackRouteDeps): readonly Route[] {
         category: 'callbacks',
         owner: sender,
         summary: 'The peer tells what changed',
-        request: { 'application/json': callbackSchema },
+        request: parsedBody(callbackSchema, (body) => body, { inflates: true }),
         responses: { 204: 'Taken, or known already', ...errorResponses(429), ...writeErrors },
         handler: (exchange) => takeCallback(deps, exchange),
       }),
     ),
-    {
+    defineRoute({
       id: 'deleteSubscriptionCallback',
       method: 'DELETE',
       path: ofSubscription,
@@ -83,29 +82,31 @@ export function callbackRoutes(deps: CallbackRouteDeps): readonly Route[] {
       summary: 'Ends a subscription, in either direction',
       responses: { 204: 'Ended', ...actorErrors },
       handler: (exchange) => end(deps, exchange),
-    },
-    ...(['POST', 'PUT'] as const).map(
-      (method): Route => ({
+    }),
+    ...(['POST', 'PUT'] as const).map((method) =>
+      defineRoute({
         id: `${method.toLowerCase()}PermissionCallback`,
         method,
         path: ofPermissions,
         access: 'callbacks',
         owner: sender,
         summary: 'The peer tells what it grants from now on',
-        request: { 'application/json': { type: 'object', properties: { data: { type: ['object', 'null'] } } } },
+        request: parsedBody(grantSchema, (body) => body, { inflates: true }),
         responses: { 204: 'Taken', ...writeErrors },
-        handler: (exchange) => takePermissions(deps, exchange),
+        handler: async (exchange) => takePermissions(deps, exchange, await exchange.body()),
       }),
     ),
-    ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(
-      (method): Route => ({
+    ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map((method) =>
+      defineRoute({
         id: `${method.toLowerCase()}Callback`,
         method,
         path: `${path}/*`,
         access: 'open',
         acts: true,
         summary: 'A callback of the application',
-        ...(method === 'POST' || method === 'PUT' ? { request: { 'application/json': anyValue } } : {}),
+        ...(method === 'POST' || method === 'PUT' ? { request: webhook } : {}),
+        // Senders of webhooks add parameters of their own.
+        unknownQuery: 'ignored',
         responses: {
           200: { text: 'What the handler answered, true, or false when none took it', schema: anyValue },
           ...(method === 'POST' || method === 'PUT' ? writeErrors : actorErrors),
@@ -118,18 +119,20 @@ export function callbackRoutes(deps: CallbackRouteDeps): readonly Route[] {
 
 export interface AppCallbackRouteDeps {
   readonly callbacks: Callbacks
-  readonly config: BodyLimits
 }
 
 /** Those of the whole application; where it declares none there is nothing. */
 export function appCallbackRoutes(deps: AppCallbackRouteDeps): readonly Route[] {
-  return (['GET', 'POST', 'PUT', 'DELETE'] as const).map(
-    (method): Route => ({
+  return (['GET', 'POST', 'PUT', 'DELETE'] as const).map((method) =>
+    defineRoute({
       id: `${method.toLowerCase()}AppCallback`,
       method,
       path: '/callbacks/:name',
       access: 'service',
       summary: 'A callback of the whole application',
+      ...(method === 'POST' || method === 'PUT' ? { request: webhook } : {}),
+      // Senders of webhooks add parameters of their own.
+      unknownQuery: 'ignored',
       responses: { 200: { text: 'What the handler answered', schema: anyValue }, ...errorResponses(404) },
       handler: (exchange) => callApp(deps, exchange),
     }),
@@ -140,13 +143,16 @@ export function appCallbackRoutes(deps: AppCallbackRouteDeps): readonly Route[] 
  * What does not exist is 404 before credentials count: a peer whose secret went with the relationship has to learn that
  * its subscriber is gone.
  */
-async function takeCallback(deps: CallbackRouteDeps, exchange: OpenExchange): Promise<Answer> {
+async function takeCallback(
+  deps: CallbackRouteDeps,
+  exchange: OpenExchange<'peerid' | 'subscription'> & Bodied<JsonText>,
+): Promise<Answer> {
   const { actor, params, request } = exchange
-  const key = { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
+  const key = { actorId: actor.id, peerId: params.peerid, subscriptionId: params.subscription }
   const subscription = await deps.receiver.find(key)
   if (subscription === null) throw new ServiceError('not_found', 'There is no such subscription')
   const caller = await exchange.authorised()
-  const body = await readJson(request, deps.config, { inflates: true })
+  const body = await exchange.body()
   const context = currentContext()
   if (context !== undefined) context.hops = hopsAfter(request.header(hopsHeader.toLowerCase()))
   if (!deps.config.autoSequence) {
@@ -160,8 +166,11 @@ async function takeCallback(deps: CallbackRouteDeps, exchange: OpenExchange): Pr
   return noContent()
 }
 
-async function end(deps: CallbackRouteDeps, { actor, caller, params }: ActorExchange): Promise<Answer> {
-  const address = { peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
+async function end(
+  deps: CallbackRouteDeps,
+  { actor, caller, params }: ActorExchange<'peerid' | 'subscription'>,
+): Promise<Answer> {
+  const address = { peerId: params.peerid, subscriptionId: params.subscription }
   const isPeer = caller.kind === 'peer'
   const wasThere = await endSubscription(deps, actor, address, isPeer ? 'peer' : 'owner')
   if (!wasThere && !isPeer) throw new ServiceError('not_found', 'There is no such subscription')
@@ -170,10 +179,9 @@ async function end(deps: CallbackRouteDeps, { actor, caller, params }: ActorExch
 
 async function takePermissions(
   deps: CallbackRouteDeps,
-  { actor, caller, params, request }: ActorExchange,
+  { actor, caller, params: { peerid: peerId } }: ActorExchange<'peerid'>,
+  body: JsonText,
 ): Promise<Answer> {
-  const peerId = params['peerid'] ?? ''
-  const body = await readJson(request, deps.config, { inflates: true })
   const granted = await deps.facts.granted({ actorId: actor.id, peerId }, body)
   if (granted !== null) {
     await deps.callbacks.heard({ actor, caller }, 'permissions', {
@@ -195,14 +203,14 @@ function objectOf(body: JsonText): { readonly [member: string]: Json } {
 /** These addresses are the service's own, whatever an application declares. */
 const reserved: ReadonlySet<string> = new Set(['subscriptions', 'permissions'])
 
-async function call(deps: CallbackRouteDeps, exchange: OpenExchange): Promise<Answer> {
+async function call(deps: CallbackRouteDeps, exchange: OpenExchange & Bodied<Data | undefined>): Promise<Answer> {
   const { actor, rest, request } = exchange
   const name = rest.join('/')
   if (reserved.has(rest[0] ?? '')) throw new ServiceError('not_found', 'There is nothing at this address')
   const isOpen = deps.callbacks.isPublic(name) && request.header('authorization') === undefined
   const caller = isOpen ? anonymous : await exchange.authenticated()
   if (!isOpen) refuseUnlessKnown(deps, exchange, caller)
-  return jsonText(200, await deps.callbacks.call({ actor, caller }, name, await dataOf(deps, exchange)))
+  return jsonText(200, await deps.callbacks.call({ actor, caller }, name, await dataOf(exchange)))
 }
 
 /** Every peer that the owner approved may call; whoever else by its role. */
@@ -213,34 +221,13 @@ function refuseUnlessKnown(deps: CallbackRouteDeps, { method }: OpenExchange, ca
   if (!verdict.allowed) throw refusal(caller, wanted, verdict)
 }
 
-async function callApp(deps: AppCallbackRouteDeps, exchange: Exchange): Promise<Answer> {
-  const { params } = exchange
-  return jsonText(200, await deps.callbacks.callApp(params['name'] ?? '', await dataOf(deps, exchange)))
-}
-
-/** Whatever the sender of a webhook makes of its body: an object or a form is its members, anything else is `body`. */
-async function dataOf(
+async function callApp(
   deps: AppCallbackRouteDeps,
-  { method, request }: Exchange,
-): Promise<{ readonly [member: string]: Json }> {
-  if (method === 'GET' || method === 'DELETE') return { method }
-  const body = await readJsonOrForm(request, deps.config)
-  switch (body.kind) {
-    case 'none':
-      return { method: calledMethod(method) }
-    case 'form':
-      return { ...Object.fromEntries(body.form.entries), method: calledMethod(method) }
-    case 'text':
-      return { body: body.text, method: calledMethod(method) }
-    case 'json':
-      return isObject(body.json)
-        ? { ...(toPlain(body.json) as { readonly [member: string]: Json }), method: calledMethod(method) }
-        : { body: toPlain(body.json), method: calledMethod(method) }
-    default:
-      return body satisfies never
-  }
+  exchange: Exchange<'name'> & Bodied<Data | undefined>,
+): Promise<Answer> {
+  return jsonText(200, await deps.callbacks.callApp(exchange.params.name, await dataOf(exchange)))
 }
 
-function calledMethod(method: Method): Method {
-  return method === 'PUT' ? 'POST' : method
+async function dataOf({ method, body }: Exchange & Bodied<Data | undefined>): Promise<Data> {
+  return { ...(await body()), method: method === 'PUT' ? 'POST' : method }
 }

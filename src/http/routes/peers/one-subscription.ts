@@ -1,25 +1,27 @@
 /** `/<actor>/subscriptions/<peer>/<subscription>`: one subscription, and the diffs that wait for its peer. */
 import { callerName } from '../../../caller.ts'
 import { ServiceError } from '../../../errors.ts'
+import { hintField, integerField, optional } from '../../../json/fields.ts'
 import { array, type JsonText, known, object, stringText } from '../../../json/json.ts'
 import type { Polled, Publications, Timeline } from '../../../publication/publications.ts'
-import { parseSequence } from '../../../replica/processor.ts'
 import type { Subscribing } from '../../../replica/subscribing.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
 import type { SubscriptionRecord } from '../../../subscription/record-store.ts'
-import { requestFieldsOf } from '../../../trust/fields.ts'
 import { type Answer, json, jsonText, noContent } from '../../edge/response.ts'
-import { type BodyLimits, readJson } from '../../edge/body.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { jsonOrForm } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
 
 const one = '/:actor/subscriptions/:peerid/:subscription'
 const owner = { param: 'peerid', standing: 'approved' } as const
 
+/** What the handlers read of the path besides the sequence number. */
+type SubscriptionExchange = Pick<ActorExchange<'peerid' | 'subscription'>, 'actor' | 'caller' | 'params' | 'request'>
+
 export interface OneSubscriptionRouteDeps {
   readonly publications: Publications
   readonly subscribing: Subscribing
-  readonly config: BodyLimits
 }
 
 export function oneSubscriptionRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
@@ -28,32 +30,31 @@ export function oneSubscriptionRoutes(deps: OneSubscriptionRouteDeps): readonly 
 
 function addressedRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'pollSubscription',
       method: 'GET',
       path: one,
       access: 'subscriptions',
       owner,
       summary: 'What waits for the peer; nothing is cleared by reading it',
-      query: { timeline: '"true" gives the owner what became of each number instead' },
+      query: { timeline: hintField('"true" gives the owner what became of each number instead', ['true']) },
       responses: { 200: { text: 'The diffs, ascending', schema: { type: 'object' } }, ...actorErrors },
-      handler: (exchange) => poll(deps, exchange),
-    },
-    {
+      handler: (exchange) => poll(deps, exchange, exchange.query.timeline === 'true'),
+    }),
+    defineRoute({
       id: 'acknowledgeSubscription',
       method: 'PUT',
       path: one,
       access: 'subscriptions',
       owner,
       summary: 'Everything up to a number has arrived; 0 stands for everything',
-      request: {
-        'application/json': { type: 'object', required: ['sequence'], properties: { sequence: { type: 'integer' } } },
-      },
-      query: { sequence: 'In place of a body' },
+      request: jsonOrForm('acknowledge', { sequence: optional(integerField('The last one that arrived')) }),
+      query: { sequence: optional(integerField('In place of a body')) },
       responses: { 204: 'Done', ...writeErrors },
-      handler: (exchange) => acknowledge(deps, exchange),
-    },
-    {
+      handler: async (exchange) =>
+        acknowledge(deps, addressOf(exchange), (await exchange.body()).sequence ?? exchange.query.sequence),
+    }),
+    defineRoute({
       id: 'endSubscription',
       method: 'DELETE',
       path: one,
@@ -62,23 +63,24 @@ function addressedRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
       summary: 'Ends a subscription; the other side is told',
       responses: { 204: 'Done', ...actorErrors },
       handler: (exchange) => end(deps, exchange),
-    },
+    }),
   ]
 }
 
 function diffRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'readDiff',
       method: 'GET',
       path: `${one}/:sequence`,
+      params: { sequence: integerField('Of the diff') },
       access: 'subscriptions',
       owner,
       summary: 'One diff, which is cleared by that',
       responses: { 200: { text: 'The diff', schema: { type: 'object' } }, ...actorErrors },
-      handler: (exchange) => readDiff(deps, exchange),
-    },
-    {
+      handler: (exchange) => readDiff(deps, exchange, exchange.params.sequence),
+    }),
+    defineRoute({
       id: 'redriveSubscription',
       method: 'POST',
       path: `${one}/redrive`,
@@ -92,14 +94,18 @@ function diffRoutes(deps: OneSubscriptionRouteDeps): readonly Route[] {
         ...actorErrors,
       },
       handler: (exchange) => redrive(deps, exchange),
-    },
+    }),
   ]
 }
 
-async function poll(deps: OneSubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { actor, caller, query } = exchange
+async function poll(
+  deps: OneSubscriptionRouteDeps,
+  exchange: SubscriptionExchange,
+  wantsTimeline: boolean,
+): Promise<Answer> {
+  const { actor, caller } = exchange
   const address = addressOf(exchange)
-  if (query.get('timeline') === 'true') {
+  if (wantsTimeline) {
     if (caller.kind === 'peer') {
       throw new ServiceError('forbidden', 'Cannot show the time line: it is the owner’s', {
         reason: `${callerName(caller)} asked for a time line`,
@@ -175,21 +181,17 @@ function timelineView({ subscription, entries }: Timeline): object {
   }
 }
 
-async function acknowledge(deps: OneSubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { request, query } = exchange
-  const bytes = await request.body(deps.config.maxBodyBytes)
-  const given =
-    bytes.length === 0
-      ? query.get('sequence')
-      : (requestFieldsOf(await readJson(request, deps.config), 'acknowledge').get('sequence') ?? query.get('sequence'))
-  const sequence = parseSequence(given?.replace(/^"(.*)"$/, '$1') ?? '')
-  if (sequence === null) throw new ServiceError('bad_request', 'Cannot acknowledge: sequence must be a whole number')
-  const address = addressOf(exchange)
+async function acknowledge(
+  deps: OneSubscriptionRouteDeps,
+  address: Address,
+  sequence: number | undefined,
+): Promise<Answer> {
+  if (sequence === undefined) throw new ServiceError('bad_request', 'Cannot acknowledge: sequence is missing')
   if (!(await deps.publications.acknowledge(address, sequence))) throw noSubscription(address)
   return noContent()
 }
 
-async function end(deps: OneSubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
+async function end(deps: OneSubscriptionRouteDeps, exchange: SubscriptionExchange): Promise<Answer> {
   const { actor, caller } = exchange
   const address = addressOf(exchange)
   const isPeer = caller.kind === 'peer'
@@ -198,13 +200,16 @@ async function end(deps: OneSubscriptionRouteDeps, exchange: ActorExchange): Pro
   return noContent()
 }
 
-async function readDiff(deps: OneSubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { request, caller, params } = exchange
+async function readDiff(
+  deps: OneSubscriptionRouteDeps,
+  exchange: SubscriptionExchange,
+  sequence: number,
+): Promise<Answer> {
+  const { request, caller } = exchange
   const address = addressOf(exchange)
-  const sequence = parseSequence(params['sequence'] ?? '')
   // HEAD answers as GET does and leaves the diff in place.
   const clears = request.method !== 'HEAD'
-  const read = sequence === null ? null : await deps.publications.readOne(address, sequence, caller, clears)
+  const read = await deps.publications.readOne(address, sequence, caller, clears)
   if (read === null) throw new ServiceError('not_found', 'There is no such diff (any more)')
   const { diff } = read
   return jsonText(
@@ -219,15 +224,21 @@ async function readDiff(deps: OneSubscriptionRouteDeps, exchange: ActorExchange)
   )
 }
 
-async function redrive(deps: OneSubscriptionRouteDeps, exchange: ActorExchange): Promise<Answer> {
+async function redrive(deps: OneSubscriptionRouteDeps, exchange: SubscriptionExchange): Promise<Answer> {
   const address = addressOf(exchange)
   const redriven = await deps.publications.redrive(address)
   if (redriven === null) throw noSubscription(address)
   return json(200, { redriven })
 }
 
-function addressOf({ actor, params }: ActorExchange): { actorId: string; peerId: string; subscriptionId: string } {
-  return { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
+interface Address {
+  readonly actorId: string
+  readonly peerId: string
+  readonly subscriptionId: string
+}
+
+function addressOf({ actor, params }: SubscriptionExchange): Address {
+  return { actorId: actor.id, peerId: params.peerid, subscriptionId: params.subscription }
 }
 
 function noSubscription({ subscriptionId }: { readonly subscriptionId: string }): ServiceError {

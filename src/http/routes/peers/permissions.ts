@@ -1,52 +1,57 @@
 /** What peers may do: the owner's endpoints below a relationship, and the peer's own view. */
 import type { Actor } from '../../../actor/actor.ts'
 import { ServiceError } from '../../../errors.ts'
-import { ruledCategories } from '../../../permission/rules.ts'
-import { type Permissions, type PermissionsView, type RelationshipKey, wireRules } from '../../../trust/permissions.ts'
+import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
+import type { JsonText } from '../../../json/json.ts'
+import {
+  overrideSchema,
+  type Permissions,
+  type PermissionsView,
+  type RelationshipKey,
+  wireRules,
+} from '../../../trust/permissions.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
-import { type BodyLimits, readJson } from '../../edge/body.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { parsedBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
 
-const rule = {
-  type: ['object', 'null'],
-  properties: Object.fromEntries(
-    ['patterns', 'operations', 'excluded_patterns', 'allowed', 'denied'].map((part) => [
-      part,
-      { type: 'array', items: { type: 'string' } },
-    ]),
+const explainQuery = {
+  explain: optional(
+    stringField(
+      '`<operation>:<target>` or `<category>.<operation>:<target>` (owner only): whether the peer may, by which rule, and what would change it',
+    ),
   ),
 }
-const rules = { type: 'object', properties: Object.fromEntries(ruledCategories.map((category) => [category, rule])) }
 const path = '/:actor/trust/:relationship/:peerid/permissions'
 
 export interface PermissionRouteDeps {
   readonly permissions: Permissions
-  readonly config: BodyLimits
 }
 
 export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'getPermissions',
       method: 'GET',
       path,
       access: 'trust',
       summary: 'What the peer may do: the trust type’s rules with the owner’s override',
-      responses: { 200: { text: 'The effective permissions', schema: rules }, ...actorErrors },
+      responses: { 200: { text: 'The effective permissions', schema: overrideSchema }, ...actorErrors },
       handler: async (exchange) => json(200, ownersView(await viewOf(deps, exchange))),
-    },
-    {
+    }),
+    defineRoute({
       id: 'putPermissions',
       method: 'PUT',
       path,
       access: 'trust',
       summary: 'Replaces categories of the override; `"merge": false` in one lets its grants stand alone',
-      request: { 'application/json': rules },
+      // The override is kept as it was sent.
+      request: parsedBody(overrideSchema, (body) => body),
       responses: { 200: 'Changed', 201: 'The first override', ...writeErrors },
-      handler: (exchange) => put(deps, exchange),
-    },
-    {
+      handler: async (exchange) => put(deps, exchange, await exchange.body()),
+    }),
+    defineRoute({
       id: 'deletePermissions',
       method: 'DELETE',
       path,
@@ -57,8 +62,8 @@ export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
         await deps.permissions.reset(keyOf(actor, params))
         return noContent()
       },
-    },
-    {
+    }),
+    defineRoute({
       id: 'getSharedProperties',
       method: 'GET',
       path: '/:actor/trust/:relationship/:peerid/shared_properties',
@@ -67,26 +72,25 @@ export function permissionRoutes(deps: PermissionRouteDeps): readonly Route[] {
       summary: 'What the calling peer may subscribe to',
       responses: { 200: { text: 'The properties', schema: { type: 'object' } }, ...actorErrors },
       handler: (exchange) => shared(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'getGrantedPermissions',
       method: 'GET',
       path: '/:actor/permissions/:peerid',
       access: 'permissions',
       owner: { param: 'peerid', standing: 'approved' },
       summary: 'What the peer was granted: for the peer itself, and for the owner',
-      query: {
-        explain:
-          '`<operation>:<target>` or `<category>.<operation>:<target>` (owner only): whether the peer may, by which rule, and what would change it',
-      },
+      query: explainQuery,
       responses: { 200: { text: 'The permissions', schema: { type: 'object' } }, ...actorErrors },
       handler: (exchange) => granted(deps, exchange),
-    },
+    }),
   ]
 }
 
-function viewOf(deps: PermissionRouteDeps, { actor, params }: ActorExchange): Promise<PermissionsView> {
-  return deps.permissions.require(actor.id, params['peerid'] ?? '', params['relationship'])
+type OfPeer = ActorExchange<'relationship' | 'peerid'>
+
+function viewOf(deps: PermissionRouteDeps, { actor, params }: OfPeer): Promise<PermissionsView> {
+  return deps.permissions.require(actor.id, params.peerid, params.relationship)
 }
 
 function ownersView({ trust, override, effective }: PermissionsView): object {
@@ -107,35 +111,35 @@ function sourceOf(override: PermissionsView['override']): string {
   return override === null ? 'trust_type_default' : 'custom_override'
 }
 
-function keyOf(actor: Actor, params: ActorExchange['params']): RelationshipKey {
-  return { actorId: actor.id, peerId: params['peerid'] ?? '', relationship: params['relationship'] ?? '' }
+function keyOf(actor: Actor, { peerid, relationship }: OfPeer['params']): RelationshipKey {
+  return { actorId: actor.id, peerId: peerid, relationship }
 }
 
-async function put(deps: PermissionRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { request, params, actor, caller } = exchange
-  const body = await readJson(request, deps.config)
+async function put(deps: PermissionRouteDeps, { params, actor, caller }: OfPeer, body: JsonText): Promise<Answer> {
   const isFirst = await deps.permissions.override(keyOf(actor, params), body, caller)
   return { status: isFirst ? 201 : 200, headers: {}, body: null }
 }
 
-async function shared(deps: PermissionRouteDeps, { params, actor }: ActorExchange): Promise<Answer> {
-  const peerId = params['peerid'] ?? ''
+async function shared(deps: PermissionRouteDeps, { params, actor }: OfPeer): Promise<Answer> {
+  const { peerid: peerId, relationship } = params
   return json(200, {
     actor_id: actor.id,
     peer_id: peerId,
-    relationship: params['relationship'],
+    relationship,
     shared_properties: await deps.permissions.shared(actor.id, peerId),
     // The names of what is not shared are nobody's business.
     excluded_properties: [],
   })
 }
 
-async function granted(deps: PermissionRouteDeps, { params, query, actor, caller }: ActorExchange): Promise<Answer> {
-  const peerId = params['peerid'] ?? ''
+async function granted(
+  deps: PermissionRouteDeps,
+  { params: { peerid: peerId }, query, actor, caller }: ActorExchange<'peerid', ValuesOf<typeof explainQuery>>,
+): Promise<Answer> {
   if (caller.kind !== 'creator' && !(caller.kind === 'peer' && caller.peerId === peerId)) {
     throw new ServiceError('forbidden', 'Cannot show these permissions: they are another peer’s')
   }
-  const question = query.get('explain')
+  const question = query.explain
   if (question !== undefined) {
     if (caller.kind !== 'creator') throw new ServiceError('forbidden', 'Cannot explain: only the owner may ask why')
     return json(200, await deps.permissions.explain(actor.id, peerId, question))

@@ -1,17 +1,17 @@
 /** `/<actor>/subscriptions`: the subscriptions of peers to the actor, and the actor's own to peers. */
-import { ServiceError } from '../../../errors.ts'
-import { stringValue } from '../../../json/json.ts'
+import { nullable, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
+import { present } from '../../../json/present.ts'
 import { subscriptionView } from '../../../subscription/view.ts'
-import { requestFieldsOf, type Fields } from '../../../trust/fields.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
-import { readJson, readJsonOrForm } from '../../edge/body.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { jsonBody, jsonOrForm } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, writeErrors } from '../../dispatch/schemas.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 import { type OneSubscriptionRouteDeps, oneSubscriptionRoutes } from './one-subscription.ts'
 
 const path = '/:actor/subscriptions'
-const ofPeer = `${path}/:peerid`
+const ofPeer = `${path}/:peerid` as const
 const owner = { param: 'peerid', standing: 'approved' } as const
 
 const subscriptionSchema = {
@@ -41,10 +41,20 @@ const subscriptionSchema = {
 } as const
 const listSchema = { type: 'object', properties: { data: { type: 'array', items: subscriptionSchema } } }
 const scopeQuery = {
-  target: 'Only those to this target',
-  subtarget: 'Only those to this part of it',
-  resource: 'Only those to this part of that',
+  target: optional(stringField('Only those to this target')),
+  subtarget: optional(stringField('Only those to this part of it')),
+  resource: optional(stringField('Only those to this part of that')),
 }
+const listQuery = { peerid: optional(stringField('Only those with this peer')), ...scopeQuery }
+
+const storable = { isStorable: true } as const
+const scopeFields = {
+  target: stringField('What the subscription is to', { ...storable, minLength: 1 }),
+  subtarget: nullable(stringField('A part of the target', storable)),
+  resource: nullable(stringField('A part of that part', storable)),
+  granularity: nullable(stringField('`high`, `low`, or anything else to poll (`none` unless given)', storable)),
+}
+const subscribeFields = { peerid: stringField('The peer', { ...storable, minLength: 1 }), ...scopeFields }
 
 export interface SubscriptionRouteDeps extends OneSubscriptionRouteDeps, BaseUrl {}
 
@@ -54,51 +64,36 @@ export function subscriptionRoutes(deps: SubscriptionRouteDeps): readonly Route[
 
 function collectionRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'listSubscriptions',
       method: 'GET',
       path,
       access: 'subscriptions',
       summary: 'Subscriptions in both directions',
-      query: { peerid: 'Only those with this peer', ...scopeQuery },
+      query: listQuery,
       responses: { 200: { text: 'The subscriptions', schema: listSchema }, ...actorErrors },
       handler: (exchange) => listAll(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'subscribe',
       method: 'POST',
       path,
       access: 'subscriptions',
       summary: 'Begins to listen to a peer, and fetches what it shows',
-      request: {
-        'application/json': {
-          type: 'object',
-          required: ['peerid', 'target'],
-          properties: {
-            peerid: { type: 'string' },
-            target: { type: 'string' },
-            subtarget: { type: ['string', 'null'] },
-            resource: { type: ['string', 'null'] },
-            granularity: {
-              type: 'string',
-              description: '`high`, `low`, or anything else to poll (`none` unless given)',
-            },
-          },
-        },
-      },
+      request: jsonOrForm('subscribe', subscribeFields, { orQuery: true }),
       responses: {
         204: 'Subscribed; Location is the subscription at the peer',
         ...errorResponses(408),
         ...writeErrors,
       },
-      handler: (exchange) => subscribe(deps, exchange),
-    },
+      handler: async (exchange) => subscribe(deps, exchange, await exchange.body()),
+    }),
   ]
 }
 
 function peerRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'listSubscriptionsOfPeer',
       method: 'GET',
       path: ofPeer,
@@ -108,77 +103,53 @@ function peerRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
       query: scopeQuery,
       responses: { 200: { text: 'The subscriptions', schema: listSchema }, ...actorErrors },
       handler: (exchange) => listOfPeer(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'receiveSubscription',
       method: 'POST',
       path: ofPeer,
       access: 'subscriptions',
       owner: { ...owner, exclusive: true },
       summary: 'The peer begins to listen to the actor',
-      request: {
-        'application/json': {
-          type: 'object',
-          required: ['target'],
-          properties: {
-            target: { type: 'string' },
-            subtarget: { type: ['string', 'null'] },
-            resource: { type: ['string', 'null'] },
-            granularity: {
-              type: 'string',
-              description: '`high`, `low`, or anything else to poll (`none` unless given)',
-            },
-          },
-        },
-      },
+      request: jsonBody('subscribe', scopeFields),
       responses: { 201: { text: 'The subscription', schema: subscriptionSchema }, ...writeErrors },
-      handler: (exchange) => receive(deps, exchange),
-    },
+      handler: async (exchange) => receive(deps, exchange, await exchange.body()),
+    }),
   ]
 }
 
-async function listAll(deps: SubscriptionRouteDeps, { actor, query }: ActorExchange): Promise<Answer> {
-  const peerId = query.get('peerid')
-  const filter = peerId === undefined ? scopeIn(query) : { peerId }
+async function listAll(
+  deps: SubscriptionRouteDeps,
+  { actor, query: { peerid, ...scope } }: ActorExchange<never, ValuesOf<typeof listQuery>>,
+): Promise<Answer> {
+  const filter = peerid === undefined ? present(scope) : { peerId: peerid }
   const records = await deps.publications.records(actor.id, filter)
   return json(200, { id: actor.id, data: records.map(subscriptionView) })
 }
 
-async function subscribe(deps: SubscriptionRouteDeps, { actor, request, query }: ActorExchange): Promise<Answer> {
-  const body = await readJsonOrForm(request, deps.config)
-  if (body.kind === 'text')
-    throw new ServiceError('invalid_json', 'Cannot read the body: it is neither JSON nor a form')
-  const fields = body.kind === 'json' ? requestFieldsOf(body.json, 'subscribe') : null
-  const form = body.kind === 'form' ? body.form : query
-  const field = (name: string): string => (fields === null ? form.get(name) : optionalText(fields, name)) ?? ''
-  const [peerId, target] = [field('peerid'), field('target')]
-  if (peerId === '' || target === '')
-    throw new ServiceError('bad_request', 'Cannot subscribe: peerid and target have to be given')
-  const granularity = field('granularity') || 'none'
-  const wish = { target, subtarget: field('subtarget'), resource: field('resource'), granularity }
-  const { location } = await deps.subscribing.subscribe(actor, peerId, wish)
+async function subscribe(
+  deps: SubscriptionRouteDeps,
+  { actor }: ActorExchange,
+  { peerid, target, subtarget = '', resource = '', granularity }: ValuesOf<typeof subscribeFields>,
+): Promise<Answer> {
+  const wish = { target, subtarget, resource, granularity: granularity || 'none' }
+  const { location } = await deps.subscribing.subscribe(actor, peerid, wish)
   return noContent({ Location: location })
 }
 
-async function listOfPeer(deps: SubscriptionRouteDeps, { actor, params, query }: ActorExchange): Promise<Answer> {
-  const peerId = params['peerid'] ?? ''
-  const records = await deps.publications.records(actor.id, { peerId, ...scopeIn(query) })
-  return json(200, { id: actor.id, peerid: peerId, data: records.map(subscriptionView) })
+async function listOfPeer(
+  deps: SubscriptionRouteDeps,
+  { actor, params: { peerid }, query }: ActorExchange<'peerid', ValuesOf<typeof scopeQuery>>,
+): Promise<Answer> {
+  const records = await deps.publications.records(actor.id, { peerId: peerid, ...present(query) })
+  return json(200, { id: actor.id, peerid, data: records.map(subscriptionView) })
 }
 
-function scopeIn(query: ActorExchange['query']): { target?: string; subtarget?: string; resource?: string } {
-  const names = ['target', 'subtarget', 'resource'] as const
-  return Object.fromEntries(names.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : [])))
-}
-
-async function receive(deps: SubscriptionRouteDeps, { request, actor, params }: ActorExchange): Promise<Answer> {
-  const fields = requestFieldsOf(await readJson(request, deps.config), 'subscribe')
-  const target = optionalText(fields, 'target') ?? ''
-  if (target === '') throw new ServiceError('bad_request', 'Cannot subscribe: target is missing')
-  const peerId = params['peerid'] ?? ''
-  const subtarget = optionalText(fields, 'subtarget') ?? ''
-  const resource = optionalText(fields, 'resource') ?? ''
-  const granularity = optionalText(fields, 'granularity') ?? 'none'
+async function receive(
+  deps: SubscriptionRouteDeps,
+  { actor, params: { peerid: peerId } }: ActorExchange<'peerid'>,
+  { target, subtarget = '', resource = '', granularity = 'none' }: ValuesOf<typeof scopeFields>,
+): Promise<Answer> {
   const subscription = await deps.publications.subscribe(actor.id, peerId, {
     target,
     subtarget,
@@ -198,14 +169,4 @@ async function receive(deps: SubscriptionRouteDeps, { request, actor, params }: 
     },
     { Location: `${urlOf(deps, actor.id)}/subscriptions/${encodeURIComponent(peerId)}/${subscriptionId}` },
   )
-}
-
-/** Null is absence. @throws ServiceError `bad_request` for anything but a text. */
-function optionalText(fields: Fields, name: string): string | undefined {
-  const value = fields.get(name)
-  if (value === undefined || value === 'null') return undefined
-  const text = stringValue(value)
-  if (text === null || !text.isWellFormed() || text.includes('\0'))
-    throw new ServiceError('bad_request', `Cannot subscribe: ${name} must be a text`)
-  return text
 }

@@ -1,23 +1,45 @@
 /** `/<actor>/trust`: relationships with other actors. */
 import type { Caller } from '../../../caller.ts'
 import { ServiceError } from '../../../errors.ts'
+import { hintField, jsonField, optional, plainStringField, stringField, type ValuesOf } from '../../../json/fields.ts'
+import type { JsonText } from '../../../json/json.ts'
 import type { Permission } from '../../../permission/permission.ts'
 import { type Permissions, readOverride } from '../../../trust/permissions.ts'
-import { requestFieldsOf, plainText, textField } from '../../../trust/fields.ts'
-import { keptOwn } from '../../../trust/handshake/incoming-request.ts'
-import { parseTrustChange } from '../../../trust/trust-change.ts'
+import { incomingRequestSchema, keptOwn } from '../../../trust/handshake/incoming-request.ts'
+import { trustChangeFields } from '../../../trust/trust-change.ts'
 import { trustUrl } from '../../../trust/baseuri.ts'
 import type { Trust } from '../../../trust/trust.ts'
-import type { Trusts, RelationshipRequest } from '../../../trust/trusts.ts'
+import type { Trusts } from '../../../trust/trusts.ts'
 import { type Answer, json, noContent, redirect } from '../../edge/response.ts'
-import { readJson, readJsonOrForm } from '../../edge/body.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { jsonBody, jsonOrForm, parsedBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Exchange, OpenExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses, trustSchema, writeErrors } from '../../dispatch/schemas.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 import { type TrusteeRouteDeps, trusteeRoutes } from './trustee.ts'
 
 const path = '/:actor/trust'
-const ofPeer = `${path}/:relationship/:peerid`
+const ofPeer = `${path}/:relationship/:peerid` as const
+
+const filterQuery = {
+  relationship: optional(stringField('Only those of this name')),
+  type: optional(stringField('Only those with actors of this application type')),
+  peerid: optional(stringField('Only the one with this peer')),
+}
+const wishFields = {
+  url: stringField('The other actor'),
+  relationship: optional(stringField('The configured default unless given')),
+  desc: optional(plainStringField('What the owner says about it')),
+  type: optional(stringField('What kind of actor it has to be')),
+}
+const viewQuery = {
+  permissions: hintField('`true` adds what the owner granted or withdrew beyond the trust type', ['true']),
+}
+const endQuery = { peer: hintField('`true`: the peer is not told', ['true']) }
+const noticeFields = {
+  approved: optional(jsonField('`true`: the owner of the peer approved. Anything else is ignored')),
+}
+const changeBody = jsonBody('change this relationship', trustChangeFields)
 
 const record = { text: 'The relationship', schema: trustSchema }
 const states = {
@@ -43,47 +65,32 @@ export function trustRoutes(deps: TrustRouteDeps): readonly Route[] {
 
 function collectionRoutes(deps: TrustRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'listTrusts',
       method: 'GET',
       path,
       access: 'trust',
       summary: 'The relationships of the actor',
-      query: {
-        relationship: 'Only those of this name',
-        type: 'Only those with actors of this application type',
-        peerid: 'Only the one with this peer',
-      },
+      query: filterQuery,
       responses: { 200: { text: 'The relationships', schema: { type: 'array', items: trustSchema } }, ...actorErrors },
       handler: (exchange) => list(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'requestTrust',
       method: 'POST',
       path,
       access: 'trust',
       summary: 'Asks another actor for a relationship',
-      request: {
-        'application/json': {
-          type: 'object',
-          required: ['url'],
-          properties: {
-            url: { type: 'string', description: 'The other actor' },
-            relationship: { type: 'string', description: 'The configured default unless given' },
-            desc: { type: 'string' },
-            type: { type: 'string', description: 'What kind of actor it has to be' },
-          },
-        },
-      },
+      request: jsonOrForm('ask for this relationship', wishFields, { orQuery: true }),
       responses: { 201: record, ...errorResponses(408), ...writeErrors },
-      handler: (exchange) => ask(deps, exchange),
-    },
+      handler: async (exchange) => ask(deps, exchange, await exchange.body()),
+    }),
   ]
 }
 
 function namedRoutes(deps: TrustRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'getTrustsNamed',
       method: 'GET',
       path: `${path}/:relationship`,
@@ -92,51 +99,39 @@ function namedRoutes(deps: TrustRouteDeps): readonly Route[] {
       summary: 'The relationships of this name; a peer that names itself gets its own',
       responses: { 200: { text: 'A list, or the one record', schema: { type: ['array', 'object'] } }, ...actorErrors },
       handler: (exchange) => listNamed(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'receiveTrust',
       method: 'POST',
       path: `${path}/:relationship`,
       access: 'open',
       limit: ['trust_request/source', 'trust_request/target', 'trust_request/total'],
       summary: 'Another actor asks for a relationship',
-      request: {
-        'application/json': {
-          type: 'object',
-          required: ['baseuri', 'id'],
-          properties: {
-            baseuri: { type: 'string', description: 'The actor that asks' },
-            id: { type: 'string' },
-            type: { type: 'string' },
-            secret: { type: 'string', minLength: 16, description: 'Made here when absent, and told in the answer' },
-            desc: { type: 'string' },
-            verify: { type: 'string', description: 'What the asking actor shows when it is called back' },
-          },
-        },
-      },
+      request: parsedBody(incomingRequestSchema, (body) => body),
       responses: {
         201: { ...record, text: 'Approved at once' },
         202: 'Waits for approval',
         ...errorResponses(429),
         ...writeErrors,
       },
-      handler: (exchange) => receive(deps, exchange),
-    },
+      handler: async (exchange) => receive(deps, exchange, await exchange.body()),
+    }),
   ]
 }
 
 function namedChangeRoutes(deps: TrustRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'putTrustNamed',
       method: 'PUT',
       path: `${path}/:relationship`,
       access: 'trust',
       summary: 'As for one relationship: the segment names the peer',
+      request: changeBody,
       responses: { 204: 'Done', ...writeErrors },
-      handler: (exchange) => change(deps, exchange),
-    },
-    {
+      handler: async (exchange) => change(deps, exchange, await exchange.body()),
+    }),
+    defineRoute({
       id: 'deleteTrustNamed',
       method: 'DELETE',
       path: `${path}/:relationship`,
@@ -144,57 +139,48 @@ function namedChangeRoutes(deps: TrustRouteDeps): readonly Route[] {
       category: 'trust',
       owner: { param: 'relationship', standing: 'any' },
       summary: 'As for one relationship: the segment names the peer',
+      query: endQuery,
       responses: { 204: 'Done', ...actorErrors },
       handler: (exchange) => remove(deps, exchange),
-    },
+    }),
   ]
 }
 
 function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'getTrust',
       method: 'GET',
       path: ofPeer,
       access: 'trust',
       owner: { param: 'peerid', standing: 'any' },
       summary: 'One relationship, and whether it is approved here',
-      query: { permissions: '`true` adds what the owner granted or withdrew beyond the trust type' },
+      query: viewQuery,
       responses: { ...states, ...actorErrors },
       handler: (exchange) => get(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'notifyTrust',
       method: 'POST',
       path: ofPeer,
       access: 'trust',
       owner: { param: 'peerid', standing: 'any', exclusive: true },
       summary: 'The peer says that its owner approved',
-      request: { 'application/json': { type: 'object', properties: { approved: { type: 'boolean' } } } },
+      request: jsonBody('take this notice', noticeFields),
       responses: { 204: 'Done', ...writeErrors },
-      handler: (exchange) => notified(deps, exchange),
-    },
-    {
+      handler: async (exchange) => notified(deps, exchange, (await exchange.body()).approved === 'true'),
+    }),
+    defineRoute({
       id: 'putTrust',
       method: 'PUT',
       path: ofPeer,
       access: 'trust',
       summary: 'Approves a relationship, withdraws the approval, or changes what is known of the peer',
-      request: {
-        'application/json': {
-          type: 'object',
-          properties: {
-            approved: { type: 'boolean' },
-            baseuri: { type: 'string' },
-            desc: { type: 'string' },
-            permissions: { type: 'object' },
-          },
-        },
-      },
+      request: changeBody,
       responses: { 204: 'Done', ...writeErrors },
-      handler: (exchange) => change(deps, exchange),
-    },
-    {
+      handler: async (exchange) => change(deps, exchange, await exchange.body()),
+    }),
+    defineRoute({
       id: 'deleteTrust',
       method: 'DELETE',
       path: ofPeer,
@@ -202,10 +188,10 @@ function peerRoutes(deps: TrustRouteDeps): readonly Route[] {
       category: 'trust',
       owner: { param: 'peerid', standing: 'any' },
       summary: 'Ends a relationship here at once; the peer is told in the background',
-      query: { peer: '`true`: the peer is not told' },
+      query: endQuery,
       responses: { 204: 'Ended', ...errorResponses(400), ...actorErrors },
       handler: (exchange) => remove(deps, exchange),
-    },
+    }),
   ]
 }
 
@@ -215,9 +201,11 @@ function audience(caller: Caller, trust: Trust): 'owner' | 'peer' | 'others' {
   return caller.kind === 'peer' && caller.peerId === trust.peerId ? 'peer' : 'others'
 }
 
-async function list(deps: TrustRouteDeps, { actor, caller, query }: ActorExchange): Promise<Answer> {
-  const filter = { relationship: query.get('relationship'), type: query.get('type'), peerId: query.get('peerid') }
-  const trusts = await deps.trusts.list(actor.id, filter)
+async function list(
+  deps: TrustRouteDeps,
+  { actor, caller, query: { peerid, ...filter } }: ActorExchange<never, ValuesOf<typeof filterQuery>>,
+): Promise<Answer> {
+  const trusts = await deps.trusts.list(actor.id, { ...filter, peerId: peerid })
   return json(
     200,
     trusts.map((trust) => deps.trusts.shown(trust, audience(caller, trust))),
@@ -228,8 +216,10 @@ async function list(deps: TrustRouteDeps, { actor, caller, query }: ActorExchang
  * A peer whose subscriptions are all gone asks here, by its own id, whether the relationship still is: only its record
  * makes it keep its side.
  */
-async function listNamed(deps: TrustRouteDeps, { actor, caller, params }: ActorExchange): Promise<Answer> {
-  const name = params['relationship'] ?? ''
+async function listNamed(
+  deps: TrustRouteDeps,
+  { actor, caller, params: { relationship: name } }: ActorExchange<'relationship'>,
+): Promise<Answer> {
   if (caller.kind === 'peer' && caller.peerId === name) {
     const trust = await deps.trusts.require(actor.id, name, null)
     return json(200, deps.trusts.shown(trust, 'peer'))
@@ -241,33 +231,13 @@ async function listNamed(deps: TrustRouteDeps, { actor, caller, params }: ActorE
   )
 }
 
-async function ask(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { actor, caller } = exchange
-  const trust = await deps.trusts.request(actor, await readWish(deps, exchange))
+async function ask(
+  deps: TrustRouteDeps,
+  { actor, caller }: ActorExchange,
+  { desc: description, ...wish }: ValuesOf<typeof wishFields>,
+): Promise<Answer> {
+  const trust = await deps.trusts.request(actor, { ...wish, description })
   return json(201, deps.trusts.shown(trust, audience(caller, trust)), locationOf(deps, trust))
-}
-
-async function readWish(deps: TrustRouteDeps, { request, query }: ActorExchange): Promise<RelationshipRequest> {
-  const body = await readJsonOrForm(request, deps.config)
-  if (body.kind === 'json') {
-    const what = 'ask for this relationship'
-    const fields = requestFieldsOf(body.json, what)
-    return {
-      url: textField(fields, 'url', what) ?? '',
-      relationship: textField(fields, 'relationship', what),
-      description: plainText(fields, 'desc', what),
-      type: textField(fields, 'type', what),
-    }
-  }
-  if (body.kind === 'text')
-    throw new ServiceError('invalid_json', 'Cannot read the body: it is neither JSON nor a form')
-  const fields = body.kind === 'form' ? body.form : query
-  return {
-    url: fields.get('url') ?? '',
-    relationship: fields.get('relationship'),
-    description: fields.get('desc'),
-    type: fields.get('type'),
-  }
 }
 
 function locationOf(deps: TrustRouteDeps, trust: Trust): { Location: string } {
@@ -275,10 +245,12 @@ function locationOf(deps: TrustRouteDeps, trust: Trust): { Location: string } {
 }
 
 /** Anybody may ask; what an asker says of itself is proved by a call to where it says it is. */
-async function receive(deps: TrustRouteDeps, exchange: OpenExchange): Promise<Answer> {
-  const { actor, params, request } = exchange
-  const body = await readJson(request, deps.config)
-  const { trust, mintedSecret, keepsOwn } = await deps.trusts.receive(actor, params['relationship'] ?? '', body)
+async function receive(
+  deps: TrustRouteDeps,
+  { actor, params: { relationship } }: OpenExchange<'relationship'>,
+  body: JsonText,
+): Promise<Answer> {
+  const { trust, mintedSecret, keepsOwn } = await deps.trusts.receive(actor, relationship, body)
   return json(
     trust.approved ? 201 : 202,
     {
@@ -290,17 +262,24 @@ async function receive(deps: TrustRouteDeps, exchange: OpenExchange): Promise<An
   )
 }
 
+interface OfPeer {
+  readonly params: { readonly actor: string; readonly relationship: string; readonly peerid?: string }
+}
+
 /** With one segment it is the peer, whatever the relationship. */
-function addressed({ params }: Exchange): { readonly peerId: string; readonly relationship: string | null } {
-  const { relationship = '', peerid } = params
+function addressed({ params }: OfPeer): { readonly peerId: string; readonly relationship: string | null } {
+  const { relationship, peerid } = params
   return peerid === undefined ? { peerId: relationship, relationship: null } : { peerId: peerid, relationship }
 }
 
-async function get(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answer> {
+async function get(
+  deps: TrustRouteDeps,
+  exchange: ActorExchange<'actor' | 'relationship' | 'peerid', ValuesOf<typeof viewQuery>>,
+): Promise<Answer> {
   const { actor, caller, query } = exchange
   const { peerId, relationship } = addressed(exchange)
   const trust = await deps.trusts.require(actor.id, peerId, relationship)
-  const wantsPermissions = query.get('permissions') === 'true'
+  const wantsPermissions = query.permissions === 'true'
   const view = wantsPermissions ? await deps.permissions.find(actor.id, peerId) : null
   return json(trust.approved ? 200 : 202, {
     ...deps.trusts.shown(trust, audience(caller, trust)),
@@ -308,22 +287,25 @@ async function get(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answe
   })
 }
 
-async function notified(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { actor, params, request } = exchange
-  const what = 'take this notice'
-  const fields = requestFieldsOf(await readJson(request, deps.config), what)
-  const { relationship = '', peerid = '' } = params
+async function notified(
+  deps: TrustRouteDeps,
+  { actor, params: { relationship, peerid } }: ActorExchange<'relationship' | 'peerid'>,
+  isApproved: boolean,
+): Promise<Answer> {
   await deps.trusts.require(actor.id, peerid, relationship)
-  if (fields.get('approved') === 'true') await deps.trusts.approvedByPeer(actor, peerid, relationship)
+  if (isApproved) await deps.trusts.approvedByPeer(actor, peerid, relationship)
   return noContent()
 }
 
-async function change(deps: TrustRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { actor, caller, request } = exchange
+async function change(
+  deps: TrustRouteDeps,
+  exchange: Pick<ActorExchange, 'actor' | 'caller' | 'request'> & OfPeer,
+  { permissions, desc: description, approved, baseuri }: ValuesOf<typeof trustChangeFields>,
+): Promise<Answer> {
+  const { actor, caller } = exchange
   const { peerId, relationship } = addressed(exchange)
-  const { permissions, ...wanted } = parseTrustChange(await readJson(request, deps.config))
   // The secret goes to that address, and nobody but the owner is shown it.
-  if (wanted.baseuri !== undefined && deps.permission.isRuled(caller)) {
+  if (baseuri !== undefined && deps.permission.isRuled(caller)) {
     throw new ServiceError('forbidden', 'Cannot change the address of the peer: only the owner may')
   }
   if (permissions !== undefined) readOverride(permissions)
@@ -332,7 +314,7 @@ async function change(deps: TrustRouteDeps, exchange: ActorExchange): Promise<An
   if (permissions !== undefined) {
     await deps.permissions.override(trust, permissions, caller)
   }
-  await deps.trusts.change(actor, peerId, relationship, wanted)
+  await deps.trusts.change(actor, peerId, relationship, { approved, baseuri, description })
   return done(deps, exchange)
 }
 
@@ -340,7 +322,10 @@ async function change(deps: TrustRouteDeps, exchange: ActorExchange): Promise<An
  * What does not exist is 404 for everybody, before credentials count: a peer whose secret went with the relationship
  * has to learn that it is gone.
  */
-async function remove(deps: TrustRouteDeps, exchange: OpenExchange): Promise<Answer> {
+async function remove(
+  deps: TrustRouteDeps,
+  exchange: Pick<OpenExchange<never, ValuesOf<typeof endQuery>>, 'actor' | 'authorised' | 'query' | 'request'> & OfPeer,
+): Promise<Answer> {
   const { actor, query } = exchange
   const { peerId, relationship } = addressed(exchange)
   if (peerId === actor.id) {
@@ -349,11 +334,11 @@ async function remove(deps: TrustRouteDeps, exchange: OpenExchange): Promise<Ans
   await deps.trusts.require(actor.id, peerId, relationship)
   const caller = await exchange.authorised()
   const byPeer = caller.kind === 'peer' && caller.peerId === peerId
-  await deps.trusts.delete(actor, peerId, relationship, { byPeer, tell: !byPeer && query.get('peer') !== 'true' })
+  await deps.trusts.delete(actor, peerId, relationship, { byPeer, tell: !byPeer && query.peer !== 'true' })
   return done(deps, exchange)
 }
 
 /** A page's link that stands for another method leads back to the page. */
-function done(deps: TrustRouteDeps, { request, params }: Exchange): Answer {
-  return request.method === 'GET' ? redirect(302, `${urlOf(deps, params['actor'] ?? '')}/www/trust`) : noContent()
+function done(deps: TrustRouteDeps, { request, params }: Pick<Exchange, 'request'> & OfPeer): Answer {
+  return request.method === 'GET' ? redirect(302, `${urlOf(deps, params.actor)}/www/trust`) : noContent()
 }

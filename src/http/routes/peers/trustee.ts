@@ -1,36 +1,36 @@
 /** `/<actor>/trust/trustee`: the actor whose companion this actor is. */
 import type { Actors } from '../../../actor/actors.ts'
-import { requestFieldsOf, textField } from '../../../trust/fields.ts'
+import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { type Answer, noContent } from '../../edge/response.ts'
-import { type BodyLimits, readJson } from '../../edge/body.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
 
 const path = '/:actor/trust/trustee'
 
+const trusteeFields = {
+  trustee_root: optional(stringField('Empty: nobody')),
+  creator: optional(stringField('The new creator of this actor')),
+}
+
 export interface TrusteeRouteDeps {
   readonly actors: Actors
-  readonly config: BodyLimits
 }
 
 export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'putTrustee',
       method: 'PUT',
       path,
       access: 'trust',
       summary: 'Says whose companion the actor is',
-      request: {
-        'application/json': {
-          type: 'object',
-          properties: { trustee_root: { type: 'string' }, creator: { type: 'string' } },
-        },
-      },
+      request: jsonBody('set the trustee', trusteeFields),
       responses: { 204: 'Done', ...writeErrors },
-      handler: (exchange) => putTrustee(deps, exchange),
-    },
-    {
+      handler: async (exchange) => putTrustee(deps, exchange, await exchange.body()),
+    }),
+    defineRoute({
       id: 'deleteTrustee',
       method: 'DELETE',
       path,
@@ -41,15 +41,15 @@ export function trusteeRoutes(deps: TrusteeRouteDeps): readonly Route[] {
         await deps.actors.setTrustee(actor.id, { trusteeRoot: null })
         return noContent()
       },
-    },
+    }),
   ]
 }
 
-async function putTrustee(deps: TrusteeRouteDeps, { actor, request }: ActorExchange): Promise<Answer> {
-  const what = 'set the trustee'
-  const fields = requestFieldsOf(await readJson(request, deps.config), what)
-  const trusteeRoot = textField(fields, 'trustee_root', what)
-  const creator = textField(fields, 'creator', what)
+async function putTrustee(
+  deps: TrusteeRouteDeps,
+  { actor }: ActorExchange,
+  { trustee_root: trusteeRoot, creator }: ValuesOf<typeof trusteeFields>,
+): Promise<Answer> {
   await deps.actors.setTrustee(actor.id, {
     trusteeRoot: trusteeRoot === '' ? null : trusteeRoot,
     creator,

@@ -3,6 +3,7 @@ import { parseAddress } from '../../../actor/address.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
+import { hintField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { SignInRefusal } from '../../../sign-in/refusal.ts'
 import type { Asking } from '../../../sign-in/email-entry.ts'
@@ -10,30 +11,38 @@ import type { SignIn } from '../../../sign-in/sign-in.ts'
 import type { Verified } from '../../../sign-in/verification.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName, acceptsPages } from '../../edge/accepts.ts'
-import type { BodyLimits } from '../../edge/body.ts'
 import { type Answer, html, json, noContent } from '../../edge/response.ts'
 import { requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import { browserOf } from '../../edge/cookies.ts'
-import type { Params } from '../../edge/params.ts'
-import type { Exchange, OpenExchange, Route, VisitorExchange } from '../../dispatch/route.ts'
+import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
+import type { OpenExchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { type SessionResponseDeps, signedIn } from './session-response.ts'
-import { readSpaFields } from '../../../spa/spa-body.ts'
+import { spaBody } from '../../../spa/spa-body.ts'
 import { tokenAnswer } from '../../../spa/token-response.ts'
 
-const formFields = {
-  type: 'object',
-  properties: {
-    session: { type: 'string' },
-    email: { type: 'string' },
-    verify: { type: 'string', description: 'In place of both: the token of a link' },
-  },
-} as const
+const addressFields = {
+  session: optional(stringField('Of the sign-in that waits')),
+  email: optional(stringField('The address')),
+  verify: optional(stringField('In place of both: the token of a link')),
+}
+const linkFields = {
+  token: optional(stringField('Of the link')),
+  verify: optional(stringField('The same under its other name')),
+}
+const formatQuery = { format: hintField('`json`: the answer is for a program', ['json']) }
+const askQuery = {
+  session: optional(stringField('Of the sign-in that waits')),
+  verify: optional(stringField('Token of the link')),
+  ...formatQuery,
+}
+const linkQuery = { token: optional(stringField('Of the link')), ...formatQuery }
 
-const verifyQuery = { verify: 'Token of the link', format: '`json`: the answer is for a program' } as const
+/** What every handler here knows of the query. */
+type EmailExchange = VisitorExchange<string, ValuesOf<typeof formatQuery>>
 
 export interface EmailRouteDeps extends SessionResponseDeps {
-  readonly config: BodyLimits & Pick<Config, 'webUi'>
+  readonly config: Pick<Config, 'webUi'>
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly identity: Identity
@@ -47,7 +56,7 @@ export function oauthEmailRoutes(deps: EmailRouteDeps): readonly Route[] {
 
 function addressRoutes(deps: EmailRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'askEmail',
       method: 'GET',
       path: '/oauth/email',
@@ -56,11 +65,11 @@ function addressRoutes(deps: EmailRouteDeps): readonly Route[] {
       cors: 'spa',
       page: true,
       summary: 'The form for an address that no provider vouches for; with `verify`, the page of a verification link',
-      query: { session: 'Of the sign-in that waits', ...verifyQuery },
+      query: askQuery,
       responses: { 200: { text: 'The page', type: 'text/html' }, ...errorResponses(400, 403, 410, 429) },
       handler: (exchange) => ask(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'enterEmail',
       method: 'POST',
       path: '/oauth/email',
@@ -70,16 +79,17 @@ function addressRoutes(deps: EmailRouteDeps): readonly Route[] {
       // The session, or the token of the link, is what counts here, and only who has it can send it.
       takesForeignPosts: true,
       summary: 'Enters the address, or verifies one',
-      request: { 'application/x-www-form-urlencoded': formFields, 'application/json': formFields },
+      query: formatQuery,
+      request: spaBody(addressFields),
       responses: { 200: 'The tokens', 302: 'Signed in', ...errorResponses(400, 403, 409, 410, 429, 503) },
-      handler: (exchange) => enter(deps, exchange),
-    },
+      handler: async (exchange) => enter(deps, exchange, await exchange.body()),
+    }),
   ]
 }
 
 function linkRoutes(deps: EmailRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'verifyEmail',
       method: 'GET',
       path: '/:actor/www/verify_email',
@@ -87,11 +97,11 @@ function linkRoutes(deps: EmailRouteDeps): readonly Route[] {
       limit: ['email_verification/source', 'email_verification/target', 'email_verification/total'],
       page: true,
       summary: 'The page of a verification link in its older form',
-      query: { token: 'Of the link', format: verifyQuery.format },
+      query: linkQuery,
       responses: { 200: { text: 'The page', type: 'text/html' }, ...errorResponses(400, 403, 404, 410, 429) },
-      handler: (exchange) => showLink(deps, exchange, exchange.query.get('token'), exchange.actor.id),
-    },
-    {
+      handler: (exchange) => showLink(deps, exchange, exchange.query.token, exchange.actor.id),
+    }),
+    defineRoute({
       id: 'followEmail',
       method: 'POST',
       path: '/:actor/www/verify_email',
@@ -100,27 +110,28 @@ function linkRoutes(deps: EmailRouteDeps): readonly Route[] {
       page: true,
       category: 'actor',
       summary: 'Verifies the address by the token of a link; without one, the owner asks for another link',
-      request: { 'application/x-www-form-urlencoded': formFields },
+      query: linkQuery,
+      request: spaBody(linkFields),
       responses: {
         200: { text: 'Verified', type: 'text/html' },
         204: 'Another link is on its way',
         ...errorResponses(400, 401, 403, 404, 410, 429),
       },
       handler: (exchange) => followOrResend(deps, exchange),
-    },
+    }),
   ]
 }
 
 /** A program says so; everybody else gets a page. */
-function isForProgram({ request, query }: Pick<Exchange, 'request' | 'query'>): boolean {
-  return query.get('format') === 'json' || acceptsJsonByName(request)
+function isForProgram({ request, query }: Pick<EmailExchange, 'request' | 'query'>): boolean {
+  return query.format === 'json' || acceptsJsonByName(request)
 }
 
-async function ask(deps: EmailRouteDeps, exchange: VisitorExchange): Promise<Answer> {
+async function ask(deps: EmailRouteDeps, exchange: VisitorExchange<never, ValuesOf<typeof askQuery>>): Promise<Answer> {
   const { request, query } = exchange
-  const token = query.get('verify')
+  const token = query.verify
   if (token !== undefined) return showLink(deps, exchange, token)
-  const session = query.get('session')
+  const { session } = query
   if (session === undefined) throw new ServiceError('bad_request', 'Cannot ask for an address: session is missing')
   const asking = await deps.signIn.freeText.look(session, browserOf(request))
   refuseStrangers(deps, exchange, asking)
@@ -143,7 +154,7 @@ function emailValues(deps: EmailRouteDeps, session: string, { provider, displayN
 }
 
 /** A page of this service goes on with what was begun in its browser alone: anybody could send its visitors a link with theirs. */
-function refuseStrangers(deps: EmailRouteDeps, { request }: Exchange, { isBound }: Asking): void {
+function refuseStrangers(deps: EmailRouteDeps, { request }: EmailExchange, { isBound }: Asking): void {
   if (isBound || requestOriginOf(request, new URL(deps.baseUrl).origin) !== 'same') return
   throw new ServiceError(
     'bad_request',
@@ -184,10 +195,12 @@ async function emailPage(
   return html(refused?.error.status ?? 200, page)
 }
 
-async function enter(deps: EmailRouteDeps, exchange: VisitorExchange): Promise<Answer> {
-  const { request } = exchange
-  const fields = await readSpaFields(request, deps.config)
-  const token = fields.get('verify')
+async function enter(
+  deps: EmailRouteDeps,
+  exchange: EmailExchange,
+  fields: ValuesOf<typeof addressFields>,
+): Promise<Answer> {
+  const token = fields.verify
   if (token !== undefined) {
     await exchange.charge('email_verification')
     return follow(deps, exchange, token)
@@ -195,10 +208,13 @@ async function enter(deps: EmailRouteDeps, exchange: VisitorExchange): Promise<A
   return enterAddress(deps, exchange, fields)
 }
 
-async function enterAddress(deps: EmailRouteDeps, exchange: VisitorExchange, fields: Params): Promise<Answer> {
+async function enterAddress(
+  deps: EmailRouteDeps,
+  exchange: EmailExchange,
+  fields: ValuesOf<typeof addressFields>,
+): Promise<Answer> {
   const { request } = exchange
-  const typed = fields.get('email') ?? ''
-  const session = fields.get('session')
+  const { email: typed = '', session } = fields
   const browser = browserOf(request)
   const isProgram = isForProgram(exchange) || !acceptsPages(request)
   const looked = deps.signIn.freeText.look(session ?? '', browser)
@@ -251,7 +267,7 @@ function enteredByProgram(deps: EmailRouteDeps, { tokens, address, asking }: Ent
 /** Programs that look through mail open links as browsers do: a page changes nothing, and a program that asks for JSON means it. */
 async function showLink(
   deps: EmailRouteDeps,
-  exchange: VisitorExchange,
+  exchange: EmailExchange,
   token: string | undefined,
   actorId?: string,
 ): Promise<Answer> {
@@ -265,12 +281,7 @@ async function showLink(
   })
 }
 
-async function follow(
-  deps: EmailRouteDeps,
-  exchange: VisitorExchange,
-  token: string,
-  actorId?: string,
-): Promise<Answer> {
+async function follow(deps: EmailRouteDeps, exchange: EmailExchange, token: string, actorId?: string): Promise<Answer> {
   const { request, visitor } = exchange
   const session = await visitor.session()
   const verified = await deps.signIn.verification.follow({
@@ -309,10 +320,13 @@ async function verificationPage(
   return html(200, page)
 }
 
-async function followOrResend(deps: EmailRouteDeps, exchange: OpenExchange): Promise<Answer> {
-  const { request, query, actor } = exchange
-  const fields: Params = await readSpaFields(request, deps.config)
-  const token = fields.get('token') ?? fields.get('verify') ?? query.get('token')
+async function followOrResend(
+  deps: EmailRouteDeps,
+  exchange: OpenExchange<never, ValuesOf<typeof linkQuery>> & Bodied<ValuesOf<typeof linkFields>>,
+): Promise<Answer> {
+  const { request, query, actor, body } = exchange
+  const fields = await body()
+  const token = fields.token ?? fields.verify ?? query.token
   if (token !== undefined) return follow(deps, exchange, token, actor.id)
   await exchange.authorised()
   await exchange.charge('email_entry', actor.id)

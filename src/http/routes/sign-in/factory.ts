@@ -1,17 +1,27 @@
 /** `/`: the front page, and the creation of actors by API and by form. */
 import { type Actor, parseActorId } from '../../../actor/actor.ts'
-import type { Actors, Created, NewActor, PassphraseJudge } from '../../../actor/actors.ts'
+import type { Actors, Created, PassphraseJudge } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
-import { isObject, type JsonText, members, stringValue } from '../../../json/json.ts'
+import {
+  objectSchema,
+  optional,
+  readFields,
+  readObject,
+  refusedField,
+  stringField,
+  type ValuesOf,
+} from '../../../json/fields.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
 import { type Answer, html, json, redirect } from '../../edge/response.ts'
-import { type BodyLimits, readJsonOrForm } from '../../edge/body.ts'
+import { readJsonOrForm } from '../../edge/body.ts'
+import type { Incoming } from '../../edge/request.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import type { FactoryValues } from '../../../pages/shared/values.ts'
 import { noticeOf, noticeShown } from '../../dispatch/flash-messages.ts'
-import type { Params } from '../../edge/params.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { jsonOf, type RequestBody } from '../../dispatch/request-body.ts'
 import type { Exchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { actorSchema, errorResponses } from '../../dispatch/schemas.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
@@ -29,9 +39,42 @@ import type { Guesses } from '../../../rate-limit/failed-attempts.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { indexPage } from '../../../spa/single-page.ts'
 
+const what = 'create an actor'
+const jsonFields = {
+  creator: optional(stringField('Usually an e-mail address; "creator" when absent')),
+  passphrase: optional(stringField('Made at random when absent')),
+  trustee_root: optional(stringField('The address of the actor whose companion it is')),
+}
+const formFields = { ...jsonFields, email: optional(stringField('In place of `creator`')) }
+
+type SentActor =
+  | { readonly kind: 'json'; readonly fields: ValuesOf<typeof jsonFields> }
+  | { readonly kind: 'form'; readonly fields: ValuesOf<typeof formFields> }
+  | { readonly kind: 'none' }
+
+const newActor: RequestBody<SentActor> = {
+  content: {
+    'application/json': objectSchema(jsonFields),
+    'application/x-www-form-urlencoded': objectSchema(formFields),
+  },
+  read: async ({ request, bodyLimits }) => {
+    const body = await readJsonOrForm(request, bodyLimits)
+    if (body.kind === 'json') return { kind: 'json', fields: readObject(what, jsonFields, body.json) }
+    if (body.kind === 'form')
+      return { kind: 'form', fields: readFields(formFields, jsonOf(body.form), refusedField(what)) }
+    if (body.kind === 'none') return body
+    throw new ServiceError('invalid_json', `Cannot ${what}: the body is neither JSON nor a form`)
+  },
+}
+
+const loginQuery = {
+  redirect: optional(stringField('Path to go on to afterwards')),
+  actor: optional(stringField('Actor whose page was asked for')),
+}
+
 export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps {
   readonly actors: Pick<Actors, 'create'>
-  readonly config: BodyLimits & Pick<Config, 'mode' | 'webUi' | 'singlePage'>
+  readonly config: Pick<Config, 'mode' | 'webUi' | 'singlePage'>
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly identity: Identity
@@ -42,7 +85,7 @@ export interface FactoryRouteDeps extends HomeDeps, ProviderTargetDeps {
 
 export function factoryRoutes(deps: FactoryRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'frontPage',
       method: 'GET',
       path: '/',
@@ -51,20 +94,22 @@ export function factoryRoutes(deps: FactoryRouteDeps): readonly Route[] {
       summary: 'The front page: sign in, or create an actor',
       responses: { 200: { text: 'The page', type: 'text/html' }, 302: 'A signed-in person: to their own pages' },
       handler: (exchange) => home(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'login',
       method: 'GET',
       path: '/login',
       access: 'visitor',
       page: true,
       summary: 'The sign-in page',
-      query: { redirect: 'Path to go on to afterwards', actor: 'Actor whose page was asked for' },
+      query: loginQuery,
       responses: { 200: { text: 'The page', type: 'text/html' } },
       handler: async (exchange) =>
-        isSinglePage(deps) ? indexPage(deps, exchange) : signInPage(deps, exchange, await exchange.visitor.actor()),
-    },
-    {
+        isSinglePage(deps)
+          ? indexPage(deps, exchange)
+          : signInPage(deps, exchange.request, exchange.query, await exchange.visitor.actor()),
+    }),
+    defineRoute({
       id: 'createActor',
       method: 'POST',
       path: '/',
@@ -73,24 +118,14 @@ export function factoryRoutes(deps: FactoryRouteDeps): readonly Route[] {
       takesForeignPosts: true,
       limit: ['create_actor/source', 'create_actor/total'],
       summary: 'Creates an actor',
-      request: {
-        'application/json': {
-          type: 'object',
-          properties: {
-            creator: { type: 'string', description: 'Usually an e-mail address; "creator" when absent' },
-            passphrase: { type: 'string', description: 'Made at random when absent' },
-            trustee_root: { type: 'string' },
-          },
-        },
-        'application/x-www-form-urlencoded': { type: 'object', properties: { creator: { type: 'string' } } },
-      },
+      request: newActor,
       responses: {
         201: { text: 'The actor, its passphrase included', schema: actorSchema },
         302: 'To the provider, where one is configured and a form was sent',
         ...errorResponses(400, 403, 413, 415, 429),
       },
-      handler: (exchange) => create(deps, exchange),
-    },
+      handler: async (exchange) => create(deps, exchange, await exchange.body()),
+    }),
   ]
 }
 
@@ -103,15 +138,17 @@ async function home(deps: FactoryRouteDeps, exchange: VisitorExchange): Promise<
   const { request, visitor } = exchange
   const person = acceptsPages(request) ? await visitor.actor() : null
   return person === null
-    ? signInPage(deps, exchange, null)
+    ? signInPage(deps, request, {}, null)
     : redirect(302, homeOf(deps, person.id), { Vary: 'Accept, Cookie' })
 }
 
 /** Shows the page where a person signs in, or continues as the person who is signed in. */
-async function signInPage(deps: FactoryRouteDeps, exchange: VisitorExchange, person: Actor | null): Promise<Answer> {
-  const { request, query } = exchange
-  const actorId = query.get('actor')
-  const asked = query.get('redirect')
+async function signInPage(
+  deps: FactoryRouteDeps,
+  request: Incoming,
+  { actor: actorId, redirect: asked }: Partial<ValuesOf<typeof loginQuery>>,
+  person: Actor | null,
+): Promise<Answer> {
   // An address elsewhere is left out here, and sign-in refuses it again.
   const target = asked === undefined ? null : deps.signIn.targets.parsePath(asked)
   const isOwn = actorId === undefined || actorId === person?.id
@@ -129,27 +166,28 @@ async function signInPage(deps: FactoryRouteDeps, exchange: VisitorExchange, per
   return noticeOf(request) === null ? answer : { ...answer, cookies: [noticeShown] }
 }
 
-async function create(deps: FactoryRouteDeps, exchange: Exchange): Promise<Answer> {
+async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActor): Promise<Answer> {
   const { request } = exchange
-  const body = await readJsonOrForm(request, deps.config)
   const judge: PassphraseJudge = (actor, isRight) => deps.guesses.judge('passphrase', actor, exchange.source, isRight)
-  if (body.kind === 'form') return createFromForm(deps, body.form, judge, request.header('accept'))
-  if (body.kind === 'text')
-    throw new ServiceError('invalid_json', 'Cannot create an actor: the body is neither JSON nor a form')
-  if (body.kind === 'none' && request.header('accept')?.includes('text/html') === true) return missingCreator(deps)
-  return answerCreated(deps, await deps.actors.create(body.kind === 'none' ? {} : readFields(body.json), judge))
+  if (sent.kind === 'form') return createFromForm(deps, sent.fields, judge, request.header('accept'))
+  if (sent.kind === 'none') {
+    if (request.header('accept')?.includes('text/html') === true) return missingCreator(deps)
+    return answerCreated(deps, await deps.actors.create({}, judge))
+  }
+  const { creator, passphrase, trustee_root: trusteeRoot } = sent.fields
+  return answerCreated(deps, await deps.actors.create({ creator, passphrase, trusteeRoot }, judge))
 }
 
 /** A program that sends a form but asks for JSON gets the API's answer. */
 async function createFromForm(
   deps: FactoryRouteDeps,
-  form: Params,
+  form: ValuesOf<typeof formFields>,
   judge: PassphraseJudge,
   accept: string | undefined,
 ): Promise<Answer> {
-  const creator = form.get('creator') ?? form.get('email')
+  const creator = form.creator ?? form.email
   if (accept?.includes('application/json') === true) {
-    const fields = { creator, passphrase: form.get('passphrase'), trusteeRoot: form.get('trustee_root') }
+    const fields = { creator, passphrase: form.passphrase, trusteeRoot: form.trustee_root }
     return answerCreated(deps, await deps.actors.create(fields, judge))
   }
   if (creator === undefined || creator.trim() === '') return missingCreator(deps)
@@ -224,22 +262,6 @@ function passwordAddress(
   if (!config.webUi || parseActorId(actorId) === null) return null
   const pages = `${basePath}/${actorId}/www`
   return redirect.startsWith(`${pages}/`) ? redirect : pages
-}
-
-function readFields(body: JsonText): NewActor {
-  const fields = isObject(body) ? members(body) : null
-  if (fields === null) throw new ServiceError('bad_request', 'Cannot create an actor: the body must be a JSON object')
-  const read = (name: string): string | undefined => {
-    const value = fields.get(name)
-    const text = value === undefined ? undefined : stringValue(value)
-    if (text === null) throw new ServiceError('bad_request', `Cannot create an actor: ${name} must be a text`)
-    return text
-  }
-  return {
-    creator: read('creator'),
-    passphrase: read('passphrase'),
-    trusteeRoot: read('trustee_root'),
-  }
 }
 
 function answerCreated(deps: FactoryRouteDeps, { actor, passphrase }: Created): Answer {

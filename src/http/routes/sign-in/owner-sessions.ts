@@ -2,6 +2,7 @@
 import { ServiceError } from '../../../errors.ts'
 import type { Chain } from '../../../token/chain.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors } from '../../dispatch/schemas.ts'
 import type { Sessions } from '../../../token/sessions.ts'
@@ -29,7 +30,7 @@ export interface OwnerSessionRouteDeps {
 
 export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'listSessions',
       method: 'GET',
       path: '/:actor/sessions',
@@ -37,8 +38,8 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
       summary: 'Where the owner is signed in, the last used first',
       responses: { 200: { text: 'The sessions', schema }, ...actorErrors },
       handler: (exchange) => list(sessions, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'endSession',
       method: 'DELETE',
       path: '/:actor/sessions/:chain',
@@ -46,7 +47,7 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
       summary: 'Signs out there, at once',
       responses: { 204: 'Ended', ...actorErrors },
       handler: (exchange) => end(sessions, exchange),
-    },
+    }),
   ]
 }
 
@@ -71,8 +72,8 @@ function shown(chain: Chain, current: boolean): object {
   }
 }
 
-async function end(sessions: Sessions, { actor, params }: ActorExchange): Promise<Answer> {
-  if (!(await sessions.end(actor.id, params['chain'] ?? ''))) {
+async function end(sessions: Sessions, { actor, params }: ActorExchange<'chain'>): Promise<Answer> {
+  if (!(await sessions.end(actor.id, params.chain))) {
     throw new ServiceError('not_found', 'There is no such session')
   }
   return noContent()

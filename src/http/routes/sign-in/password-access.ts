@@ -1,8 +1,8 @@
 /** `/<actor>/password-access`: programs that created an actor under the owner's name, with a password. */
-import { ServiceError } from '../../../errors.ts'
-import { isObject, members, stringValue } from '../../../json/json.ts'
+import { choiceField } from '../../../json/fields.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
-import { type BodyLimits, readJson } from '../../edge/body.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
+import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, writeErrors } from '../../dispatch/schemas.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
@@ -26,12 +26,11 @@ const schema = {
 
 export interface PasswordAccessRouteDeps extends BaseUrl {
   readonly passwordAccess: PasswordAccess
-  readonly config: BodyLimits
 }
 
 export function passwordAccessRoutes(deps: PasswordAccessRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'listPasswordAccess',
       method: 'GET',
       path: '/:actor/password-access',
@@ -40,23 +39,19 @@ export function passwordAccessRoutes(deps: PasswordAccessRouteDeps): readonly Ro
         'Programs that created an actor under the owner’s name with a password, pending decisions first; at most 100',
       responses: { 200: { text: 'The programs', schema }, ...actorErrors },
       handler: (exchange) => list(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'decidePasswordAccess',
       method: 'PUT',
       path: '/:actor/password-access/:created',
       access: 'sessions',
       summary: 'Keeps or revokes the access of a program; needs a session of the owner. A revocation is final',
-      request: {
-        'application/json': {
-          type: 'object',
-          required: ['decision'],
-          properties: { decision: { type: 'string', enum: ['keep', 'revoke'] } },
-        },
-      },
+      request: jsonBody('decide', {
+        decision: choiceField('Whether the program keeps its access', ['keep', 'revoke']),
+      }),
       responses: { 204: 'Decided', ...writeErrors },
-      handler: (exchange) => decide(deps, exchange),
-    },
+      handler: async (exchange) => decide(deps, exchange, (await exchange.body()).decision),
+    }),
   ]
 }
 
@@ -77,16 +72,12 @@ async function list(deps: PasswordAccessRouteDeps, { actor }: ActorExchange): Pr
 
 async function decide(
   deps: PasswordAccessRouteDeps,
-  { request, actor, caller, params }: ActorExchange,
+  { actor, caller, params }: ActorExchange<'created'>,
+  asked: 'keep' | 'revoke',
 ): Promise<Answer> {
-  const body = await readJson(request, deps.config)
-  const value = isObject(body) ? members(body)?.get('decision') : undefined
-  const asked = value === undefined ? null : stringValue(value)
-  if (asked !== 'keep' && asked !== 'revoke')
-    throw new ServiceError('bad_request', 'Invalid decision: expected "keep" or "revoke"')
   await deps.passwordAccess.decide({
     ownerId: actor.id,
-    actorId: params['created'] ?? '',
+    actorId: params.created,
     decision: asked === 'keep' ? 'kept' : 'revoked',
     by: caller,
   })

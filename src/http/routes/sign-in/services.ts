@@ -1,14 +1,16 @@
 /** `/<actor>/services`: what the actor has at third-party services. */
 import { ServiceError } from '../../../errors.ts'
+import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { ActorConnection, Connections } from '../../../connection/connections.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { type Answer, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf } from '../../edge/cookies.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Exchange, Route } from '../../dispatch/route.ts'
 import { parseRedirectTarget } from '../../dispatch/redirect-target.ts'
 import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
 
-const path = '/:actor/services'
+const path = '/:actor/services' as const
 const doneSchema = {
   type: 'object',
   properties: { success: { const: true }, message: { type: 'string' }, service: { type: 'string' } },
@@ -23,7 +25,13 @@ const connectionSchema = {
     scope: { type: ['string', 'null'] },
   },
 }
-const callbackQuery = { code: 'Authorization code', state: 'As it was sent', error: 'Why it was not allowed' }
+const redirectQuery = { redirect: optional(stringField('Path on this service to go on to afterwards')) }
+const callbackQuery = {
+  code: optional(stringField('Authorization code')),
+  state: optional(stringField('As it was sent')),
+  error: optional(stringField('Why it was not allowed')),
+}
+type CallbackQuery = ValuesOf<typeof callbackQuery>
 
 export interface ConnectionRouteDeps extends BaseUrl {
   /** The path that every address of the service begins with; empty without a prefix. */
@@ -37,7 +45,7 @@ export function serviceRoutes(deps: ConnectionRouteDeps): readonly Route[] {
 
 function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'listServices',
       method: 'GET',
       path,
@@ -45,8 +53,8 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       summary: 'The services that actors can connect with, and with which this one is',
       responses: { 200: { text: 'The services', schema: { type: 'array', items: connectionSchema } }, ...actorErrors },
       handler: async ({ actor }) => json(200, (await deps.connections.list(actor.id)).map(shown)),
-    },
-    {
+    }),
+    defineRoute({
       id: 'connectService',
       method: 'GET',
       path: `${path}/:service/connect`,
@@ -55,11 +63,11 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       acts: true,
       takesNoHead: true,
       summary: 'Sends the browser to the service, to allow the connection there',
-      query: { redirect: 'Path on this service to go on to afterwards' },
+      query: redirectQuery,
       responses: { 302: 'To the service', ...errorResponses(400), ...actorErrors },
       handler: (exchange) => connect(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'serviceCallback',
       method: 'GET',
       path: `${path}/:service/callback`,
@@ -67,6 +75,8 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       takesNoHead: true,
       summary: 'Where the service sends the browser back to',
       query: callbackQuery,
+      // RFC 6749 section 4.1.2: unrecognized parameters of a response are ignored.
+      unknownQuery: 'ignored',
       responses: {
         200: { text: 'Connected', schema: doneSchema },
         302: 'Connected, and on to where `redirect` said',
@@ -74,8 +84,8 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
         ...actorErrors,
       },
       handler: (exchange) => finish(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'disconnectService',
       method: 'DELETE',
       path: `${path}/:service`,
@@ -83,13 +93,13 @@ function connectionRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       summary: 'Ends the connection, and gives the token back',
       responses: { 200: { text: 'Disconnected', schema: doneSchema }, ...errorResponses(502), ...actorErrors },
       handler: (exchange) => disconnect(deps, exchange),
-    },
+    }),
   ]
 }
 
 function sharedCallbackRoutes(deps: ConnectionRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'sharedServiceCallback',
       method: 'GET',
       path: '/services/:service/callback',
@@ -100,38 +110,45 @@ function sharedCallbackRoutes(deps: ConnectionRouteDeps): readonly Route[] {
       query: callbackQuery,
       responses: { 302: 'To the actor’s own', ...errorResponses(400, 403, 404) },
       handler: (exchange) => passOn(deps, exchange),
-    },
+    }),
   ]
 }
 
-async function connect(deps: ConnectionRouteDeps, { request, actor, params, query }: ActorExchange): Promise<Answer> {
-  const wanted = query.get('redirect')
+async function connect(
+  deps: ConnectionRouteDeps,
+  { request, actor, params: { service }, query }: ActorExchange<'service', ValuesOf<typeof redirectQuery>>,
+): Promise<Answer> {
+  const wanted = query.redirect
   const target = wanted === undefined ? null : parseRedirectTarget(wanted, deps)
   if (wanted !== undefined && target === null)
     throw new ServiceError('bad_request', 'Cannot connect: redirect must be a path of this service')
   const mark = browserCookie(request)
   const by = { browser: mark.value, redirect: target }
-  const location = await deps.connections.begin(actor.id, params['service'] ?? '', by)
+  const location = await deps.connections.begin(actor.id, service, by)
   return { ...redirect(302, location), cookies: [mark.cookie] }
 }
 
-async function finish(deps: ConnectionRouteDeps, { request, actor, params, query }: ActorExchange): Promise<Answer> {
-  const service = params['service'] ?? ''
-  const brought = { code: query.get('code'), state: query.get('state'), error: query.get('error') }
-  const target = await deps.connections.finish(actor.id, service, brought, browserOf(request))
+async function finish(
+  deps: ConnectionRouteDeps,
+  { request, actor, params: { service }, query }: ActorExchange<'service', CallbackQuery>,
+): Promise<Answer> {
+  const target = await deps.connections.finish(actor.id, service, query, browserOf(request))
   return target === null ? done(service, `Connected with ${service}`) : redirect(302, target)
 }
 
-async function disconnect(deps: ConnectionRouteDeps, { actor, params }: ActorExchange): Promise<Answer> {
-  const service = params['service'] ?? ''
+async function disconnect(
+  deps: ConnectionRouteDeps,
+  { actor, params: { service } }: ActorExchange<'service'>,
+): Promise<Answer> {
   if (!(await deps.connections.end(actor.id, service)))
     throw new ServiceError('not_found', `Cannot disconnect ${service}: the actor is not connected with it`)
   return done(service, `Disconnected from ${service}`)
 }
 
-async function passOn(deps: ConnectionRouteDeps, { request, params, query }: Exchange): Promise<Answer> {
-  const service = params['service'] ?? ''
-  const state = query.get('state')
+async function passOn(
+  deps: ConnectionRouteDeps,
+  { request, params: { service }, query: { state } }: Exchange<'service', CallbackQuery>,
+): Promise<Answer> {
   if (state === undefined) throw new ServiceError('bad_request', `Cannot connect ${service}: the answer holds no state`)
   const actorId = await deps.connections.actorOf(service, state, browserOf(request))
   if (actorId === null)

@@ -3,6 +3,7 @@ import type { Actors } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
+import { optional, stringField } from '../../../json/fields.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import type { Uses } from '../../../token/last-used.ts'
 import type { Sessions } from '../../../token/sessions.ts'
@@ -10,14 +11,14 @@ import type { SpaSessions } from '../../../token/spa-sessions.ts'
 import { recogniseToken } from '../../../token/token-text.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
-import type { BodyLimits } from '../../edge/body.ts'
 import { type Answer, html, json, redirect } from '../../edge/response.ts'
 import { antiForgeryValue, browserSecretOf, mayChangeCookies, requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import { browserOf, clearCookies, clearedCookieNames, clearedSignedInMark } from '../../edge/cookies.ts'
 import { noticeCookie } from '../../dispatch/flash-messages.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Method, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { spaErrors } from '../../dispatch/schemas.ts'
-import { readSpaFields } from '../../../spa/spa-body.ts'
+import { spaBody } from '../../../spa/spa-body.ts'
 
 const done = {
   text: 'Done',
@@ -37,18 +38,13 @@ const sessionSchema = {
   },
 } as const
 
-const revocation = {
-  'application/json': {
-    type: 'object',
-    properties: {
-      token: { type: 'string', description: 'The one that the request carries, unless given' },
-      token_type_hint: { type: 'string' },
-    },
-  },
-} as const
+const revocation = spaBody({
+  token: optional(stringField('The one that the request carries, unless given')),
+  token_type_hint: optional(stringField('Not needed')),
+})
 
 function sessionRoute(deps: SessionRouteDeps, id: string, path: string): Route {
-  return {
+  return defineRoute({
     id,
     method: 'GET',
     path,
@@ -58,11 +54,11 @@ function sessionRoute(deps: SessionRouteDeps, id: string, path: string): Route {
     summary: 'Whether somebody is signed in, and as whom',
     responses: { 200: { text: 'The session, or that there is none', schema: sessionSchema }, ...spaErrors(503) },
     handler: (exchange) => showSession(deps, exchange),
-  }
+  })
 }
 
 function revokeRoute(deps: SessionRouteDeps, id: string, path: string): Route {
-  return {
+  return defineRoute({
     id,
     method: 'POST',
     path,
@@ -72,13 +68,15 @@ function revokeRoute(deps: SessionRouteDeps, id: string, path: string): Route {
     limit: ['token/source', 'token/total'],
     summary: 'Ends the session of a token, of either kind (RFC 7009)',
     request: revocation,
+    // RFC 6749 section 3.2: unrecognized parameters are ignored.
+    unknownQuery: 'ignored',
     responses: { 200: done, ...spaErrors(400, 403, 503) },
-    handler: (exchange) => revoke(deps, exchange),
-  }
+    handler: async (exchange) => revoke(deps, exchange, (await exchange.body()).token),
+  })
 }
 
 function logoutRoute(deps: SessionRouteDeps, id: string, method: Method): Route {
-  return {
+  return defineRoute({
     id,
     method,
     path: '/oauth/logout',
@@ -89,7 +87,7 @@ function logoutRoute(deps: SessionRouteDeps, id: string, method: Method): Route 
     summary: method === 'GET' ? 'Signs out; asks first where another site sent the browser' : 'Signs out',
     responses: { 200: done, 302: 'Signed out: to the front page' },
     handler: (exchange) => logout(deps, exchange),
-  }
+  })
 }
 
 export interface SessionRouteDeps extends BaseUrl {
@@ -100,7 +98,7 @@ export interface SessionRouteDeps extends BaseUrl {
   readonly sessions: Sessions
   readonly spaSessions: SpaSessions
   readonly sessionUses: Uses
-  readonly config: BodyLimits & Pick<Config, 'spaCorsOrigins'>
+  readonly config: Pick<Config, 'spaCorsOrigins'>
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number
   readonly pages: Pick<PageSet, 'signOut'>
@@ -114,7 +112,7 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
     revokeRoute(deps, 'revokeSpaToken', '/oauth/spa/revoke'),
     logoutRoute(deps, 'askLogout', 'GET'),
     logoutRoute(deps, 'logout', 'POST'),
-    {
+    defineRoute({
       id: 'spaLogout',
       method: 'POST',
       path: '/oauth/spa/logout',
@@ -127,8 +125,8 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
         await signOut(deps, exchange)
         return signedOut(deps, exchange)
       },
-    },
-    {
+    }),
+    defineRoute({
       id: 'exchangeSpaSession',
       method: 'GET',
       path: '/oauth/spa/session/:session',
@@ -139,8 +137,8 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
       summary: 'The tokens of a one-time session id, once',
       responses: { 200: done, ...spaErrors(404, 429, 503) },
       handler: (exchange) => exchangeSession(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'spaCallback',
       method: 'GET',
       path: '/oauth/spa/callback',
@@ -148,11 +146,13 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
       cors: 'spa',
       errors: 'spa',
       summary: 'Not the address that providers come back to',
+      // Every request is refused, with the address that providers come back to.
+      unknownQuery: 'ignored',
       responses: spaErrors(400),
       handler: () => {
         throw new ServiceError('bad_request', 'Cannot end a sign-in here: providers come back to /oauth/callback')
       },
-    },
+    }),
   ]
 }
 
@@ -176,9 +176,8 @@ async function showSession(deps: SessionRouteDeps, { visitor }: VisitorExchange)
 }
 
 /** Of any text it is told that it is revoked, so that nobody learns which ones were tokens. The hint is not needed. */
-async function revoke(deps: SessionRouteDeps, exchange: VisitorExchange): Promise<Answer> {
-  const { request, visitor } = exchange
-  const named = (await readSpaFields(request, deps.config)).get('token')
+async function revoke(deps: SessionRouteDeps, exchange: VisitorExchange, named: string | undefined): Promise<Answer> {
+  const { visitor } = exchange
   const token = named ?? visitor.accessToken ?? visitor.cookies[0]
   if (token === undefined) throw new ServiceError('bad_request', 'Cannot revoke: token is missing')
   await deps.sessions.signOut([token])
@@ -259,8 +258,10 @@ async function askFirst(deps: SessionRouteDeps, { request }: Exchange): Promise<
   return html(200, page)
 }
 
-async function exchangeSession(deps: SessionRouteDeps, { request, params }: Exchange): Promise<Answer> {
-  const id = params['session'] ?? ''
+async function exchangeSession(
+  deps: SessionRouteDeps,
+  { request, params: { session: id } }: Exchange<'session'>,
+): Promise<Answer> {
   const isOwnPage = requestOriginOf(request, new URL(deps.baseUrl).origin) === 'same'
   const asker = [id, markOf(request), isOwnPage ? { browser: browserOf(request) } : null] as const
   const found = await (request.method === 'HEAD'

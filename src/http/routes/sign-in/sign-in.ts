@@ -5,18 +5,42 @@ import type { PageSet } from '../../../pages/shared/page-set.ts'
 import { SignInRefusal } from '../../../sign-in/refusal.ts'
 import type { AuthorizationResponse, Bringer, Ending } from '../../../sign-in/callback.ts'
 import { ServiceError } from '../../../errors.ts'
+import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
 import { type Answer, html, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf, deliveryCookies, refreshCookie } from '../../edge/cookies.ts'
-import { type BodyLimits, readUrlencodedForm } from '../../edge/body.ts'
-import type { Params } from '../../edge/params.ts'
+import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
+import { formBody } from '../../dispatch/request-body.ts'
 import type { Exchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
 import { type SessionResponseDeps, signedIn } from './session-response.ts'
 import type { Purge } from '../../../token/purge.ts'
+
+const beginQuery = {
+  redirect: optional(stringField('Path to go on to afterwards')),
+  actor: optional(stringField('Actor whose page was asked for: the owner of another one is refused')),
+  login_hint: optional(stringField('Address that was typed: another identity is refused')),
+}
+const responseFields = {
+  state: optional(stringField('As it was sent')),
+  code: optional(stringField('Authorization code')),
+  error: optional(stringField('Why the provider signed nobody in')),
+  error_description: optional(stringField('The same in words')),
+  iss: optional(stringField('RFC 9207')),
+  user: optional(stringField('What Apple says about the person, once')),
+}
+const callbackQuery = {
+  ...responseFields,
+  form_post: optional(stringField('Stands for a response that came by a form')),
+}
+const claimFields = {
+  claim: optional(stringField('Of the page')),
+  choice: optional(stringField('`join`, or a new actor')),
+  passphrase: optional(stringField('Of the actor to join')),
+}
 
 const callbackResponses = {
   200: 'The tokens, for a single-page application that reads them here',
@@ -25,7 +49,7 @@ const callbackResponses = {
 } as const
 
 export interface SignInRouteDeps extends SessionResponseDeps {
-  readonly config: BodyLimits & Pick<Config, 'webUi'>
+  readonly config: Pick<Config, 'webUi'>
   /** The path that every address of the service begins with; empty without a prefix. */
   readonly basePath: string
   readonly identity: Identity
@@ -40,7 +64,7 @@ export function signInRoutes(deps: SignInRouteDeps): readonly Route[] {
 
 function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'beginSignIn',
       method: 'GET',
       path: '/oauth/login/:provider',
@@ -48,15 +72,11 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
       summary: 'Sends the browser to a provider to sign in',
-      query: {
-        redirect: 'Path to go on to afterwards',
-        actor: 'Actor whose page was asked for: the owner of another one is refused',
-        login_hint: 'Address that was typed: another identity is refused',
-      },
+      query: beginQuery,
       responses: { 302: 'To the provider', ...errorResponses(400, 429, 502, 503) },
       handler: (exchange) => begin(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'signInCallback',
       method: 'GET',
       path: '/oauth/callback',
@@ -65,16 +85,11 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
       limit: ['sign_in/source', 'sign_in/total'],
       page: true,
       summary: 'Where providers send the browser back to',
-      query: {
-        code: 'Authorization code',
-        state: 'As it was sent',
-        error: 'Why the provider signed nobody in',
-        iss: 'RFC 9207',
-      },
+      query: callbackQuery,
       responses: callbackResponses,
       handler: (exchange) => fromQuery(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'signInFormCallback',
       method: 'POST',
       path: '/oauth/callback/:provider',
@@ -84,21 +99,16 @@ function providerRoutes(deps: SignInRouteDeps): readonly Route[] {
       // The provider's page posts it; what it carries is judged by the state.
       takesForeignPosts: true,
       summary: 'Where providers that answer by a form make the browser post it',
-      request: {
-        'application/x-www-form-urlencoded': {
-          type: 'object',
-          properties: { code: {}, state: {}, error: {}, user: {} },
-        },
-      },
+      request: formBody(responseFields),
       responses: { 303: 'On to where the browser’s cookie arrives', ...callbackResponses, ...errorResponses(404, 415) },
       handler: (exchange) => fromForm(deps, exchange),
-    },
+    }),
   ]
 }
 
 function claimRoutes(deps: SignInRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'claimActor',
       method: 'POST',
       path: '/oauth/claim',
@@ -108,22 +118,23 @@ function claimRoutes(deps: SignInRouteDeps): readonly Route[] {
       // Only a page of this service, in the browser that proved who it is, knows the claim.
       takesForeignPosts: true,
       summary: 'Joins the actor that somebody made under one’s identity, by its passphrase, or begins with a new one',
-      request: {
-        'application/x-www-form-urlencoded': { type: 'object', properties: { claim: {}, choice: {}, passphrase: {} } },
-      },
+      request: formBody(claimFields),
       responses: { 302: 'Signed in', ...errorResponses(400, 403, 415, 429, 503) },
-      handler: (exchange) => claim(deps, exchange),
-    },
+      handler: async (exchange) => claim(deps, exchange, await exchange.body()),
+    }),
   ]
 }
 
-async function begin(deps: SignInRouteDeps, { request, params, query }: Exchange): Promise<Answer> {
+async function begin(
+  deps: SignInRouteDeps,
+  { request, params, query }: Exchange<'provider', ValuesOf<typeof beginQuery>>,
+): Promise<Answer> {
   const mark = browserCookie(request)
   const location = await deps.signIn.beginOnWeb({
-    provider: params['provider'],
-    redirect: query.get('redirect'),
-    actorId: query.get('actor'),
-    hint: query.get('login_hint'),
+    provider: params.provider,
+    redirect: query.redirect,
+    actorId: query.actor,
+    hint: query.login_hint,
     browser: mark.value,
   })
   // What many begin and nobody ends goes by itself.
@@ -131,9 +142,12 @@ async function begin(deps: SignInRouteDeps, { request, params, query }: Exchange
   return { ...redirect(302, location), cookies: [mark.cookie] }
 }
 
-async function fromQuery(deps: SignInRouteDeps, exchange: VisitorExchange): Promise<Answer> {
+async function fromQuery(
+  deps: SignInRouteDeps,
+  exchange: VisitorExchange<never, ValuesOf<typeof callbackQuery>>,
+): Promise<Answer> {
   const { query } = exchange
-  const handle = query.get('form_post')
+  const handle = query.form_post
   const bringer = bringerOf(exchange)
   const ending =
     handle === undefined
@@ -144,33 +158,37 @@ async function fromQuery(deps: SignInRouteDeps, exchange: VisitorExchange): Prom
   return answerEnding(deps, exchange, ending)
 }
 
-async function fromForm(deps: SignInRouteDeps, exchange: VisitorExchange): Promise<Answer> {
-  const { params } = exchange
-  const form = await readUrlencodedForm(exchange.request, deps.config)
-  const ending = await deps.signIn.callback.fromForm(params['provider'] ?? '', responseOf(form), bringerOf(exchange))
+async function fromForm(
+  deps: SignInRouteDeps,
+  exchange: VisitorExchange<'provider'> & Bodied<ProviderResponse>,
+): Promise<Answer> {
+  const { params, body } = exchange
+  const response = responseOf(await body())
+  const ending = await deps.signIn.callback.fromForm(params.provider, response, bringerOf(exchange))
   return ending.kind === 'put-by'
     ? redirect(303, `${deps.baseUrl}/oauth/callback?form_post=${ending.handle}`)
     : answerEnding(deps, exchange, ending)
 }
 
-async function claim(deps: SignInRouteDeps, exchange: VisitorExchange): Promise<Answer> {
+async function claim(
+  deps: SignInRouteDeps,
+  exchange: VisitorExchange,
+  { claim: claimed = '', choice, passphrase = '' }: ValuesOf<typeof claimFields>,
+): Promise<Answer> {
   const { request } = exchange
-  const form = await readUrlencodedForm(exchange.request, deps.config)
   const claimant = {
-    claim: form.get('claim') ?? '',
+    claim: claimed,
     browser: browserOf(request),
     device: deviceOf(request.header('user-agent')),
     source: exchange.source,
   }
   const { claims } = deps.signIn
   try {
-    const isJoin = form.get('choice') === 'join'
+    const isJoin = choice === 'join'
     // A passphrase is guessed at no faster here than anywhere else.
     if (isJoin) await exchange.charge('passphrase', (await claims.look(claimant)).identifier)
-    const claimed = isJoin
-      ? await claims.join(claimant, form.get('passphrase') ?? '')
-      : await claims.beginAnew(claimant)
-    return await signedIn(deps, exchange, claimed.tokens, claimed.redirect)
+    const { tokens, redirect: path } = await (isJoin ? claims.join(claimant, passphrase) : claims.beginAnew(claimant))
+    return await signedIn(deps, exchange, tokens, path)
   } catch (error) {
     if (!(error instanceof ServiceError) || error instanceof SignInRefusal || error.code !== 'forbidden') throw error
     return claimPage(deps, exchange, claimant.claim, error)
@@ -253,21 +271,14 @@ function bringerOf({ request }: Exchange): Bringer {
 /** In characters, all of it: what a provider sends is much shorter, and somebody else's is not kept. */
 const longestResponse = 8192
 
-function responseOf(fields: Params): AuthorizationResponse {
+type ProviderResponse = ValuesOf<typeof responseFields>
+
+function responseOf({ state, code, error, error_description, iss, user }: ProviderResponse): AuthorizationResponse {
   let length = 0
-  const read = (name: string): string | undefined => {
-    const value = fields.get(name)
+  for (const [name, value] of Object.entries({ state, code, error, error_description, iss, user })) {
     length += value?.length ?? 0
     if (length > longestResponse)
       throw new ServiceError('bad_request', `Cannot sign you in: the answer of the provider is too long, at ${name}`)
-    return value
   }
-  return {
-    state: read('state'),
-    code: read('code'),
-    error: read('error'),
-    errorDescription: read('error_description'),
-    issuer: read('iss'),
-    user: read('user'),
-  }
+  return { state, code, error, errorDescription: error_description, issuer: iss, user }
 }

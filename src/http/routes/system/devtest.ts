@@ -1,37 +1,41 @@
 /** `/<actor>/devtest`: internal attributes for a test client, in development only, for the creator only. */
 import type { Attribute, Attributes } from '../../../actor/attributes.ts'
 import { ServiceError } from '../../../errors.ts'
-import { isArray, isNull, isObject, type JsonText, known, members, object, stringText } from '../../../json/json.ts'
+import { absent } from '../../../json/absent.ts'
+import { isArray, isNull, isObject, type JsonText, known, members, object } from '../../../json/json.ts'
 import { checkName } from '../../../actor/property-name.ts'
 import { type Answer, jsonText, noContent } from '../../edge/response.ts'
-import { type BodyLimits, readValue } from '../../edge/body.ts'
+import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
+import { valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Method, Route } from '../../dispatch/route.ts'
 import { anyValue, actorErrors } from '../../dispatch/schemas.ts'
 
 export interface DevtestRouteDeps {
   readonly attributes: Attributes
-  readonly config: BodyLimits
 }
 
 export function devtestRoutes(deps: DevtestRouteDeps): readonly Route[] {
   return [
-    route('devtestGet', 'GET', (exchange) => get(deps, exchange)),
-    route('devtestPut', 'PUT', (exchange) => put(deps, exchange)),
-    route('devtestPost', 'POST', (exchange) => post(deps, exchange)),
-    route('devtestDelete', 'DELETE', (exchange) => remove(deps, exchange)),
+    attributeRoute('devtestGet', 'GET', (exchange) => get(deps, exchange)),
+    attributeRoute('devtestPut', 'PUT', (exchange) => put(deps, exchange)),
+    attributeRoute('devtestPost', 'POST', (exchange) => post(deps, exchange)),
+    attributeRoute('devtestDelete', 'DELETE', (exchange) => remove(deps, exchange)),
   ]
 }
 
-function route(id: string, method: Method, handler: (exchange: ActorExchange) => Promise<Answer>): Route {
-  return {
+type DevtestExchange = ActorExchange & Bodied<JsonText | undefined>
+
+function attributeRoute(id: string, method: Method, handler: (exchange: DevtestExchange) => Promise<Answer>): Route {
+  return defineRoute({
     id,
     method,
     path: '/:actor/devtest/*',
     access: 'devtest',
     summary: 'Internal attributes, for tests of an application in development',
     responses: { 200: { text: 'The attributes', schema: anyValue }, 204: 'Done', ...actorErrors },
-    handler,
-  }
+    ...(method === 'POST' || method === 'PUT' ? { request: valueBody() } : {}),
+    handler: (exchange) => handler(exchange),
+  })
 }
 
 async function get(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Promise<Answer> {
@@ -53,27 +57,25 @@ async function get(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Prom
   return jsonText(200, view(attribute))
 }
 
-async function put(deps: DevtestRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { rest, request } = exchange
+async function put(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<Answer> {
+  const { rest } = exchange
   if (isPing(rest)) return noContent()
   const { bucket, name } = addressOf(rest)
   if (bucket === undefined || name === undefined) throw nothing()
-  const body = await readValue(request, deps.config)
-  const value = body.kind === 'json' ? body.json : stringText(body.kind === 'text' ? body.text : '')
-  await store(deps, exchange, bucket, new Map([[name, value]]))
+  await store(deps, exchange, bucket, new Map([[name, (await exchange.body()) ?? absent]]))
   return noContent()
 }
 
 /** Gives the body back; whatever holds nothing to store changes nothing. */
-async function post(deps: DevtestRouteDeps, exchange: ActorExchange): Promise<Answer> {
-  const { rest, request } = exchange
+async function post(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<Answer> {
+  const { rest } = exchange
   const { bucket } = addressOf(rest)
   if (bucket === undefined) throw nothing()
-  const body = await readValue(request, deps.config)
-  const fields = body.kind === 'json' && isObject(body.json) ? members(body.json) : null
-  if (body.kind !== 'json' || fields === null || fields.size === 0) return { status: 200, headers: {}, body: null }
+  const given = (await exchange.body()) ?? absent
+  const fields = isObject(given) ? members(given) : null
+  if (fields === null || fields.size === 0) return { status: 200, headers: {}, body: null }
   await store(deps, exchange, bucket, fields)
-  return jsonText(200, body.json)
+  return jsonText(200, given)
 }
 
 async function remove(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Promise<Answer> {

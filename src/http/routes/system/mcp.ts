@@ -2,6 +2,7 @@
 import type { Identity } from '../../../app/identity.ts'
 import type { Timers } from '../../../timers.ts'
 import { ServiceError } from '../../../errors.ts'
+import type { JsonText } from '../../../json/json.ts'
 import { paced } from '../../../live/with-heartbeat.ts'
 import { clientKeyOf, type McpAccess } from '../../../mcp/call/call.ts'
 import { type McpEndpoint, type McpRequester, notJson } from '../../../mcp/endpoint.ts'
@@ -10,7 +11,9 @@ import type { Reply } from '../../../mcp/protocol/reply.ts'
 import { supportedRevisions } from '../../../mcp/protocol/revisions.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { type Answer, json, noContent } from '../../edge/response.ts'
-import { type BodyLimits, readJson } from '../../edge/body.ts'
+import { readJson } from '../../edge/body.ts'
+import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
+import type { RequestBody } from '../../dispatch/request-body.ts'
 import type { ClientExchange, Exchange, Route } from '../../dispatch/route.ts'
 import { anyValue, errorResponses } from '../../dispatch/schemas.ts'
 
@@ -24,23 +27,36 @@ const refusals = {
   503: { text: 'The tokens cannot be read now; they are as good as before' },
 }
 
+/** Null for what is not JSON, which the protocol refuses in words of its own; bytes that are no text included. */
+const messageBody: RequestBody<JsonText | null> = {
+  content: { 'application/json': message },
+  read: ({ request, bodyLimits }) =>
+    readJson(request, bodyLimits).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.status === 400) return null
+      throw error
+    }),
+}
+
+/** People configure their client with an address, and keep the parameters that they find there. */
+const unknownQuery = 'ignored'
+
 export interface McpRouteDeps extends BaseUrl {
   readonly identity: Identity
   readonly mcp: McpEndpoint
   readonly timers: Timers
-  readonly config: BodyLimits
 }
 
 export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'mcpMessage',
+      unknownQuery,
       method: 'POST',
       path: '/mcp',
       access: 'client',
       cors: 'mcp',
       summary: 'A message of an AI client (Model Context Protocol), with an access token of the authorization server',
-      request: { 'application/json': message },
+      request: messageBody,
       responses: {
         200: { text: 'The answer, or a stream of messages that ends with it', schema: message },
         202: { text: 'Taken; there is nothing to answer' },
@@ -48,9 +64,10 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
         ...refusals,
       },
       handler: (exchange) => post(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'mcpInfo',
+      unknownQuery,
       method: 'GET',
       path: '/mcp',
       access: 'client',
@@ -59,9 +76,10 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
       summary: 'Name, versions and where to authorize; for a session that asks for text/event-stream, what changes',
       responses: { 200: { text: 'The information', schema: anyValue }, ...errorResponses(404, 405), ...refusals },
       handler: (exchange) => listen(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'endMcpSession',
+      unknownQuery,
       method: 'DELETE',
       path: '/mcp',
       access: 'client',
@@ -69,26 +87,23 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
       summary: 'Ends the session of an AI client (revisions with a handshake)',
       responses: { 204: { text: 'It ended' }, ...errorResponses(404), ...refusals },
       handler: (exchange) => end(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'mcpInfoPage',
+      unknownQuery,
       method: 'GET',
       path: '/mcp/info',
       access: 'service',
       summary: 'Name, versions and endpoints, for programs that look before they connect',
       responses: { 200: { text: 'The information', schema: anyValue } },
       handler: () => json(200, information(deps)),
-    },
+    }),
   ]
 }
 
-async function post(deps: McpRouteDeps, exchange: ClientExchange): Promise<Answer> {
+async function post(deps: McpRouteDeps, exchange: ClientExchange & Bodied<JsonText | null>): Promise<Answer> {
   const requester = requesterOf(exchange)
-  const text = await readJson(exchange.request, deps.config).catch((error: unknown) => {
-    // Bytes that are no text included.
-    if (error instanceof ServiceError && error.status === 400) return null
-    throw error
-  })
+  const text = await exchange.body()
   if (text !== null) return toAnswer(deps, await deps.mcp.post(text, headersOf(exchange), requester))
   requester.count(1)
   return toAnswer(deps, notJson())

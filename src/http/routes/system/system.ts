@@ -7,6 +7,7 @@ import type { Metrics } from '../../../observe/metrics.ts'
 import { sameSecret } from '../../../secret/hash.ts'
 import { assets } from '../../../pages/shared/assets.ts'
 import { type Answer, json, jsonText } from '../../edge/response.ts'
+import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import type { Health } from './health.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
@@ -23,7 +24,7 @@ export interface SystemRouteDeps {
 /** @param openApi The document's text, made when it is first asked for. */
 export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): readonly Route[] {
   return [
-    {
+    defineRoute({
       id: 'live',
       method: 'GET',
       path: '/health/live',
@@ -31,8 +32,8 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
       summary: 'Whether the process answers',
       responses: { 200: { text: 'It does', schema: state } },
       handler: () => json(200, { status: 'live' }),
-    },
-    {
+    }),
+    defineRoute({
       id: 'ready',
       method: 'GET',
       path: '/health/ready',
@@ -41,17 +42,19 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
         'Whether requests should be sent here: the store answers, the keys open its secrets and no stop signal arrived',
       responses: { 200: { text: 'They should', schema: state }, ...errorResponses(503) },
       handler: () => ready(deps),
-    },
-    {
+    }),
+    defineRoute({
       id: 'metrics',
       method: 'GET',
       path: '/metrics',
       access: 'service',
       summary: 'Counters in the Prometheus text format',
+      // A scraper may be configured with `params`.
+      unknownQuery: 'ignored',
       responses: { 200: { text: 'The counters', type: 'text/plain' }, ...errorResponses(401) },
       handler: (exchange) => metrics(deps, exchange),
-    },
-    {
+    }),
+    defineRoute({
       id: 'openapi',
       method: 'GET',
       path: '/openapi.json',
@@ -59,16 +62,18 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
       summary: 'The description of the API',
       responses: { 200: { text: 'OpenAPI 3.1', schema: { type: 'object' } } },
       handler: () => jsonText(200, known(openApi())),
-    },
-    {
+    }),
+    defineRoute({
       id: 'asset',
       method: 'GET',
       path: '/assets/*',
       access: 'service',
       summary: 'Files that the pages use',
+      // Pages of an application add a version, so that browsers fetch a changed file.
+      unknownQuery: 'ignored',
       responses: { 200: { text: 'The file', type: 'text/css' }, ...errorResponses(404) },
       handler: (exchange) => asset(deps, exchange),
-    },
+    }),
   ]
 }
 

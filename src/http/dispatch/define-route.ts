@@ -1,0 +1,131 @@
+/** Makes a row of the route table whose handler gets what the row's schemas say. */
+import { quoted, ServiceError } from '../../errors.ts'
+import { readFields, type RequestField, type RequestFields, type ValuesOf } from '../../json/fields.ts'
+import { stringText } from '../../json/json.ts'
+import type { Params } from '../edge/params.ts'
+import type { Answer } from '../edge/response.ts'
+import { jsonOf, type RequestBody } from './request-body.ts'
+import type {
+  ActorExchange,
+  ActorRoute,
+  ClientExchange,
+  ClientRoute,
+  Exchange,
+  OpenActorRoute,
+  OpenExchange,
+  PageExchange,
+  PageRoute,
+  OAuthClientRoute,
+  PublicActorRoute,
+  PublicExchange,
+  Route,
+  ServiceRoute,
+  VisitorExchange,
+  VisitorRoute,
+} from './route.ts'
+
+type Access = Route['access']
+
+interface RowsByAccess {
+  readonly service: ServiceRoute
+  readonly visitor: VisitorRoute
+  readonly client: ClientRoute
+  readonly 'oauth-client': OAuthClientRoute
+  readonly public: PublicActorRoute
+  readonly open: OpenActorRoute
+  readonly www: PageRoute
+}
+
+type RowOf<A extends Access> = A extends keyof RowsByAccess ? RowsByAccess[A] : ActorRoute
+
+interface ExchangesByAccess<P extends string, Q> {
+  readonly service: Exchange<P, Q>
+  readonly visitor: VisitorExchange<P, Q>
+  readonly client: ClientExchange<P, Q>
+  readonly 'oauth-client': Exchange<P, Q>
+  readonly public: PublicExchange<P, Q>
+  readonly open: OpenExchange<P, Q>
+  readonly www: PageExchange<P, Q>
+}
+
+type ExchangeOf<A extends Access, P extends string, Q> = A extends keyof RowsByAccess
+  ? ExchangesByAccess<P, Q>[A]
+  : ActorExchange<P, Q>
+
+type ParamNames<Path extends string> = Path extends `${infer Head}/${infer Tail}`
+  ? ParamNames<Head> | ParamNames<Tail>
+  : Path extends `:${infer Name}`
+    ? Name
+    : never
+
+/** Reads the body when the handler asks for it: the body of a refused caller is not read. */
+export interface Bodied<B> {
+  readonly body: () => Promise<B>
+}
+
+interface Schemas<A extends Access, Path extends string, P extends RequestFields, Q extends RequestFields, B> {
+  readonly access: A
+  readonly path: Path
+  readonly params?: P
+  readonly query?: Q
+  readonly request?: RequestBody<B>
+  readonly handler: (
+    exchange: ExchangeOf<A, Exclude<ParamNames<Path>, keyof P>, ValuesOf<Q>> &
+      Bodied<B> & { readonly params: ValuesOf<P> },
+  ) => Promise<Answer> | Answer
+}
+
+type NoFields = Readonly<Record<symbol, never>>
+
+/** The handler runs after the caller is admitted and the path and query fit their schemas. */
+export function defineRoute<
+  const A extends Access,
+  const Path extends string,
+  P extends RequestFields = NoFields,
+  Q extends RequestFields = NoFields,
+  B = undefined,
+>(row: Omit<RowOf<A>, keyof Schemas<A, Path, P, Q, B>> & Schemas<A, Path, P, Q, B>): Route {
+  const { params, query, request, handler } = row
+  const isOpen = row.unknownQuery === 'ignored' || row.page === true || row.access === 'www'
+  const known = isOpen ? null : new Set(namesOf(query, request?.inQuery))
+  const typed = (exchange: Exchange<string, Params>): unknown => {
+    if (known !== null) refuseUnknown(known, exchange.query)
+    return {
+      ...exchange,
+      params: params === undefined ? exchange.params : { ...exchange.params, ...readSegments(params, exchange.params) },
+      query: query === undefined ? {} : readFields(query, jsonOf(exchange.query), refusedParameter),
+      body: async () => request?.read(exchange),
+    }
+  }
+  return {
+    ...row,
+    handler: (exchange: Exchange<string, Params>) => handler(typed(exchange) as Parameters<typeof handler>[0]),
+  } as unknown as Route
+}
+
+function namesOf(...fields: readonly (RequestFields | undefined)[]): string[] {
+  return fields.flatMap((each) => Object.keys(each ?? {}))
+}
+
+/** Names count in any letter case. `_method` names another method on every address. */
+function refuseUnknown(known: ReadonlySet<string>, query: Params): void {
+  for (const name of query.entries.keys()) {
+    const lower = name.toLowerCase()
+    if (known.has(lower) || lower === '_method') continue
+    const names = known.size === 0 ? 'no query parameters' : [...known].join(', ')
+    throw new ServiceError('bad_request', `Unknown query parameter ${quoted(name)}: expected ${names}.`)
+  }
+}
+
+function refusedParameter(name: string, _why: string, { expected }: RequestField<unknown>): ServiceError {
+  return new ServiceError('bad_request', `Invalid ${name}: expected ${expected}.`)
+}
+
+/** A segment that violates its schema names nothing. */
+function readSegments<P extends RequestFields>(fields: P, params: Readonly<Record<string, string>>): ValuesOf<P> {
+  return readFields(
+    fields,
+    (name) => stringText(params[name] ?? ''),
+    (name, why) => new ServiceError('not_found', `There is nothing at this address: ${name} ${why}`),
+  )
+}
