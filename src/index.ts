@@ -4,9 +4,12 @@
  * @example
  * ```ts
  * import { troupe } from 'troupe'
+ * import { z } from 'zod'
  *
  * const app = troupe({ type: 'urn:actingweb:example.com:notes', name: 'notes' })
- * app.action('add_note', async ({ actor, input }) => ({ index: await actor.list('notes').append({ text: String(input) }) }))
+ * app.action('add_note', { input: z.object({ text: z.string() }) }, async ({ actor, input }) => ({
+ *   index: await actor.list('notes').append(input),
+ * }))
  * export default app // serve it with `troupe dev app.ts`, or embed it with `app.fetch`
  * ```
  */

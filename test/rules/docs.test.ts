@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { glob } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { DatabaseSync } from 'node:sqlite'
 import { dirname, join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
@@ -14,6 +13,7 @@ import { providerVariables } from '../../src/config/provider-options.ts'
 import { serviceVariables } from '../../src/config/service-options.ts'
 import { templateNames } from '../../src/pages/shared/page-set.ts'
 import { pages } from '../../tools/docs.ts'
+import { compile } from '../support/compile-application.ts'
 import { environmentWithoutSettings, type Program, Workplace } from '../support/program.ts'
 
 const root = dirname(dirname(import.meta.dirname))
@@ -275,7 +275,7 @@ describe('the README', () => {
 
   it('shows an application that compiles and runs', async () => {
     place.write('app.ts', codeOf(read('README.md'), 'ts'))
-    assert.equal(compile(), '')
+    assert.equal(compile(place), '')
     const { url } = await serve('app.ts')
     const { call } = await createActor(url)
     assert.deepEqual(await call('POST', '/actions/sign', { name: 'Grace' }), { entry: 0 })
@@ -294,7 +294,7 @@ describe('the guide to pages', () => {
 
   it('has applications that compile', () => {
     place.write('app.ts', codeOf(guide, 'ts'))
-    assert.equal(compile(), '')
+    assert.equal(compile(place), '')
   })
 
   it('names every page that can be replaced, and the template that stands for it', () => {
@@ -306,7 +306,7 @@ describe('the guide to pages', () => {
 describe('the guide to AI clients', () => {
   it('has an application that compiles and starts', async () => {
     place.write('app.ts', codeOf(read('docs/ai-clients.md'), 'ts'))
-    assert.equal(compile(), '')
+    assert.equal(compile(place), '')
     await serve('app.ts')
   })
 })
@@ -316,7 +316,7 @@ describe('the guide to writing an application', () => {
 
   it('is made of one application, which compiles', () => {
     place.write('app.ts', codeOf(guide, 'ts'))
-    assert.equal(compile(), '')
+    assert.equal(compile(place), '')
   })
 
   it('tells what the application then does', async () => {
@@ -389,7 +389,7 @@ describe('the guide to relationships between actors', () => {
 
   it('goes once around with the commands and answers that it prints, and an application that compiles', async () => {
     place.write('app.ts', codeOf(guide, 'ts'))
-    assert.equal(compile(), '')
+    assert.equal(compile(place), '')
     const { url } = await serve('app.ts')
     place.write(
       'npx',
@@ -434,7 +434,7 @@ describe('the guide to sign-in', () => {
   it('R-OC-15 shows an application with a provider of each kind, which compiles and starts', async () => {
     place.write('app.ts', codeOf(guide, 'ts'))
     place.write('AuthKey_F6G7H8J9K0.p8', privateKey)
-    assert.equal(compile(), '')
+    assert.equal(compile(place), '')
     const program = place.start(['dev', 'app.ts'], { env: { PORT: '0', ...secrets } })
     const [, url = ''] = await program.prints(/is ready at (http:\/\/localhost:\d+)/)
     const { oauth_providers: providers } = (await (await fetch(`${url}/oauth/config`)).json()) as {
@@ -488,24 +488,3 @@ describe('the guide to operations', () => {
     await assert.rejects(bash(command?.text ?? '', { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }))
   })
 })
-
-/** What the compiler says to the application of the workplace, by the rules of the project. */
-function compile(): string {
-  const require = createRequire(import.meta.url)
-  const compiler = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')
-  place.write(
-    'tsconfig.json',
-    JSON.stringify({
-      extends: join(root, 'tsconfig.json'),
-      compilerOptions: { typeRoots: [join(root, 'node_modules', '@types')] },
-      include: ['*.ts'],
-    }),
-  )
-  place.write('package.json', '{"type":"module"}')
-  try {
-    return execFileSync(process.execPath, [compiler, '-p', place.folder], { encoding: 'utf8' })
-  } catch (error) {
-    const said = (error as { stdout: string }).stdout.split('\n')
-    return said.filter((line) => line.includes('app.ts(')).join('\n')
-  }
-}

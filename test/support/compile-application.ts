@@ -1,0 +1,29 @@
+/** Compiles the code of documents as an application that uses the package. */
+import { execFileSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { Workplace } from './program.ts'
+
+const root = dirname(dirname(import.meta.dirname))
+
+/** Returns the compiler's errors about the modules of the workplace, by the rules of the project; '' when there are none. */
+export function compile(place: Workplace): string {
+  const require = createRequire(import.meta.url)
+  const compiler = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')
+  place.write(
+    'tsconfig.json',
+    JSON.stringify({
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: { typeRoots: [join(root, 'node_modules', '@types')] },
+      include: ['*.ts'],
+    }),
+  )
+  place.write('package.json', '{"type":"module"}')
+  try {
+    return execFileSync(process.execPath, [compiler, '-p', place.folder], { cwd: place.folder, encoding: 'utf8' })
+  } catch (error) {
+    // Errors in the project itself are not errors of the document.
+    const lines = (error as { stdout: string }).stdout.split('\n')
+    return lines.filter((line) => /^[\w.-]+\.ts\(/.test(line)).join('\n')
+  }
+}
