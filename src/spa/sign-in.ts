@@ -1,12 +1,11 @@
 /** Signing in for single-page and mobile applications: what there is, and the way to a provider. */
 import { ServiceError } from '../errors.ts'
-import { requestOriginOf } from '../http/dispatch/anti-forgery.ts'
 import type { ProviderDeps } from '../http/dispatch/sign-in-address.ts'
 import type { BaseUrl } from '../http/dispatch/urls.ts'
 import { type Answer, json } from '../http/edge/response.ts'
 import { type BrowserMark, browserCookie, browserOf } from '../http/edge/cookies.ts'
 import { defineRoute } from '../http/dispatch/define-route.ts'
-import type { Exchange, Route } from '../http/dispatch/route.ts'
+import type { Route, VisitorExchange } from '../http/dispatch/route.ts'
 import { optional, stringField, type ValuesOf } from '../json/fields.ts'
 import { spaErrors } from '../http/dispatch/schemas.ts'
 import type { SignIn } from '../sign-in/sign-in.ts'
@@ -149,11 +148,11 @@ async function showConfig(deps: SpaSignInDeps): Promise<Answer> {
 
 async function authorize(
   deps: SpaSignInDeps,
-  exchange: Exchange,
+  exchange: VisitorExchange,
   fields: ValuesOf<typeof authorizeFields>,
 ): Promise<Answer> {
   const { token_delivery: delivery, pkce, trust_type: trustType } = fields
-  const mark = markOf(deps, exchange)
+  const mark = markOf(exchange)
   const begun = await deps.signIn.beginForApplication({
     provider: fields.provider,
     target: fields.redirect_uri,
@@ -181,9 +180,8 @@ async function authorize(
  * The browser that asks is the one that comes back where a page of this service asks, or one that could bring the mark.
  * The browser of a page elsewhere keeps no cookie from here, and a program's is another one altogether.
  */
-function markOf(deps: SpaSignInDeps, { request }: Exchange): BrowserMark | null {
-  const isOwnPage = requestOriginOf(request, new URL(deps.baseUrl).origin) === 'same'
-  return isOwnPage || browserOf(request) !== null ? browserCookie(request) : null
+function markOf({ request, visitor }: Pick<VisitorExchange, 'request' | 'visitor'>): BrowserMark | null {
+  return visitor.site === 'same' || browserOf(request) !== null ? browserCookie(request) : null
 }
 
 function challengeOf({

@@ -1,20 +1,18 @@
 /** `/oauth/spa/token`: tokens for single-page and mobile applications. */
 import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
-import type { BaseUrl } from '../http/dispatch/urls.ts'
-import { mayChangeCookies } from '../http/dispatch/anti-forgery.ts'
 import { choiceField, optional } from '../json/fields.ts'
 import { spaGrants, type SpaGrantDeps } from './grants/grants.ts'
 import { defineRoute } from '../http/dispatch/define-route.ts'
-import type { Exchange, Route } from '../http/dispatch/route.ts'
+import type { Route, VisitorExchange } from '../http/dispatch/route.ts'
 import { spaErrors, tokenSchema } from '../http/dispatch/schemas.ts'
 import { readSpaFields, readSpaParams, spaContent } from './spa-body.ts'
 import { deliveryField, tokenAnswer } from './token-response.ts'
 import type { Purge } from '../token/purge.ts'
 
-export interface SpaTokenDeps extends SpaGrantDeps, BaseUrl {
+export interface SpaTokenDeps extends SpaGrantDeps {
   readonly purge: Purge
-  readonly config: Pick<Config, 'devtest' | 'spaCorsOrigins'>
+  readonly config: Pick<Config, 'devtest'>
 }
 
 export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
@@ -46,7 +44,7 @@ export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
       responses: { 200: { text: 'The tokens', schema: tokenSchema }, ...spaErrors(400, 401, 403, 404, 415, 429, 503) },
       handler: async (exchange) => {
         const { grant, delivery, params } = await exchange.body()
-        if (delivery !== 'json') refuseCookiesForOthers(deps, exchange)
+        if (delivery !== 'json') refuseCookiesForOthers(exchange)
         try {
           if (grant === undefined) throw new ServiceError('bad_request', 'Cannot issue tokens: there is no such grant')
           const { tokens, members } = await grant.run(exchange, params)
@@ -60,9 +58,8 @@ export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
 }
 
 /** Another site could otherwise sign its visitors in as somebody else: the cookies would be theirs from then on. */
-function refuseCookiesForOthers(deps: SpaTokenDeps, { request }: Exchange): void {
-  const isTrustedOrigin = (origin: string): boolean => deps.config.spaCorsOrigins.includes(origin)
-  if (mayChangeCookies(request, { origin: new URL(deps.baseUrl).origin, isTrustedOrigin })) return
+function refuseCookiesForOthers({ visitor }: Pick<VisitorExchange, 'visitor'>): void {
+  if (visitor.mayChangeCookies) return
   throw new ServiceError(
     'forged_request',
     'Cannot set cookies: neither a page of this service nor one of a site that is configured asks for them',

@@ -38,7 +38,7 @@ export interface ErrorSubject {
 
 export interface DispatchDeps
   extends AdmissionDeps,
-    Omit<EntranceDeps, 'admission' | 'clientAdmission' | 'authentication'>,
+    Omit<EntranceDeps, 'admission' | 'clientAdmission' | 'forgeryRule' | 'authentication'>,
     Pick<ClientAdmissionDeps, 'clientAccess'> {
   readonly config: Config
   readonly baseUrl: string
@@ -65,14 +65,15 @@ export class Dispatcher {
     this.#deps = deps
     this.#cors = new Cors(config.spaCorsOrigins, config.mcpOrigins)
     this.#locator = new Locator(routes, { ...deps, cors: this.#cors })
-    this.#admission = new Admission(deps, {
+    const forgeryRule = {
       origin: new URL(baseUrl).origin,
       isTrustedOrigin: this.#cors.isNamed,
       maxBodyBytes: config.maxBodyBytes,
       maxJsonDepth: config.maxJsonDepth,
-    })
+    }
+    this.#admission = new Admission(deps, forgeryRule)
     const clientAdmission = new ClientAdmission({ ...deps, origins: config.mcpOrigins })
-    this.#entrances = new Entrances({ ...deps, admission: this.#admission, clientAdmission })
+    this.#entrances = new Entrances({ ...deps, admission: this.#admission, clientAdmission, forgeryRule })
     this.#headers = new ResponseHeaders(baseUrl, deps.metrics, deps.log)
   }
 

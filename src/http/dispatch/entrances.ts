@@ -10,6 +10,7 @@ import { acceptsPages } from '../edge/accepts.ts'
 import type { Params } from '../edge/params.ts'
 import type { Answer } from '../edge/response.ts'
 import { type Admission, csrfTokenOf } from './admission.ts'
+import type { ForgeryRule } from './anti-forgery.ts'
 import type { ClientAdmission } from './client-admission.ts'
 import { type IdempotencyDeps, onceOf } from './idempotency.ts'
 import type { RequestState } from './request-state.ts'
@@ -30,6 +31,7 @@ import { Visitor } from './visitor.ts'
 export interface EntranceDeps extends IdempotencyDeps, SignInRedirectDeps {
   readonly admission: Admission
   readonly clientAdmission: ClientAdmission
+  readonly forgeryRule: ForgeryRule
   readonly actors: Pick<Actors, 'find' | 'require'>
   readonly authentication: Pick<Authentication, 'authenticate' | 'unauthorized'>
   readonly contacts: { answered(caller: Caller, via: ConnectedVia): void }

@@ -5,10 +5,18 @@ import { cookieValue, readCredential, sessionCookie } from '../../auth/credentia
 import type { Tokens, ValidToken } from '../../token/tokens.ts'
 import { accessCookieName, refreshCookieName } from '../edge/cookies.ts'
 import type { Incoming } from '../edge/request.ts'
+import {
+  antiForgeryValue,
+  browserSecretOf,
+  type ForgeryRule,
+  mayChangeCookies,
+  requestOriginOf,
+} from './anti-forgery.ts'
 
 export interface VisitorDeps {
   readonly actors: Pick<Actors, 'find'>
   readonly tokens: Pick<Tokens, 'validate'>
+  readonly forgeryRule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>
 }
 
 /** Reads the session that a request carries when the handler asks, so a route that ignores the session costs no query. */
@@ -19,6 +27,22 @@ export class Visitor {
   constructor(deps: VisitorDeps, request: Incoming) {
     this.#deps = deps
     this.#request = request
+  }
+
+  /** The site whose page sent the request, by what the browser says; `unknown` when the browser does not say. */
+  get site(): ReturnType<typeof requestOriginOf> {
+    return requestOriginOf(this.#request, this.#deps.forgeryRule.origin)
+  }
+
+  /** The anti-forgery value for a form; null when no cookie can be the credential. */
+  get csrfToken(): string | null {
+    const browserSecret = browserSecretOf(this.#request)
+    return browserSecret === null ? null : antiForgeryValue(browserSecret)
+  }
+
+  /** Whether the answer may set or remove cookies when no cookie of the browser arrived. */
+  get mayChangeCookies(): boolean {
+    return mayChangeCookies(this.#request, this.#deps.forgeryRule)
   }
 
   /** The token of the Authorization header; null without one, and for a header that holds anything else. */

@@ -5,7 +5,6 @@ import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
-import { requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
@@ -74,7 +73,7 @@ async function decide(
 ): Promise<Answer> {
   return onPage(request, async () => {
     // The form is on a page of this service. Another site that got hold of its values must not answer for the owner.
-    if (requestOriginOf(request, new URL(deps.baseUrl).origin) === 'other') {
+    if (visitor.site === 'other') {
       throw new ServiceError('forged_request', 'Cannot take this answer: another site sent it. Nothing was authorized.')
     }
     const fields = await body()

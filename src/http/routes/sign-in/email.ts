@@ -12,7 +12,6 @@ import type { Verified } from '../../../sign-in/verification.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName, acceptsPages } from '../../edge/accepts.ts'
 import { type Answer, html, json, noContent } from '../../edge/response.ts'
-import { requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import { browserOf } from '../../edge/cookies.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { OpenExchange, Route, VisitorExchange } from '../../dispatch/route.ts'
@@ -134,7 +133,7 @@ async function ask(deps: EmailRouteDeps, exchange: VisitorExchange<never, Values
   const { session } = query
   if (session === undefined) throw new ServiceError('bad_request', 'Cannot ask for an address: session is missing')
   const asking = await deps.signIn.freeText.look(session, browserOf(request))
-  refuseStrangers(deps, exchange, asking)
+  refuseStrangers(exchange, asking)
   return isForProgram(exchange)
     ? json(200, { ...emailValues(deps, session, asking), action: 'email_required' })
     : emailPage(deps, session, asking)
@@ -154,8 +153,8 @@ function emailValues(deps: EmailRouteDeps, session: string, { provider, displayN
 }
 
 /** A page of this service goes on with what was begun in its browser alone: anybody could send its visitors a link with theirs. */
-function refuseStrangers(deps: EmailRouteDeps, { request }: EmailExchange, { isBound }: Asking): void {
-  if (isBound || requestOriginOf(request, new URL(deps.baseUrl).origin) !== 'same') return
+function refuseStrangers({ visitor }: Pick<VisitorExchange, 'visitor'>, { isBound }: Asking): void {
+  if (isBound || visitor.site !== 'same') return
   throw new ServiceError(
     'bad_request',
     'Cannot go on with this sign-in here: an application began it and goes on with it',
@@ -226,7 +225,7 @@ async function enterAddress(
   await exchange.charge('email_entry', waits ? (parseAddress(typed) ?? typed) : undefined)
   if (session === undefined) throw new ServiceError('bad_request', 'Cannot enter an address: session is missing')
   const asking = await looked
-  refuseStrangers(deps, exchange, asking)
+  refuseStrangers(exchange, asking)
   if (!isProgram && !asking.isBound) return emailPage(deps, session, asking)
   try {
     const device = deviceOf(request.header('user-agent'))

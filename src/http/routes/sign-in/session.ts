@@ -1,7 +1,6 @@
 /** `/oauth/session`, `/oauth/revoke`, `/oauth/logout` and their twins for single-page applications: the session itself. */
 import type { Actors } from '../../../actor/actors.ts'
 import type { Identity } from '../../../app/identity.ts'
-import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { optional, stringField } from '../../../json/fields.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
@@ -12,12 +11,12 @@ import { recogniseToken } from '../../../token/token-text.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
 import { type Answer, html, json, redirect } from '../../edge/response.ts'
-import { antiForgeryValue, browserSecretOf, mayChangeCookies, requestOriginOf } from '../../dispatch/anti-forgery.ts'
 import { browserOf, clearCookies, clearedCookieNames, clearedSignedInMark } from '../../edge/cookies.ts'
 import { noticeCookie } from '../../dispatch/flash-messages.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Method, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { spaErrors } from '../../dispatch/schemas.ts'
+import type { Visitor } from '../../dispatch/visitor.ts'
 import { spaBody } from '../../../spa/spa-body.ts'
 
 const done = {
@@ -98,7 +97,6 @@ export interface SessionRouteDeps extends BaseUrl {
   readonly sessions: Sessions
   readonly spaSessions: SpaSessions
   readonly sessionUses: Uses
-  readonly config: Pick<Config, 'spaCorsOrigins'>
   /** Unix milliseconds, by the store's clock. */
   readonly now: () => number
   readonly pages: Pick<PageSet, 'signOut'>
@@ -181,20 +179,19 @@ async function revoke(deps: SessionRouteDeps, exchange: VisitorExchange, named: 
   const token = named ?? visitor.accessToken ?? visitor.cookies[0]
   if (token === undefined) throw new ServiceError('bad_request', 'Cannot revoke: token is missing')
   await deps.sessions.signOut([token])
-  return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearing(deps, exchange) }
+  return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearing(visitor) }
 }
 
 async function logout(deps: SessionRouteDeps, exchange: VisitorExchange): Promise<Answer> {
   const { request, visitor } = exchange
-  const isOfBrowser = browserSecretOf(request) !== null
-  if (isOfBrowser && request.method !== 'POST' && requestOriginOf(request, new URL(deps.baseUrl).origin) !== 'same') {
+  if (visitor.csrfToken !== null && request.method !== 'POST' && visitor.site !== 'same') {
     return askFirst(deps, exchange)
   }
   const hasCookie = visitor.cookies.length > 0
   await signOut(deps, exchange)
   if (!hasCookie) {
     const isForPerson = acceptsPages(request) && !asksForJson(exchange)
-    return isForPerson ? toFrontPage(deps, exchange, clearing(deps, exchange)) : signedOut(deps, exchange)
+    return isForPerson ? toFrontPage(deps, exchange, clearing(visitor)) : signedOut(deps, exchange)
   }
   if (!asksForJson(exchange)) return toFrontPage(deps, exchange, clearCookies())
   const cookies = [...clearCookies(), ...clearedSignedInMark(request)]
@@ -214,8 +211,7 @@ function signOut(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<
   return deps.sessions.signOut([...(isOurs ? [bearer] : []), ...cookies])
 }
 
-function signedOut(deps: SessionRouteDeps, exchange: Exchange): Answer {
-  const { method } = exchange
+function signedOut(deps: SessionRouteDeps, { method, visitor }: VisitorExchange): Answer {
   const answer = json(200, {
     success: true,
     message: 'You are signed out',
@@ -223,16 +219,13 @@ function signedOut(deps: SessionRouteDeps, exchange: Exchange): Answer {
     method,
     cleared_cookies: clearedCookieNames,
   })
-  return { ...answer, cookies: clearing(deps, exchange) }
+  return { ...answer, cookies: clearing(visitor) }
 }
 
 /** Another site may make a browser come without its cookies, to be rid of them: they stay. */
-function clearing(deps: SessionRouteDeps, { request }: Exchange): readonly string[] {
-  const isTrustedOrigin = (origin: string): boolean => deps.config.spaCorsOrigins.includes(origin)
-  const isJudged = browserSecretOf(request) !== null
-  return isJudged || mayChangeCookies(request, { origin: new URL(deps.baseUrl).origin, isTrustedOrigin })
-    ? clearCookies()
-    : []
+function clearing({ csrfToken, mayChangeCookies }: Visitor): readonly string[] {
+  // With a cookie of its own the browser passed the cross-site check.
+  return csrfToken !== null || mayChangeCookies ? clearCookies() : []
 }
 
 function asksForJson({ request }: Exchange): boolean {
@@ -243,7 +236,7 @@ function asksForJson({ request }: Exchange): boolean {
 }
 
 /** A link that another site planted must not sign anybody out: one button says that it is meant. */
-async function askFirst(deps: SessionRouteDeps, { request }: Exchange): Promise<Answer> {
+async function askFirst(deps: SessionRouteDeps, { request, visitor }: VisitorExchange): Promise<Answer> {
   if (!acceptsPages(request)) {
     throw new ServiceError(
       'forged_request',
@@ -253,17 +246,16 @@ async function askFirst(deps: SessionRouteDeps, { request }: Exchange): Promise<
   const page = await deps.pages.signOut({
     base_path: deps.basePath,
     name: deps.identity.name,
-    csrf_token: antiForgeryValue(browserSecretOf(request) ?? ''),
+    csrf_token: visitor.csrfToken ?? '',
   })
   return html(200, page)
 }
 
 async function exchangeSession(
   deps: SessionRouteDeps,
-  { request, params: { session: id } }: Exchange<'session'>,
+  { request, params: { session: id }, visitor }: VisitorExchange<'session'>,
 ): Promise<Answer> {
-  const isOwnPage = requestOriginOf(request, new URL(deps.baseUrl).origin) === 'same'
-  const asker = [id, markOf(request), isOwnPage ? { browser: browserOf(request) } : null] as const
+  const asker = [id, markOf(request), visitor.site === 'same' ? { browser: browserOf(request) } : null] as const
   const found = await (request.method === 'HEAD'
     ? deps.spaSessions.find(...asker)
     : deps.spaSessions.exchange(...asker))
