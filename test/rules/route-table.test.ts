@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Method, ServiceRoute } from '../../src/http/dispatch/route.ts'
+import { isOfService, type Method, type ServiceRoute } from '../../src/http/dispatch/route.ts'
 import { RouteTable } from '../../src/http/dispatch/route-table.ts'
+import { isBelowActor, routes } from '../support/routes.ts'
 
 function row(method: Method, path: string): ServiceRoute {
   return {
@@ -107,6 +108,10 @@ describe('the route table', () => {
       assert.equal(table.find('GET', path).match, null, path.join('/'))
     assert.deepEqual(table.find('GET', ['a', 'properties', 'n', '', 'x']).match?.rest, ['', 'x'])
     assert.deepEqual(table.find('GET', ['a', 'meta', '']).match?.rest, [''])
+  })
+
+  it('has a kind of the service for every path without an actor, and for no other path', () => {
+    for (const route of routes) assert.equal(isOfService(route), !isBelowActor(route), route.id)
   })
 
   it('refuses two rows for one method and path, whatever their parameters are called', () => {
