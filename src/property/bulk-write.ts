@@ -20,17 +20,17 @@ import { statesFrom } from './value-diff.ts'
 /** What one key of the body asks for: a value that is set, or what another kind makes of it. */
 type Entry = JsonText | BulkStep
 
-export interface BulkWriteParts {
+export interface BulkWriteDeps {
   readonly room: KindRoom
   readonly indexes: Indexes
   readonly now: () => number
 }
 
 export class BulkWrite {
-  readonly #parts: BulkWriteParts
+  readonly #deps: BulkWriteDeps
 
-  constructor(parts: BulkWriteParts) {
-    this.#parts = parts
+  constructor(deps: BulkWriteDeps) {
+    this.#deps = deps
   }
 
   /**
@@ -56,7 +56,7 @@ export class BulkWrite {
     // A hook may turn a change into a removal.
     const turned = [...entries].filter(([name, entry]) => rightFor(name, entry) !== rightFor(name, asked.get(name)))
     if (turned.length > 0) await this.#requireRights(access, new Map(turned))
-    const { writer } = this.#parts.room
+    const { writer } = this.#deps.room
     return writer.change(access.actor.id, access.caller, (tx, record, actor) =>
       this.#store(tx, record, actor, access, entries),
     )
@@ -68,7 +68,7 @@ export class BulkWrite {
    * @returns the entries; where the caller may only append, the step does nothing else.
    */
   async #requireRights(access: Access, asked: ReadonlyMap<string, Entry>): Promise<ReadonlyMap<string, Entry>> {
-    const { room } = this.#parts
+    const { room } = this.#deps
     const { permission } = room
     const { actor, caller } = access
     const judge = await permission.judgeRights(actor.id, caller, 'properties')
@@ -86,7 +86,7 @@ export class BulkWrite {
   }
 
   async #passHooks(access: Access, name: string, entry: Entry, operation: 'put' | 'post'): Promise<Entry> {
-    const { room } = this.#parts
+    const { room } = this.#deps
     if (typeof entry !== 'string') return entry.pass(room, access, operation)
     const passed = await room.gate.pass(access, operation, [name], entry)
     if (passed === null) throw rejectedWrite([name])
@@ -100,7 +100,7 @@ export class BulkWrite {
     access: Access,
     entries: ReadonlyMap<string, Entry>,
   ): Promise<JsonText> {
-    const context = { access, now: this.#parts.now() }
+    const context = { access, now: this.#deps.now() }
     const values = [...entries].flatMap(([name, entry]) => (typeof entry === 'string' ? [[name, entry] as const] : []))
     if (values.length > 0) {
       const states = await this.#storeValues(tx, actor, new Map(values))
@@ -131,7 +131,7 @@ export class BulkWrite {
     const gone = [...values.keys()].filter((name) => !kept.has(name))
     if (gone.length > 0) await deleteValues(tx, actorId, gone)
     if (kept.size > 0) await putValues(tx, actorId, kept)
-    await this.#parts.indexes.update(
+    await this.#deps.indexes.update(
       tx,
       actorId,
       new Map([...values].map(([name, value]) => [name, value === absent ? null : value])),

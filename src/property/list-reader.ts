@@ -8,31 +8,31 @@ import * as list from '../list/list.ts'
 import type { ListHooks } from './list-hooks.ts'
 import type { StoredProperty } from './property-store.ts'
 
-export interface ListReaderParts {
+export interface ListReaderDeps {
   readonly store: Store
   readonly permission: Permission
   readonly hooks: ListHooks
 }
 
 export class ListReader {
-  readonly #parts: ListReaderParts
+  readonly #deps: ListReaderDeps
 
-  constructor(parts: ListReaderParts) {
-    this.#parts = parts
+  constructor(deps: ListReaderDeps) {
+    this.#deps = deps
   }
 
   /** Null when there is no such list or its hook hides it. The items are not read, and their hooks do not run. */
   async metadata(access: Access, name: string): Promise<list.ListMetadata | null> {
-    await requireRight(this.#parts.permission, access, 'read', [name])
-    const metadata = await this.#parts.store.read((q) => list.readMetadata(q, listAddress(access, name)))
-    const isShown = metadata !== null && (await this.#parts.hooks.showsFacts(access, name, metadata))
+    await requireRight(this.#deps.permission, access, 'read', [name])
+    const metadata = await this.#deps.store.read((q) => list.readMetadata(q, listAddress(access, name)))
+    const isShown = metadata !== null && (await this.#deps.hooks.showsFacts(access, name, metadata))
     return isShown ? metadata : null
   }
 
   /** Whether the hooks show that there is such a list. It may be damaged. */
   async isShown(access: Access, { name, content }: StoredProperty): Promise<boolean> {
-    if (this.#parts.hooks.isOpen(access, 'get', name)) return true
-    return this.#parts.hooks.showsFacts(access, name, metadataOrDamaged(name, content))
+    if (this.#deps.hooks.isOpen(access, 'get', name)) return true
+    return this.#deps.hooks.showsFacts(access, name, metadataOrDamaged(name, content))
   }
 
   /**
@@ -88,10 +88,10 @@ export class ListReader {
     index: number,
     options: { fromEnd?: boolean } = {},
   ): Promise<JsonText | null> {
-    await requireRight(this.#parts.permission, access, 'read', [name])
-    const position = await this.#parts.hooks.positionOf(access, 'get', name, index)
-    const item = await this.#parts.store.snapshot((q) => list.readItem(q, listAddress(access, name), position, options))
-    return item === null ? null : this.#parts.hooks.passRead(access, [name, String(position)], item)
+    await requireRight(this.#deps.permission, access, 'read', [name])
+    const position = await this.#deps.hooks.positionOf(access, 'get', name, index)
+    const item = await this.#deps.store.snapshot((q) => list.readItem(q, listAddress(access, name), position, options))
+    return item === null ? null : this.#deps.hooks.passRead(access, [name, String(position)], item)
   }
 
   /**
@@ -106,10 +106,10 @@ export class ListReader {
   ): Promise<SeenList | null> {
     if (content === undefined) {
       const metadata = list.listMetadata(name, head)
-      return (await this.#parts.hooks.showsFacts(access, name, metadata)) ? { metadata, items: null } : null
+      return (await this.#deps.hooks.showsFacts(access, name, metadata)) ? { metadata, items: null } : null
     }
     const indexed = content.items.map((item, index) => ({ index, item }))
-    const passed = await this.#parts.hooks.passItems(access, name, indexed)
+    const passed = await this.#deps.hooks.passItems(access, name, indexed)
     return passed === null ? null : { metadata: content.metadata, items: passed.map(({ item }) => item) }
   }
 
@@ -122,7 +122,7 @@ export class ListReader {
   /** Only for a list whose bytes an older release did not store with it. */
   async #countBytes(access: Access, name: string): Promise<number> {
     let counted = 0
-    for await (const { rows } of list.scanPages(this.#parts.store, listAddress(access, name)))
+    for await (const { rows } of list.scanPages(this.#deps.store, listAddress(access, name)))
       for (const { value } of rows) counted += pythonLength(value)
     return counted
   }
@@ -160,8 +160,8 @@ export class ListReader {
   ): AsyncGenerator<SeenPage, undefined> {
     const scan = new list.ListScan(listAddress(access, name), span)
     for (;;) {
-      await requireRight(this.#parts.permission, access, 'read', [name])
-      const page = await scan.next(this.#parts.store, size())
+      await requireRight(this.#deps.permission, access, 'read', [name])
+      const page = await scan.next(this.#deps.store, size())
       if (page === null) return
       yield await this.#seenPage(access, name, page)
       if (page.isLast) return
@@ -170,7 +170,7 @@ export class ListReader {
 
   async #seenPage(access: Access, name: string, page: list.ScanPage): Promise<SeenPage> {
     const { from, rows, metadata, listId, isLast } = page
-    const items = await this.#parts.hooks.passItems(
+    const items = await this.#deps.hooks.passItems(
       access,
       name,
       rows.map(({ value }, offset) => ({ index: from + offset, item: value })),
@@ -184,10 +184,10 @@ export class ListReader {
 
   /** The item of a handle as it is now, with a new handle, however often it changed. Null when it was removed. */
   async locate(access: Access, name: string, handle: string): Promise<list.ItemWithHandle | null> {
-    await requireRight(this.#parts.permission, access, 'read', [name])
-    const found = await this.#parts.store.snapshot((q) => list.locate(q, listAddress(access, name), handle))
-    if (found === null || this.#parts.hooks.isOpen(access, 'get', name)) return found
-    const [shown] = (await this.#parts.hooks.passItems(access, name, [found])) ?? []
+    await requireRight(this.#deps.permission, access, 'read', [name])
+    const found = await this.#deps.store.snapshot((q) => list.locate(q, listAddress(access, name), handle))
+    if (found === null || this.#deps.hooks.isOpen(access, 'get', name)) return found
+    const [shown] = (await this.#deps.hooks.passItems(access, name, [found])) ?? []
     return shown === undefined ? null : { ...found, item: shown.item }
   }
 }

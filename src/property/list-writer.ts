@@ -12,9 +12,9 @@ import { listDiff } from './list-diff.ts'
 import type { ListHooks } from './list-hooks.ts'
 import { readTexts } from '../list/list-texts.ts'
 import { quote } from './property-errors.ts'
-import type { Expected, ValuesParts } from './values.ts'
+import type { Expected, ValuesDeps } from './values.ts'
 
-export interface ListWriterParts extends Pick<ValuesParts, 'store' | 'writer' | 'permission' | 'versions'> {
+export interface ListWriterDeps extends Pick<ValuesDeps, 'store' | 'writer' | 'permission' | 'versions'> {
   readonly hooks: ListHooks
   readonly now: () => number
   /** Called after a list may have left rows behind. */
@@ -28,17 +28,17 @@ type ListWork<T> = (
 ) => Promise<{ changes: readonly list.ListChange[]; result: T }>
 
 export class ListWriter {
-  readonly #parts: ListWriterParts
+  readonly #deps: ListWriterDeps
 
-  constructor(parts: ListWriterParts) {
-    this.#parts = parts
+  constructor(deps: ListWriterDeps) {
+    this.#deps = deps
   }
 
   /** Makes the list, or changes its texts when it exists. True when it is new. */
   async create(access: Access, name: string, texts: list.ListTexts, { expected }: Expected = {}): Promise<boolean> {
     await this.#pass(access, 'post', [name], known('[]'))
     return this.#change(access, name, async (tx, at, now) => {
-      await this.#parts.versions.require(tx, at.actorId, name, { whole: expected })
+      await this.#deps.versions.require(tx, at.actorId, name, { whole: expected })
       const { isNew, change } = await list.makeList(tx, at, texts, now)
       return { changes: [change], result: isNew }
     })
@@ -50,7 +50,7 @@ export class ListWriter {
     const passed = await this.#pass(access, 'put', [name, 'metadata'], given)
     const kept = passed === given ? texts : readTexts(members(passed) ?? new Map())
     await this.#changeOne(access, name, async (tx, at, now) => {
-      await this.#parts.versions.require(tx, at.actorId, name, { texts: expected })
+      await this.#deps.versions.require(tx, at.actorId, name, { texts: expected })
       return list.setMetadata(tx, at, kept, now)
     })
   }
@@ -85,7 +85,7 @@ export class ListWriter {
     const right = rightToAdd(options)
     await this.#require(access, right, name)
     const items: JsonText[] = []
-    for (const item of given) items.push(await this.#parts.hooks.passWrite(access, 'post', [name], item))
+    for (const item of given) items.push(await this.#deps.hooks.passWrite(access, 'post', [name], item))
     await this.#changeOne(
       access,
       name,
@@ -128,8 +128,8 @@ export class ListWriter {
   ): Promise<boolean> {
     if (options.orAppend !== true) await this.#require(access, 'write', name)
     const mayReplace = options.orAppend !== true || (await this.#mayReplace(access, name, index))
-    const position = await this.#parts.hooks.positionOf(access, 'put', name, index)
-    const item = await this.#parts.hooks.passWrite(access, 'put', [name, String(position)], given)
+    const position = await this.#deps.hooks.positionOf(access, 'put', name, index)
+    const item = await this.#deps.hooks.passWrite(access, 'put', [name, String(position)], given)
     const change = await this.#changeOne(
       access,
       name,
@@ -145,7 +145,7 @@ export class ListWriter {
 
   /** False for a caller that may add to the list and not replace its items. */
   async #mayReplace(access: Access, name: string, index: number): Promise<boolean> {
-    const { permission } = this.#parts
+    const { permission } = this.#deps
     const { actor, caller } = access
     if (!permission.isRuled(caller)) return true
     const writable = await permission.filter(actor.id, caller, { category: 'properties', right: 'write' }, [name])
@@ -161,7 +161,7 @@ export class ListWriter {
    * @throws ServiceError `forbidden` when one of the indexes is that of an item.
    */
   async requireBehindLast(access: Access, name: string, indexes: readonly number[]): Promise<void> {
-    const metadata = await this.#parts.store.read((q) => list.readMetadata(q, listAddress(access, name)))
+    const metadata = await this.#deps.store.read((q) => list.readMetadata(q, listAddress(access, name)))
     if (indexes.some((index) => index < (metadata?.length ?? 0))) throw onlyAdding(access, name)
   }
 
@@ -182,35 +182,35 @@ export class ListWriter {
 
   async clear(access: Access, name: string): Promise<void> {
     await this.#require(access, 'write', name)
-    await this.#parts.hooks.passListDelete(access, name)
+    await this.#deps.hooks.passListDelete(access, name)
     await this.#changeOne(access, name, (tx, at, now) => list.clear(tx, at, now))
-    this.#parts.deleteRemoved()
+    this.#deps.deleteRemoved()
   }
 
   /** Removes the list itself. False when there was none. */
   async remove(access: Access, name: string, { expected }: Expected = {}): Promise<boolean> {
     await this.#require(access, 'delete', name)
-    await this.#parts.hooks.passListDelete(access, name)
+    await this.#deps.hooks.passListDelete(access, name)
     const removal = await this.#changeOne(
       access,
       name,
       async (tx, at) => {
-        await this.#parts.versions.require(tx, at.actorId, name, { whole: expected })
+        await this.#deps.versions.require(tx, at.actorId, name, { whole: expected })
         return list.deleteList(tx, at)
       },
       'delete',
     )
-    if (removal !== null) this.#parts.deleteRemoved()
+    if (removal !== null) this.#deps.deleteRemoved()
     return removal !== null
   }
 
   async updateByHandle(access: Access, name: string, handle: string, given: JsonText): Promise<boolean> {
     await this.#require(access, 'write', name)
     let item = given
-    if (!this.#parts.hooks.isOpen(access, 'put', name)) {
-      const found = await this.#parts.store.snapshot((q) => list.findByHandle(q, listAddress(access, name), handle))
+    if (!this.#deps.hooks.isOpen(access, 'put', name)) {
+      const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, listAddress(access, name), handle))
       if (found === null) return false
-      item = await this.#parts.hooks.passWrite(access, 'put', [name, String(found.index)], given)
+      item = await this.#deps.hooks.passWrite(access, 'put', [name, String(found.index)], given)
     }
     return (
       (await this.#changeMany(access, name, (tx, at, now) => list.updateByHandles(tx, at, [[handle, item]], now))) > 0
@@ -219,17 +219,17 @@ export class ListWriter {
 
   async deleteByHandle(access: Access, name: string, handle: string): Promise<boolean> {
     await this.#require(access, 'write', name)
-    if (!this.#parts.hooks.isOpen(access, 'delete', name)) {
-      const found = await this.#parts.store.snapshot((q) => list.findByHandle(q, listAddress(access, name), handle))
+    if (!this.#deps.hooks.isOpen(access, 'delete', name)) {
+      const found = await this.#deps.store.snapshot((q) => list.findByHandle(q, listAddress(access, name), handle))
       if (found === null) return false
-      await this.#parts.hooks.passDelete(access, [name, String(found.index)], found.item)
+      await this.#deps.hooks.passDelete(access, [name, String(found.index)], found.item)
     }
     return (await this.#changeMany(access, name, (tx, at, now) => list.deleteByHandles(tx, at, [handle], now))) > 0
   }
 
   /** The number of items changed. A long list is changed page by page, each page as a whole. */
   async updateWhere(access: Access, name: string, match: list.ItemMatch, given: JsonText): Promise<number> {
-    const { hooks } = this.#parts
+    const { hooks } = this.#deps
     if (hooks.isOpen(access, 'put', name) && (await this.#isShort(access, name))) {
       return this.#changeMany(access, name, (tx, at, now) => list.updateWhere(tx, at, match, given, now))
     }
@@ -243,7 +243,7 @@ export class ListWriter {
 
   /** The number of items removed, as `updateWhere`. */
   async removeWhere(access: Access, name: string, match: list.ItemMatch): Promise<number> {
-    const { hooks } = this.#parts
+    const { hooks } = this.#deps
     if (hooks.isOpen(access, 'delete', name) && (await this.#isShort(access, name))) {
       return this.#changeMany(access, name, (tx, at, now) => list.removeWhere(tx, at, match, now))
     }
@@ -255,7 +255,7 @@ export class ListWriter {
   }
 
   async #isShort(access: Access, name: string): Promise<boolean> {
-    const facts = await this.#parts.store.read((q) => list.readFacts(q, listAddress(access, name)))
+    const facts = await this.#deps.store.read((q) => list.readFacts(q, listAddress(access, name)))
     return facts === null || list.isShort(facts)
   }
 
@@ -269,7 +269,7 @@ export class ListWriter {
     await this.#require(access, 'write', name)
     let changed = 0
     let isThere = false
-    for await (const { from, rows, listId } of list.scanPages(this.#parts.store, listAddress(access, name))) {
+    for await (const { from, rows, listId } of list.scanPages(this.#deps.store, listAddress(access, name))) {
       isThere = true
       const found = rows.flatMap((row, offset) =>
         list.holds(row.value, field, value)
@@ -287,7 +287,7 @@ export class ListWriter {
 
   /** Runs the hooks of a bulk update, entry by entry, before anything is stored; the right to write was asked for. */
   async passBulk(access: Access, name: string, entries: readonly list.BulkEntry[]): Promise<list.BulkEntry[]> {
-    const { hooks } = this.#parts
+    const { hooks } = this.#deps
     const passed: list.BulkEntry[] = []
     for (const { index, item } of entries) {
       const path = [name, String(index)]
@@ -326,8 +326,8 @@ export class ListWriter {
 
   async #change<T>(access: Access, name: string, work: ListWork<T>, right: Right = 'write'): Promise<T> {
     await this.#require(access, right, name)
-    return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record) => {
-      const { changes, result } = await work(tx, listAddress(access, name), this.#parts.now())
+    return this.#deps.writer.change(access.actor.id, access.caller, async (tx, record) => {
+      const { changes, result } = await work(tx, listAddress(access, name), this.#deps.now())
       recordAll(record, name, changes)
       return result
     })
@@ -335,14 +335,14 @@ export class ListWriter {
 
   /** Rights are granted on lists, not on positions; changing and removing an item writes the list, adding one appends to it. */
   #require(access: Access, right: Right, name: string): Promise<void> {
-    return requireRight(this.#parts.permission, access, right, [name])
+    return requireRight(this.#deps.permission, access, right, [name])
   }
 
   /** The position that the hooks agreed to. */
   async #passItemDelete(access: Access, name: string, index: number, options: { fromEnd?: boolean }): Promise<number> {
     await this.#require(access, 'write', name)
-    const position = await this.#parts.hooks.positionOf(access, 'delete', name, index)
-    await this.#parts.hooks.passItemDelete(access, name, position, options)
+    const position = await this.#deps.hooks.positionOf(access, 'delete', name, index)
+    await this.#deps.hooks.passItemDelete(access, name, position, options)
     return position
   }
 
@@ -354,7 +354,7 @@ export class ListWriter {
     right: Right = 'write',
   ): Promise<JsonText> {
     await this.#require(access, right, path[0] ?? '')
-    return this.#parts.hooks.passWrite(access, operation, path, value)
+    return this.#deps.hooks.passWrite(access, operation, path, value)
   }
 }
 

@@ -24,7 +24,7 @@ import type { PropertyVersion, Versions } from './version.ts'
 /** Parts of values that one look goes through. */
 const mostParts = 2000
 
-export interface PropertiesParts {
+export interface PropertiesDeps {
   readonly room: KindRoom
   readonly store: Store
   readonly indexes: Indexes
@@ -48,10 +48,10 @@ export interface Everything {
 }
 
 export class Properties {
-  readonly #parts: PropertiesParts
+  readonly #deps: PropertiesDeps
 
-  constructor(parts: PropertiesParts) {
-    this.#parts = parts
+  constructor(deps: PropertiesDeps) {
+    this.#deps = deps
   }
 
   /** What stands under the name. Who lacks the right learns nothing about it. */
@@ -64,7 +64,7 @@ export class Properties {
     const kind = (await this.#find(access, path))?.kind ?? null
     const holds = holdsItems(kind)
     const required = requiredOn(holds, holds ? rightOnItems : right, path)
-    await requireRight(this.#parts.room.permission, access, required.right, required.path)
+    await requireRight(this.#deps.room.permission, access, required.right, required.path)
     return kind
   }
 
@@ -72,12 +72,12 @@ export class Properties {
   async read(access: Access, request: PropertyRequest): Promise<PropertyContent | null> {
     const property = await this.#find(access, request.path)
     await requireRight(
-      this.#parts.room.permission,
+      this.#deps.room.permission,
       access,
       'read',
       requiredOn(holdsItems(property?.kind), 'read', request.path).path,
     )
-    return property === null ? null : kinds[property.kind].read(this.#parts.room, access, property, request)
+    return property === null ? null : kinds[property.kind].read(this.#deps.room, access, property, request)
   }
 
   /** The content of the MCP resource, as `Kind.resource`. */
@@ -87,8 +87,8 @@ export class Properties {
     range: { readonly from: number | null; readonly count: number },
   ): Promise<Part | null> {
     const property = await this.#find(access, [name])
-    await requireRight(this.#parts.room.permission, access, 'read', [name])
-    return property === null ? null : kinds[property.kind].resource(this.#parts.room, access, property, range)
+    await requireRight(this.#deps.room.permission, access, 'read', [name])
+    return property === null ? null : kinds[property.kind].resource(this.#deps.room, access, property, range)
   }
 
   /** What stands under a name, with the version of what is stored. The version of a free name is `noVersion`. */
@@ -96,9 +96,9 @@ export class Properties {
     access: Access,
     name: string,
   ): Promise<{ readonly found: FoundProperty | null; readonly version: PropertyVersion }> {
-    const { versions, room } = this.#parts
+    const { versions, room } = this.#deps
     const property = await this.#find(access, [name])
-    await requireRight(this.#parts.room.permission, access, 'read', [name])
+    await requireRight(this.#deps.room.permission, access, 'read', [name])
     const version = versions.of(access.actor.id, property)
     if (property === null) return { found: null, version }
     const { kind } = property
@@ -115,7 +115,7 @@ export class Properties {
     value: JsonText,
     options: Expected & { readonly operation?: 'put' | 'post' } = {},
   ): Promise<void> {
-    const { room } = this.#parts
+    const { room } = this.#deps
     const { path, index } = request
     if (path.length === 1 && index === undefined) {
       await room.values.put(access, path, value, options.operation, options)
@@ -128,7 +128,7 @@ export class Properties {
   /** POST. */
   async add(access: Access, path: readonly string[], value: JsonText): Promise<Added> {
     const kind = await this.kindOf(access, rightToPut(path, value), path, 'append')
-    return kinds[kind ?? 'value'].add(this.#parts.room, access, path, value)
+    return kinds[kind ?? 'value'].add(this.#deps.room, access, path, value)
   }
 
   /**
@@ -146,7 +146,7 @@ export class Properties {
     // Removing an item writes the list.
     const kind = await this.kindOf(access, 'delete', path, isWhole ? 'delete' : 'write')
     if (kind === null && mustExist) throw propertyNotFound(path)
-    return kinds[kind ?? 'value'].remove(this.#parts.room, access, request, expected)
+    return kinds[kind ?? 'value'].remove(this.#deps.room, access, request, expected)
   }
 
   /**
@@ -155,7 +155,7 @@ export class Properties {
    */
   async isWritable(access: Access, name: string, value: JsonText): Promise<boolean> {
     try {
-      return (await this.#parts.room.gate.pass(access, 'put', [name], value)) !== null
+      return (await this.#deps.room.gate.pass(access, 'put', [name], value)) !== null
     } catch {
       return false
     }
@@ -163,7 +163,7 @@ export class Properties {
 
   /** Properties that the caller may see, by name. The hooks of lists are not asked: `listed` asks them. */
   async all(access: Access): Promise<readonly StoredProperty[]> {
-    const stored = await this.#parts.store.read((q) => findProperties(q, access.actor.id))
+    const stored = await this.#deps.store.read((q) => findProperties(q, access.actor.id))
     return this.#show(access, await this.#visible(access, stored))
   }
 
@@ -171,7 +171,7 @@ export class Properties {
   async listed(access: Access): Promise<readonly StoredProperty[]> {
     const listed: StoredProperty[] = []
     for (const property of await this.all(access)) {
-      if (valueOf(property) !== null || (await this.#parts.room.listReader.isShown(access, property)))
+      if (valueOf(property) !== null || (await this.#deps.room.listReader.isShown(access, property)))
         listed.push(property)
     }
     return listed
@@ -194,7 +194,7 @@ export class Properties {
     access: Access,
     read: (q: Queries, heads: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, ListContent>>,
   ): Promise<Everything> {
-    const { store, room } = this.#parts
+    const { store, room } = this.#deps
     const { stored, contents } = await store.snapshot(async (q) => {
       const properties = await findProperties(q, access.actor.id)
       return { stored: properties, contents: await read(q, headsOf(properties)) }
@@ -213,7 +213,7 @@ export class Properties {
   async #visible(access: Access, stored: readonly StoredProperty[]): Promise<readonly StoredProperty[]> {
     const right = { category: 'properties', right: 'read' } as const
     const names = stored.map(({ name }) => name)
-    const visible = await this.#parts.room.permission.filter(access.actor.id, access.caller, right, names)
+    const visible = await this.#deps.room.permission.filter(access.actor.id, access.caller, right, names)
     return stored.filter(({ name }) => visible.has(name))
   }
 
@@ -222,7 +222,7 @@ export class Properties {
     const shown: StoredProperty[] = []
     for (const property of visible) {
       const value = valueOf(property)
-      const passed = value === null ? null : await this.#parts.room.gate.pass(access, 'get', [property.name], value)
+      const passed = value === null ? null : await this.#deps.room.gate.pass(access, 'get', [property.name], value)
       if (value === null) shown.push(property)
       else if (passed !== null) shown.push({ ...property, content: passed })
     }
@@ -234,7 +234,7 @@ export class Properties {
    * many values only the first parts are looked at.
    */
   async parts(access: Access): Promise<readonly { readonly path: readonly string[]; readonly value: JsonText }[]> {
-    const { store, room } = this.#parts
+    const { store, room } = this.#deps
     const stored = await store.read((q) => findProperties(q, access.actor.id))
     const judge = await room.permission.judge(access.actor.id, access.caller, { category: 'properties', right: 'read' })
     const found: { path: readonly string[]; value: JsonText }[] = []
@@ -257,10 +257,10 @@ export class Properties {
 
   /** Removes every property, or nothing when one of them must stay. */
   async deleteAll(access: Access): Promise<void> {
-    const { room } = this.#parts
+    const { room } = this.#deps
     const { permission } = room
     const operation = { category: 'properties', right: 'delete' } as const
-    const { stored, items } = await this.#parts.store.snapshot((q) => this.#forDeletion(q, access))
+    const { stored, items } = await this.#deps.store.snapshot((q) => this.#forDeletion(q, access))
     const judged = new Set(['', ...stored.map(({ name }) => name)])
     await permission.requireAll(access.actor.id, access.caller, operation, judged)
     for (const property of stored) {
@@ -274,10 +274,10 @@ export class Properties {
       if (permission.isRuled(access.caller) && present.some(({ name }) => !judged.has(name)))
         throw new ServiceError('conflict', 'Cannot delete all properties: another request added one meanwhile')
       await deleteAllProperties(tx, access.actor.id)
-      await this.#parts.indexes.update(tx, access.actor.id, new Map(present.map(({ name }) => [name, null])))
+      await this.#deps.indexes.update(tx, access.actor.id, new Map(present.map(({ name }) => [name, null])))
       for (const { name, kind } of present) record(kinds[kind].removal(name))
     })
-    this.#parts.deleteRemoved()
+    this.#deps.deleteRemoved()
   }
 
   /** Everything, with the items of those short lists whose hooks want to see them. */
@@ -286,12 +286,12 @@ export class Properties {
     access: Access,
   ): Promise<{ stored: StoredProperty[]; items: ReadonlyMap<string, ListContent> }> {
     const stored = await findProperties(q, access.actor.id)
-    const hooked = stored.filter(({ name }) => !this.#parts.room.gate.isOpen(access, 'delete', name))
+    const hooked = stored.filter(({ name }) => !this.#deps.room.gate.isOpen(access, 'delete', name))
     return { stored, items: await readManyLists(q, access.actor.id, shortLists(headsOf(hooked))) }
   }
 
   #find(access: Access, [name = '']: readonly string[]): Promise<StoredProperty | null> {
-    return this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
+    return this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
   }
 }
 

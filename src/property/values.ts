@@ -22,7 +22,7 @@ import {
 import { partOfValue, type PropertyStates, stateFor, statesFrom, wholeValue } from './value-diff.ts'
 import type { Versions } from './version.ts'
 
-export interface ValuesParts {
+export interface ValuesDeps {
   readonly store: Store
   readonly writer: ActorWriter
   readonly permission: Permission
@@ -45,17 +45,17 @@ export interface Expected {
 }
 
 export class Values {
-  readonly #parts: ValuesParts
+  readonly #deps: ValuesDeps
 
-  constructor(parts: ValuesParts) {
-    this.#parts = parts
+  constructor(deps: ValuesDeps) {
+    this.#deps = deps
   }
 
   /** Null when there is nothing at the path, or a hook hides it. */
   async read(access: Access, { content }: StoredProperty, path: readonly string[]): Promise<JsonText | null> {
     const below = path.slice(1)
     const value = below.length === 0 ? content : below.includes('') ? undefined : getAt(content, below)
-    return value === undefined ? null : this.#parts.gate.pass(access, 'get', path, value)
+    return value === undefined ? null : this.#deps.gate.pass(access, 'get', path, value)
   }
 
   /**
@@ -77,14 +77,14 @@ export class Values {
     if (below.length === 0 && isNull(given))
       throw new ServiceError('invalid_value', `Cannot set ${quote(path)}: null is not a property value`)
     const right = rightToPut(path, given)
-    await requireRight(this.#parts.permission, access, right, path)
-    const value = await this.#parts.gate.pass(access, operation, path, given)
+    await requireRight(this.#deps.permission, access, right, path)
+    const value = await this.#deps.gate.pass(access, operation, path, given)
     if (value === null) throw rejectedWrite(path)
     // A hook may turn a change into a removal.
     if (rightToPut(path, value) !== right)
-      await requireRight(this.#parts.permission, access, rightToPut(path, value), path)
-    await this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
-      await this.#parts.versions.require(tx, access.actor.id, name, { whole: expected })
+      await requireRight(this.#deps.permission, access, rightToPut(path, value), path)
+    await this.#deps.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
+      await this.#deps.versions.require(tx, access.actor.id, name, { whole: expected })
       record(
         below.length === 0
           ? (await this.#replace(tx, actor, name, value)).change
@@ -105,9 +105,9 @@ export class Values {
     // Otherwise: the same value as before, nothing to remove, or a name of another kind.
     const present = isChanged ? null : await findProperty(tx, actor.id, name)
     if (present !== null && present.kind !== 'value')
-      return { change: await this.#parts.replaceOther(tx, actor, present, value), isChanged: true }
+      return { change: await this.#deps.replaceOther(tx, actor, present, value), isChanged: true }
     const after = value === absent ? null : value
-    await this.#parts.indexes.update(tx, actor.id, new Map([[name, after]]))
+    await this.#deps.indexes.update(tx, actor.id, new Map([[name, after]]))
     const unchanged = isChanged ? undefined : stateFor(actor, name, { before: after, after })
     return { change: wholeValue(name, value, states ?? unchanged), isChanged }
   }
@@ -135,7 +135,7 @@ export class Values {
     if (stored !== null && stored.kind !== 'value') throw nameIsTaken(name, stored.kind)
     const merged = mergeAt(stored?.content, below, value)
     await putValue(tx, actor.id, name, merged)
-    await this.#parts.indexes.update(tx, actor.id, new Map([[name, merged]]))
+    await this.#deps.indexes.update(tx, actor.id, new Map([[name, merged]]))
     const states = stateFor(actor, name, { before: stored?.content ?? null, after: merged })
     return isToldInPart(value) ? partOfValue(name, below, value, states) : wholeValue(name, merged, states)
   }
@@ -147,11 +147,11 @@ export class Values {
   async delete(access: Access, path: readonly string[], { expected }: Expected = {}): Promise<boolean> {
     const [name = '', ...below] = path
     checkName(name)
-    await requireRight(this.#parts.permission, access, 'delete', path)
+    await requireRight(this.#deps.permission, access, 'delete', path)
     if (below.includes('')) throw noSuchKey(path)
     await this.#passDelete(access, path)
-    return this.#parts.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
-      await this.#parts.versions.require(tx, access.actor.id, name, { whole: expected })
+    return this.#deps.writer.change(access.actor.id, access.caller, async (tx, record, actor) => {
+      await this.#deps.versions.require(tx, access.actor.id, name, { whole: expected })
       if (below.length === 0) {
         const { change, isChanged } = await this.#replace(tx, actor, name, absent)
         record(change)
@@ -161,7 +161,7 @@ export class Values {
       const rest = stored?.kind === 'value' ? deleteAt(stored.content, below) : undefined
       if (stored?.kind !== 'value' || rest === undefined) throw noSuchKey(path)
       await putValue(tx, access.actor.id, name, rest)
-      await this.#parts.indexes.update(tx, access.actor.id, new Map([[name, rest]]))
+      await this.#deps.indexes.update(tx, access.actor.id, new Map([[name, rest]]))
       record(partOfValue(name, below, absent, stateFor(actor, name, { before: stored.content, after: rest })))
       return true
     })
@@ -169,11 +169,11 @@ export class Values {
 
   async #passDelete(access: Access, path: readonly string[]): Promise<void> {
     const [name = '', ...below] = path
-    if (this.#parts.gate.isOpen(access, 'delete', name)) return
-    const stored = await this.#parts.store.read((q) => findProperty(q, access.actor.id, name))
+    if (this.#deps.gate.isOpen(access, 'delete', name)) return
+    const stored = await this.#deps.store.read((q) => findProperty(q, access.actor.id, name))
     const value =
       stored?.kind === 'value' ? (below.length === 0 ? stored.content : getAt(stored.content, below)) : undefined
-    if ((await this.#parts.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)
+    if ((await this.#deps.gate.pass(access, 'delete', path, value ?? known('{}'))) === null) throw rejectedDelete(path)
   }
 }
 
