@@ -228,7 +228,10 @@ export class AuditLog {
    */
   async #put(entries: readonly AuditLogEntry[]): Promise<Outcome> {
     try {
-      return { written: await this.#deps.store.write((tx) => putEntries(tx, entries), { isNote: true }), refused: [] }
+      return {
+        written: await this.#deps.store.write((tx) => putEntries(tx, entries), { durability: 'relaxed' }),
+        refused: [],
+      }
     } catch (error) {
       if (isTemporary(error)) throw error
       if (entries.length <= 1) return { written: new Set(), refused: entries.map(({ id }) => ({ id, error })) }

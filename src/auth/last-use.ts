@@ -43,7 +43,7 @@ export class LastUse {
     if (this.#written.size >= mostKeys) this.#written.clear()
     this.#written.set(key, now)
     const written = runBehindResponse(() =>
-      this.#store.write((tx) => write(tx, now, now - writeEveryMs), { isNote: true }),
+      this.#store.write((tx) => write(tx, now, now - writeEveryMs), { durability: 'relaxed' }),
     )
       .catch((error: unknown) => {
         this.#written.delete(key)

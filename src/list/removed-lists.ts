@@ -67,7 +67,7 @@ export class RemovedLists {
       let isMore = await store.read((q) => q.get('/* removed lists */ SELECT list FROM removed_list LIMIT 1'))
       while (isMore !== undefined && !this.#isStopping) {
         await setImmediate()
-        isMore = (await store.write(deleteBatch, { isNote: true })) ? isMore : undefined
+        isMore = (await store.write(deleteBatch, { durability: 'relaxed' })) ? isMore : undefined
       }
     } catch (error) {
       wait = afterFailureMs

@@ -145,7 +145,7 @@ export class DeliveryBatches {
     const { store, now } = deps
     this.#starts = new Batches(mostReadAtOnce, (queues) => this.#read(queues))
     this.#commits = new Batches(mostCommittedAtOnce, (outcomes) =>
-      store.write((tx) => commitOutcomes(tx, outcomes, now()), { isNote: true }),
+      store.write((tx) => commitOutcomes(tx, outcomes, now()), { durability: 'relaxed' }),
     )
   }
 

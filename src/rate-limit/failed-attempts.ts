@@ -117,7 +117,7 @@ export class Guesses {
           if (guardedUntil > 0) await guardActor(tx, target.id, guardedUntil)
           return all
         },
-        { turn: buckets.at(-1)?.key, isNote: true },
+        { turn: buckets.at(-1)?.key, durability: 'relaxed' },
       )
     } catch (error) {
       this.#complain(error)

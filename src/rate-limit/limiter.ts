@@ -105,7 +105,7 @@ export class Limiter {
           }
           return all
         },
-        { turn: buckets[0]?.key, isNote: true },
+        { turn: buckets[0]?.key, durability: 'relaxed' },
       )
       const last = taken.at(-1)
       if (last?.isAllowed === false) this.#known.raise(buckets[taken.length - 1]?.key ?? '', last.emptyAt, now())

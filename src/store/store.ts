@@ -89,12 +89,14 @@ export interface WriteOptions {
    * without holding a connection. It spares retries; it decides nothing.
    */
   readonly turn?: string | undefined
-  /**
-   * A failing machine may take it away again, so nobody waits for the disk: for what has happened and, if it is forgotten,
-   * happens once more or was a note about it. What is written later is never on the disk without it.
-   */
-  readonly isNote?: boolean
+  readonly durability?: Durability | undefined
 }
+
+/**
+ * `full`: the write waits for the disk. `relaxed`: it does not, and a power loss may undo it. Use it only for records that
+ * are harmless to lose. A later write is never on the disk without it. Default: `full`.
+ */
+export type Durability = 'full' | 'relaxed'
 
 /** What follows from a change. It may not fail: the change is made, whatever comes after it. */
 export type Follow = () => Promise<void> | void

@@ -198,17 +198,17 @@ forEachStore((dialect, open, database) => {
   describe('a note', () => {
     it('is as whole as any write, and read at once', async () => {
       const store = await open()
-      await store.write((tx) => addActor(tx, 'a'), { isNote: true })
+      await store.write((tx) => addActor(tx, 'a'), { durability: 'relaxed' })
       const broken = store.write(
         async (tx) => {
           await setProperty(tx, 'a', 'one', '1')
           throw new Error('stop')
         },
-        { isNote: true },
+        { durability: 'relaxed' },
       )
       await assert.rejects(broken, /stop/)
       assert.deepEqual(await store.read((q) => getProperty(q, 'a', 'one')), undefined)
-      await store.write((tx) => setProperty(tx, 'a', 'one', '2'), { isNote: true })
+      await store.write((tx) => setProperty(tx, 'a', 'one', '2'), { durability: 'relaxed' })
       assert.deepEqual(await store.read((q) => getProperty(q, 'a', 'one')), '2')
     })
 
@@ -217,7 +217,7 @@ forEachStore((dialect, open, database) => {
         const store = await open()
         const setting = async (tx: Transaction): Promise<string | undefined> =>
           (await tx.get<{ synchronous_commit: string }>('SHOW synchronous_commit'))?.synchronous_commit
-        assert.equal(await store.write(setting, { isNote: true }), 'off')
+        assert.equal(await store.write(setting, { durability: 'relaxed' }), 'off')
         assert.equal(await store.write(setting), 'on')
       })
     } else {
@@ -235,7 +235,7 @@ forEachStore((dialect, open, database) => {
           return statement
         })
         const store = await open()
-        const note = (id: string): Promise<number> => store.write((tx) => addActor(tx, id), { isNote: true })
+        const note = (id: string): Promise<number> => store.write((tx) => addActor(tx, id), { durability: 'relaxed' })
         settings.length = 0
         await Promise.all([note('a'), note('b')])
         await store.write((tx) => addActor(tx, 'c'))
@@ -247,7 +247,7 @@ forEachStore((dialect, open, database) => {
             late = store.write((other) => addActor(other, 'h'))
             return addActor(tx, 'g')
           },
-          { isNote: true },
+          { durability: 'relaxed' },
         )
         await late
         const [normal, full] = [1, 2]

@@ -4,7 +4,16 @@ import pg from 'pg'
 import { ServiceError } from '../../errors.ts'
 import { migrate, type Migration, requireMigrated } from '../migrate.ts'
 import { StoreStartError } from '../start-error.ts'
-import type { LockedActor, Queries, QueryObserver, Store, StoreLog, Transaction, WriteOptions } from '../store.ts'
+import type {
+  Durability,
+  LockedActor,
+  Queries,
+  QueryObserver,
+  Store,
+  StoreLog,
+  Transaction,
+  WriteOptions,
+} from '../store.ts'
 import { isConflictOfTurns, isLost, isStalePlan, isTimeout, outcomeUnknown, translate, unavailable } from './failure.ts'
 import { migrationTarget } from './migration-target.ts'
 import { Reader } from './reader.ts'
@@ -49,9 +58,11 @@ const GRACE_MS = 1_000
  */
 const PLANNER = '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off'
 
-const BEGIN_WRITE = 'BEGIN'
-/** One message to the server. What is lost is what was answered in its last moments, never a part of it. */
-const BEGIN_NOTE = 'BEGIN; SET LOCAL synchronous_commit TO off'
+const BEGIN_WRITE: Readonly<Record<Durability, string>> = {
+  full: 'BEGIN',
+  // One message to the server. A power loss undoes the last of these transactions, each as a whole.
+  relaxed: 'BEGIN; SET LOCAL synchronous_commit TO off',
+}
 const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 /** @throws StoreStartError with one sentence when the database cannot be used. */
@@ -128,8 +139,8 @@ class PostgresStore implements Store {
     return this.#counted(() => this.#transact({ begin: BEGIN_SNAPSHOT }, work))
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>, { turn, isNote = false }: WriteOptions = {}): Promise<T> {
-    const transact = (): Promise<T> => this.#transact({ begin: isNote ? BEGIN_NOTE : BEGIN_WRITE }, work)
+  write<T>(work: (tx: Transaction) => Promise<T>, { turn, durability = 'full' }: WriteOptions = {}): Promise<T> {
+    const transact = (): Promise<T> => this.#transact({ begin: BEGIN_WRITE[durability] }, work)
     return this.#counted(() => (turn === undefined ? transact() : this.#turns.take(`turn ${turn}`, transact)))
   }
 
@@ -140,7 +151,7 @@ class PostgresStore implements Store {
   ): Promise<T> {
     return this.#counted(() =>
       this.#turns.take(actorId, () =>
-        this.#transact({ begin: BEGIN_WRITE, origin }, async (transaction) =>
+        this.#transact({ begin: BEGIN_WRITE.full, origin }, async (transaction) =>
           work(transaction, await transaction.lockActor(actorId)),
         ),
       ),

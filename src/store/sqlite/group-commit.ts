@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../../errors.ts'
-import type { LockedActor, StoreLog, Transaction, WriteOptions } from '../store.ts'
+import type { Durability, LockedActor, StoreLog, Transaction, WriteOptions } from '../store.ts'
 import { busyDelayMs } from './busy.ts'
 import type { Connection } from './connection.ts'
 import type { DatabaseFile } from './database-file.ts'
@@ -26,8 +26,7 @@ interface Job {
   readonly run: (statements: Statements) => Promise<unknown>
   /** `Transaction.origin` */
   readonly origin: string
-  /** A failing machine may take it away. */
-  readonly isNote: boolean
+  readonly durability: Durability
   readonly queuedAt: number
   /** Set once it ran in a transaction that another job took down; it runs a second time and no third. */
   repeated: boolean
@@ -62,8 +61,8 @@ export class GroupCommit {
     this.#waitsForDisk = options.synchronous === 'FULL'
   }
 
-  write<T>(work: (tx: Transaction) => Promise<T>, { isNote = false }: WriteOptions): Promise<T> {
-    return this.#enqueue((statements) => work(statements), { isNote })
+  write<T>(work: (tx: Transaction) => Promise<T>, { durability }: WriteOptions): Promise<T> {
+    return this.#enqueue((statements) => work(statements), { durability })
   }
 
   writeActor<T>(
@@ -89,7 +88,10 @@ export class GroupCommit {
 
   #enqueue<T>(
     run: (statements: Statements) => Promise<T>,
-    { isNote = false, origin = '' }: { readonly isNote?: boolean; readonly origin?: string | undefined } = {},
+    {
+      durability = 'full',
+      origin = '',
+    }: Pick<WriteOptions, 'durability'> & { readonly origin?: string | undefined } = {},
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       // What resolves is what `run` returned.
@@ -97,7 +99,7 @@ export class GroupCommit {
         // The work belongs to its own request, not to the one whose write woke the writer.
         run: AsyncLocalStorage.bind(run),
         origin,
-        isNote,
+        durability,
         queuedAt: performance.now(),
         repeated: false,
         resolve: resolve as (value: unknown) => void,
@@ -195,7 +197,8 @@ export class GroupCommit {
   /** For those who share the next COMMIT: in a transaction it cannot be changed. */
   #setSync(connection: Connection): void {
     const { synchronous, batchSize } = this.#options
-    const waits = synchronous === 'FULL' && this.#waiting.slice(0, batchSize).some(({ isNote }) => !isNote)
+    const waits =
+      synchronous === 'FULL' && this.#waiting.slice(0, batchSize).some(({ durability }) => durability === 'full')
     if (waits === this.#waitsForDisk) return
     connection.control(`PRAGMA synchronous = ${waits ? 'FULL' : 'NORMAL'}`)
     this.#waitsForDisk = waits
@@ -205,7 +208,7 @@ export class GroupCommit {
     const { synchronous, batchSize } = this.#options
     // What came since then and has to reach the disk waits for the next COMMIT.
     const mustWait = synchronous === 'FULL' && !this.#waitsForDisk
-    const late = mustWait ? this.#waiting.findIndex(({ isNote }) => !isNote) : -1
+    const late = mustWait ? this.#waiting.findIndex(({ durability }) => durability === 'full') : -1
     return this.#waiting.splice(0, late < 0 ? batchSize : Math.min(late, batchSize))
   }
 
