@@ -35,9 +35,20 @@ export function operationRoutes(deps: JsonRpcDeps): readonly Route[] {
 
 function routesFor(deps: JsonRpcDeps, kind: OperationKind, noun: string): readonly Route[] {
   const { request, unknownQuery } = applicationCall
-  const call = { summary: `Calls the ${noun.toLowerCase()}`, request, unknownQuery }
   const done = 'The handler returned nothing'
   const result = { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...writeErrors }
+  const callBy = (method: 'POST' | 'PUT', id: string): Route =>
+    defineRoute({
+      id,
+      method,
+      path: `/:actor/${kind}/*`,
+      access: kind,
+      summary: `Calls the ${noun.toLowerCase()}`,
+      request,
+      unknownQuery,
+      responses: result,
+      handler: async (exchange) => post(deps, kind, exchange, await exchange.body()),
+    })
   return [
     defineRoute({
       id: `list${noun}s`,
@@ -64,24 +75,8 @@ function routesFor(deps: JsonRpcDeps, kind: OperationKind, noun: string): readon
       responses: { 200: { text: 'What the handler answered', schema: anyValue }, 204: done, ...actorErrors },
       handler: (exchange) => get(deps, kind, exchange),
     }),
-    defineRoute({
-      id: `call${noun}`,
-      method: 'POST',
-      path: `/:actor/${kind}/*`,
-      access: kind,
-      ...call,
-      responses: result,
-      handler: async (exchange) => post(deps, kind, exchange, await exchange.body()),
-    }),
-    defineRoute({
-      id: `put${noun}`,
-      method: 'PUT',
-      path: `/:actor/${kind}/*`,
-      access: kind,
-      ...call,
-      responses: result,
-      handler: async (exchange) => post(deps, kind, exchange, await exchange.body()),
-    }),
+    callBy('POST', `call${noun}`),
+    callBy('PUT', `put${noun}`),
     defineRoute({
       id: `delete${noun}`,
       method: 'DELETE',
