@@ -2,7 +2,7 @@
 import type { Actor } from '../../../actor/actor.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
-import { ServiceError } from '../../../errors.ts'
+import { quoted, ServiceError } from '../../../errors.ts'
 import { type Answer, json, text } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Route } from '../../dispatch/route.ts'
@@ -122,6 +122,6 @@ function value(deps: MetaRouteDeps, actor: Actor, path: string): Answer {
         default_trust_type: deps.config.relationship,
       })
     default:
-      throw new ServiceError('not_found', `There is no meta value ${JSON.stringify(path.slice(0, 80))}`)
+      throw new ServiceError('not_found', `There is no meta value ${quoted(path)}`)
   }
 }

@@ -1,6 +1,6 @@
 /** `/<actor>/methods` and `/<actor>/actions`: what can be called, and the calls. */
 import type { OperationKind } from '../../../app/registry.ts'
-import { ServiceError } from '../../../errors.ts'
+import { quoted, ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
 import { requireData } from '../../../operation/operations.ts'
 import { type Answer, json, jsonText, noContent } from '../../edge/response.ts'
@@ -97,10 +97,10 @@ async function get(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchan
   const { actor, caller } = exchange
   const name = nameOf(exchange)
   if ('via' in caller && caller.via === 'cookie' && !deps.operations.isReadOnly(kind, name)) {
-    throw new ServiceError('forbidden', `Cannot call ${quote(name)} by GET with a session cookie: use POST`)
+    throw new ServiceError('forbidden', `Cannot call ${quoted(name)} by GET with a session cookie: use POST`)
   }
   const result = await deps.operations.call({ actor, caller }, kind, name, { method: 'GET' })
-  if (result === null) throw new ServiceError('not_found', `Nothing answers ${quote(name)}`)
+  if (result === null) throw new ServiceError('not_found', `Nothing answers ${quoted(name)}`)
   return resultAnswer(result)
 }
 
@@ -122,7 +122,7 @@ async function post(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExcha
 }
 
 function answerCall(result: JsonText | undefined | null, name: string): Answer {
-  if (result === null) throw new ServiceError('no_result', `Cannot call ${quote(name)}: no handler takes this call`)
+  if (result === null) throw new ServiceError('no_result', `Cannot call ${quoted(name)}: no handler takes this call`)
   return resultAnswer(result)
 }
 
@@ -135,7 +135,7 @@ async function remove(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExc
   const name = nameOf(exchange)
   const result = await deps.operations.call({ actor, caller }, kind, name, { method: 'DELETE' })
   if (result === null || (kind === 'actions' && result !== undefined && !isTruthy(result))) {
-    throw new ServiceError('forbidden', `Cannot delete ${quote(name)}: nothing by this name allowed it`)
+    throw new ServiceError('forbidden', `Cannot delete ${quoted(name)}: nothing by this name allowed it`)
   }
   return noContent()
 }
@@ -143,8 +143,4 @@ async function remove(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExc
 function isTruthy(result: JsonText): boolean {
   const value: Json = toPlain(result)
   return isObject(result) ? Object.keys(value ?? {}).length > 0 : Boolean(value)
-}
-
-function quote(name: string): string {
-  return JSON.stringify(name.slice(0, 120))
 }

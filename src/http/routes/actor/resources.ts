@@ -1,5 +1,5 @@
 /** `/<actor>/resources/<name>`: what the application serves from elsewhere. */
-import { ServiceError } from '../../../errors.ts'
+import { quoted, ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
 import { type Answer, jsonText, noContent } from '../../edge/response.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
@@ -65,7 +65,7 @@ async function serve(
   const access = { actor, caller }
   const data = { ...(await body()), method }
   const result = await deps.operations.resource(access, rightOf(method), name, data)
-  if (result === null) throw new ServiceError('not_found', `There is no resource ${JSON.stringify(name.slice(0, 120))}`)
+  if (result === null) throw new ServiceError('not_found', `There is no resource ${quoted(name)}`)
   if (result === undefined) return noContent()
   return jsonText(method === 'POST' ? 201 : 200, result)
 }

@@ -1,6 +1,6 @@
 /** `/<actor>/subscriptions/<peer>/<subscription>`: one subscription, and the diffs that wait for its peer. */
 import { callerName } from '../../../caller.ts'
-import { ServiceError } from '../../../errors.ts'
+import { quoted, ServiceError } from '../../../errors.ts'
 import { hintField, integerField, optional } from '../../../json/fields.ts'
 import { array, type JsonText, known, object, stringText } from '../../../json/json.ts'
 import type { Polled, Publications, Timeline } from '../../../publication/publications.ts'
@@ -242,7 +242,7 @@ function addressOf({ actor, params }: SubscriptionExchange): Address {
 }
 
 function noSubscription({ subscriptionId }: { readonly subscriptionId: string }): ServiceError {
-  return new ServiceError('not_found', `There is no subscription ${JSON.stringify(subscriptionId.slice(0, 128))}`)
+  return new ServiceError('not_found', `There is no subscription ${quoted(subscriptionId)}`)
 }
 
 function timestamp(ms: number): string {
