@@ -106,9 +106,9 @@ export function explain(subject: ExplainSubject, question: WideQuestion, facts: 
   return { ...asked, ...byRules(subject, question, facts) }
 }
 
-type Answer = Omit<Explanation, 'operation' | 'category' | 'target'>
+type HttpResponse = Omit<Explanation, 'operation' | 'category' | 'target'>
 
-function byTable({ relationship }: ExplainSubject, { category, operation }: WideQuestion): Answer {
+function byTable({ relationship }: ExplainSubject, { category, operation }: WideQuestion): HttpResponse {
   const allowed = roleTable({ relationship })[category]?.some((right) => right === operation) === true
   return {
     allowed,
@@ -124,12 +124,12 @@ function byRules(
   subject: ExplainSubject,
   question: RuledQuestion,
   { holdsItems, isDeclared, needsApproval }: ExplainFacts,
-): Answer {
+): HttpResponse {
   const required = requiredFor(question, holdsItems)
   const rules = mergeRules(subject.base, subject.override ?? {})
   const decision = decide(rules, required)
   const decidedAs = textOf({ ...required, category: decision.category, target: decision.target })
-  const answer: Answer = {
+  const answer: HttpResponse = {
     allowed: decision.allowed,
     ...inWords(subject, rules, required.operation, decision),
     ...(decidedAs === textOf(question) ? {} : { decided_as: decidedAs }),

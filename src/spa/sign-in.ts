@@ -2,7 +2,7 @@
 import { ServiceError } from '../errors.ts'
 import type { ProviderDeps } from '../http/dispatch/sign-in-address.ts'
 import type { BaseUrl } from '../http/dispatch/urls.ts'
-import { type Answer, json } from '../http/edge/response.ts'
+import { type HttpResponse, json } from '../http/edge/response.ts'
 import { type BrowserMark, browserCookie, browserOf } from '../http/edge/cookies.ts'
 import { defineRoute } from '../http/dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../http/dispatch/route.ts'
@@ -106,7 +106,7 @@ export function spaRoutes(deps: SpaSignInDeps): readonly Route[] {
   ]
 }
 
-async function showConfig(deps: SpaSignInDeps): Promise<Answer> {
+async function showConfig(deps: SpaSignInDeps): Promise<HttpResponse> {
   const { baseUrl, providers } = deps
   await providers.ready()
   const at = (path: string): string => `${baseUrl}${path}`
@@ -150,7 +150,7 @@ async function authorize(
   deps: SpaSignInDeps,
   exchange: VisitorExchange,
   fields: ValuesOf<typeof authorizeFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { token_delivery: delivery, pkce, trust_type: trustType } = fields
   const mark = markOf(exchange)
   const begun = await deps.signIn.beginForApplication({

@@ -1,11 +1,11 @@
 /** `/<actor>/app`: the single-page application, where the service serves one. It signs in and reads by itself. */
 import type { Config } from '../config/options.ts'
 import { ServiceError } from '../errors.ts'
-import type { Answer } from '../http/edge/response.ts'
+import type { HttpResponse } from '../http/edge/response.ts'
 import { defineRoute } from '../http/dispatch/define-route.ts'
 import type { Exchange, Route } from '../http/dispatch/route.ts'
 import { errorResponses } from '../http/dispatch/schemas.ts'
-import { fileAnswer } from '../http/edge/static-files.ts'
+import { fileResponse } from '../http/edge/static-files.ts'
 
 export interface SinglePageDeps {
   readonly config: Pick<Config, 'singlePage'>
@@ -27,9 +27,9 @@ export function singlePageRoutes(deps: SinglePageDeps): readonly Route[] {
 }
 
 /** @throws ServiceError `not_found` where there is no such page. */
-export async function indexPage(deps: SinglePageDeps, { request }: Exchange): Promise<Answer> {
+export async function indexPage(deps: SinglePageDeps, { request }: Exchange): Promise<HttpResponse> {
   const { singlePage } = deps.config
-  const answer = singlePage === null ? null : await fileAnswer(request, singlePage, ['index.html'])
+  const answer = singlePage === null ? null : await fileResponse(request, singlePage, ['index.html'])
   if (answer === null) throw new ServiceError('not_found', 'There is no single-page application here')
   return answer
 }

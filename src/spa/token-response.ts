@@ -1,7 +1,7 @@
 /** Tokens on their way to a single-page or mobile application (WIRE-SIGNIN-05): in the body, in cookies, or in both. */
 import { choiceField, optional } from '../json/fields.ts'
 import type { IssuedTokens } from '../token/chain.ts'
-import { type Answer, json } from '../http/edge/response.ts'
+import { type HttpResponse, json } from '../http/edge/response.ts'
 import { deliveryCookies, type TokenDelivery } from '../http/edge/cookies.ts'
 
 export const deliveryField = optional<TokenDelivery>(
@@ -10,7 +10,7 @@ export const deliveryField = optional<TokenDelivery>(
 )
 
 /** @param further Members of the grant's own, in every delivery. */
-export function tokenAnswer(tokens: IssuedTokens, delivery: TokenDelivery, further: object): Answer {
+export function tokenResponse(tokens: IssuedTokens, delivery: TokenDelivery, further: object): HttpResponse {
   const access = { access_token: tokens.accessToken, token_type: 'Bearer' }
   const refresh = { refresh_token: tokens.refreshToken, refresh_token_expires_in: tokens.refreshExpiresIn }
   const answer = json(200, {

@@ -7,7 +7,7 @@ import { defineRoute } from '../http/dispatch/define-route.ts'
 import type { Route, VisitorExchange } from '../http/dispatch/route.ts'
 import { spaErrors, tokenSchema } from '../http/dispatch/schemas.ts'
 import { readSpaFields, readSpaParams, spaContent } from './spa-body.ts'
-import { deliveryField, tokenAnswer } from './token-response.ts'
+import { deliveryField, tokenResponse } from './token-response.ts'
 import type { Purge } from '../token/purge.ts'
 
 export interface SpaTokenDeps extends SpaGrantDeps {
@@ -48,7 +48,7 @@ export function spaTokenRoutes(deps: SpaTokenDeps): readonly Route[] {
         try {
           if (grant === undefined) throw new ServiceError('bad_request', 'Cannot issue tokens: there is no such grant')
           const { tokens, members } = await grant.run(exchange, params)
-          return tokenAnswer(tokens, delivery, members)
+          return tokenResponse(tokens, delivery, members)
         } finally {
           deps.purge.occasionally()
         }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { antiForgeryValue, requestOriginOf } from '../../src/http/dispatch/anti-forgery.ts'
-import type { Incoming } from '../../src/http/edge/request.ts'
+import type { HttpRequest } from '../../src/http/edge/request.ts'
 import { FakePeers, stoppedTimers } from '../support/fake-peers.ts'
 import { declareAll, furnish, isBelowActor, requestOf, routes, samplePeer, sampleOf } from '../support/routes.ts'
 import { forEachService, sqliteService, type TestActor, type TestService } from '../support/service.ts'
@@ -405,7 +405,7 @@ describe('a form on a page', () => {
 
 describe('what a browser says about where a request comes from', () => {
   const asked = (headers: Record<string, string>): string =>
-    requestOriginOf({ header: (name: string) => headers[name] } as unknown as Incoming, 'https://troupe.example')
+    requestOriginOf({ header: (name: string) => headers[name] } as unknown as HttpRequest, 'https://troupe.example')
 
   it('WEB-04 counts in its newer form first', () => {
     assert.equal(asked({ 'sec-fetch-site': 'same-origin', origin: 'null' }), 'same')

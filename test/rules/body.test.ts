@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Body, isUrlencoded, readFormText, readJson, readJsonOrForm, readValue } from '../../src/http/edge/body.ts'
-import type { Incoming } from '../../src/http/edge/request.ts'
+import type { HttpRequest } from '../../src/http/edge/request.ts'
 
 const limits = { maxBodyBytes: 1000, maxJsonDepth: 4 }
 
-function incoming(type: string | null, body: string | Uint8Array, more: Partial<Incoming> = {}): Incoming {
+function incoming(type: string | null, body: string | Uint8Array, more: Partial<HttpRequest> = {}): HttpRequest {
   return {
     method: 'POST',
     path: '/',

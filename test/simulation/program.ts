@@ -1,6 +1,6 @@
 /** One process of a service: it can die between any two of its steps, and nothing of it goes on after that. */
-import type { Answer } from '../../src/http/edge/response.ts'
-import type { Incoming } from '../../src/http/edge/request.ts'
+import type { HttpResponse } from '../../src/http/edge/response.ts'
+import type { HttpRequest } from '../../src/http/edge/request.ts'
 import { createLog } from '../../src/observe/log.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from '../../src/peer/peer-client.ts'
 import type { Service } from '../../src/service.ts'
@@ -219,7 +219,7 @@ function never<T>(): Promise<T> {
   return new Promise<T>(() => {})
 }
 
-function plain({ status, headers, body }: Answer): Reply {
+function plain({ status, headers, body }: HttpResponse): Reply {
   return {
     status,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
@@ -228,7 +228,7 @@ function plain({ status, headers, body }: Answer): Reply {
 }
 
 /** A request as the edge would hand it over. */
-class InProcess implements Incoming {
+class InProcess implements HttpRequest {
   readonly method: string
   readonly path: string
   readonly query: string

@@ -9,7 +9,7 @@ import { cookieValue, sessionCookie } from '../../auth/credentials.ts'
 import { ServiceError } from '../../errors.ts'
 import { sameSecret } from '../../secret/hash.ts'
 import { type BodyLimits, readFormText } from '../edge/body.ts'
-import type { Incoming } from '../edge/request.ts'
+import type { HttpRequest } from '../edge/request.ts'
 import { maxFormFields, Params } from '../edge/params.ts'
 
 /** The hidden field of every form, and the header of scripts. */
@@ -28,7 +28,7 @@ export function antiForgeryValue(browserSecret: string): string {
 const sessionCookies = [sessionCookie, 'access_token', 'refresh_token']
 
 /** The secret that the browser's forms are bound to; null where no cookie can be the credential. */
-export function browserSecretOf(request: Incoming): string | null {
+export function browserSecretOf(request: HttpRequest): string | null {
   if (request.header('authorization') !== undefined) return null
   const cookies = request.header('cookie')
   if (cookies === undefined) return null
@@ -40,7 +40,7 @@ export function browserSecretOf(request: Incoming): string | null {
 }
 
 /** What the browser itself says about where a request comes from; `unknown` where it says nothing that helps. */
-export function requestOriginOf(request: Incoming, serviceOrigin: string): 'same' | 'other' | 'unknown' {
+export function requestOriginOf(request: HttpRequest, serviceOrigin: string): 'same' | 'other' | 'unknown' {
   switch (request.header('sec-fetch-site')) {
     case 'same-origin':
     // The person typed the address or opened a bookmark.
@@ -69,7 +69,7 @@ export interface ForgeryRule extends BodyLimits {
  * Whether the browser that asks may be given cookies, or have them taken away, where no cookie of its own shows who it is:
  * other sites make browsers send requests that cookies stay away from, and the answer's cookies count all the same.
  */
-export function mayChangeCookies(request: Incoming, rule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>): boolean {
+export function mayChangeCookies(request: HttpRequest, rule: Pick<ForgeryRule, 'origin' | 'isTrustedOrigin'>): boolean {
   // No other site can add this header without asking first, and then the browser takes no cookies.
   if (request.header('authorization') !== undefined) return true
   const from = requestOriginOf(request, rule.origin)
@@ -83,7 +83,7 @@ export function mayChangeCookies(request: Incoming, rule: Pick<ForgeryRule, 'ori
  * @throws ServiceError `forged_request` when a request with a session's cookie or Basic credentials comes from elsewhere, or
  *   nothing shows where a request with a cookie comes from.
  */
-export async function refuseForgery(request: Incoming, rule: ForgeryRule): Promise<void> {
+export async function refuseForgery(request: HttpRequest, rule: ForgeryRule): Promise<void> {
   const browserSecret = browserSecretOf(request)
   if (browserSecret === null && !hasBasic(request)) return
   const from = requestOriginOf(request, rule.origin)
@@ -105,7 +105,7 @@ export async function refuseForgery(request: Incoming, rule: ForgeryRule): Promi
  *
  * @throws ServiceError `forged_request`
  */
-export async function refuseForgedForm(request: Incoming, rule: ForgeryRule, value: string): Promise<void> {
+export async function refuseForgedForm(request: HttpRequest, rule: ForgeryRule, value: string): Promise<void> {
   const from = request.header('sec-fetch-site') === 'none' ? 'unknown' : requestOriginOf(request, rule.origin)
   // A link on a page of the service is a GET, which `_method` turns into something else.
   if (from === 'same' && request.method !== 'GET') return
@@ -115,11 +115,11 @@ export async function refuseForgedForm(request: Incoming, rule: ForgeryRule, val
     throw forged(shown === undefined ? 'nothing shows where it comes from' : 'the anti-forgery value is wrong')
 }
 
-function hasBasic(request: Incoming): boolean {
+function hasBasic(request: HttpRequest): boolean {
   return /^basic /i.test(request.header('authorization') ?? '')
 }
 
-async function fieldOf(request: Incoming, limits: BodyLimits): Promise<string | undefined> {
+async function fieldOf(request: HttpRequest, limits: BodyLimits): Promise<string | undefined> {
   if (request.method !== 'POST') return undefined
   const text = await readFormText(request, limits)
   return text === null ? undefined : Params.parse(text, maxFormFields, 'form').get(antiForgeryField)

@@ -1,14 +1,14 @@
 /** A request in the terms of the access ledger, once it is answered. */
 import { catalogue, type ErrorCode, type ServiceError } from '../../errors.ts'
 import type { Act } from '../../audit-log/entry.ts'
-import type { Answer } from '../edge/response.ts'
+import type { HttpResponse } from '../edge/response.ts'
 import type { RequestState } from './request-state.ts'
 
 export interface Answered {
   readonly state: RequestState
   /** Below the prefix of the service, still encoded. */
   readonly path: string
-  readonly answer: Pick<Answer, 'status'>
+  readonly answer: Pick<HttpResponse, 'status'>
   /** What made it fail, where something did. */
   readonly failure: ServiceError | null
 }

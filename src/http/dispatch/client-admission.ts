@@ -1,8 +1,8 @@
 /** The steps that only an AI client's request passes: its origin and host, its access token, its scope. */
 import type { ClientAccess } from '../../authorization-server/client-access.ts'
 import { ServiceError } from '../../errors.ts'
-import type { Incoming } from '../edge/request.ts'
-import { type Answer, json } from '../edge/response.ts'
+import type { HttpRequest } from '../edge/request.ts'
+import { type HttpResponse, json } from '../edge/response.ts'
 import type { BaseUrl } from './urls.ts'
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/i
@@ -24,7 +24,7 @@ export class ClientAdmission {
   }
 
   /** The MCP transport requires 403 for a foreign origin, with every method. @throws ServiceError `forbidden` */
-  refuseForeignOrigin(request: Incoming): void {
+  refuseForeignOrigin(request: HttpRequest): void {
     const { baseUrl, origins } = this.#deps
     const origin = request.header('origin')
     if (origin !== undefined && origin !== new URL(baseUrl).origin && !origins.includes(origin)) {
@@ -38,7 +38,7 @@ export class ClientAdmission {
    *
    * @throws ServiceError `forbidden`
    */
-  refuseForeignHost(request: Incoming): void {
+  refuseForeignHost(request: HttpRequest): void {
     const host = request.header('host')
     if (
       host !== undefined &&
@@ -61,17 +61,17 @@ export class ClientAdmission {
   }
 
   /** The error is `invalid_token` also for a request without a token (R-MCP-07). */
-  unauthorized(): Answer {
+  unauthorized(): HttpResponse {
     return this.#challenge(401, 'invalid_token', 'A valid access token of a client is required')
   }
 
   /** The client may ask the owner for the scope (RFC 6750 section 3.1). */
-  insufficientScope(): Answer {
+  insufficientScope(): HttpResponse {
     return this.#challenge(403, 'insufficient_scope', 'The access token was granted for something else')
   }
 
   /** Names the document that says where to get a token (RFC 9728 section 5.1). */
-  #challenge(status: 401 | 403, error: string, description: string): Answer {
+  #challenge(status: 401 | 403, error: string, description: string): HttpResponse {
     const { baseUrl } = this.#deps
     const parameters = [
       'realm="mcp"',

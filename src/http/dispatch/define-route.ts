@@ -3,7 +3,7 @@ import { quoted, ServiceError } from '../../errors.ts'
 import { readFields, type RequestField, type RequestFields, type ValuesOf } from '../../json/fields.ts'
 import { stringText } from '../../json/json.ts'
 import type { Params } from '../edge/params.ts'
-import type { Answer } from '../edge/response.ts'
+import type { HttpResponse } from '../edge/response.ts'
 import { jsonOf, type RequestBody } from './request-body.ts'
 import type {
   ActorExchange,
@@ -72,7 +72,7 @@ interface Schemas<A extends Access, Path extends string, P extends RequestFields
   readonly handler: (
     exchange: ExchangeOf<A, Exclude<ParamNames<Path>, keyof P>, ValuesOf<Q>> &
       Bodied<B> & { readonly params: ValuesOf<P> },
-  ) => Promise<Answer> | Answer
+  ) => Promise<HttpResponse> | HttpResponse
 }
 
 type NoFields = Readonly<Record<symbol, never>>

@@ -15,10 +15,10 @@ import { limitersOf } from '../../rate-limit/rates.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import { sourceOf } from '../edge/client-address.ts'
 import { Cors } from '../edge/cors.ts'
-import { errorAnswer, logError, toServiceError } from '../edge/error-response.ts'
-import type { Handle, Incoming } from '../edge/request.ts'
+import { errorResponse, logError, toServiceError } from '../edge/error-response.ts'
+import type { Handle, HttpRequest } from '../edge/request.ts'
 import { requestIdOf } from '../edge/request-id.ts'
-import type { Answer } from '../edge/response.ts'
+import type { HttpResponse } from '../edge/response.ts'
 import { Admission, type AdmissionDeps } from './admission.ts'
 import { actOf } from './audit-entry.ts'
 import { ClientAdmission, type ClientAdmissionDeps } from './client-admission.ts'
@@ -46,7 +46,7 @@ export interface DispatchDeps
   readonly localLimiter: LocalLimiter
   readonly ledger: AuditLog
   /** Renders an error for a person in a browser. */
-  readonly errorPage: (error: ServiceError, about: ErrorSubject) => Promise<Answer>
+  readonly errorPage: (error: ServiceError, about: ErrorSubject) => Promise<HttpResponse>
   readonly log: Log
   readonly metrics: Metrics
   readonly tracing: Tracing
@@ -89,11 +89,11 @@ export class Dispatcher {
     })
   }
 
-  async #respond(request: Incoming, state: RequestState, span: Span): Promise<Answer> {
+  async #respond(request: HttpRequest, state: RequestState, span: Span): Promise<HttpResponse> {
     const { metrics, log } = this.#deps
     const started = performance.now()
     metrics.requestsRunning(1)
-    let answer: Answer
+    let answer: HttpResponse
     let failure: ServiceError | null = null
     try {
       answer = await this.#answer(request, state)
@@ -115,7 +115,7 @@ export class Dispatcher {
     return this.#headers.complete(request, answer, state)
   }
 
-  async #answer(request: Incoming, state: RequestState): Promise<Answer> {
+  async #answer(request: HttpRequest, state: RequestState): Promise<HttpResponse> {
     const addressed = this.#locator.address(request)
     if ('answer' in addressed) return addressed.answer
     // A person may have mistyped an address.
@@ -135,7 +135,7 @@ export class Dispatcher {
   }
 
   #exchange(
-    request: Incoming,
+    request: HttpRequest,
     { match, method, query }: { readonly match: Match; readonly method: Method; readonly query: Params },
     state: RequestState,
   ): Exchange<string, Params> {
@@ -154,20 +154,20 @@ export class Dispatcher {
     }
   }
 
-  async #refusal(failure: ServiceError, state: RequestState): Promise<Answer> {
-    if (!state.isPage) return errorAnswer(failure, state.errors)
+  async #refusal(failure: ServiceError, state: RequestState): Promise<HttpResponse> {
+    if (!state.isPage) return errorResponse(failure, state.errors)
     const actorId = state.route?.access === 'www' ? state.actorId : null
     return this.#deps.errorPage(failure, { requestId: state.requestId, actorId })
   }
 
-  #audit(request: Incoming, state: RequestState, answer: Answer, failure: ServiceError | null): void {
+  #audit(request: HttpRequest, state: RequestState, answer: HttpResponse, failure: ServiceError | null): void {
     const act = actOf({ state, path: this.#locator.withoutPrefix(request.path), answer, failure })
     if (act !== null) this.#deps.ledger.record(act)
   }
 }
 
 /** Names of the route table only: an address or a peer's id may name a person. */
-function describe(span: Span, state: RequestState, { status }: Answer, failure: ServiceError | null): void {
+function describe(span: Span, state: RequestState, { status }: HttpResponse, failure: ServiceError | null): void {
   if (!span.isRecording()) return
   const { route, method, actorId, caller } = state
   const routeId = route?.id ?? 'none'

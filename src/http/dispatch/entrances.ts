@@ -8,7 +8,7 @@ import { anonymous, type Caller } from '../../caller.ts'
 import { ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../edge/accepts.ts'
 import type { Params } from '../edge/params.ts'
-import type { Answer } from '../edge/response.ts'
+import type { HttpResponse } from '../edge/response.ts'
 import { type Admission, csrfTokenOf } from './admission.ts'
 import type { ForgeryRule } from './anti-forgery.ts'
 import type { ClientAdmission } from './client-admission.ts'
@@ -47,7 +47,7 @@ export class Entrances {
     this.#deps = deps
   }
 
-  async enter(route: Route, exchange: Exchange<string, Params>, state: RequestState): Promise<Answer> {
+  async enter(route: Route, exchange: Exchange<string, Params>, state: RequestState): Promise<HttpResponse> {
     if (isOfService(route)) {
       if (route.limit !== undefined) await this.#deps.admission.charge(route.limit, state, null)
       return this.#enterService(route, exchange, state)
@@ -68,7 +68,7 @@ export class Entrances {
     }
   }
 
-  async #enterService(route: OwnRoute, exchange: Exchange<string, Params>, state: RequestState): Promise<Answer> {
+  async #enterService(route: OwnRoute, exchange: Exchange<string, Params>, state: RequestState): Promise<HttpResponse> {
     switch (route.access) {
       case 'client':
         return this.#client(route, exchange, state)
@@ -86,7 +86,7 @@ export class Entrances {
     return new Visitor(this.#deps, request)
   }
 
-  async #client(route: ClientRoute, exchange: Exchange<string, Params>, state: RequestState): Promise<Answer> {
+  async #client(route: ClientRoute, exchange: Exchange<string, Params>, state: RequestState): Promise<HttpResponse> {
     const { admission, clientAdmission } = this.#deps
     clientAdmission.refuseForeignOrigin(exchange.request)
     const open = route.withoutToken?.(exchange) ?? null
@@ -104,7 +104,7 @@ export class Entrances {
     return route.handler({ ...exchange, client, reauthorize })
   }
 
-  async #actor(route: ActorRoute, exchange: AtActor, state: RequestState): Promise<Answer> {
+  async #actor(route: ActorRoute, exchange: AtActor, state: RequestState): Promise<HttpResponse> {
     const { admission, contacts } = this.#deps
     const credential = admission.credential(exchange, state)
     const isBrowser = acceptsPages(exchange.request)
@@ -123,7 +123,7 @@ export class Entrances {
     return answer
   }
 
-  async #open(route: OpenActorRoute, exchange: AtActor, state: RequestState): Promise<Answer> {
+  async #open(route: OpenActorRoute, exchange: AtActor, state: RequestState): Promise<HttpResponse> {
     const { admission, contacts } = this.#deps
     const credential = admission.credential(exchange, state)
     let known: Caller = anonymous
@@ -145,7 +145,7 @@ export class Entrances {
     }
   }
 
-  async #page(route: PageRoute, exchange: AtActor, state: RequestState): Promise<Answer> {
+  async #page(route: PageRoute, exchange: AtActor, state: RequestState): Promise<HttpResponse> {
     const { admission } = this.#deps
     const credential = admission.credential(exchange, state)
     const isBrowser = acceptsPages(exchange.request)
@@ -186,7 +186,12 @@ export class Entrances {
    *
    * @throws ServiceError `unauthorized` without any provider: the browser asks for the creator and the passphrase.
    */
-  async #signIn(exchange: Exchange, credential: Credential, state: RequestState, mustChoose = false): Promise<Answer> {
+  async #signIn(
+    exchange: Exchange,
+    credential: Credential,
+    state: RequestState,
+    mustChoose = false,
+  ): Promise<HttpResponse> {
     state.isSentToSignIn = true
     if (!mustChoose && opensPagesByPassphrase(this.#deps)) {
       const { authentication } = this.#deps

@@ -3,7 +3,7 @@
  * browser, as the name of one of these. An address could be made up by anybody, such a cookie only by this service.
  */
 import { cookieValue } from '../../auth/credentials.ts'
-import type { Incoming } from '../edge/request.ts'
+import type { HttpRequest } from '../edge/request.ts'
 
 export const notices = {
   saved: 'Saved.',
@@ -41,12 +41,12 @@ export function noticeCookie(notice: FlashMessage, maxAgeSeconds = 60): string {
 
 export const noticeShown = `${name}=; Max-Age=0; ${attributes}`
 
-export function noticeOf(request: Incoming): string | null {
+export function noticeOf(request: HttpRequest): string | null {
   const notice = noticeNameOf(request)
   return notice === null ? null : notices[notice]
 }
 
-export function noticeNameOf(request: Incoming): FlashMessage | null {
+export function noticeNameOf(request: HttpRequest): FlashMessage | null {
   const given = cookieValue(request.header('cookie'), name)
   return given !== undefined && Object.hasOwn(notices, given) ? (given as FlashMessage) : null
 }

@@ -6,8 +6,8 @@ import { type Caller, callerName } from '../../caller.ts'
 import type { Config } from '../../config/options.ts'
 import { ServiceError } from '../../errors.ts'
 import type { KeptAnswer, Once } from '../../operation/idempotency.ts'
-import type { Answer } from '../edge/response.ts'
-import { errorAnswer, toServiceError } from '../edge/error-response.ts'
+import type { HttpResponse } from '../edge/response.ts'
+import { errorResponse, toServiceError } from '../edge/error-response.ts'
 import type { Exchange } from './route.ts'
 
 export interface IdempotencyDeps {
@@ -23,8 +23,8 @@ export async function onceOf(
   { once, config }: IdempotencyDeps,
   { request, method, actor }: Exchange & { readonly actor: Actor },
   caller: Caller,
-  run: () => Promise<Answer>,
-): Promise<Answer> {
+  run: () => Promise<HttpResponse>,
+): Promise<HttpResponse> {
   const given = request.header('idempotency-key')
   if (given === undefined || method !== 'POST') return run()
   if (!/^[\x21-\x7e]{1,255}$/.test(given) || request.hasRepeated('idempotency-key')) {
@@ -45,7 +45,7 @@ export async function onceOf(
       const failure = toServiceError(error)
       failed = { error }
       // A handler of the application that fails may have done something before.
-      const told = errorAnswer(failure)
+      const told = errorResponse(failure)
       const body = typeof told.body === 'string' ? told.body : null
       return { answer: { ...told, body }, isKept: !withoutEffect.has(failure.status) }
     }
@@ -55,7 +55,7 @@ export async function onceOf(
 }
 
 /** @throws ServiceError `answer_not_kept`: whoever repeats learns that it was done, and where to look for what came of it. */
-function replayed({ status, headers, body, isTooLarge }: KeptAnswer): Answer {
+function replayed({ status, headers, body, isTooLarge }: KeptAnswer): HttpResponse {
   const mark = { 'Idempotency-Replayed': 'true' }
   if (isTooLarge !== true) return { status, headers: { ...headers, ...mark }, body }
   const { Location } = headers

@@ -4,8 +4,8 @@ import type { BodyLimits } from '../edge/body.ts'
 import type { Cors } from '../edge/cors.ts'
 import { maxQueryFields, Params } from '../edge/params.ts'
 import { decodePath } from '../edge/path.ts'
-import type { Incoming } from '../edge/request.ts'
-import { type Answer, redirect } from '../edge/response.ts'
+import type { HttpRequest } from '../edge/request.ts'
+import { type HttpResponse, redirect } from '../edge/response.ts'
 import { methodOf, overriddenMethod } from './method.ts'
 import type { Method, Route } from './route.ts'
 import { type Match, RouteTable } from './route-table.ts'
@@ -42,7 +42,7 @@ export class Locator {
    *
    * @throws ServiceError `uri_too_long`, `bad_request`, `not_implemented`, `not_found` outside the path prefix
    */
-  address(request: Incoming): Addressed | { readonly answer: Answer } {
+  address(request: HttpRequest): Addressed | { readonly answer: HttpResponse } {
     const { path: fullPath, query, fault } = request
     if (fullPath.length + query.length > longestAddress) throw new ServiceError('uri_too_long')
     if (fault !== null) throw new ServiceError('bad_request', `Cannot serve this request: ${fault}`)
@@ -60,7 +60,7 @@ export class Locator {
 
   /** @throws ServiceError `not_found`, `method_not_allowed` */
   async match(
-    request: Incoming,
+    request: HttpRequest,
     { method, segments, query }: Addressed,
   ): Promise<{ readonly match: Match; readonly method: Method }> {
     const override = await overriddenMethod(request, query, this.#deps.config)
@@ -88,7 +88,7 @@ export class Locator {
   }
 
   /** Where scripts of other sites may call, and everywhere below `/oauth`; null where the path does not take OPTIONS. */
-  #preflight(request: Incoming, segments: readonly string[]): Answer | null {
+  #preflight(request: HttpRequest, segments: readonly string[]): HttpResponse | null {
     const rows = preflightRows(this.#table.at(segments))
     if (rows.length === 0) return null
     const family = rows.find((route) => route.cors !== undefined)?.cors ?? null

@@ -1,7 +1,7 @@
 /** Which method a request means: HEAD is GET, and `_method` may stand for a method that a form or link cannot send. */
 import { ServiceError } from '../../errors.ts'
 import { type BodyLimits, readFormText } from '../edge/body.ts'
-import type { Incoming } from '../edge/request.ts'
+import type { HttpRequest } from '../edge/request.ts'
 import { maxFormFields, Params } from '../edge/params.ts'
 import type { Method } from './route.ts'
 
@@ -10,7 +10,7 @@ const served: readonly string[] = ['GET', 'POST', 'PUT', 'DELETE']
 const knownOnly: readonly string[] = ['OPTIONS', 'PATCH', 'TRACE', 'CONNECT']
 
 /** @returns null for a known method that no route takes. @throws ServiceError `not_implemented` for an unknown one. */
-export function methodOf(request: Incoming): Method | null {
+export function methodOf(request: HttpRequest): Method | null {
   if (request.method === 'HEAD') return 'GET'
   const method = served.find((name) => name === request.method)
   if (method !== undefined) return method as Method
@@ -23,7 +23,11 @@ export function methodOf(request: Incoming): Method | null {
  * another site planted carries the cookie, and in a browser also the Basic credentials that the browser remembers. On POST
  * it is a form's field, where the rule against forged forms applies as to any POST.
  */
-export async function overriddenMethod(request: Incoming, query: Params, limits: BodyLimits): Promise<Method | null> {
+export async function overriddenMethod(
+  request: HttpRequest,
+  query: Params,
+  limits: BodyLimits,
+): Promise<Method | null> {
   if (request.method === 'GET') {
     const authorization = request.header('authorization')
     // A browser opens a link out of a mail this way, and adds the Basic credentials by itself.

@@ -12,11 +12,11 @@ import {
 import { type JsonText, stringText } from '../../json/json.ts'
 import { type BodyLimits, readJson, readJsonOrForm, readUrlencodedForm, readValue } from '../edge/body.ts'
 import type { Params } from '../edge/params.ts'
-import type { Incoming } from '../edge/request.ts'
+import type { HttpRequest } from '../edge/request.ts'
 
 /** What a body is read from. */
 export interface Sent {
-  readonly request: Incoming
+  readonly request: HttpRequest
   readonly query: Params
   readonly bodyLimits: BodyLimits
 }

@@ -2,8 +2,8 @@
 import type { Log } from '../../observe/log.ts'
 import type { Metrics } from '../../observe/metrics.ts'
 import { logError, toServiceError } from '../edge/error-response.ts'
-import type { Incoming } from '../edge/request.ts'
-import { type Answer, isPage } from '../edge/response.ts'
+import type { HttpRequest } from '../edge/request.ts'
+import { type HttpResponse, isPage } from '../edge/response.ts'
 import { securityHeaders } from '../edge/security-headers.ts'
 import type { RequestState } from './request-state.ts'
 
@@ -18,7 +18,7 @@ export class ResponseHeaders {
     this.#log = log
   }
 
-  complete(request: Incoming, answer: Answer, { requestId, limitHeaders, route }: RequestState): Answer {
+  complete(request: HttpRequest, answer: HttpResponse, { requestId, limitHeaders, route }: RequestState): HttpResponse {
     const headers: Record<string, string> = {
       ...(isPage(answer) ? this.#security.forPages : this.#security.forData),
       ...limitHeaders,

@@ -7,10 +7,10 @@ import type { Category } from '../../permission/operation.ts'
 import type { OwnerRule } from '../../permission/owner.ts'
 import type { RequestFields } from '../../json/fields.ts'
 import type { BodyLimits } from '../edge/body.ts'
-import type { Answer } from '../edge/response.ts'
+import type { HttpResponse } from '../edge/response.ts'
 import type { CorsFamily } from '../edge/cors.ts'
 import type { ErrorFamily } from '../edge/error-response.ts'
-import type { Incoming } from '../edge/request.ts'
+import type { HttpRequest } from '../edge/request.ts'
 import type { Params } from '../edge/params.ts'
 import type { RequestBody } from './request-body.ts'
 import type { Visitor } from './visitor.ts'
@@ -24,7 +24,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
  * @typeParam Q Values of the query.
  */
 export interface Exchange<P extends string = string, Q = unknown> {
-  readonly request: Incoming
+  readonly request: HttpRequest
   readonly method: Method
   readonly query: Q
   /** The values of the `:name` segments, decoded. */
@@ -99,7 +99,7 @@ interface ForeignPosts {
 /** Has no caller: the answer is the same for everyone, or depends on the body alone. */
 export interface ServiceRoute extends RouteBase, ForeignPosts {
   readonly access: 'service'
-  readonly handler: (exchange: Exchange<string, Params>) => Promise<Answer> | Answer
+  readonly handler: (exchange: Exchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
 export interface VisitorExchange<P extends string = string, Q = unknown> extends Exchange<P, Q> {
@@ -109,7 +109,7 @@ export interface VisitorExchange<P extends string = string, Q = unknown> extends
 /** For a person's browser or application, signed in or not: signing in and out, the front page, consent. */
 export interface VisitorRoute extends RouteBase, ForeignPosts {
   readonly access: 'visitor'
-  readonly handler: (exchange: VisitorExchange<string, Params>) => Promise<Answer> | Answer
+  readonly handler: (exchange: VisitorExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
 export interface ClientExchange<P extends string = string, Q = unknown> extends Exchange<P, Q> {
@@ -122,8 +122,8 @@ export interface ClientExchange<P extends string = string, Q = unknown> extends 
 export interface ClientRoute extends RouteBase {
   readonly access: 'client'
   /** Answers a request that needs no token; null for any other request. */
-  readonly withoutToken?: (exchange: Exchange) => Answer | null
-  readonly handler: (exchange: ClientExchange<string, Params>) => Promise<Answer> | Answer
+  readonly withoutToken?: (exchange: Exchange) => HttpResponse | null
+  readonly handler: (exchange: ClientExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
 /**
@@ -133,7 +133,7 @@ export interface ClientRoute extends RouteBase {
  */
 export interface OAuthClientRoute extends RouteBase {
   readonly access: 'oauth-client'
-  readonly handler: (exchange: Exchange<string, Params>) => Promise<Answer> | Answer
+  readonly handler: (exchange: Exchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
 export interface PublicExchange<P extends string = string, Q = unknown> extends VisitorExchange<P, Q> {
@@ -143,7 +143,7 @@ export interface PublicExchange<P extends string = string, Q = unknown> extends 
 /** Below an actor, for everybody: no credential is judged. */
 export interface PublicActorRoute extends RouteBase {
   readonly access: 'public'
-  readonly handler: (exchange: PublicExchange<string, Params>) => Promise<Answer> | Answer
+  readonly handler: (exchange: PublicExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
 export interface OpenExchange<P extends string = string, Q = unknown> extends PublicExchange<P, Q> {
@@ -163,7 +163,7 @@ export interface OpenActorRoute extends RouteBase {
   /** What `authorised` asks for; a route that takes anybody has neither. */
   readonly category?: Category
   readonly owner?: OwnerRule
-  readonly handler: (exchange: OpenExchange<string, Params>) => Promise<Answer> | Answer
+  readonly handler: (exchange: OpenExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
 export interface PageExchange<P extends string = string, Q = unknown> extends ActorExchange<P, Q> {
@@ -176,7 +176,7 @@ export interface PageExchange<P extends string = string, Q = unknown> extends Ac
 /** A page of the owner, for a session alone: the passphrase opens none. Browsers without a session are sent to sign-in. */
 export interface PageRoute extends RouteBase {
   readonly access: 'www'
-  readonly handler: (exchange: PageExchange<string, Params>) => Promise<Answer> | Answer
+  readonly handler: (exchange: PageExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
 /** Below an actor, for callers whose rights reach into the category. */
@@ -186,7 +186,7 @@ export interface ActorRoute extends RouteBase {
   readonly owner?: OwnerRule
   /** A browser whose credentials do not suffice is sent to the page for signing in, as one without any. */
   readonly signsIn?: true
-  readonly handler: (exchange: ActorExchange<string, Params>) => Promise<Answer> | Answer
+  readonly handler: (exchange: ActorExchange<string, Params>) => Promise<HttpResponse> | HttpResponse
 }
 
 /** A route of the service itself, which belongs to no actor. */

@@ -3,7 +3,7 @@ import { type Credential, sessionCookie as sessionCookieName } from '../../auth/
 import type { Providers } from '../../sign-in/provider.ts'
 import type { SignIn } from '../../sign-in/sign-in.ts'
 import type { Tokens } from '../../token/tokens.ts'
-import { type Answer, redirect } from '../edge/response.ts'
+import { type HttpResponse, redirect } from '../edge/response.ts'
 import { clearedSignedInMark, cookieOf, endedSessionCookie, hasSignedInMark } from '../edge/cookies.ts'
 import { noticeCookie } from './flash-messages.ts'
 import type { Exchange } from './route.ts'
@@ -20,7 +20,7 @@ export interface LoginRedirectDeps extends BaseUrl {
 }
 
 /** The page where one chooses a provider. */
-export function loginRedirect(deps: LoginRedirectDeps, exchange: Exchange): Answer {
+export function loginRedirect(deps: LoginRedirectDeps, exchange: Exchange): HttpResponse {
   return redirect(302, `${deps.baseUrl}/login${wishQuery(wishOf(deps, exchange))}`, vary)
 }
 
@@ -39,7 +39,7 @@ export async function toSignIn(
   exchange: Exchange,
   credential: Credential,
   mustChoose: boolean,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const session = await formerSession(deps, exchange, credential)
   const answer = mustChoose || session === 'other' ? loginRedirect(deps, exchange) : toProvider(deps, exchange)
   if (session !== 'expired') return answer
@@ -49,7 +49,7 @@ export async function toSignIn(
   return { ...answer, cookies: [...ended, ...clearedSignedInMark(request), notice] }
 }
 
-function toProvider(deps: SignInRedirectDeps, exchange: Exchange): Answer {
+function toProvider(deps: SignInRedirectDeps, exchange: Exchange): HttpResponse {
   // Browsers keep a form from leaving this service (`form-action`).
   if (exchange.request.method === 'POST') return loginRedirect(deps, exchange)
   // The local provider of development is no provider that an operator configured; one for phones does not serve browsers.

@@ -4,7 +4,7 @@ import type { Actors } from '../../actor/actors.ts'
 import { cookieValue, readCredential, sessionCookie } from '../../auth/credentials.ts'
 import type { Tokens, ValidToken } from '../../token/tokens.ts'
 import { accessCookieName, refreshCookieName } from '../edge/cookies.ts'
-import type { Incoming } from '../edge/request.ts'
+import type { HttpRequest } from '../edge/request.ts'
 import {
   antiForgeryValue,
   browserSecretOf,
@@ -22,9 +22,9 @@ export interface VisitorDeps {
 /** Reads the session that a request carries when the handler asks, so a route that ignores the session costs no query. */
 export class Visitor {
   readonly #deps: VisitorDeps
-  readonly #request: Incoming
+  readonly #request: HttpRequest
 
-  constructor(deps: VisitorDeps, request: Incoming) {
+  constructor(deps: VisitorDeps, request: HttpRequest) {
     this.#deps = deps
     this.#request = request
   }

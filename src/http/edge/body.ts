@@ -1,7 +1,7 @@
 /** Request bodies by type. One parsed content type decides both whether a body is taken and how it is read. */
 import { quoted, ServiceError } from '../../errors.ts'
 import { type JsonText, normalise } from '../../json/json.ts'
-import type { Incoming } from './request.ts'
+import type { HttpRequest } from './request.ts'
 import { inflated } from './inflate.ts'
 import { readMultipart } from './multipart.ts'
 import { maxFormFields, Params } from './params.ts'
@@ -26,7 +26,7 @@ interface ContentType {
 }
 
 /** A form of an endpoint that takes JSON and forms: an API body or a browser's. */
-export async function readJsonOrForm(request: Incoming, limits: BodyLimits): Promise<Body> {
+export async function readJsonOrForm(request: HttpRequest, limits: BodyLimits): Promise<Body> {
   const type = contentType(request)
   const bytes = await request.body(limits.maxBodyBytes)
   if (bytes.length === 0) return { kind: 'none' }
@@ -37,7 +37,7 @@ export async function readJsonOrForm(request: Incoming, limits: BodyLimits): Pro
 }
 
 /** A value: JSON when it parses, else text. A form's bytes are taken as they are; curl sends that type unasked. */
-export async function readValue(request: Incoming, limits: BodyLimits): Promise<Body> {
+export async function readValue(request: HttpRequest, limits: BodyLimits): Promise<Body> {
   const type = contentType(request)
   if (type.media === 'multipart') throw unsupported('multipart/form-data')
   const bytes = await request.body(limits.maxBodyBytes)
@@ -45,7 +45,7 @@ export async function readValue(request: Incoming, limits: BodyLimits): Promise<
 }
 
 /** The text of a url-encoded form; null where the body is something else, or says what it is in a way nobody reads. */
-export async function readFormText(request: Incoming, limits: BodyLimits): Promise<string | null> {
+export async function readFormText(request: HttpRequest, limits: BodyLimits): Promise<string | null> {
   return isUrlencoded(request) ? decode(await request.body(limits.maxBodyBytes)) : null
 }
 
@@ -54,7 +54,7 @@ export async function readFormText(request: Incoming, limits: BodyLimits): Promi
  *
  * @throws ServiceError `unsupported_media_type` when the body is not url-encoded.
  */
-export async function readUrlencodedForm(request: Incoming, limits: BodyLimits): Promise<Params> {
+export async function readUrlencodedForm(request: HttpRequest, limits: BodyLimits): Promise<Params> {
   const text = await readFormText(request, limits)
   if (text === null)
     throw new ServiceError(
@@ -64,18 +64,18 @@ export async function readUrlencodedForm(request: Incoming, limits: BodyLimits):
   return Params.parse(text, maxFormFields, 'form')
 }
 
-export function isUrlencoded(request: Incoming): boolean {
+export function isUrlencoded(request: HttpRequest): boolean {
   return mediaIn(request) === 'form'
 }
 
 /** A body that does not say what it is counts (CHOICE-56). */
-export function saysJson(request: Incoming): boolean {
+export function saysJson(request: HttpRequest): boolean {
   const media = mediaIn(request)
   return media === 'json' || media === 'absent'
 }
 
 /** Null for one that nobody reads. */
-function mediaIn(request: Incoming): MediaType | null {
+function mediaIn(request: HttpRequest): MediaType | null {
   try {
     return contentType(request).media
   } catch (error) {
@@ -91,7 +91,7 @@ function mediaIn(request: Incoming): MediaType | null {
  * @throws ServiceError `invalid_json`, also for an empty body.
  */
 export async function readJson(
-  request: Incoming,
+  request: HttpRequest,
   limits: BodyLimits,
   { inflates = false }: { readonly inflates?: boolean } = {},
 ): Promise<JsonText> {
@@ -129,7 +129,7 @@ const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 const charsets = new Set(['utf-8', 'utf8', 'us-ascii'])
 const plainJson: ContentType = { media: 'json', boundary: null }
 
-function contentType(request: Incoming, isPacked = false): ContentType {
+function contentType(request: HttpRequest, isPacked = false): ContentType {
   const encoding = request.header('content-encoding')?.trim().toLowerCase() ?? 'identity'
   if (!isPacked && encoding !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'Cannot read the body: compressed bodies are not taken')

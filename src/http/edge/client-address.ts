@@ -1,6 +1,6 @@
 /** Where a request comes from, as far as that can be known. */
 import ipaddr from 'ipaddr.js'
-import type { Incoming } from './request.ts'
+import type { HttpRequest } from './request.ts'
 
 /**
  * The address of the sender: that of the connection, or, behind proxies, the one that the first of ours saw. Each proxy
@@ -8,7 +8,7 @@ import type { Incoming } from './request.ts'
  * the last one that was not written by the sender. Null when nothing is known.
  */
 function clientAddress(
-  request: Pick<Incoming, 'header' | 'remoteAddress'>,
+  request: Pick<HttpRequest, 'header' | 'remoteAddress'>,
   trustedProxies: number,
 ): ipaddr.IPv4 | ipaddr.IPv6 | null {
   const connected = request.remoteAddress === null ? null : parseAddress(request.remoteAddress)
@@ -21,7 +21,10 @@ function clientAddress(
 /**
  * Whose bucket it is: an IPv4 address, or the /64 of an IPv6 address, within which a sender takes whichever it likes.
  */
-export function sourceOf(request: Pick<Incoming, 'header' | 'remoteAddress'>, trustedProxies: number): string | null {
+export function sourceOf(
+  request: Pick<HttpRequest, 'header' | 'remoteAddress'>,
+  trustedProxies: number,
+): string | null {
   const address = clientAddress(request, trustedProxies)
   if (address === null) return null
   if (address instanceof ipaddr.IPv4) return address.toString()

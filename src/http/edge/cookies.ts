@@ -2,7 +2,7 @@
 import { cookieValue, sessionCookie as sessionCookieName } from '../../auth/credentials.ts'
 import { randomToken } from '../../secret/random.ts'
 import type { IssuedTokens } from '../../token/chain.ts'
-import type { Incoming } from './request.ts'
+import type { HttpRequest } from './request.ts'
 
 export const accessCookieName = 'access_token'
 export const refreshCookieName = 'refresh_token'
@@ -46,12 +46,12 @@ export function signedInMark({ refreshExpiresIn }: Pick<IssuedTokens, 'refreshEx
   return cookie(signedInMarkName, '1', refreshExpiresIn)
 }
 
-export function hasSignedInMark(request: Incoming): boolean {
+export function hasSignedInMark(request: HttpRequest): boolean {
   return cookieOf(request, signedInMarkName) !== null
 }
 
 /** Removes the mark from a browser that has it. */
-export function clearedSignedInMark(request: Incoming): readonly string[] {
+export function clearedSignedInMark(request: HttpRequest): readonly string[] {
   return hasSignedInMark(request) ? [cookie(signedInMarkName, '', 0)] : []
 }
 
@@ -87,7 +87,7 @@ export function clearCookies(): readonly string[] {
   return clearedCookieNames.map((name) => cookie(name, '', 0))
 }
 
-export function cookieOf(request: Incoming, name: string): string | null {
+export function cookieOf(request: HttpRequest, name: string): string | null {
   return cookieValue(request.header('cookie'), name) ?? null
 }
 
@@ -103,13 +103,13 @@ export interface BrowserMark {
  *
  * @param sameSite `None` where the browser comes back by a form that another site posts (`response_mode=form_post`).
  */
-export function browserCookie(request: Incoming, sameSite: SameSite = 'Lax'): BrowserMark {
+export function browserCookie(request: HttpRequest, sameSite: SameSite = 'Lax'): BrowserMark {
   const value = browserOf(request) ?? randomToken(32)
   return { value, cookie: cookie(browserCookieName, value, null, sameSite) }
 }
 
 /** Null for a browser that has no mark, or none of ours. */
-export function browserOf(request: Incoming): string | null {
+export function browserOf(request: HttpRequest): string | null {
   const value = cookieOf(request, browserCookieName)
   return value !== null && /^[\w-]{43}$/.test(value) ? value : null
 }

@@ -3,8 +3,8 @@
  * names its family, and preflights are answered from the rows of their path.
  */
 import { present } from '../../json/present.ts'
-import { type Answer, isPage, json } from './response.ts'
-import type { Incoming } from './request.ts'
+import { type HttpResponse, isPage, json } from './response.ts'
+import type { HttpRequest } from './request.ts'
 
 export type CorsFamily =
   /** Sign-in of single-page applications: any site without cookies, or the named ones with them. */
@@ -70,7 +70,7 @@ export class Cors {
   readonly isNamed = (origin: string): boolean => this.#named.has(origin)
 
   /** @param family Null where other sites may do nothing. */
-  preflight(request: Incoming, family: CorsFamily | null, allowed: readonly string[]): Answer {
+  preflight(request: HttpRequest, family: CorsFamily | null, allowed: readonly string[]): HttpResponse {
     const ok = json(200, { status: 'ok' }, { Allow: allowed.join(', ') })
     if (family === null) return ok
     const { methods, headers, maxAgeSeconds } = families[family]
@@ -87,11 +87,11 @@ export class Cors {
    * Refusals carry the headers too: a script that may not read why cannot tell its user. HTML pages never do, because they
    * are for people and hold anti-forgery values.
    */
-  shared(request: Incoming, family: CorsFamily, answer: Answer): Answer {
+  shared(request: HttpRequest, family: CorsFamily, answer: HttpResponse): HttpResponse {
     return family === 'page' || isPage(answer) ? answer : withHeaders(answer, this.#origin(request, family))
   }
 
-  #origin(request: Incoming, family: CorsFamily): Record<string, string> {
+  #origin(request: HttpRequest, family: CorsFamily): Record<string, string> {
     if (!families[family].isNamed) return { 'Access-Control-Allow-Origin': '*' }
     const origin = request.header('origin') ?? ''
     if (family === 'mcp') return this.#mcpOrigin(origin)
@@ -110,7 +110,7 @@ export class Cors {
 }
 
 /** Fields that a tool declares, and no list can name beforehand (2026-07-28, "x-mcp-header"). */
-function mirroredArguments(request: Incoming): readonly string[] {
+function mirroredArguments(request: HttpRequest): readonly string[] {
   const asked = request.header('access-control-request-headers') ?? ''
   return asked.split(',').flatMap((name) => (/^\s*mcp-param-[\w-]+\s*$/i.test(name) ? [name.trim()] : []))
 }
@@ -120,7 +120,7 @@ function isOrigin(text: string): boolean {
   return text.length <= 255 && /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@,"\\]+$/.test(text)
 }
 
-function withHeaders(answer: Answer, added: Record<string, string>): Answer {
+function withHeaders(answer: HttpResponse, added: Record<string, string>): HttpResponse {
   const vary = [answer.headers['Vary'], added['Vary']].filter((part) => part !== undefined).join(', ')
   return { ...answer, headers: { ...answer.headers, ...added, ...(vary === '' ? {} : { Vary: vary }) } }
 }

@@ -2,7 +2,7 @@
 import { present } from '../../json/present.ts'
 import { type ErrorCode, ServiceError } from '../../errors.ts'
 import type { Log } from '../../observe/log.ts'
-import { type Answer, json } from './response.ts'
+import { type HttpResponse, json } from './response.ts'
 
 /** What was not foreseen is a `server_error` without detail; its cause is in the log under the request's id. */
 export function toServiceError(error: unknown): ServiceError {
@@ -12,7 +12,7 @@ export function toServiceError(error: unknown): ServiceError {
 /** What clients of an endpoint know to read (WIRE-HTTP-01); everywhere else it is `error` and `message`. */
 export type ErrorFamily = 'spa'
 
-export function errorAnswer(error: ServiceError, family?: ErrorFamily): Answer {
+export function errorResponse(error: ServiceError, family?: ErrorFamily): HttpResponse {
   const { members, headers, retryAfterSeconds } = error.detail
   return json(
     error.status,

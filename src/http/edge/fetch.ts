@@ -1,6 +1,6 @@
 /** The web-standard edge: Request in, Response out. Runs wherever `fetch` handlers run. */
 import { ServiceError } from '../../errors.ts'
-import type { Handle, Incoming } from './request.ts'
+import type { Handle, HttpRequest } from './request.ts'
 
 /** What a request does not tell of itself. */
 export interface Connection {
@@ -35,7 +35,7 @@ function readable(stream: AsyncIterable<string>, onClose?: () => void): Readable
   })
 }
 
-class FetchIncoming implements Incoming {
+class FetchIncoming implements HttpRequest {
   readonly method: string
   readonly path: string
   readonly query: string

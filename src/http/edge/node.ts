@@ -3,10 +3,10 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '../../errors.ts'
-import type { Answer } from './response.ts'
+import type { HttpResponse } from './response.ts'
 import { brokenOff, tooLarge } from './fetch.ts'
 import { bodyOfFramework, type Framework } from './framework-body.ts'
-import type { Handle, Incoming } from './request.ts'
+import type { Handle, HttpRequest } from './request.ts'
 
 /** How long a receiver may take nothing of an answer before the connection is closed. */
 const stalledMs = 30_000
@@ -49,7 +49,7 @@ async function serve(
   }
 }
 
-class NodeIncoming implements Incoming {
+class NodeIncoming implements HttpRequest {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -157,7 +157,7 @@ async function readMessage(message: IncomingMessage & Framework, maxBytes: numbe
   })
 }
 
-function send(request: IncomingMessage, response: ServerResponse, answer: Answer, stallMs: number): void {
+function send(request: IncomingMessage, response: ServerResponse, answer: HttpResponse, stallMs: number): void {
   if (response.headersSent || response.destroyed) {
     answer.onClose?.()
     return
@@ -200,7 +200,7 @@ function watchStalled(response: ServerResponse, stallMs: number): void {
  * The answer to a body that is not wanted. The rest of the body is not read; closing a connection with unread bytes
  * resets it, and the sender could lose the answer, so it gets a moment to take it and close by itself.
  */
-function sendAndLinger(response: ServerResponse, answer: Answer): void {
+function sendAndLinger(response: ServerResponse, answer: HttpResponse): void {
   response.write(answer.body ?? '')
   const linger = setTimeout(() => response.end(), lingerMs)
   response.once('close', () => clearTimeout(linger))

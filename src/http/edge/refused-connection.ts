@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ErrorCode, ServiceError } from '../../errors.ts'
-import { errorAnswer } from './error-response.ts'
+import { errorResponse } from './error-response.ts'
 
 /** How long the other side may take to receive the refusal before the connection is cut. */
 const lingerMs = 500
@@ -55,7 +55,7 @@ function codeOf(parserCode: string | undefined): ErrorCode {
 
 /** Whoever does not close its half within the time is cut; what it sends meanwhile is nobody's. */
 function refuse(socket: Duplex, error: ServiceError): void {
-  const { status, headers, body } = errorAnswer(error)
+  const { status, headers, body } = errorResponse(error)
   const lines = Object.entries({
     ...headers,
     'X-Content-Type-Options': 'nosniff',

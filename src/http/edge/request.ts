@@ -1,10 +1,10 @@
 /** A request as the service sees it, whichever edge it came through. */
-import type { Answer } from './response.ts'
+import type { HttpResponse } from './response.ts'
 
 /** Answers every request. An error becomes an answer too. */
-export type Handle = (request: Incoming) => Promise<Answer>
+export type Handle = (request: HttpRequest) => Promise<HttpResponse>
 
-export interface Incoming {
+export interface HttpRequest {
   /** Upper case, as it was sent. */
   readonly method: string
   /** Still percent-encoded, without the query. */

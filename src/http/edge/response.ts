@@ -1,7 +1,7 @@
 /** An answer as plain data, before an edge puts it on the wire. */
 import type { JsonText } from '../../json/json.ts'
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** Bytes where a file is sent. */
@@ -22,11 +22,11 @@ export function json(
   status: number,
   value: object | boolean | number | string | null,
   headers?: Record<string, string>,
-): Answer {
+): HttpResponse {
   return jsonText(status, JSON.stringify(value) as JsonText, headers)
 }
 
-export function jsonText(status: number, text: JsonText, headers?: Record<string, string>): Answer {
+export function jsonText(status: number, text: JsonText, headers?: Record<string, string>): HttpResponse {
   return { status, headers: headers === undefined ? jsonType : { ...jsonType, ...headers }, body: text }
 }
 
@@ -34,26 +34,26 @@ export function jsonText(status: number, text: JsonText, headers?: Record<string
  * JSON that is sent while it is read, in chunks. When `pieces` fail the edge resets the connection, so that the part that
  * was sent never looks complete.
  */
-export function jsonStream(status: number, pieces: AsyncIterable<string>): Answer {
+export function jsonStream(status: number, pieces: AsyncIterable<string>): HttpResponse {
   return { status, headers: jsonType, body: null, stream: pieces }
 }
 
-export function text(status: number, body: string, headers?: Record<string, string>): Answer {
+export function text(status: number, body: string, headers?: Record<string, string>): HttpResponse {
   return { status, headers: { 'Content-Type': 'text/plain; charset=utf-8', ...headers }, body }
 }
 
-export function html(status: number, body: { toString(): string }, headers?: Record<string, string>): Answer {
+export function html(status: number, body: { toString(): string }, headers?: Record<string, string>): HttpResponse {
   return { status, headers: { 'Content-Type': 'text/html; charset=utf-8', ...headers }, body: body.toString() }
 }
 
-export function isPage({ headers }: Pick<Answer, 'headers'>): boolean {
+export function isPage({ headers }: Pick<HttpResponse, 'headers'>): boolean {
   return headers['Content-Type']?.startsWith('text/html') === true
 }
 
-export function noContent(headers?: Record<string, string>): Answer {
+export function noContent(headers?: Record<string, string>): HttpResponse {
   return { status: 204, headers: headers ?? noHeaders, body: null }
 }
 
-export function redirect(status: 302 | 303 | 307, location: string, headers?: Record<string, string>): Answer {
+export function redirect(status: 302 | 303 | 307, location: string, headers?: Record<string, string>): HttpResponse {
   return { status, headers: { Location: location, ...headers }, body: null }
 }

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
-import type { Answer } from './response.ts'
-import type { Incoming } from './request.ts'
+import type { HttpResponse } from './response.ts'
+import type { HttpRequest } from './request.ts'
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -36,7 +36,11 @@ export async function requireFolder(setting: string, folder: string): Promise<vo
 }
 
 /** @returns null when the folder has no such file, or none of a type that is served. */
-export async function fileAnswer(request: Incoming, folder: string, path: readonly string[]): Promise<Answer | null> {
+export async function fileResponse(
+  request: HttpRequest,
+  folder: string,
+  path: readonly string[],
+): Promise<HttpResponse | null> {
   const type = types[extname(path.at(-1) ?? '').toLowerCase()]
   if (type === undefined || !path.every(isPlain)) return null
   const bytes = await bytesOf(folder, path)

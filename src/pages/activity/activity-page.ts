@@ -4,7 +4,7 @@ import type { AuditDecision, AuditLogEntry } from '../../audit-log/entry.ts'
 import type { ActivityRow, ActivityValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -33,7 +33,7 @@ export const activityQuery = {
 export async function showActivity(
   deps: ActivityPageDeps,
   exchange: PageExchange<string, ValuesOf<typeof activityQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, query } = exchange
   const { caller = '', cursor = null } = query
   const [peers, { entries, next }] = await Promise.all([

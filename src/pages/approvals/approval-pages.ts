@@ -5,7 +5,7 @@ import type { Approval, Approvals } from '../../operation/approvals.ts'
 import type { ApprovalRow, ApprovalsValues, ApprovalValues } from './values.ts'
 import { momentOf } from '../shared/time.ts'
 import { wholeTreeOf } from '../shared/value-tree.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { wordsFor, type ApprovalWordsDeps } from './approval-words.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
@@ -25,7 +25,7 @@ export interface ApprovalPageDeps extends PageDeps, PeerNameDeps, ApprovalWordsD
   }
 }
 
-export async function showApprovals(deps: ApprovalPageDeps, exchange: PageExchange): Promise<Answer> {
+export async function showApprovals(deps: ApprovalPageDeps, exchange: PageExchange): Promise<HttpResponse> {
   const { actor } = exchange
   const [peers, waiting] = await Promise.all([peersOf(deps, actor.id), deps.approvals.waiting(actor.id)])
   const page = deps.pages.approvals({
@@ -39,7 +39,7 @@ export async function showApproval(
   deps: ApprovalPageDeps,
   exchange: PageExchange,
   error: ServiceError | null = null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, params } = exchange
   const id = params['approval'] ?? ''
   const [peers, approval] = await Promise.all([peersOf(deps, actor.id), deps.approvals.find(actor.id, id)])
@@ -74,7 +74,10 @@ function rowOf(deps: ApprovalPageDeps, { actor }: PageExchange, peers: Peers, ap
   }
 }
 
-export async function decideApproval(deps: ApprovalPageDeps, exchange: PageExchange & Bodied<Params>): Promise<Answer> {
+export async function decideApproval(
+  deps: ApprovalPageDeps,
+  exchange: PageExchange & Bodied<Params>,
+): Promise<HttpResponse> {
   const { actor, params } = exchange
   const id = params['approval'] ?? ''
   const sent = await exchange.body()

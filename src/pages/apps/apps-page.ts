@@ -7,7 +7,7 @@ import type { AppGroup, ConnectedApp, SessionRow, AppsValues } from './values.ts
 import { momentOf } from '../shared/time.ts'
 import { rightsInWords } from '../shared/rights.ts'
 import { visible } from '../shared/visible.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { peerName } from '../shared/peer-names.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
@@ -46,7 +46,7 @@ export async function showApps(
   deps: AppPageDeps,
   exchange: PageExchange,
   error: ServiceError | null = null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const [sessions, trusts, chains] = await Promise.all([
     deps.sessions.list(actor.id),
@@ -146,7 +146,7 @@ function redirectHost(clientId: string, client: Client | undefined): string {
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) ? 'a program on the same computer' : url.host
 }
 
-export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bodied<Params>): Promise<Answer> {
+export async function changeApps(deps: AppPageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const sent = await exchange.body()
   return refusedOnPage(

@@ -1,8 +1,8 @@
 /** An error for a person in a browser: a page, with the status that the error has. */
 import type { Identity } from '../../app/identity.ts'
 import type { ServiceError } from '../../errors.ts'
-import { errorAnswer } from '../../http/edge/error-response.ts'
-import { type Answer, html } from '../../http/edge/response.ts'
+import { errorResponse } from '../../http/edge/error-response.ts'
+import { type HttpResponse, html } from '../../http/edge/response.ts'
 import type { Log } from '../../observe/log.ts'
 import type { FailedValues, Html } from '../shared/values.ts'
 
@@ -22,8 +22,8 @@ export async function errorPage(
   error: ServiceError,
   deps: ErrorPageDeps,
   about: { readonly requestId: string; readonly actorId: string | null },
-): Promise<Answer> {
-  const asData = errorAnswer(error)
+): Promise<HttpResponse> {
+  const asData = errorResponse(error)
   const { 'Content-Type': _type, ...headers } = asData.headers
   try {
     const page = await deps.pages.failed({

@@ -1,7 +1,7 @@
 /** `/<actor>/www`: the pages of the owner. Each part has a file of its own beside this one. */
 import { ServiceError } from '../../errors.ts'
 import { stateOf } from '../../trust/trust.ts'
-import { type Answer, json, redirect } from '../../http/edge/response.ts'
+import { type HttpResponse, json, redirect } from '../../http/edge/response.ts'
 import { wordsFor, type ApprovalWordsDeps } from '../approvals/approval-words.ts'
 import { clearCookies, clearedSignedInMark } from '../../http/edge/cookies.ts'
 import { noticeCookie } from '../../http/dispatch/flash-messages.ts'
@@ -88,7 +88,7 @@ export function homePageRoutes(deps: HomePageDeps): readonly Route[] {
 }
 
 /** Asks the application, which alone knows what there is below its addresses. */
-async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): Promise<Answer> {
+async function own(deps: HomePageDeps, exchange: PageExchange, fields: Params): Promise<HttpResponse> {
   const { actor, caller, rest, request } = exchange
   const path = rest.join('/')
   const method = request.method === 'POST' ? 'POST' : 'GET'
@@ -113,7 +113,7 @@ async function dashboard(
   exchange: PageExchange,
   error: ServiceError | null = null,
   typedConfirmation = '',
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const [properties, peers, approvals, passwords] = await Promise.all([
     deps.properties.all({ actor, caller }),
@@ -154,7 +154,7 @@ async function dashboard(
 }
 
 /** There is no way back, so the owner types who they are. */
-async function deleteActor(deps: HomePageDeps, exchange: PageExchange & Bodied<Params>): Promise<Answer> {
+async function deleteActor(deps: HomePageDeps, exchange: PageExchange & Bodied<Params>): Promise<HttpResponse> {
   const { actor } = exchange
   const sent = await exchange.body()
   return refusedOnPage(

@@ -1,6 +1,6 @@
 /** `/<actor>/www/live`: what changes while the owner's pages are open. */
 import { ServiceError } from '../../errors.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { requestOriginOf } from '../../http/dispatch/anti-forgery.ts'
 import { liveStream, type LiveStreamDeps } from './live-stream.ts'
 import { defineRoute } from '../../http/dispatch/define-route.ts'
@@ -29,7 +29,7 @@ export function livePageRoutes(deps: LivePageDeps): readonly Route[] {
   ]
 }
 
-function stream(deps: LivePageDeps, { request, actor, isStillOwner }: PageExchange): Answer {
+function stream(deps: LivePageDeps, { request, actor, isStillOwner }: PageExchange): HttpResponse {
   if (!/(^|[\s,])text\/event-stream\b/.test(request.header('accept') ?? ''))
     throw new ServiceError('bad_request', 'Cannot tell what changes: ask with Accept: text/event-stream')
   if (requestOriginOf(request, new URL(deps.baseUrl).origin) === 'other')

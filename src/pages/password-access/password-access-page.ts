@@ -3,7 +3,7 @@ import { ServiceError } from '../../errors.ts'
 import { mostProgramsListed, type PasswordAccess } from '../../sign-in/password-access.ts'
 import { momentOf } from '../shared/time.ts'
 import { visible } from '../shared/visible.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { formRefusal, refusedOnPage } from '../shared/refused-on-page.ts'
 import type { Bodied } from '../../http/dispatch/define-route.ts'
@@ -28,7 +28,7 @@ export async function showPasswordAccess(
   deps: PasswordAccessPageDeps,
   exchange: PageExchange,
   error: ServiceError | null = null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor } = exchange
   const records = await deps.passwordAccess.list(actor.id)
   const values = pageValues(deps, exchange, path, error)
@@ -51,7 +51,7 @@ export async function showPasswordAccess(
 export async function decidePasswordAccess(
   deps: PasswordAccessPageDeps,
   exchange: PageExchange & Bodied<Params>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const sent = await exchange.body()
   return refusedOnPage(

@@ -4,7 +4,7 @@ import { type JsonText, normalise, stringText } from '../../json/json.ts'
 import { indexFromJson } from '../../list/list.ts'
 import { noVersion } from '../../property/version.ts'
 import type { TypedItem, TypedProperty } from './values.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { itemsOnAPage } from './kind-views.ts'
@@ -16,7 +16,7 @@ import { atField, formRefusal, refusedOnPage } from '../shared/refused-on-page.t
 
 type FormExchange = PageExchange<string, PartQuery> & Bodied<Params>
 
-export async function createProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
+export async function createProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
   const sent = await exchange.body()
   const field = (name: string): string => sent.get(name) ?? ''
   const typed: TypedProperty = {
@@ -88,7 +88,7 @@ async function aboutValue<T>(work: () => Promise<T>, field: string): Promise<T> 
   }
 }
 
-export async function changeProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
+export async function changeProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const sent = await exchange.body()
   const name = params['name'] ?? ''
@@ -110,7 +110,7 @@ export async function changeProperty(deps: PropertyPageDeps, exchange: FormExcha
 }
 
 /** A value or a list. */
-export async function deleteProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
+export async function deleteProperty(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const name = params['name'] ?? ''
   const sent = await exchange.body()
@@ -128,7 +128,7 @@ export async function deleteProperty(deps: PropertyPageDeps, exchange: FormExcha
   )
 }
 
-export async function changeItem(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
+export async function changeItem(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
   const sent = await exchange.body()
   const action = sent.get('action') ?? ''
   const typed: TypedItem = {
@@ -151,7 +151,7 @@ async function changeItemAs(
   action: string,
   typed: TypedItem,
   sent: Params,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const access = { actor, caller }
   const name = params['name'] ?? ''
@@ -216,7 +216,7 @@ async function changePlace(
 }
 
 /** What a list says about itself. */
-export async function changeTexts(deps: PropertyPageDeps, exchange: FormExchange): Promise<Answer> {
+export async function changeTexts(deps: PropertyPageDeps, exchange: FormExchange): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const name = params['name'] ?? ''
   const sent = await exchange.body()

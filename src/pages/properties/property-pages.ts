@@ -15,7 +15,7 @@ import type {
 } from './values.ts'
 import { kindInWords, treeOf } from '../shared/value-tree.ts'
 import { type KindViewDeps, kindViews, nothingShown } from './kind-views.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { pagingOf, type PartQuery } from '../shared/paging.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
@@ -42,7 +42,7 @@ export async function showProperties(
   deps: PropertyPageDeps,
   exchange: PageExchange<string, PartQuery>,
   refused: { readonly error: ServiceError; readonly typed: TypedProperty } | null = null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller, query } = exchange
   const access = { actor, caller }
   const all = await deps.properties.listed(access)
@@ -110,7 +110,7 @@ export async function showProperty(
   deps: PropertyPageDeps,
   exchange: PageExchange<string, PartQuery>,
   refused: { readonly error: ServiceError; readonly typed: TypedItem } | null = null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const access = { actor, caller }
   const name = exchange.params['name'] ?? ''

@@ -7,7 +7,7 @@ import { isConnected, type Trust } from '../../trust/trust.ts'
 import { requireRightsVersion, requireVersion, rightsVersion, trustVersion } from '../../trust/trust-version.ts'
 import type { TrustJudge } from '../../trust/trusts.ts'
 import { accessReview, choicesOf } from './access-review.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import type { FlashMessage } from '../../http/dispatch/flash-messages.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
@@ -25,7 +25,7 @@ import type { AskQuery, RelationshipPageDeps } from './deps.ts'
 export async function changeTrust(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, AskQuery> & Bodied<Params>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, params } = exchange
   const peerId = params['peerid'] ?? ''
   const sent = await exchange.body()
@@ -107,7 +107,7 @@ async function changeLevel(
   exchange: PageExchange<string, AskQuery>,
   peerId: string,
   sent: Params,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor } = exchange
   const { types } = deps.relationships
   const [{ trust, override }, profile] = await Promise.all([
@@ -184,7 +184,7 @@ function notFollowed(error: ServiceError, action: string | undefined): ServiceEr
 export async function changeRights(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, AskQuery> & Bodied<Params>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller, params } = exchange
   const peerId = params['peerid'] ?? ''
   const sent = await exchange.body()
@@ -194,7 +194,7 @@ export async function changeRights(
   const expected = sent.get('version') ?? null
   const judge: RightsJudge = (now, override) => requireRightsVersion(expected, rightsVersion(now, override))
   const { relationship } = trust
-  const done = (notice: FlashMessage): Answer =>
+  const done = (notice: FlashMessage): HttpResponse =>
     goOn(deps, exchange, sent, `/trust/${encodeURIComponent(peerId)}`, notice)
   return refusedOnPage(
     exchange,

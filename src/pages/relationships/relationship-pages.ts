@@ -19,7 +19,7 @@ import type { Override } from '../../trust/override-store.ts'
 import { isConnected, type Trust } from '../../trust/trust.ts'
 import { rightsVersion, trustVersion } from '../../trust/trust-version.ts'
 import { accessReview, choicesOf, ownNames } from './access-review.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
 import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
 import { peerName, peersOf, shownText } from '../shared/peer-names.ts'
@@ -35,7 +35,7 @@ const rowsOnAPage = 50
 export async function showTrusts(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, PartQuery>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, query } = exchange
   const { trusts, nameOf } = await peersOf(deps, actor.id)
   const custom = await deps.permissions.overrides(
@@ -91,7 +91,7 @@ export async function showTrustNew(
   deps: RelationshipPageDeps,
   exchange: PageExchange,
   filledIn: FilledIn | null = null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const values = pageValues(deps, exchange, '/trust/new', filledIn?.error)
   const page = deps.pages.trustNew({
     ...values,
@@ -125,7 +125,7 @@ export async function showPeer(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, AskQuery>,
   answered: Partial<PeerAnswer> = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { sent, error, review, typed } = { ...nothingAnswered, ...answered }
   const { actor, params } = exchange
   const peerId = params['peerid'] ?? ''

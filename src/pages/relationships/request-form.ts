@@ -3,7 +3,7 @@ import { quoted, ServiceError } from '../../errors.ts'
 import { parseBaseuri } from '../../trust/baseuri.ts'
 import type { Trust } from '../../trust/trust.ts'
 import { accessReview, choicesOf } from './access-review.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn } from '../shared/page.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { peerName } from '../shared/peer-names.ts'
@@ -29,7 +29,7 @@ interface Typed {
 export async function requestTrust(
   deps: RelationshipPageDeps,
   exchange: PageExchange & Bodied<Params>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const sent = await exchange.body()
   const typed: Typed = {
     peer_url: sent.get('peer_url') ?? '',

@@ -7,7 +7,7 @@ import { valueOf } from '../../property/kinds.ts'
 import type { Trust } from '../../trust/trust.ts'
 import { verbOf } from '../shared/rights.ts'
 import type { SeenOperation, SeenProperty } from './values.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { pageValues, showPage } from '../shared/page.ts'
 import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
 import { peerName } from '../shared/peer-names.ts'
@@ -30,7 +30,7 @@ export function callerOf(trust: Trust): Related {
 export async function showViewAsPeer(
   deps: RelationshipPageDeps,
   exchange: PageExchange<string, PartQuery>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, params, query } = exchange
   const peerId = params['peerid'] ?? ''
   const [{ trust, override, effective }, profile] = await Promise.all([

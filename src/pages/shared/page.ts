@@ -2,7 +2,7 @@
 import type { Identity } from '../../app/identity.ts'
 import type { ServiceError } from '../../errors.ts'
 import type { ActorPageValues, Html } from './values.ts'
-import { type Answer, html, redirect } from '../../http/edge/response.ts'
+import { type HttpResponse, html, redirect } from '../../http/edge/response.ts'
 import { type FlashMessage, noticeCookie, noticeOf, noticeShown } from '../../http/dispatch/flash-messages.ts'
 import type { Params } from '../../http/edge/params.ts'
 import { parseRedirectTarget } from '../../http/dispatch/redirect-target.ts'
@@ -43,7 +43,7 @@ export function pageValues(
   }
 }
 
-export async function showPage({ request }: PageExchange, page: Html, status = 200): Promise<Answer> {
+export async function showPage({ request }: PageExchange, page: Html, status = 200): Promise<HttpResponse> {
   const answer = html(status, await page)
   // A HEAD shows nothing, so the flash message waits for the GET.
   const isShown = request.method !== 'HEAD' && noticeOf(request) !== null
@@ -60,7 +60,7 @@ export function goOn(
   form: Params,
   path: string,
   notice: FlashMessage,
-): Answer {
+): HttpResponse {
   const wanted = parseRedirectTarget(form.get('redirect_to') ?? '', deps)
   const target = wanted ?? `${deps.basePath}/${actor.id}/www${path}`
   return { ...redirect(302, new URL(target, deps.baseUrl).href), cookies: [noticeCookie(notice)] }

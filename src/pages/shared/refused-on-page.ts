@@ -1,15 +1,15 @@
 /** A form that cannot be taken. */
 import { type ErrorCode, ServiceError } from '../../errors.ts'
 import { acceptsPages } from '../../http/edge/accepts.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import type { PageExchange } from '../../http/dispatch/route.ts'
 
 /** A person gets the page again with what was typed and why it was not taken; a program gets the error. */
 export async function refusedOnPage(
   exchange: PageExchange,
-  work: () => Promise<Answer>,
-  show: (error: ServiceError) => Promise<Answer>,
-): Promise<Answer> {
+  work: () => Promise<HttpResponse>,
+  show: (error: ServiceError) => Promise<HttpResponse>,
+): Promise<HttpResponse> {
   try {
     return await work()
   } catch (error) {

@@ -11,7 +11,7 @@ import { momentOf } from '../shared/time.ts'
 import type { SubscriptionRow, TimelineRow, SubscriptionsValues, SubscriptionValues } from './values.ts'
 import { visible } from '../shared/visible.ts'
 import { count } from '../shared/plural.ts'
-import type { Answer } from '../../http/edge/response.ts'
+import type { HttpResponse } from '../../http/edge/response.ts'
 import { goOn, pageValues, showPage, type PageDeps } from '../shared/page.ts'
 import { pagingOf, partOf, type PartQuery } from '../shared/paging.ts'
 import { type Peers, peersOf, type PeerNameDeps } from '../shared/peer-names.ts'
@@ -41,7 +41,7 @@ const namesOnAPage = 50
 export async function showSubscriptions(
   deps: SubscriptionPageDeps,
   exchange: PageExchange<string, PartQuery>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, query } = exchange
   const [peers, publisherSide, subscriberSide] = await Promise.all([
     peersOf(deps, actor.id),
@@ -64,7 +64,7 @@ export async function showSubscription(
   deps: SubscriptionPageDeps,
   exchange: PageExchange<string, PartQuery>,
   error: ServiceError | null = null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, params, query } = exchange
   const address = { actorId: actor.id, peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
   const [peers, found, subscriberSide] = await Promise.all([
@@ -113,7 +113,7 @@ export async function showSubscription(
 export async function changeSubscription(
   deps: SubscriptionPageDeps,
   exchange: PageExchange<string, PartQuery> & Bodied<Params>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, params } = exchange
   const address = { peerId: params['peerid'] ?? '', subscriptionId: params['subscription'] ?? '' }
   const sent = await exchange.body()

@@ -2,7 +2,7 @@
 import type { AuditLog } from '../../../audit-log/audit-log.ts'
 import type { AuditLogEntry } from '../../../audit-log/entry.ts'
 import { integerField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
-import { type Answer, json } from '../../edge/response.ts'
+import { type HttpResponse, json } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, errorResponses } from '../../dispatch/schemas.ts'
@@ -67,7 +67,7 @@ export function activityRoutes({ ledger }: ActivityRouteDeps): readonly Route[] 
 async function list(
   ledger: AuditLog,
   { actor, query }: ActorExchange<never, ValuesOf<typeof pageQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { caller = null, cursor = null, limit } = query
   const { entries, next } = await ledger.page(actor.id, { caller, cursor, limit })
   return json(200, { activity: entries.map(shown), next })

@@ -2,7 +2,7 @@
 import type { Actors } from '../../../actor/actors.ts'
 import type { Caller } from '../../../caller.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
-import { type Answer, json, noContent, redirect } from '../../edge/response.ts'
+import { type HttpResponse, json, noContent, redirect } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, actorSchema } from '../../dispatch/schemas.ts'
@@ -41,7 +41,7 @@ export function actorRoutes(deps: ActorRouteDeps): readonly Route[] {
   ]
 }
 
-function get(deps: ActorRouteDeps, exchange: ActorExchange): Answer {
+function get(deps: ActorRouteDeps, exchange: ActorExchange): HttpResponse {
   const { request, actor, caller } = exchange
   if (acceptsPages(request)) {
     // Basic proves who asks but is no browser session.

@@ -3,7 +3,7 @@ import type { Actor } from '../../../actor/actor.ts'
 import { ServiceError } from '../../../errors.ts'
 import { flagField, optional, stringField } from '../../../json/fields.ts'
 import { type Approval, type Approvals, longestArguments, mostListed } from '../../../operation/approvals.ts'
-import { type Answer, json } from '../../edge/response.ts'
+import { type HttpResponse, json } from '../../edge/response.ts'
 import { type ApprovalWordsDeps, wordsFor } from '../../../pages/approvals/approval-words.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
@@ -96,7 +96,7 @@ export function approvalRoutes(deps: ApprovalRouteDeps): readonly Route[] {
   ]
 }
 
-async function list(deps: ApprovalRouteDeps, actor: Actor, cursor: string | null): Promise<Answer> {
+async function list(deps: ApprovalRouteDeps, actor: Actor, cursor: string | null): Promise<HttpResponse> {
   const { approvals, next } = await deps.approvals.page(actor.id, cursor)
   return json(200, { approvals: approvals.map((approval) => shown(deps, approval)), next })
 }
@@ -105,7 +105,7 @@ async function decide(
   deps: ApprovalRouteDeps,
   { actor, params }: ActorExchange<'approval'>,
   approved: boolean,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const decision = approved ? 'approved' : 'denied'
   const { approvalId } = await requireApproval(deps, { actor, params })
   const isDecided = await deps.approvals.decide(actor.id, approvalId, decision)

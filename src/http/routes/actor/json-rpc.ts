@@ -1,7 +1,7 @@
 /** JSON-RPC 2.0 on `/<actor>/methods`: always 200, with the result or the error in the body. */
 import { type ErrorCode, ServiceError } from '../../../errors.ts'
 import { isNull, isObject, type Json, type JsonText, known, members, stringValue, toPlain } from '../../../json/json.ts'
-import { type Answer, jsonText } from '../../edge/response.ts'
+import { type HttpResponse, jsonText } from '../../edge/response.ts'
 import { logError, toServiceError } from '../../edge/error-response.ts'
 import type { ActorExchange } from '../../dispatch/route.ts'
 import type { Log } from '../../../observe/log.ts'
@@ -30,7 +30,7 @@ export async function answerJsonRpc(
   exchange: ActorExchange,
   nameInPath: string,
   body: JsonText,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const request = members(body) ?? new Map<string, JsonText>()
   const id = request.get('id')
   const named = request.get('method')
@@ -53,11 +53,11 @@ export async function answerJsonRpc(
 }
 
 /** Without an id in the request the answer has none either; it is still sent. */
-function success(id: JsonText | undefined, result: JsonText): Answer {
+function success(id: JsonText | undefined, result: JsonText): HttpResponse {
   return jsonText(200, known(`{"jsonrpc":"2.0","result":${result}${id === undefined ? '' : `,"id":${id}`}}`))
 }
 
-function failure(id: JsonText | undefined, code: number, message: string, data?: string): Answer {
+function failure(id: JsonText | undefined, code: number, message: string, data?: string): HttpResponse {
   const error = JSON.stringify({ code, message, data })
   return jsonText(200, known(`{"jsonrpc":"2.0","error":${error},"id":${id ?? 'null'}}`))
 }

@@ -14,7 +14,7 @@ import { listTextFields } from '../../../list/list-texts.ts'
 import { indexFromJson, type ListTexts } from '../../../list/list.ts'
 import type { ListReader, ListSpan } from '../../../property/list-reader.ts'
 import type { ListWriter } from '../../../property/list-writer.ts'
-import { type Answer, json, jsonStream, jsonText, noContent } from '../../edge/response.ts'
+import { type HttpResponse, json, jsonStream, jsonText, noContent } from '../../edge/response.ts'
 import { itemPieces, itemView } from '../../../property/list-json.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
@@ -104,7 +104,7 @@ export function listRoutes(deps: ListRouteDeps): readonly Route[] {
 async function getItems(
   deps: ListRouteDeps,
   exchange: ActorExchange<'name', ValuesOf<typeof rangeQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { name } = exchange.params
   const reading = await deps.listReader.open({ actor, caller }, name, rangeOf(exchange.query))
@@ -125,7 +125,7 @@ async function nestedKey(
   { actor, caller }: ActorExchange,
   name: string,
   key: string,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const path = [name, key]
   const found = await deps.properties.read({ actor, caller }, { path })
   if (found === null || 'pieces' in found) throw propertyNotFound(path)
@@ -136,7 +136,7 @@ async function changeItem(
   deps: ListRouteDeps,
   { params: { name }, actor, caller }: ActorExchange<'name'>,
   { action, item_value: item, item_index: index }: ValuesOf<typeof changeFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const access = { actor, caller }
   switch (action) {
     case 'add':
@@ -164,7 +164,7 @@ function beyond(index: number): ServiceError {
   return new ServiceError('invalid_index', `Cannot change the list: it has no item ${index}`)
 }
 
-async function getMetadata(deps: ListRouteDeps, exchange: ActorExchange<'name'>): Promise<Answer> {
+async function getMetadata(deps: ListRouteDeps, exchange: ActorExchange<'name'>): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { name } = exchange.params
   const metadata = await deps.listReader.metadata({ actor, caller }, name)
@@ -176,7 +176,7 @@ async function putMetadata(
   deps: ListRouteDeps,
   { params, actor, caller }: ActorExchange<'name'>,
   given: ListTexts,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (given.description === undefined && given.explanation === undefined) {
     throw new ServiceError(
       'bad_request',

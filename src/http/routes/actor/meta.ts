@@ -3,7 +3,7 @@ import type { Actor } from '../../../actor/actor.ts'
 import type { Identity } from '../../../app/identity.ts'
 import type { Config } from '../../../config/options.ts'
 import { quoted, ServiceError } from '../../../errors.ts'
-import { type Answer, json, text } from '../../edge/response.ts'
+import { type HttpResponse, json, text } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Route } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
@@ -79,7 +79,7 @@ function facts(deps: MetaRouteDeps, actor: Actor): object {
   }
 }
 
-function value(deps: MetaRouteDeps, actor: Actor, path: string): Answer {
+function value(deps: MetaRouteDeps, actor: Actor, path: string): HttpResponse {
   const { identity } = deps
   switch (path) {
     case 'id':

@@ -3,7 +3,7 @@ import type { OperationKind } from '../../../app/registry.ts'
 import { quoted, ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
 import { requireData } from '../../../operation/operations.ts'
-import { type Answer, json, jsonText, noContent } from '../../edge/response.ts'
+import { type HttpResponse, json, jsonText, noContent } from '../../edge/response.ts'
 import { answerJsonRpc, isJsonRpc, type JsonRpcDeps } from './json-rpc.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { anyJson } from '../../dispatch/request-body.ts'
@@ -93,7 +93,7 @@ function routesFor(deps: JsonRpcDeps, kind: OperationKind, noun: string): readon
 const nameOf = (exchange: ActorExchange): string => exchange.rest.join('/')
 
 /** A link that somebody planted is a GET with the session cookie, so a cookie calls only what says that it just reads. */
-async function get(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+async function get(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const name = nameOf(exchange)
   if ('via' in caller && caller.via === 'cookie' && !deps.operations.isReadOnly(kind, name)) {
@@ -104,11 +104,16 @@ async function get(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchan
   return resultAnswer(result)
 }
 
-function resultAnswer(result: JsonText | undefined): Answer {
+function resultAnswer(result: JsonText | undefined): HttpResponse {
   return result === undefined ? noContent() : jsonText(200, result)
 }
 
-async function post(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange, body: JsonText): Promise<Answer> {
+async function post(
+  deps: JsonRpcDeps,
+  kind: OperationKind,
+  exchange: ActorExchange,
+  body: JsonText,
+): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const name = nameOf(exchange)
   const data = requireData(toPlain(body))
@@ -121,7 +126,7 @@ async function post(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExcha
   return answerCall(await deps.operations.call({ actor, caller }, kind, name, data), name)
 }
 
-function answerCall(result: JsonText | undefined | null, name: string): Answer {
+function answerCall(result: JsonText | undefined | null, name: string): HttpResponse {
   if (result === null) throw new ServiceError('no_result', `Cannot call ${quoted(name)}: no handler takes this call`)
   return resultAnswer(result)
 }
@@ -130,7 +135,7 @@ function answerCall(result: JsonText | undefined | null, name: string): Answer {
  * For a method, every result except null means that the deletion happened. For an action, a falsy result or an empty
  * object is a refusal.
  */
-async function remove(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange): Promise<Answer> {
+async function remove(deps: JsonRpcDeps, kind: OperationKind, exchange: ActorExchange): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const name = nameOf(exchange)
   const result = await deps.operations.call({ actor, caller }, kind, name, { method: 'DELETE' })

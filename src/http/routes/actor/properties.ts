@@ -9,7 +9,7 @@ import type { Properties } from '../../../property/properties.ts'
 import { propertyNotFound } from '../../../property/property-errors.ts'
 import { holdsItems } from '../../../property/kinds.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
-import { type Answer, jsonStream, jsonText, noContent, text } from '../../edge/response.ts'
+import { type HttpResponse, jsonStream, jsonText, noContent, text } from '../../edge/response.ts'
 import { isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
 import { fullPieces, fullView, listingView, metadataView } from './property-listing.ts'
@@ -182,7 +182,7 @@ function onePropertyRoutes(deps: PropertyRouteDeps): readonly Route[] {
 async function listAll(
   deps: PropertyRouteDeps,
   { query: { format, metadata }, actor, caller }: ActorExchange<never, ValuesOf<typeof listing>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const access = { actor, caller }
   const wantsMetadata = metadata !== undefined
   if (wantsMetadata && format !== undefined)
@@ -197,7 +197,7 @@ async function listAll(
   return jsonText(200, metadataView(shown, sizes))
 }
 
-async function listFull(deps: PropertyRouteDeps, access: Access): Promise<Answer> {
+async function listFull(deps: PropertyRouteDeps, access: Access): Promise<HttpResponse> {
   const everything = await deps.properties.everything(access)
   const whole = fullView(everything)
   if (whole !== null) return jsonText(200, whole)
@@ -236,7 +236,7 @@ function pathOf({ params, rest }: ActorExchange<'name'>): string[] {
   return [params.name, ...rest]
 }
 
-async function getOne(deps: PropertyRouteDeps, exchange: ReadingExchange): Promise<Answer> {
+async function getOne(deps: PropertyRouteDeps, exchange: ReadingExchange): Promise<HttpResponse> {
   const { request, query, actor, caller } = exchange
   const path = pathOf(exchange)
   const found = await deps.properties.read(
@@ -249,13 +249,17 @@ async function getOne(deps: PropertyRouteDeps, exchange: ReadingExchange): Promi
   return isBareText ? text(200, stringValue(found.json) ?? '') : jsonText(200, found.json)
 }
 
-async function putOne(deps: PropertyRouteDeps, exchange: OneExchange, given: JsonText): Promise<Answer> {
+async function putOne(deps: PropertyRouteDeps, exchange: OneExchange, given: JsonText): Promise<HttpResponse> {
   const { query, actor, caller } = exchange
   await deps.properties.put({ actor, caller }, { path: pathOf(exchange), index: query.index }, given)
   return noContent()
 }
 
-async function postOne(deps: PropertyRouteDeps, exchange: ActorExchange<'name'>, given: JsonText): Promise<Answer> {
+async function postOne(
+  deps: PropertyRouteDeps,
+  exchange: ActorExchange<'name'>,
+  given: JsonText,
+): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const path = pathOf(exchange)
   const { value: stored, position } = await deps.properties.add({ actor, caller }, path, given)
@@ -263,7 +267,7 @@ async function postOne(deps: PropertyRouteDeps, exchange: ActorExchange<'name'>,
   return jsonText(201, stored, { Location: position === null ? url : `${url}/${position}` })
 }
 
-async function deleteOne(deps: PropertyRouteDeps, exchange: OneExchange): Promise<Answer> {
+async function deleteOne(deps: PropertyRouteDeps, exchange: OneExchange): Promise<HttpResponse> {
   const { query, actor, caller } = exchange
   await deps.properties.remove({ actor, caller }, { path: pathOf(exchange), index: query.index })
   return noContent()

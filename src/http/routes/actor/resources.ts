@@ -1,7 +1,7 @@
 /** `/<actor>/resources/<name>`: what the application serves from elsewhere. */
 import { quoted, ServiceError } from '../../../errors.ts'
 import { isObject, type Json, type JsonText, toPlain } from '../../../json/json.ts'
-import { type Answer, jsonText, noContent } from '../../edge/response.ts'
+import { type HttpResponse, jsonText, noContent } from '../../edge/response.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import { parsedBody } from '../../dispatch/request-body.ts'
 import { type ActorExchange, type Method, type Route, rightOf } from '../../dispatch/route.ts'
@@ -60,7 +60,7 @@ function resourceRoute(
 async function serve(
   deps: ResourceRouteDeps,
   { method, rest, actor, caller, body }: ActorExchange & Bodied<{ readonly [member: string]: Json } | undefined>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const name = rest.join('/')
   const access = { actor, caller }
   const data = { ...(await body()), method }

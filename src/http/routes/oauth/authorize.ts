@@ -11,7 +11,7 @@ import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { browserCookie } from '../../edge/cookies.ts'
-import { type Answer, html } from '../../edge/response.ts'
+import { type HttpResponse, html } from '../../edge/response.ts'
 import { backWithError } from './client-redirect.ts'
 import { showConsentPage, type ConsentPageDeps } from './consent-page.ts'
 import { type OAuthFields, onPage, parseOAuthFields } from './oauth-response.ts'
@@ -59,7 +59,7 @@ export function authorizeRoutes(deps: AuthorizeRouteDeps): readonly Route[] {
   ]
 }
 
-async function authorize(deps: AuthorizeRouteDeps, { request, visitor }: VisitorExchange): Promise<Answer> {
+async function authorize(deps: AuthorizeRouteDeps, { request, visitor }: VisitorExchange): Promise<HttpResponse> {
   return onPage(request, async () => {
     const judged = await judgeAuthorizationRequest(deps, parseOAuthFields(request.query))
     if ('answer' in judged) return judged.answer
@@ -78,7 +78,7 @@ async function authorize(deps: AuthorizeRouteDeps, { request, visitor }: Visitor
 export async function judgeAuthorizationRequest(
   deps: AuthorizationRequestDeps,
   fields: OAuthFields,
-): Promise<{ readonly answer: Answer } | { readonly client: Client; readonly asked: AuthorizationRequest }> {
+): Promise<{ readonly answer: HttpResponse } | { readonly client: Client; readonly asked: AuthorizationRequest }> {
   const clientId = fields.get('client_id')
   if (fields.repeated === null && clientId === undefined)
     throw new OAuthError('invalid_request', 'client_id is missing')

@@ -4,7 +4,7 @@ import type { Consents, GivenConsent } from '../../../authorization-server/conse
 import type { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import { withParameters } from '../../../authorization-server/redirect-uri.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
-import { type Answer, redirect } from '../../edge/response.ts'
+import { type HttpResponse, redirect } from '../../edge/response.ts'
 
 export interface ClientRedirectDeps extends BaseUrl {
   readonly consents: Consents
@@ -15,7 +15,7 @@ export async function backWithCode(
   owner: Actor,
   given: GivenConsent,
   status: 302 | 303,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { redirectUri, state } = given.request
   const code = await deps.consents.issueCode(owner, given)
   return redirect(status, withParameters(redirectUri, { code, state, iss: deps.baseUrl }))
@@ -27,7 +27,7 @@ export function backWithError(
   state: string | null,
   { code, message }: OAuthError,
   status: 302 | 303 = 302,
-): Answer {
+): HttpResponse {
   const parameters = { error: code, error_description: message, state, iss: issuer }
   return redirect(status, withParameters(redirectUri, parameters))
 }

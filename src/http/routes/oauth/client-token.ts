@@ -5,7 +5,7 @@ import type { Purge } from '../../../token/purge.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import { anyValue } from '../../dispatch/schemas.ts'
-import type { Answer } from '../../edge/response.ts'
+import type { HttpResponse } from '../../edge/response.ts'
 import { authorizationOf, inOAuthWords, type OAuthFields, oauthJson } from './oauth-response.ts'
 import { oauthForm, oauthRefusals } from './oauth-schemas.ts'
 
@@ -36,7 +36,10 @@ export function clientTokenRoutes(deps: ClientTokenRouteDeps): readonly Route[] 
   ]
 }
 
-async function issue(deps: ClientTokenRouteDeps, { request, body }: Exchange & Bodied<OAuthFields>): Promise<Answer> {
+async function issue(
+  deps: ClientTokenRouteDeps,
+  { request, body }: Exchange & Bodied<OAuthFields>,
+): Promise<HttpResponse> {
   const receivedAt = deps.now()
   const fields = await body()
   const { tokens, scope, isRefreshable, members } = await deps.tokenEndpoint.issue(

@@ -10,7 +10,7 @@ import { rightsInWords } from '../../../pages/shared/rights.ts'
 import { visible } from '../../../pages/shared/visible.ts'
 import type { Relationships } from '../../../trust/relationships.ts'
 import { type ProviderTargetDeps, providerTargets, webProviders } from '../../dispatch/sign-in-address.ts'
-import { type Answer, html } from '../../edge/response.ts'
+import { type HttpResponse, html } from '../../edge/response.ts'
 import { pagePolicy } from '../../edge/security-headers.ts'
 
 export interface OfferedTypeDeps {
@@ -37,7 +37,7 @@ export interface ConsentQuestion {
 export async function showConsentPage(
   deps: ConsentPageDeps,
   { client, asked, owner, consent }: ConsentQuestion,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const types = offeredTypes(deps).flatMap((name) => {
     const type = deps.relationships.types.find(name)
     return type === undefined ? [] : [type]

@@ -10,7 +10,7 @@ import type { Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { beginAddress, type ProviderDeps, webProviders } from '../../dispatch/sign-in-address.ts'
 import { browserOf } from '../../edge/cookies.ts'
-import { type Answer, redirect } from '../../edge/response.ts'
+import { type HttpResponse, redirect } from '../../edge/response.ts'
 import { type AuthorizationRequestDeps, judgeAuthorizationRequest } from './authorize.ts'
 import { backWithCode, backWithError, type ClientRedirectDeps } from './client-redirect.ts'
 import { type OfferedTypeDeps, offeredTypes } from './consent-page.ts'
@@ -70,7 +70,7 @@ export function consentRoutes(deps: ConsentRouteDeps): readonly Route[] {
 async function decide(
   deps: ConsentRouteDeps,
   { request, body, visitor }: VisitorExchange & Bodied<OAuthFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return onPage(request, async () => {
     // The form is on a page of this service. Another site that got hold of its values must not answer for the owner.
     if (visitor.site === 'other') {
@@ -147,7 +147,7 @@ function decisionIn(deps: ConsentRouteDeps, { get }: OAuthFields): Decision {
 async function finish(
   deps: ConsentRouteDeps,
   { request, visitor, query: { consent = '', error: refusal } }: VisitorExchange<never, ValuesOf<typeof finishQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return onPage(request, async () => {
     const browser = browserOf(request)
     const owner = refusal === undefined ? await signedInOwner(deps, visitor) : null
@@ -165,7 +165,7 @@ async function finish(
 }
 
 /** Nobody signed in: what the client is told of why. */
-function backRefused(issuer: string, { redirectUri, state }: AuthorizationRequest, why: string): Answer {
+function backRefused(issuer: string, { redirectUri, state }: AuthorizationRequest, why: string): HttpResponse {
   const error = unforeseen.has(why)
     ? new OAuthError('server_error', 'The provider could not say who the owner is')
     : new OAuthError(

@@ -2,17 +2,17 @@
 import { OAuthError } from '../../../authorization-server/oauth-error.ts'
 import { ServiceError } from '../../../errors.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
-import { type Answer, json } from '../../edge/response.ts'
+import { type HttpResponse, json } from '../../edge/response.ts'
 import { type BodyLimits, isUrlencoded, readFormText } from '../../edge/body.ts'
-import type { Incoming } from '../../edge/request.ts'
+import type { HttpRequest } from '../../edge/request.ts'
 
 const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' }
 
-export function oauthJson(status: number, body: object, headers: Record<string, string> = {}): Answer {
+export function oauthJson(status: number, body: object, headers: Record<string, string> = {}): HttpResponse {
   return json(status, body, { ...noStore, ...headers })
 }
 
-function oauthFailure({ status, code, message, challenge }: OAuthError): Answer {
+function oauthFailure({ status, code, message, challenge }: OAuthError): HttpResponse {
   return oauthJson(
     status,
     { error: code, error_description: message },
@@ -21,7 +21,7 @@ function oauthFailure({ status, code, message, challenge }: OAuthError): Answer 
 }
 
 /** Refusals in the words of OAuth; a fault of the store is `server_error`, so that nothing counts as spent (R-AS-04). */
-export async function inOAuthWords(work: () => Promise<Answer>): Promise<Answer> {
+export async function inOAuthWords(work: () => Promise<HttpResponse>): Promise<HttpResponse> {
   try {
     return await work()
   } catch (error) {
@@ -39,7 +39,7 @@ export async function inOAuthWords(work: () => Promise<Answer>): Promise<Answer>
 }
 
 /** What the client may not be told is told to the person on a page, and to a program in the words of OAuth. */
-export async function onPage(request: Incoming, work: () => Promise<Answer>): Promise<Answer> {
+export async function onPage(request: HttpRequest, work: () => Promise<HttpResponse>): Promise<HttpResponse> {
   try {
     return await work()
   } catch (error) {
@@ -79,7 +79,7 @@ export function parseOAuthFields(text: string): OAuthFields {
  *
  * @throws OAuthError `invalid_request` for a body of another kind.
  */
-export async function readOAuthForm(request: Incoming, limits: BodyLimits): Promise<OAuthFields> {
+export async function readOAuthForm(request: HttpRequest, limits: BodyLimits): Promise<OAuthFields> {
   if (!isUrlencoded(request)) {
     throw new OAuthError('invalid_request', 'The body has to be application/x-www-form-urlencoded')
   }
@@ -89,7 +89,7 @@ export async function readOAuthForm(request: Incoming, limits: BodyLimits): Prom
 }
 
 /** @throws OAuthError for two of them: neither is believed. */
-export function authorizationOf(request: Incoming): string | undefined {
+export function authorizationOf(request: HttpRequest): string | undefined {
   if (request.hasRepeated('authorization')) throw new OAuthError('invalid_request', 'Authorization is given twice')
   return request.header('authorization')
 }

@@ -10,7 +10,7 @@ import type { Exchange, Route } from '../../dispatch/route.ts'
 import { anyValue } from '../../dispatch/schemas.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { readJson, saysJson } from '../../edge/body.ts'
-import type { Answer } from '../../edge/response.ts'
+import type { HttpResponse } from '../../edge/response.ts'
 import { inOAuthWords, oauthJson } from './oauth-response.ts'
 import { oauthErrorSchema, oauthRefusals } from './oauth-schemas.ts'
 
@@ -55,7 +55,7 @@ export function registrationRoutes(deps: RegistrationRouteDeps): readonly Route[
   ]
 }
 
-async function register(deps: RegistrationRouteDeps, { body }: Exchange & Bodied<Json>): Promise<Answer> {
+async function register(deps: RegistrationRouteDeps, { body }: Exchange & Bodied<Json>): Promise<HttpResponse> {
   const wanted = readRegistration(await body(), deps.config.clientTrustTypes)
   const { client, secret } = await deps.clients.register(wanted)
   return oauthJson(201, {

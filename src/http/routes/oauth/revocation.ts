@@ -2,7 +2,7 @@
 import type { TokenEndpoint } from '../../../authorization-server/token-endpoint.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
-import type { Answer } from '../../edge/response.ts'
+import type { HttpResponse } from '../../edge/response.ts'
 import { authorizationOf, inOAuthWords, type OAuthFields, oauthJson } from './oauth-response.ts'
 import { oauthForm, oauthRefusals } from './oauth-schemas.ts'
 
@@ -32,7 +32,7 @@ export function revocationRoutes(deps: RevocationRouteDeps): readonly Route[] {
 async function revoke(
   { tokenEndpoint }: RevocationRouteDeps,
   { request, body }: Exchange & Bodied<OAuthFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   await tokenEndpoint.revoke(await body(), authorizationOf(request))
   return oauthJson(200, {})
 }

@@ -14,7 +14,7 @@ import type { Subscribing } from '../../../replica/subscribing.ts'
 import { hopsAfter, hopsHeader, isLoop } from '../../../subscription/hop-limit.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
 import { subscriberView } from '../../../replica/subscriber.ts'
-import { type Answer, jsonText, noContent } from '../../edge/response.ts'
+import { type HttpResponse, jsonText, noContent } from '../../edge/response.ts'
 import { type BodyLimits, readJsonOrForm } from '../../edge/body.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import { parsedBody, type RequestBody } from '../../dispatch/request-body.ts'
@@ -146,7 +146,7 @@ export function appCallbackRoutes(deps: AppCallbackRouteDeps): readonly Route[] 
 async function takeCallback(
   deps: CallbackRouteDeps,
   exchange: OpenExchange<'peerid' | 'subscription'> & Bodied<JsonText>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, params, request } = exchange
   const key = { actorId: actor.id, peerId: params.peerid, subscriptionId: params.subscription }
   const subscription = await deps.receiver.find(key)
@@ -169,7 +169,7 @@ async function takeCallback(
 async function end(
   deps: CallbackRouteDeps,
   { actor, caller, params }: ActorExchange<'peerid' | 'subscription'>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const address = { peerId: params.peerid, subscriptionId: params.subscription }
   const isPeer = caller.kind === 'peer'
   const wasThere = await endSubscription(deps, actor, address, isPeer ? 'peer' : 'owner')
@@ -181,7 +181,7 @@ async function takePermissions(
   deps: CallbackRouteDeps,
   { actor, caller, params: { peerid: peerId } }: ActorExchange<'peerid'>,
   body: JsonText,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const granted = await deps.facts.granted({ actorId: actor.id, peerId }, body)
   if (granted !== null) {
     await deps.callbacks.heard({ actor, caller }, 'permissions', {
@@ -203,7 +203,7 @@ function objectOf(body: JsonText): { readonly [member: string]: Json } {
 /** These addresses are the service's own, whatever an application declares. */
 const reserved: ReadonlySet<string> = new Set(['subscriptions', 'permissions'])
 
-async function call(deps: CallbackRouteDeps, exchange: OpenExchange & Bodied<Data | undefined>): Promise<Answer> {
+async function call(deps: CallbackRouteDeps, exchange: OpenExchange & Bodied<Data | undefined>): Promise<HttpResponse> {
   const { actor, rest, request } = exchange
   const name = rest.join('/')
   if (reserved.has(rest[0] ?? '')) throw new ServiceError('not_found', 'There is nothing at this address')
@@ -224,7 +224,7 @@ function refuseUnlessKnown(deps: CallbackRouteDeps, { method }: OpenExchange, ca
 async function callApp(
   deps: AppCallbackRouteDeps,
   exchange: Exchange<'name'> & Bodied<Data | undefined>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return jsonText(200, await deps.callbacks.callApp(exchange.params.name, await dataOf(exchange)))
 }
 

@@ -1,7 +1,7 @@
 /** `/<actor>/devtest/proxy`: what a test reads and writes at a companion of the actor, in development only. */
 import { isObject, type JsonText, stringText } from '../../../json/json.ts'
 import { type Companions, myself } from '../../../trust/companions.ts'
-import { type Answer, jsonText } from '../../edge/response.ts'
+import { type HttpResponse, jsonText } from '../../edge/response.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import { valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -47,7 +47,7 @@ function relayRoute(deps: DevtestProxyRouteDeps, id: string, method: 'GET' | 'PU
   })
 }
 
-async function create(deps: DevtestProxyRouteDeps, { actor }: ActorExchange, given: JsonText): Promise<Answer> {
+async function create(deps: DevtestProxyRouteDeps, { actor }: ActorExchange, given: JsonText): Promise<HttpResponse> {
   const companion = await deps.companions.obtain(actor, myself)
   if (isObject(given)) {
     const stored = await deps.companions.relay(actor, companion, 'POST', '/properties', given)
@@ -61,7 +61,7 @@ async function relay(
   deps: DevtestProxyRouteDeps,
   { actor, rest, body }: ActorExchange & Bodied<JsonText | undefined>,
   method: 'GET' | 'PUT' | 'DELETE',
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const companion = await deps.companions.obtain(actor, myself)
   const path = ['/properties', ...rest.map(encodeURIComponent)].join('/')
   return passedOn(await deps.companions.relay(actor, companion, method, path, await body()))
@@ -75,7 +75,7 @@ function passedOn({
   status: number
   headers: Readonly<Record<string, string>>
   body: string
-}): Answer {
+}): HttpResponse {
   if (body === '') return { status, headers: {}, body: null }
   const type = headers['content-type'] ?? ''
   return type.startsWith('text/plain')

@@ -7,7 +7,7 @@ import type { Polled, Publications, Timeline } from '../../../publication/public
 import type { Subscribing } from '../../../replica/subscribing.ts'
 import { endSubscription } from '../../../replica/unsubscribe.ts'
 import type { SubscriptionRecord } from '../../../subscription/record-store.ts'
-import { type Answer, json, jsonText, noContent } from '../../edge/response.ts'
+import { type HttpResponse, json, jsonText, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonOrForm } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -102,7 +102,7 @@ async function poll(
   deps: OneSubscriptionRouteDeps,
   exchange: SubscriptionExchange,
   wantsTimeline: boolean,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const address = addressOf(exchange)
   if (wantsTimeline) {
@@ -185,13 +185,13 @@ async function acknowledge(
   deps: OneSubscriptionRouteDeps,
   address: Address,
   sequence: number | undefined,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (sequence === undefined) throw new ServiceError('bad_request', 'Cannot acknowledge: sequence is missing')
   if (!(await deps.publications.acknowledge(address, sequence))) throw noSubscription(address)
   return noContent()
 }
 
-async function end(deps: OneSubscriptionRouteDeps, exchange: SubscriptionExchange): Promise<Answer> {
+async function end(deps: OneSubscriptionRouteDeps, exchange: SubscriptionExchange): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const address = addressOf(exchange)
   const isPeer = caller.kind === 'peer'
@@ -204,7 +204,7 @@ async function readDiff(
   deps: OneSubscriptionRouteDeps,
   exchange: SubscriptionExchange,
   sequence: number,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { request, caller } = exchange
   const address = addressOf(exchange)
   // HEAD answers as GET does and leaves the diff in place.
@@ -224,7 +224,7 @@ async function readDiff(
   )
 }
 
-async function redrive(deps: OneSubscriptionRouteDeps, exchange: SubscriptionExchange): Promise<Answer> {
+async function redrive(deps: OneSubscriptionRouteDeps, exchange: SubscriptionExchange): Promise<HttpResponse> {
   const address = addressOf(exchange)
   const redriven = await deps.publications.redrive(address)
   if (redriven === null) throw noSubscription(address)

@@ -10,7 +10,7 @@ import {
   type RelationshipKey,
   wireRules,
 } from '../../../trust/permissions.ts'
-import { type Answer, json, noContent } from '../../edge/response.ts'
+import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { parsedBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -115,12 +115,16 @@ function keyOf(actor: Actor, { peerid, relationship }: OfPeer['params']): Relati
   return { actorId: actor.id, peerId: peerid, relationship }
 }
 
-async function put(deps: PermissionRouteDeps, { params, actor, caller }: OfPeer, body: JsonText): Promise<Answer> {
+async function put(
+  deps: PermissionRouteDeps,
+  { params, actor, caller }: OfPeer,
+  body: JsonText,
+): Promise<HttpResponse> {
   const isFirst = await deps.permissions.override(keyOf(actor, params), body, caller)
   return { status: isFirst ? 201 : 200, headers: {}, body: null }
 }
 
-async function shared(deps: PermissionRouteDeps, { params, actor }: OfPeer): Promise<Answer> {
+async function shared(deps: PermissionRouteDeps, { params, actor }: OfPeer): Promise<HttpResponse> {
   const { peerid: peerId, relationship } = params
   return json(200, {
     actor_id: actor.id,
@@ -135,7 +139,7 @@ async function shared(deps: PermissionRouteDeps, { params, actor }: OfPeer): Pro
 async function granted(
   deps: PermissionRouteDeps,
   { params: { peerid: peerId }, query, actor, caller }: ActorExchange<'peerid', ValuesOf<typeof explainQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (caller.kind !== 'creator' && !(caller.kind === 'peer' && caller.peerId === peerId)) {
     throw new ServiceError('forbidden', 'Cannot show these permissions: they are another peer’s')
   }

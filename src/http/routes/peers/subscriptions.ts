@@ -2,7 +2,7 @@
 import { nullable, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import { present } from '../../../json/present.ts'
 import { subscriptionView } from '../../../subscription/view.ts'
-import { type Answer, json, noContent } from '../../edge/response.ts'
+import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody, jsonOrForm } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -121,7 +121,7 @@ function peerRoutes(deps: SubscriptionRouteDeps): readonly Route[] {
 async function listAll(
   deps: SubscriptionRouteDeps,
   { actor, query: { peerid, ...scope } }: ActorExchange<never, ValuesOf<typeof listQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const filter = peerid === undefined ? present(scope) : { peerId: peerid }
   const records = await deps.publications.records(actor.id, filter)
   return json(200, { id: actor.id, data: records.map(subscriptionView) })
@@ -131,7 +131,7 @@ async function subscribe(
   deps: SubscriptionRouteDeps,
   { actor }: ActorExchange,
   { peerid, target, subtarget = '', resource = '', granularity }: ValuesOf<typeof subscribeFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const wish = { target, subtarget, resource, granularity: granularity || 'none' }
   const { location } = await deps.subscribing.subscribe(actor, peerid, wish)
   return noContent({ Location: location })
@@ -140,7 +140,7 @@ async function subscribe(
 async function listOfPeer(
   deps: SubscriptionRouteDeps,
   { actor, params: { peerid }, query }: ActorExchange<'peerid', ValuesOf<typeof scopeQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const records = await deps.publications.records(actor.id, { peerId: peerid, ...present(query) })
   return json(200, { id: actor.id, peerid, data: records.map(subscriptionView) })
 }
@@ -149,7 +149,7 @@ async function receive(
   deps: SubscriptionRouteDeps,
   { actor, params: { peerid: peerId } }: ActorExchange<'peerid'>,
   { target, subtarget = '', resource = '', granularity = 'none' }: ValuesOf<typeof scopeFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const subscription = await deps.publications.subscribe(actor.id, peerId, {
     target,
     subtarget,

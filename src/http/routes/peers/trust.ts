@@ -10,7 +10,7 @@ import { trustChangeFields } from '../../../trust/trust-change.ts'
 import { trustUrl } from '../../../trust/baseuri.ts'
 import type { Trust } from '../../../trust/trust.ts'
 import type { Trusts } from '../../../trust/trusts.ts'
-import { type Answer, json, noContent, redirect } from '../../edge/response.ts'
+import { type HttpResponse, json, noContent, redirect } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody, jsonOrForm, parsedBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Exchange, OpenExchange, Route } from '../../dispatch/route.ts'
@@ -204,7 +204,7 @@ function audience(caller: Caller, trust: Trust): 'owner' | 'peer' | 'others' {
 async function list(
   deps: TrustRouteDeps,
   { actor, caller, query: { peerid, ...filter } }: ActorExchange<never, ValuesOf<typeof filterQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const trusts = await deps.trusts.list(actor.id, { ...filter, peerId: peerid })
   return json(
     200,
@@ -219,7 +219,7 @@ async function list(
 async function listNamed(
   deps: TrustRouteDeps,
   { actor, caller, params: { relationship: name } }: ActorExchange<'relationship'>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (caller.kind === 'peer' && caller.peerId === name) {
     const trust = await deps.trusts.require(actor.id, name, null)
     return json(200, deps.trusts.shown(trust, 'peer'))
@@ -235,7 +235,7 @@ async function ask(
   deps: TrustRouteDeps,
   { actor, caller }: ActorExchange,
   { desc: description, ...wish }: ValuesOf<typeof wishFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const trust = await deps.trusts.request(actor, { ...wish, description })
   return json(201, deps.trusts.shown(trust, audience(caller, trust)), locationOf(deps, trust))
 }
@@ -249,7 +249,7 @@ async function receive(
   deps: TrustRouteDeps,
   { actor, params: { relationship } }: OpenExchange<'relationship'>,
   body: JsonText,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { trust, mintedSecret, keepsOwn } = await deps.trusts.receive(actor, relationship, body)
   return json(
     trust.approved ? 201 : 202,
@@ -275,7 +275,7 @@ function addressed({ params }: OfPeer): { readonly peerId: string; readonly rela
 async function get(
   deps: TrustRouteDeps,
   exchange: ActorExchange<'actor' | 'relationship' | 'peerid', ValuesOf<typeof viewQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller, query } = exchange
   const { peerId, relationship } = addressed(exchange)
   const trust = await deps.trusts.require(actor.id, peerId, relationship)
@@ -291,7 +291,7 @@ async function notified(
   deps: TrustRouteDeps,
   { actor, params: { relationship, peerid } }: ActorExchange<'relationship' | 'peerid'>,
   isApproved: boolean,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   await deps.trusts.require(actor.id, peerid, relationship)
   if (isApproved) await deps.trusts.approvedByPeer(actor, peerid, relationship)
   return noContent()
@@ -301,7 +301,7 @@ async function change(
   deps: TrustRouteDeps,
   exchange: Pick<ActorExchange, 'actor' | 'caller' | 'request'> & OfPeer,
   { permissions, desc: description, approved, baseuri }: ValuesOf<typeof trustChangeFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, caller } = exchange
   const { peerId, relationship } = addressed(exchange)
   // The secret goes to that address, and nobody but the owner is shown it.
@@ -325,7 +325,7 @@ async function change(
 async function remove(
   deps: TrustRouteDeps,
   exchange: Pick<OpenExchange<never, ValuesOf<typeof endQuery>>, 'actor' | 'authorised' | 'query' | 'request'> & OfPeer,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { actor, query } = exchange
   const { peerId, relationship } = addressed(exchange)
   if (peerId === actor.id) {
@@ -339,6 +339,6 @@ async function remove(
 }
 
 /** A page's link that stands for another method leads back to the page. */
-function done(deps: TrustRouteDeps, { request, params }: Pick<Exchange, 'request'> & OfPeer): Answer {
+function done(deps: TrustRouteDeps, { request, params }: Pick<Exchange, 'request'> & OfPeer): HttpResponse {
   return request.method === 'GET' ? redirect(302, `${urlOf(deps, params.actor)}/www/trust`) : noContent()
 }

@@ -1,7 +1,7 @@
 /** `/<actor>/trust/trustee`: the actor whose companion this actor is. */
 import type { Actors } from '../../../actor/actors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
-import { type Answer, noContent } from '../../edge/response.ts'
+import { type HttpResponse, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -49,7 +49,7 @@ async function putTrustee(
   deps: TrusteeRouteDeps,
   { actor }: ActorExchange,
   { trustee_root: trusteeRoot, creator }: ValuesOf<typeof trusteeFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   await deps.actors.setTrustee(actor.id, {
     trusteeRoot: trusteeRoot === '' ? null : trusteeRoot,
     creator,

@@ -11,14 +11,14 @@ import type { SignIn } from '../../../sign-in/sign-in.ts'
 import type { Verified } from '../../../sign-in/verification.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName, acceptsPages } from '../../edge/accepts.ts'
-import { type Answer, html, json, noContent } from '../../edge/response.ts'
+import { type HttpResponse, html, json, noContent } from '../../edge/response.ts'
 import { browserOf } from '../../edge/cookies.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { OpenExchange, Route, VisitorExchange } from '../../dispatch/route.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
 import { type SessionResponseDeps, signedIn } from './session-response.ts'
 import { spaBody } from '../../../spa/spa-body.ts'
-import { tokenAnswer } from '../../../spa/token-response.ts'
+import { tokenResponse } from '../../../spa/token-response.ts'
 
 const addressFields = {
   session: optional(stringField('Of the sign-in that waits')),
@@ -126,7 +126,10 @@ function isForProgram({ request, query }: Pick<EmailExchange, 'request' | 'query
   return query.format === 'json' || acceptsJsonByName(request)
 }
 
-async function ask(deps: EmailRouteDeps, exchange: VisitorExchange<never, ValuesOf<typeof askQuery>>): Promise<Answer> {
+async function ask(
+  deps: EmailRouteDeps,
+  exchange: VisitorExchange<never, ValuesOf<typeof askQuery>>,
+): Promise<HttpResponse> {
   const { request, query } = exchange
   const token = query.verify
   if (token !== undefined) return showLink(deps, exchange, token)
@@ -170,7 +173,7 @@ async function emailPage(
   session: string,
   asking: Asking,
   refused: { readonly error: ServiceError; readonly email: string } | null = null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (!asking.isBound) {
     throw new ServiceError(
       'bad_request',
@@ -198,7 +201,7 @@ async function enter(
   deps: EmailRouteDeps,
   exchange: EmailExchange,
   fields: ValuesOf<typeof addressFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const token = fields.verify
   if (token !== undefined) {
     await exchange.charge('email_verification')
@@ -211,7 +214,7 @@ async function enterAddress(
   deps: EmailRouteDeps,
   exchange: EmailExchange,
   fields: ValuesOf<typeof addressFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { request } = exchange
   const { email: typed = '', session } = fields
   const browser = browserOf(request)
@@ -245,16 +248,20 @@ function isFixedByTyping(error: unknown): error is ServiceError {
 
 type Entered = Awaited<ReturnType<SignIn['freeText']['enter']>>
 
-function enteredOnPage(deps: EmailRouteDeps, exchange: VisitorExchange, { tokens, asking }: Entered): Promise<Answer> {
+function enteredOnPage(
+  deps: EmailRouteDeps,
+  exchange: VisitorExchange,
+  { tokens, asking }: Entered,
+): Promise<HttpResponse> {
   const { flow } = asking
   const path = flow.kind === 'web' && flow.redirect !== null ? deps.signIn.targets.parsePath(flow.redirect) : null
   return signedIn(deps, exchange, tokens, path)
 }
 
-function enteredByProgram(deps: EmailRouteDeps, { tokens, address, asking }: Entered): Answer {
+function enteredByProgram(deps: EmailRouteDeps, { tokens, address, asking }: Entered): HttpResponse {
   // A cookie is given to the browser that began, and to no other.
   const delivery = asking.flow.kind === 'spa' && asking.isBound ? asking.flow.delivery : 'json'
-  return tokenAnswer(tokens, delivery, {
+  return tokenResponse(tokens, delivery, {
     status: 'success',
     message: 'You are signed in; the address waits to be verified',
     email: address,
@@ -269,7 +276,7 @@ async function showLink(
   exchange: EmailExchange,
   token: string | undefined,
   actorId?: string,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { request } = exchange
   if (token === undefined) throw new ServiceError('bad_request', 'Cannot verify an address: the token is missing')
   if (isForProgram(exchange) && request.method === 'GET') return follow(deps, exchange, token, actorId)
@@ -280,7 +287,12 @@ async function showLink(
   })
 }
 
-async function follow(deps: EmailRouteDeps, exchange: EmailExchange, token: string, actorId?: string): Promise<Answer> {
+async function follow(
+  deps: EmailRouteDeps,
+  exchange: EmailExchange,
+  token: string,
+  actorId?: string,
+): Promise<HttpResponse> {
   const { request, visitor } = exchange
   const session = await visitor.session()
   const verified = await deps.signIn.verification.follow({
@@ -305,7 +317,7 @@ async function verificationPage(
   { actor, address }: Verified,
   token: string,
   said: { readonly status: 'confirm' | 'verified'; readonly message: string },
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const page = await deps.pages.verification({
     base_path: deps.basePath,
     name: deps.identity.name,
@@ -322,7 +334,7 @@ async function verificationPage(
 async function followOrResend(
   deps: EmailRouteDeps,
   exchange: OpenExchange<never, ValuesOf<typeof linkQuery>> & Bodied<ValuesOf<typeof linkFields>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { request, query, actor, body } = exchange
   const fields = await body()
   const token = fields.token ?? fields.verify ?? query.token

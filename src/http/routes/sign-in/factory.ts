@@ -14,9 +14,9 @@ import {
   type ValuesOf,
 } from '../../../json/fields.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
-import { type Answer, html, json, redirect } from '../../edge/response.ts'
+import { type HttpResponse, html, json, redirect } from '../../edge/response.ts'
 import { readJsonOrForm } from '../../edge/body.ts'
-import type { Incoming } from '../../edge/request.ts'
+import type { HttpRequest } from '../../edge/request.ts'
 import type { PageSet } from '../../../pages/shared/page-set.ts'
 import type { FactoryValues } from '../../../pages/shared/values.ts'
 import { noticeOf, noticeShown } from '../../dispatch/flash-messages.ts'
@@ -134,7 +134,7 @@ function isSinglePage({ config }: FactoryRouteDeps): boolean {
   return !config.webUi && config.singlePage !== null
 }
 
-async function home(deps: FactoryRouteDeps, exchange: VisitorExchange): Promise<Answer> {
+async function home(deps: FactoryRouteDeps, exchange: VisitorExchange): Promise<HttpResponse> {
   const { request, visitor } = exchange
   const person = acceptsPages(request) ? await visitor.actor() : null
   return person === null
@@ -145,10 +145,10 @@ async function home(deps: FactoryRouteDeps, exchange: VisitorExchange): Promise<
 /** Shows the page where a person signs in, or continues as the person who is signed in. */
 async function signInPage(
   deps: FactoryRouteDeps,
-  request: Incoming,
+  request: HttpRequest,
   { actor: actorId, redirect: asked }: Partial<ValuesOf<typeof loginQuery>>,
   person: Actor | null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   // An address elsewhere is left out here, and sign-in refuses it again.
   const target = asked === undefined ? null : deps.signIn.targets.parsePath(asked)
   const isOwn = actorId === undefined || actorId === person?.id
@@ -166,7 +166,7 @@ async function signInPage(
   return noticeOf(request) === null ? answer : { ...answer, cookies: [noticeShown] }
 }
 
-async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActor): Promise<Answer> {
+async function create(deps: FactoryRouteDeps, exchange: Exchange, sent: SentActor): Promise<HttpResponse> {
   const { request } = exchange
   const judge: PassphraseJudge = (actor, isRight) => deps.guesses.judge('passphrase', actor, exchange.source, isRight)
   if (sent.kind === 'form') return createFromForm(deps, sent.fields, judge, request.header('accept'))
@@ -184,7 +184,7 @@ async function createFromForm(
   form: ValuesOf<typeof formFields>,
   judge: PassphraseJudge,
   accept: string | undefined,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const creator = form.creator ?? form.email
   if (accept?.includes('application/json') === true) {
     const fields = { creator, passphrase: form.passphrase, trusteeRoot: form.trustee_root }
@@ -212,7 +212,7 @@ async function createFromForm(
   }
 }
 
-function missingCreator(deps: FactoryRouteDeps): Promise<Answer> {
+function missingCreator(deps: FactoryRouteDeps): Promise<HttpResponse> {
   return frontPage(deps, { status: 400, refused: { error: 'Please enter your e-mail address.', creator: '' } })
 }
 
@@ -227,7 +227,7 @@ interface FrontPage {
   readonly refused?: Pick<FactoryValues, 'error' | 'creator'>
 }
 
-async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<Answer> {
+async function frontPage(deps: FactoryRouteDeps, shown: FrontPage): Promise<HttpResponse> {
   const { status = 200, wish = {}, notice = null, visitor = null, refused = { error: null, creator: '' } } = shown
   const providers = webProviders(deps).map(({ name, displayName }) => ({
     name,
@@ -264,7 +264,7 @@ function passwordAddress(
   return redirect.startsWith(`${pages}/`) ? redirect : pages
 }
 
-function answerCreated(deps: FactoryRouteDeps, { actor, passphrase }: Created): Answer {
+function answerCreated(deps: FactoryRouteDeps, { actor, passphrase }: Created): HttpResponse {
   return json(
     201,
     {

@@ -1,7 +1,7 @@
 /** `/<actor>/sessions`: where the owner is signed in. */
 import { ServiceError } from '../../../errors.ts'
 import type { Chain } from '../../../token/chain.ts'
-import { type Answer, json, noContent } from '../../edge/response.ts'
+import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors } from '../../dispatch/schemas.ts'
@@ -51,7 +51,7 @@ export function ownerSessionRoutes({ sessions }: OwnerSessionRouteDeps): readonl
   ]
 }
 
-async function list(sessions: Sessions, { actor, caller }: ActorExchange): Promise<Answer> {
+async function list(sessions: Sessions, { actor, caller }: ActorExchange): Promise<HttpResponse> {
   const current = caller.kind === 'creator' ? caller.session : undefined
   const chains = await sessions.list(actor.id)
   return json(
@@ -72,7 +72,7 @@ function shown(chain: Chain, current: boolean): object {
   }
 }
 
-async function end(sessions: Sessions, { actor, params }: ActorExchange<'chain'>): Promise<Answer> {
+async function end(sessions: Sessions, { actor, params }: ActorExchange<'chain'>): Promise<HttpResponse> {
   if (!(await sessions.end(actor.id, params.chain))) {
     throw new ServiceError('not_found', 'There is no such session')
   }

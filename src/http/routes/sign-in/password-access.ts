@@ -1,6 +1,6 @@
 /** `/<actor>/password-access`: programs that created an actor under the owner's name, with a password. */
 import { choiceField } from '../../../json/fields.ts'
-import { type Answer, json, noContent } from '../../edge/response.ts'
+import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import { jsonBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
@@ -55,7 +55,7 @@ export function passwordAccessRoutes(deps: PasswordAccessRouteDeps): readonly Ro
   ]
 }
 
-async function list(deps: PasswordAccessRouteDeps, { actor }: ActorExchange): Promise<Answer> {
+async function list(deps: PasswordAccessRouteDeps, { actor }: ActorExchange): Promise<HttpResponse> {
   const records = await deps.passwordAccess.list(actor.id)
   return json(
     200,
@@ -74,7 +74,7 @@ async function decide(
   deps: PasswordAccessRouteDeps,
   { actor, caller, params }: ActorExchange<'created'>,
   asked: 'keep' | 'revoke',
-): Promise<Answer> {
+): Promise<HttpResponse> {
   await deps.passwordAccess.decide({
     ownerId: actor.id,
     actorId: params.created,

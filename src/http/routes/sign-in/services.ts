@@ -3,7 +3,7 @@ import { ServiceError } from '../../../errors.ts'
 import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { ActorConnection, Connections } from '../../../connection/connections.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
-import { type Answer, json, redirect } from '../../edge/response.ts'
+import { type HttpResponse, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf } from '../../edge/cookies.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { ActorExchange, Exchange, Route } from '../../dispatch/route.ts'
@@ -117,7 +117,7 @@ function sharedCallbackRoutes(deps: ConnectionRouteDeps): readonly Route[] {
 async function connect(
   deps: ConnectionRouteDeps,
   { request, actor, params: { service }, query }: ActorExchange<'service', ValuesOf<typeof redirectQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const wanted = query.redirect
   const target = wanted === undefined ? null : parseRedirectTarget(wanted, deps)
   if (wanted !== undefined && target === null)
@@ -131,7 +131,7 @@ async function connect(
 async function finish(
   deps: ConnectionRouteDeps,
   { request, actor, params: { service }, query }: ActorExchange<'service', CallbackQuery>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const target = await deps.connections.finish(actor.id, service, query, browserOf(request))
   return target === null ? done(service, `Connected with ${service}`) : redirect(302, target)
 }
@@ -139,7 +139,7 @@ async function finish(
 async function disconnect(
   deps: ConnectionRouteDeps,
   { actor, params: { service } }: ActorExchange<'service'>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (!(await deps.connections.end(actor.id, service)))
     throw new ServiceError('not_found', `Cannot disconnect ${service}: the actor is not connected with it`)
   return done(service, `Disconnected from ${service}`)
@@ -148,7 +148,7 @@ async function disconnect(
 async function passOn(
   deps: ConnectionRouteDeps,
   { request, params: { service }, query: { state } }: Exchange<'service', CallbackQuery>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (state === undefined) throw new ServiceError('bad_request', `Cannot connect ${service}: the answer holds no state`)
   const actorId = await deps.connections.actorOf(service, state, browserOf(request))
   if (actorId === null)
@@ -156,7 +156,7 @@ async function passOn(
   return redirect(302, `${deps.baseUrl}/${actorId}/services/${service}/callback?${request.query}`)
 }
 
-function done(service: string, message: string): Answer {
+function done(service: string, message: string): HttpResponse {
   return json(200, { success: true, message, service })
 }
 

@@ -6,7 +6,7 @@ import type { VisitorExchange } from '../../dispatch/route.ts'
 import { type HomeDeps, homeOf } from '../../dispatch/urls.ts'
 import type { Visitor } from '../../dispatch/visitor.ts'
 import { newSessionCookie, signedInMark } from '../../edge/cookies.ts'
-import { type Answer, redirect } from '../../edge/response.ts'
+import { type HttpResponse, redirect } from '../../edge/response.ts'
 
 export interface SessionResponseDeps extends HomeDeps {
   readonly sessions: Sessions
@@ -21,7 +21,7 @@ export async function signedIn(
   { request, visitor }: Pick<VisitorExchange, 'request' | 'visitor'>,
   tokens: IssuedTokens,
   path: string | null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   await endFormer(deps, visitor, tokens)
   const { origin } = new URL(deps.baseUrl)
   const own = homeOf(deps, tokens.actorId)

@@ -10,7 +10,7 @@ import type { SpaSessions } from '../../../token/spa-sessions.ts'
 import { recogniseToken } from '../../../token/token-text.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
 import { acceptsPages } from '../../edge/accepts.ts'
-import { type Answer, html, json, redirect } from '../../edge/response.ts'
+import { type HttpResponse, html, json, redirect } from '../../edge/response.ts'
 import { browserOf, clearCookies, clearedCookieNames, clearedSignedInMark } from '../../edge/cookies.ts'
 import { noticeCookie } from '../../dispatch/flash-messages.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
@@ -154,7 +154,7 @@ export function sessionRoutes(deps: SessionRouteDeps): readonly Route[] {
   ]
 }
 
-async function showSession(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<Answer> {
+async function showSession(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<HttpResponse> {
   const found = await visitor.session()
   if (found === null) {
     const message = visitor.accessToken === null ? 'Nobody is signed in' : 'The session has ended'
@@ -174,7 +174,11 @@ async function showSession(deps: SessionRouteDeps, { visitor }: VisitorExchange)
 }
 
 /** Of any text it is told that it is revoked, so that nobody learns which ones were tokens. The hint is not needed. */
-async function revoke(deps: SessionRouteDeps, exchange: VisitorExchange, named: string | undefined): Promise<Answer> {
+async function revoke(
+  deps: SessionRouteDeps,
+  exchange: VisitorExchange,
+  named: string | undefined,
+): Promise<HttpResponse> {
   const { visitor } = exchange
   const token = named ?? visitor.accessToken ?? visitor.cookies[0]
   if (token === undefined) throw new ServiceError('bad_request', 'Cannot revoke: token is missing')
@@ -182,7 +186,7 @@ async function revoke(deps: SessionRouteDeps, exchange: VisitorExchange, named: 
   return { ...json(200, { success: true, message: 'The token is revoked' }), cookies: clearing(visitor) }
 }
 
-async function logout(deps: SessionRouteDeps, exchange: VisitorExchange): Promise<Answer> {
+async function logout(deps: SessionRouteDeps, exchange: VisitorExchange): Promise<HttpResponse> {
   const { request, visitor } = exchange
   if (visitor.csrfToken !== null && request.method !== 'POST' && visitor.site !== 'same') {
     return askFirst(deps, exchange)
@@ -199,7 +203,7 @@ async function logout(deps: SessionRouteDeps, exchange: VisitorExchange): Promis
 }
 
 /** @param cleared Empty where another site sent the browser, which stays signed in as far as cookies did not arrive. */
-function toFrontPage(deps: SessionRouteDeps, { request }: Exchange, cleared: readonly string[]): Answer {
+function toFrontPage(deps: SessionRouteDeps, { request }: Exchange, cleared: readonly string[]): HttpResponse {
   const said = cleared.length === 0 ? [] : [...clearedSignedInMark(request), noticeCookie('youAreSignedOut')]
   return { ...redirect(302, `${deps.baseUrl}/`), cookies: [...cleared, ...said] }
 }
@@ -211,7 +215,7 @@ function signOut(deps: SessionRouteDeps, { visitor }: VisitorExchange): Promise<
   return deps.sessions.signOut([...(isOurs ? [bearer] : []), ...cookies])
 }
 
-function signedOut(deps: SessionRouteDeps, { method, visitor }: VisitorExchange): Answer {
+function signedOut(deps: SessionRouteDeps, { method, visitor }: VisitorExchange): HttpResponse {
   const answer = json(200, {
     success: true,
     message: 'You are signed out',
@@ -236,7 +240,7 @@ function asksForJson({ request }: Exchange): boolean {
 }
 
 /** A link that another site planted must not sign anybody out: one button says that it is meant. */
-async function askFirst(deps: SessionRouteDeps, { request, visitor }: VisitorExchange): Promise<Answer> {
+async function askFirst(deps: SessionRouteDeps, { request, visitor }: VisitorExchange): Promise<HttpResponse> {
   if (!acceptsPages(request)) {
     throw new ServiceError(
       'forged_request',
@@ -254,7 +258,7 @@ async function askFirst(deps: SessionRouteDeps, { request, visitor }: VisitorExc
 async function exchangeSession(
   deps: SessionRouteDeps,
   { request, params: { session: id }, visitor }: VisitorExchange<'session'>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const asker = [id, markOf(request), visitor.site === 'same' ? { browser: browserOf(request) } : null] as const
   const found = await (request.method === 'HEAD'
     ? deps.spaSessions.find(...asker)

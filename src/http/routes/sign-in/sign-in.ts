@@ -9,7 +9,7 @@ import { optional, stringField, type ValuesOf } from '../../../json/fields.ts'
 import type { SignIn } from '../../../sign-in/sign-in.ts'
 import { deviceOf } from '../../../token/device.ts'
 import { acceptsJsonByName } from '../../edge/accepts.ts'
-import { type Answer, html, json, redirect } from '../../edge/response.ts'
+import { type HttpResponse, html, json, redirect } from '../../edge/response.ts'
 import { browserCookie, browserOf, deliveryCookies, refreshCookie } from '../../edge/cookies.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import { formBody } from '../../dispatch/request-body.ts'
@@ -128,7 +128,7 @@ function claimRoutes(deps: SignInRouteDeps): readonly Route[] {
 async function begin(
   deps: SignInRouteDeps,
   { request, params, query }: Exchange<'provider', ValuesOf<typeof beginQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const mark = browserCookie(request)
   const location = await deps.signIn.beginOnWeb({
     provider: params.provider,
@@ -145,7 +145,7 @@ async function begin(
 async function fromQuery(
   deps: SignInRouteDeps,
   exchange: VisitorExchange<never, ValuesOf<typeof callbackQuery>>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { query } = exchange
   const handle = query.form_post
   const bringer = bringerOf(exchange)
@@ -161,7 +161,7 @@ async function fromQuery(
 async function fromForm(
   deps: SignInRouteDeps,
   exchange: VisitorExchange<'provider'> & Bodied<ProviderResponse>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { params, body } = exchange
   const response = responseOf(await body())
   const ending = await deps.signIn.callback.fromForm(params.provider, response, bringerOf(exchange))
@@ -174,7 +174,7 @@ async function claim(
   deps: SignInRouteDeps,
   exchange: VisitorExchange,
   { claim: claimed = '', choice, passphrase = '' }: ValuesOf<typeof claimFields>,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { request } = exchange
   const claimant = {
     claim: claimed,
@@ -200,7 +200,7 @@ async function claimPage(
   { request }: Exchange,
   value: string,
   error: ServiceError | null,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const looked = await deps.signIn.claims.look({ claim: value, browser: browserOf(request) })
   const { identifier, canJoin, redirect: path } = looked
   const page = await deps.pages.claim({
@@ -217,7 +217,7 @@ async function claimPage(
   return html(error?.status ?? 200, page, leadsAway ? { 'Content-Security-Policy': pagePolicy(null) } : {})
 }
 
-async function answerEnding(deps: SignInRouteDeps, exchange: VisitorExchange, ending: Ending): Promise<Answer> {
+async function answerEnding(deps: SignInRouteDeps, exchange: VisitorExchange, ending: Ending): Promise<HttpResponse> {
   const { request } = exchange
   switch (ending.kind) {
     case 'web':
@@ -241,7 +241,7 @@ async function answerEnding(deps: SignInRouteDeps, exchange: VisitorExchange, en
   }
 }
 
-function inline({ tokens, delivery, redirectUrl }: Extract<Ending, { readonly kind: 'inline' }>): Answer {
+function inline({ tokens, delivery, redirectUrl }: Extract<Ending, { readonly kind: 'inline' }>): HttpResponse {
   const access = { access_token: tokens.accessToken, token_type: 'Bearer' }
   const answer = json(200, {
     success: true,

@@ -2,7 +2,7 @@
 import type { Config } from '../../../config/options.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Json, toPlain } from '../../../json/json.ts'
-import { type Answer, noContent } from '../../edge/response.ts'
+import { type HttpResponse, noContent } from '../../edge/response.ts'
 import { readValue } from '../../edge/body.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { RequestBody } from '../../dispatch/request-body.ts'
@@ -41,7 +41,7 @@ export function botRoutes(deps: BotRouteDeps): readonly Route[] {
   ]
 }
 
-async function serve(deps: BotRouteDeps, { body }: Exchange & Bodied<Json | undefined>): Promise<Answer> {
+async function serve(deps: BotRouteDeps, { body }: Exchange & Bodied<Json | undefined>): Promise<HttpResponse> {
   const token = deps.config.botToken
   if (token === null) throw new ServiceError('not_found', 'There is no bot here')
   const handled = await deps.operations.bot(token, await body())

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../errors.ts'
 import { absent } from '../../../json/absent.ts'
 import { isArray, isNull, isObject, type JsonText, known, members, object } from '../../../json/json.ts'
 import { checkName } from '../../../actor/property-name.ts'
-import { type Answer, jsonText, noContent } from '../../edge/response.ts'
+import { type HttpResponse, jsonText, noContent } from '../../edge/response.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import { valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Method, Route } from '../../dispatch/route.ts'
@@ -25,7 +25,11 @@ export function devtestRoutes(deps: DevtestRouteDeps): readonly Route[] {
 
 type DevtestExchange = ActorExchange & Bodied<JsonText | undefined>
 
-function attributeRoute(id: string, method: Method, handler: (exchange: DevtestExchange) => Promise<Answer>): Route {
+function attributeRoute(
+  id: string,
+  method: Method,
+  handler: (exchange: DevtestExchange) => Promise<HttpResponse>,
+): Route {
   return defineRoute({
     id,
     method,
@@ -38,7 +42,7 @@ function attributeRoute(id: string, method: Method, handler: (exchange: DevtestE
   })
 }
 
-async function get(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Promise<Answer> {
+async function get(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Promise<HttpResponse> {
   const [area, bucket, name, ...more] = rest
   if (isPing(rest)) return noContent()
   if ((area !== 'attribute' && area !== 'attributes') || more.length > 0) throw nothing()
@@ -57,7 +61,7 @@ async function get(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Prom
   return jsonText(200, view(attribute))
 }
 
-async function put(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<Answer> {
+async function put(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<HttpResponse> {
   const { rest } = exchange
   if (isPing(rest)) return noContent()
   const { bucket, name } = addressOf(rest)
@@ -67,7 +71,7 @@ async function put(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<A
 }
 
 /** Gives the body back; whatever holds nothing to store changes nothing. */
-async function post(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<Answer> {
+async function post(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<HttpResponse> {
   const { rest } = exchange
   const { bucket } = addressOf(rest)
   if (bucket === undefined) throw nothing()
@@ -78,7 +82,7 @@ async function post(deps: DevtestRouteDeps, exchange: DevtestExchange): Promise<
   return jsonText(200, given)
 }
 
-async function remove(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Promise<Answer> {
+async function remove(deps: DevtestRouteDeps, { actor, rest }: ActorExchange): Promise<HttpResponse> {
   if (isPing(rest)) return noContent()
   const { bucket, name } = addressOf(rest)
   if (bucket === undefined) await deps.attributes.deleteAll(actor.id)

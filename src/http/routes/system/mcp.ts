@@ -10,7 +10,7 @@ import type { McpHeaders } from '../../../mcp/request.ts'
 import type { Reply } from '../../../mcp/protocol/reply.ts'
 import { supportedRevisions } from '../../../mcp/protocol/revisions.ts'
 import type { BaseUrl } from '../../dispatch/urls.ts'
-import { type Answer, json, noContent } from '../../edge/response.ts'
+import { type HttpResponse, json, noContent } from '../../edge/response.ts'
 import { readJson } from '../../edge/body.ts'
 import { type Bodied, defineRoute } from '../../dispatch/define-route.ts'
 import type { RequestBody } from '../../dispatch/request-body.ts'
@@ -101,7 +101,7 @@ export function mcpRoutes(deps: McpRouteDeps): readonly Route[] {
   ]
 }
 
-async function post(deps: McpRouteDeps, exchange: ClientExchange & Bodied<JsonText | null>): Promise<Answer> {
+async function post(deps: McpRouteDeps, exchange: ClientExchange & Bodied<JsonText | null>): Promise<HttpResponse> {
   const requester = requesterOf(exchange)
   const text = await exchange.body()
   if (text !== null) return toAnswer(deps, await deps.mcp.post(text, headersOf(exchange), requester))
@@ -140,7 +140,7 @@ function headersOf({ request }: Exchange): McpHeaders {
   }
 }
 
-function toAnswer(deps: McpRouteDeps, reply: Reply): Answer {
+function toAnswer(deps: McpRouteDeps, reply: Reply): HttpResponse {
   switch (reply.kind) {
     case 'json':
       return json(reply.status, reply.body, reply.headers)
@@ -167,7 +167,7 @@ async function* events(messages: AsyncGenerator<object>, timers: Timers): AsyncG
 }
 
 /** A client that only listens needs a session. */
-async function listen(deps: McpRouteDeps, exchange: ClientExchange): Promise<Answer> {
+async function listen(deps: McpRouteDeps, exchange: ClientExchange): Promise<HttpResponse> {
   const reply = await deps.mcp.events(headersOf(exchange), requesterOf(exchange))
   if (reply !== null) return toAnswer(deps, reply)
   throw new ServiceError('method_not_allowed', 'There is no stream to listen to without a session', {
@@ -179,7 +179,7 @@ function listensOnly(accept: string | undefined): boolean {
   return accept?.split(',').every((type) => type.trim().split(';')[0] === 'text/event-stream') === true
 }
 
-async function end(deps: McpRouteDeps, exchange: ClientExchange): Promise<Answer> {
+async function end(deps: McpRouteDeps, exchange: ClientExchange): Promise<HttpResponse> {
   if (await deps.mcp.endSession(headersOf(exchange), accessOf(exchange.client))) return noContent()
   throw new ServiceError('not_found', 'There is no such session')
 }

@@ -6,12 +6,12 @@ import { known } from '../../../json/json.ts'
 import type { Metrics } from '../../../observe/metrics.ts'
 import { sameSecret } from '../../../secret/hash.ts'
 import { assets } from '../../../pages/shared/assets.ts'
-import { type Answer, json, jsonText } from '../../edge/response.ts'
+import { type HttpResponse, json, jsonText } from '../../edge/response.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
 import type { Exchange, Route } from '../../dispatch/route.ts'
 import type { Health } from './health.ts'
 import { errorResponses } from '../../dispatch/schemas.ts'
-import { fileAnswer } from '../../edge/static-files.ts'
+import { fileResponse } from '../../edge/static-files.ts'
 
 const state = { type: 'object', properties: { status: { type: 'string' } } }
 
@@ -77,13 +77,13 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
   ]
 }
 
-async function ready(deps: SystemRouteDeps): Promise<Answer> {
+async function ready(deps: SystemRouteDeps): Promise<HttpResponse> {
   if (deps.health.isStopping()) throw new ServiceError('shutting_down')
   await deps.health.checkStore()
   return json(200, { status: 'ready' })
 }
 
-async function metrics(deps: SystemRouteDeps, { request }: Exchange): Promise<Answer> {
+async function metrics(deps: SystemRouteDeps, { request }: Exchange): Promise<HttpResponse> {
   const token = deps.config.metricsToken
   if (token !== null && !sameSecret(request.header('authorization') ?? '', `Bearer ${token}`)) {
     throw new ServiceError('unauthorized', 'Cannot show the metrics: their bearer token is needed', {
@@ -97,13 +97,13 @@ const tags = new Map(
   [...assets].map(([name, { text }]) => [name, `"${hash('sha256', text, 'base64url').slice(0, 22)}"`]),
 )
 
-async function asset(deps: SystemRouteDeps, { rest, request }: Exchange): Promise<Answer> {
+async function asset(deps: SystemRouteDeps, { rest, request }: Exchange): Promise<HttpResponse> {
   const name = rest.join('/')
   const file = assets.get(name)
   const tag = tags.get(name)
   if (file === undefined || tag === undefined) {
     const { singlePage } = deps.config
-    const own = singlePage === null ? null : await fileAnswer(request, singlePage, rest)
+    const own = singlePage === null ? null : await fileResponse(request, singlePage, rest)
     if (own === null) throw new ServiceError('not_found', 'There is no such file')
     return own
   }
