@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { claimDue, Poller } from '../../src/poller.ts'
+import type { Timers } from '../../src/timers.ts'
+
+/** Looks that end when the test says so, and the timer that waits. */
+class Bench implements Timers {
+  readonly poller = new Poller(this, () => this.#look())
+  looks = 0
+  timer: { readonly ms: number; readonly fire: () => void } | null = null
+  #end: (wait: number | null) => void = () => {}
+
+  setTimer(ms: number, then: () => void): () => void {
+    const timer = { ms, fire: then }
+    this.timer = timer
+    return () => {
+      if (this.timer === timer) this.timer = null
+    }
+  }
+
+  #look(): Promise<number | null> {
+    this.looks += 1
+    return new Promise((resolve) => (this.#end = resolve))
+  }
+
+  /** Ends the look that runs. */
+  async end(wait: number | null): Promise<void> {
+    const { looking } = this.poller
+    this.#end(wait)
+    await looking
+  }
+}
+
+describe('a poller', () => {
+  it('looks when it is woken, and again at the time that the look returns', async () => {
+    const bench = new Bench()
+    bench.poller.wake()
+    assert.equal(bench.looks, 1)
+    await bench.end(250)
+    assert.equal(bench.timer?.ms, 250)
+    bench.timer?.fire()
+    assert.equal(bench.looks, 2)
+    await bench.end(0)
+    assert.equal(bench.timer?.ms, 1)
+  })
+
+  it('runs one look at a time, and one more for all that woke it meanwhile', async () => {
+    const bench = new Bench()
+    for (let times = 0; times < 3; times += 1) bench.poller.wake()
+    assert.equal(bench.looks, 1)
+    await bench.end(250)
+    assert.deepEqual([bench.looks, bench.timer], [2, null])
+    await bench.end(250)
+    assert.deepEqual([bench.looks, bench.timer?.ms], [2, 250])
+  })
+
+  it('sets no timer after a look that returns null, until it is woken or scheduled', async () => {
+    const bench = new Bench()
+    bench.poller.wake()
+    await bench.end(null)
+    assert.deepEqual([bench.timer], [null])
+    bench.poller.schedule(70)
+    assert.equal(bench.timer?.ms, 70)
+  })
+
+  it('begins no look after it was stopped, and waits for the look that runs', async () => {
+    const bench = new Bench()
+    bench.poller.wake()
+    let hasStopped = false
+    const stopped = bench.poller.stop().then(() => (hasStopped = true))
+    bench.poller.wake()
+    await Promise.resolve()
+    assert.equal(hasStopped, false)
+    await bench.end(250)
+    await stopped
+    bench.poller.wake()
+    bench.poller.schedule(70)
+    assert.deepEqual([bench.looks, bench.timer, bench.poller.isStopping], [1, null, true])
+  })
+})
+
+describe('due work', () => {
+  const cases: readonly (readonly [what: string, due: { next: number; last: number } | null, expected: unknown])[] = [
+    ['that does not exist is looked for after the interval', null, [1000, []]],
+    ['that is due later is claimed at its time', { next: 5300, last: 5300 }, [300, []]],
+    ['that is due after the interval is looked for before', { next: 9000, last: 9000 }, [1000, []]],
+    ['that is due now is claimed', { next: 5000, last: 9000 }, [1000, ['claim']]],
+    ['that is due impossibly late is due now', { next: 90_000, last: 90_000 }, [1000, ['forward 65000 5000', 'claim']]],
+  ]
+  for (const [what, due, expected] of cases) {
+    it(what, async () => {
+      const done: string[] = []
+      const store = {
+        read: (work: (q: never) => Promise<unknown>) => work(undefined as never),
+        write: (work: (tx: never) => Promise<unknown>) => work(undefined as never),
+      } as unknown as Parameters<typeof claimDue>[0]['store']
+      const wait = await claimDue(
+        { store, now: () => 5000 },
+        {
+          find: () => Promise.resolve(due),
+          longestMs: 60_000,
+          bringForward: async (_tx, latest, now) => void done.push(`forward ${latest} ${now}`),
+          claim: async () => void done.push('claim'),
+          pollMs: 1000,
+        },
+      )
+      assert.deepEqual([wait, done], expected)
+    })
+  }
+})
