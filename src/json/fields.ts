@@ -1,4 +1,5 @@
 /** Fields of requests. A field publishes a JSON Schema and reads its value by that schema, so neither can say what the other does not. */
+import { present } from './present.ts'
 import { ServiceError } from '../errors.ts'
 import { type JsonText, isNull, isObject, stringText, stringValue } from './text.ts'
 import { members } from './members.ts'
@@ -51,13 +52,13 @@ export interface StringLimits {
 
 export function stringField(description: string, limits: StringLimits = {}): RequestField<string> {
   const { minLength = 0, maxLength, isStorable } = limits
-  const schema = {
+  const schema = present({
     type: 'string',
     description,
-    ...(minLength === 0 ? {} : { minLength }),
-    ...(maxLength === undefined ? {} : { maxLength }),
-    ...(isStorable === true ? { pattern: '^[^\\u0000]*$' } : {}),
-  }
+    minLength: minLength === 0 ? undefined : minLength,
+    maxLength,
+    pattern: isStorable === true ? '^[^\\u0000]*$' : undefined,
+  })
   const expected = maxLength === undefined ? 'a text' : `a text of at most ${maxLength} characters`
   return fieldOf(schema, expected, (value) => {
     const text = stringValue(value)

@@ -137,7 +137,7 @@ export class Values {
     await putValue(tx, actor.id, name, merged)
     await this.#deps.indexes.update(tx, actor.id, new Map([[name, merged]]))
     const states = stateFor(actor, name, { before: stored?.content ?? null, after: merged })
-    return isToldInPart(value) ? partOfValue(name, below, value, states) : wholeValue(name, merged, states)
+    return canBeMerged(value) ? partOfValue(name, below, value, states) : wholeValue(name, merged, states)
   }
 
   /**
@@ -181,7 +181,7 @@ export class Values {
  * A peer merges a part into what it has. An empty string would remove there what it is the value of here, and of an empty
  * object nothing would be left to merge.
  */
-function isToldInPart(value: JsonText): boolean {
+function canBeMerged(value: JsonText): boolean {
   return !value.includes('""') && !value.includes('{}')
 }
 

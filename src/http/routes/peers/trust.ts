@@ -203,9 +203,9 @@ function audience(caller: Caller, trust: Trust): 'owner' | 'peer' | 'others' {
 
 async function list(
   deps: TrustRouteDeps,
-  { actor, caller, query: { peerid, ...filter } }: ActorExchange<never, ValuesOf<typeof filterQuery>>,
+  { actor, caller, query: { peerid: peerId, ...filter } }: ActorExchange<never, ValuesOf<typeof filterQuery>>,
 ): Promise<HttpResponse> {
-  const trusts = await deps.trusts.list(actor.id, { ...filter, peerId: peerid })
+  const trusts = await deps.trusts.list(actor.id, { ...filter, peerId })
   return json(
     200,
     trusts.map((trust) => deps.trusts.shown(trust, audience(caller, trust))),
@@ -268,8 +268,8 @@ interface OfPeer {
 
 /** With one segment it is the peer, whatever the relationship. */
 function addressed({ params }: OfPeer): { readonly peerId: string; readonly relationship: string | null } {
-  const { relationship, peerid } = params
-  return peerid === undefined ? { peerId: relationship, relationship: null } : { peerId: peerid, relationship }
+  const { relationship, peerid: peerId } = params
+  return peerId === undefined ? { peerId: relationship, relationship: null } : { peerId, relationship }
 }
 
 async function get(
