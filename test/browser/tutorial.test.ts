@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { openPage, type WatchedPage } from '../support/browser.ts'
+import { GuideReader } from '../support/guide-reader.ts'
+
+const tutorial = readFileSync(join(dirname(dirname(import.meta.dirname)), 'docs', 'tutorial.md'), 'utf8')
+
+describe('the tutorial', () => {
+  const reader = new GuideReader(tutorial)
+  after(() => reader.remove())
+  let url = ''
+
+  it('leads from nothing to a service in production', { timeout: 240_000 }, async () => {
+    const passed: string[] = []
+    let served = 0
+    for (const step of reader.steps) {
+      const { kind, text } = step
+      if (kind === 'write') {
+        reader.write(step)
+      } else if (/^npx troupe (dev|serve) /.test(text)) {
+        const program = reader.start(text, { PORT: '0' })
+        const [, address = ''] = await program.prints(/ at (http:\/\/localhost:\d+)/)
+        assert.equal((await fetch(`${address}/health/ready`)).status, 200)
+        program.signal('SIGTERM')
+        assert.equal((await program.ended).code, 0)
+        served += 1
+      } else if (!text.includes('npm install')) {
+        const [, tests] = /^. pass (\d+)$/m.exec(await reader.run(text)) ?? []
+        if (tests !== undefined) passed.push(tests)
+      }
+    }
+    assert.deepEqual([passed, served], [['1', '2', '3'], 3])
+    assert.equal(reader.compile(), '')
+  })
+
+  async function signIn(creator: string): Promise<WatchedPage> {
+    const page = await openPage()
+    await page.goto(url)
+    await page.getByRole('link', { name: 'Continue with local sign-in' }).click()
+    await page.getByLabel('E-mail address').fill(creator)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.waitForURL(/\/www$/)
+    return page
+  }
+
+  const actorAt = (page: WatchedPage): string => page.url().replace(/\/www.*$/, '')
+
+  it('shows two people one list in their browsers', { timeout: 120_000 }, async () => {
+    const program = reader.place.start(['dev', 'household.ts'], {
+      env: { PORT: '0', DATABASE_URL: 'sqlite:./browser.db' },
+    })
+    url = (await program.prints(/is ready at (http:\/\/localhost:\d+)/))[1] ?? ''
+    const ada = await signIn('ada@example.com')
+    const adasActor = actorAt(ada)
+    await ada.goto(`${adasActor}/app`)
+    await ada.getByLabel('What do we need?').fill('Milk')
+    await ada.getByRole('button', { name: 'Add' }).click()
+    await ada.getByText('Milk (ada@example.com)').waitFor()
+
+    const ben = await signIn('ben@example.com')
+    const bensActor = actorAt(ben)
+    await ben.getByRole('link', { name: 'Relationships' }).first().click()
+    await ben.getByRole('link', { name: 'Ask for a relationship' }).first().click()
+    await ben.getByLabel('Address of the other actor').fill(adasActor)
+    await ben.getByLabel('Housemate').check()
+    await ben.getByRole('button', { name: 'Review request' }).click()
+    await ben.getByRole('button', { name: 'Send request' }).click()
+
+    const owner = await ada.context().newPage()
+    await owner.goto(`${adasActor}/www/trust`)
+    await owner.getByRole('link', { name: 'Decide about' }).click()
+    await owner.getByRole('button', { name: 'Approve', exact: true }).click()
+
+    await ben.goto(`${bensActor}/app`)
+    await ben.getByText('Milk (ada@example.com)').waitFor()
+    await ben.getByLabel('What do we need?').fill('Bread')
+    await ben.getByRole('button', { name: 'Add' }).click()
+    await ada.getByText('Bread (ben@example.com)').waitFor()
+    await ada.getByRole('button', { name: 'Bought: Bread' }).click()
+    await ben.getByText('Bread (ben@example.com)').waitFor({ state: 'detached' })
+    assert.deepEqual([ada.complaints, ben.complaints], [[], []])
+  })
+})
