@@ -143,17 +143,13 @@ export function parsedField<T>(
 
 export function optional<T>(field: RequestField<T>): RequestField<T | undefined>
 export function optional<T extends string | number | boolean>(field: RequestField<T>, fallback: T): RequestField<T>
-export function optional<T>(field: RequestField<T>, fallback?: T): RequestField<T | undefined> {
+export function optional(field: RequestField<unknown>, fallback?: string | number | boolean): RequestField<unknown> {
   return {
     ...field,
-    schema: isDefault(fallback) ? { ...field.schema, default: fallback } : field.schema,
+    schema: fallback === undefined ? field.schema : { ...field.schema, default: fallback },
     isRequired: false,
     read: (value) => (value === undefined ? fallback : field.read(value)),
   }
-}
-
-function isDefault(value: unknown): value is string | number | boolean {
-  return value !== undefined
 }
 
 /** Null reads as absent. */

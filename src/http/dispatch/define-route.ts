@@ -5,52 +5,10 @@ import { stringText } from '../../json/json.ts'
 import type { Params } from '../edge/params.ts'
 import type { HttpResponse } from '../edge/response.ts'
 import { jsonOf, type RequestBody } from './request-body.ts'
-import type {
-  ActorExchange,
-  ActorRoute,
-  ClientExchange,
-  ClientRoute,
-  Exchange,
-  OpenActorRoute,
-  OpenExchange,
-  PageExchange,
-  PageRoute,
-  OAuthClientRoute,
-  PublicActorRoute,
-  PublicExchange,
-  Route,
-  ServiceRoute,
-  VisitorExchange,
-  VisitorRoute,
-} from './route.ts'
+import type { Exchange, Route } from './route.ts'
 
 type Access = Route['access']
-
-interface RowsByAccess {
-  readonly service: ServiceRoute
-  readonly visitor: VisitorRoute
-  readonly client: ClientRoute
-  readonly 'oauth-client': OAuthClientRoute
-  readonly public: PublicActorRoute
-  readonly open: OpenActorRoute
-  readonly www: PageRoute
-}
-
-type RowOf<A extends Access> = A extends keyof RowsByAccess ? RowsByAccess[A] : ActorRoute
-
-interface ExchangesByAccess<P extends string, Q> {
-  readonly service: Exchange<P, Q>
-  readonly visitor: VisitorExchange<P, Q>
-  readonly client: ClientExchange<P, Q>
-  readonly 'oauth-client': Exchange<P, Q>
-  readonly public: PublicExchange<P, Q>
-  readonly open: OpenExchange<P, Q>
-  readonly www: PageExchange<P, Q>
-}
-
-type ExchangeOf<A extends Access, P extends string, Q> = A extends keyof RowsByAccess
-  ? ExchangesByAccess<P, Q>[A]
-  : ActorExchange<P, Q>
+type RowOf<A extends Access, R = Route> = R extends { readonly access: infer X } ? (A extends X ? R : never) : never
 
 type ParamNames<Path extends string> = Path extends `${infer Head}/${infer Tail}`
   ? ParamNames<Head> | ParamNames<Tail>
@@ -70,8 +28,11 @@ interface Schemas<A extends Access, Path extends string, P extends RequestFields
   readonly query?: Q
   readonly request?: RequestBody<B>
   readonly handler: (
-    exchange: ExchangeOf<A, Exclude<ParamNames<Path>, keyof P>, ValuesOf<Q>> &
-      Bodied<B> & { readonly params: ValuesOf<P> },
+    exchange: Omit<Parameters<RowOf<A>['handler']>[0], 'params' | 'query'> &
+      Bodied<B> & {
+        readonly params: Readonly<Record<Exclude<ParamNames<Path>, keyof P>, string>> & ValuesOf<P>
+        readonly query: ValuesOf<Q>
+      },
   ) => Promise<HttpResponse> | HttpResponse
 }
 
