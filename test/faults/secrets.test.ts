@@ -366,6 +366,8 @@ forEachService((start, dialect) => {
       ['multipart/form-data; boundary=b', `--b\r\n${secrets.chosen}`],
     ]
 
+    const secretQuery = `?token=${secrets.query}&format=${secrets.query}`
+
     /** Every route with every credential; bodies where there is one. Gives the answers that refuse. */
     async function drive(): Promise<string[]> {
       const refusals: string[] = []
@@ -387,10 +389,11 @@ forEachService((start, dialect) => {
       for (const route of [...others, ...deletions, ...renaming]) {
         const hasBody = route.method === 'POST' || route.method === 'PUT'
         for (const [at, headers] of credentials.entries()) {
-          // All bodies for the owner; the others do not get as far.
-          for (const body of hasBody ? bodies.slice(0, at === 0 ? bodies.length : 1) : [undefined]) {
+          // All bodies for the owner; the others do not get as far. Routes that refuse the query are asked without it too.
+          const sent = hasBody ? bodies.slice(0, at === 0 ? bodies.length : 1) : [undefined]
+          for (const [body, query] of [...sent.map((each) => [each, ''] as const), [sent[0], secretQuery] as const]) {
             const [path] = requestOf(route, actor.id, {})
-            const answer = await service.request(`${path}?token=${secrets.query}&format=${secrets.query}`, {
+            const answer = await service.request(`${path}${query}`, {
               method: route.method,
               headers: { ...headers, ...(body === undefined ? {} : { 'content-type': body[0] }) },
               ...(body === undefined ? {} : { body: body[1] }),
