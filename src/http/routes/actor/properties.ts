@@ -1,6 +1,16 @@
 /** `/<actor>/properties`: all of them at once, and one of them, a value or a list. */
 import { ServiceError } from '../../../errors.ts'
-import { hintField, optional, stringField, type ValuesOf } from '../../../json/fields.ts'
+import {
+  hintField,
+  jsonField,
+  objectSchema,
+  optional,
+  readFields,
+  refusedField,
+  stringField,
+  type ValuesOf,
+} from '../../../json/fields.ts'
+import { present } from '../../../json/present.ts'
 import { isString, type JsonText, known, object, stringText, stringValue } from '../../../json/json.ts'
 import type { Access } from '../../../property/access.ts'
 import type { BulkWrite } from '../../../property/bulk-write.ts'
@@ -14,19 +24,27 @@ import { isUrlencoded, readJsonOrForm, readValue } from '../../edge/body.ts'
 import type { Params } from '../../edge/params.ts'
 import { fullPieces, fullView, listingView, metadataView } from './property-listing.ts'
 import { defineRoute } from '../../dispatch/define-route.ts'
-import { type RequestBody, valueBody } from '../../dispatch/request-body.ts'
+import { jsonOf, type RequestBody, valueBody } from '../../dispatch/request-body.ts'
 import type { ActorExchange, Route } from '../../dispatch/route.ts'
 import { actorErrors, anyValue, writeErrors } from '../../dispatch/schemas.ts'
 import { type BaseUrl, urlOf } from '../../dispatch/urls.ts'
 
 const object_ = { type: 'object' } as const
 
+const formFields = {
+  property: optional(stringField('The one property that the form sets; without it each field is a property')),
+  property_type: optional(stringField('`simple` or `list`'), 'simple'),
+  value: optional(jsonField('Of a simple property')),
+  description: optional(jsonField('Of a list')),
+  explanation: optional(jsonField('Of a list')),
+}
+
 /** Values by name. The fields of a query stand for an empty body. */
 const valuesToPost: RequestBody<JsonText> = {
   content: {
     'application/json': object_,
-    'application/x-www-form-urlencoded': object_,
-    'multipart/form-data': object_,
+    'application/x-www-form-urlencoded': objectSchema(formFields),
+    'multipart/form-data': objectSchema(formFields),
   },
   read: async ({ request, query, bodyLimits }) => {
     const body = await readJsonOrForm(request, bodyLimits)
@@ -211,25 +229,22 @@ async function listFull(deps: PropertyRouteDeps, access: Access): Promise<HttpRe
 function formBody(form: Params | null): JsonText {
   if (form === null || form.entries.size === 0)
     throw new ServiceError('invalid_json', 'Cannot set properties: the body is neither JSON nor a form')
-  const name = form.get('property')
+  const {
+    property: name,
+    property_type: type,
+    value,
+    ...texts
+  } = readFields(formFields, jsonOf(form), refusedField('set the property'))
   if (name === undefined)
     return object(
       [...form.entries]
         .filter(([field]) => field !== '_method')
         .map(([field, text]) => [field, stringText(text)] as const),
     )
-  const type = form.get('property_type') ?? 'simple'
-  if (type === 'list') {
-    const texts = ['description', 'explanation'].flatMap((field) => {
-      const given = form.get(field)
-      return given === undefined ? [] : [[field, stringText(given)] as const]
-    })
-    return object([[name, object([['_type', known('"list"')], ...texts])]])
-  }
-  const given = form.get('value')
-  if (type !== 'simple' || given === undefined)
+  if (type === 'list') return object([[name, object(Object.entries({ _type: known('"list"'), ...present(texts) }))]])
+  if (type !== 'simple' || value === undefined)
     throw new ServiceError('bad_request', 'Cannot set the property: the form needs a value, or property_type "list"')
-  return object([[name, stringText(given)]])
+  return object([[name, value]])
 }
 
 function pathOf({ params, rest }: ActorExchange<'name'>): string[] {
