@@ -1,6 +1,7 @@
 /**
  * The catalogue of errors. Domain code throws a `ServiceError` with a code from here; one function at the edge
- * (`http/error-answer.ts`) turns it into a status and a body. Nothing is imported, so that every room may import it.
+ * (`http/edge/error-response.ts`) turns the error into a status and a body. This file imports nothing, so that every room may
+ * import it.
  */
 export const catalogue = {
   bad_request: { status: 400, text: 'The request cannot be understood' },

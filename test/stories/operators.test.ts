@@ -380,11 +380,16 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  it('says of every address below an actor which credentials it takes, and of the others that they take none', () => {
+  it('names the credentials of every address below an actor and of /mcp; every other address takes none', () => {
     for (const route of routes) {
       const operation = Object.values(document.paths)
         .flatMap((item) => Object.values(item))
         .find(({ operationId }) => operationId === route.id)
+      if (route.access === 'client') {
+        const token = { bearer: [] }
+        assert.deepEqual(operation?.security, route.id === 'mcpInfo' ? [{}, token] : [token], route.id)
+        continue
+      }
       const needsNone = !isBelowActor(route) || route.access === 'public'
       // The passphrase opens no page.
       const known = route.access === 'www' ? [{ bearer: [] }] : [{ basic: [] }, { bearer: [] }]

@@ -45,7 +45,7 @@ export function openApiDocument(routes: readonly Route[], about: About): object 
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A session token, or the secret of a trust relationship',
+          description: 'A session token, the secret of a trust relationship, or at `/mcp` an access token of a client',
         },
       },
     },
@@ -94,6 +94,10 @@ function described(route: Route): [path: string, method: string, operation: Oper
 }
 
 function security(route: Route): Operation {
+  if (route.access === 'client') {
+    const token = { bearer: [] }
+    return { security: route.withoutToken === undefined ? [token] : [{}, token] }
+  }
   if (isOfService(route) || route.access === 'public') return { security: [] }
   const known = route.access === 'www' ? [{ bearer: [] }] : [{ basic: [] }, { bearer: [] }]
   return { security: route.access === 'open' ? [{}, ...known] : known }
