@@ -93,6 +93,7 @@ export class App {
   readonly #replaced: Replaceable
   readonly #registry = new Registry()
   #service: Promise<Service> | undefined
+  readonly #servers: Listening[] = []
 
   /** @throws ConfigError when the options have no type. */
   constructor(options: TroupeOptions, replaced: Replaceable = {}) {
@@ -274,7 +275,9 @@ export class App {
     const address = await listen(config)
     try {
       this.#service ??= this.#create(address.url)
-      return address.serve(await this.#service)
+      const server = address.serve(await this.#service)
+      this.#servers.push(server)
+      return { url: server.url, stop: () => this.close() }
     } catch (error) {
       this.#service = undefined
       address.close()
@@ -282,10 +285,13 @@ export class App {
     }
   }
 
+  /** Ends what the application started: the servers of `listen`, then background work, then the store. */
   async close(): Promise<void> {
     const service = this.#service
     this.#service = undefined
-    await (await service)?.close()
+    const servers = this.#servers.splice(0)
+    if (servers.length === 0) await (await service)?.close()
+    else await Promise.all(servers.map((server) => server.stop()))
   }
 
   #config(): Config {
