@@ -44,6 +44,8 @@ const openToQueries = [
   'mcpInfo',
   'endMcpSession',
   'mcpInfoPage',
+  'live',
+  'ready',
   'metrics',
   'asset',
 ]

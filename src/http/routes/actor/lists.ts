@@ -1,14 +1,7 @@
 /** `/<actor>/properties/<list>/items` and `/metadata`. */
 import { ServiceError } from '../../../errors.ts'
-import {
-  choiceField,
-  integerField,
-  jsonField,
-  nullable,
-  optional,
-  parsedField,
-  type ValuesOf,
-} from '../../../json/fields.ts'
+import { choiceField, integerField, jsonField, nullable, optional, type ValuesOf } from '../../../json/fields.ts'
+import type { JsonText } from '../../../json/json.ts'
 import { present } from '../../../json/present.ts'
 import { listTextFields } from '../../../list/list-texts.ts'
 import { indexFromJson, type ListTexts } from '../../../list/list.ts'
@@ -42,13 +35,8 @@ const rangeQuery = {
 const changeFields = {
   action: choiceField('What happens to the item', ['add', 'update', 'delete']),
   item_value: nullable(jsonField('The item; not for `delete`')),
-  item_index: nullable(
-    parsedField(
-      { type: 'integer', minimum: 0, description: 'Not for `add`' },
-      'a whole number from 0 on',
-      indexFromJson,
-    ),
-  ),
+  // `add` ignores the index, whatever it is, so only the other actions read it.
+  item_index: nullable(jsonField('A whole number from 0 on; ignored by `add`')),
 }
 
 export interface ListRouteDeps {
@@ -135,25 +123,32 @@ async function nestedKey(
 async function changeItem(
   deps: ListRouteDeps,
   { params: { name }, actor, caller }: ActorExchange<'name'>,
-  { action, item_value: item, item_index: index }: ValuesOf<typeof changeFields>,
+  { action, item_value: item, item_index: given }: ValuesOf<typeof changeFields>,
 ): Promise<HttpResponse> {
   const access = { actor, caller }
   switch (action) {
     case 'add':
       if (item === undefined) throw missing('item_value')
       return json(201, { success: true, index: (await deps.listWriter.append(access, name, item)).index })
-    case 'update':
-      if (index === undefined) throw missing('item_index')
+    case 'update': {
+      const index = requireIndexOf(given)
       if (item === undefined) throw missing('item_value')
       if (!(await deps.listWriter.update(access, name, index, item))) throw beyond(index)
       return noContent()
-    case 'delete':
-      if (index === undefined) throw missing('item_index')
+    }
+    case 'delete': {
+      const index = requireIndexOf(given)
       if (!(await deps.listWriter.deleteItem(access, name, index))) throw beyond(index)
       return noContent()
+    }
     default:
       return action satisfies never
   }
+}
+
+function requireIndexOf(given: JsonText | undefined): number {
+  if (given === undefined) throw missing('item_index')
+  return indexFromJson(given)
 }
 
 function missing(field: string): ServiceError {

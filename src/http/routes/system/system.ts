@@ -29,6 +29,8 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
       method: 'GET',
       path: '/health/live',
       access: 'service',
+      // A probe may add a parameter, so that no cache answers it.
+      unknownQuery: 'ignored',
       summary: 'Whether the process answers',
       responses: { 200: { text: 'It does', schema: state } },
       handler: () => json(200, { status: 'live' }),
@@ -38,6 +40,8 @@ export function systemRoutes(deps: SystemRouteDeps, openApi: () => string): read
       method: 'GET',
       path: '/health/ready',
       access: 'service',
+      // A probe may add a parameter, so that no cache answers it.
+      unknownQuery: 'ignored',
       summary:
         'Whether requests should be sent here: the store answers, the keys open its secrets and no stop signal arrived',
       responses: { 200: { text: 'They should', schema: state }, ...errorResponses(503) },
