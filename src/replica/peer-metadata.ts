@@ -137,18 +137,22 @@ export class PeerFacts {
   }
 
   async #refreshProfile(trust: Trust): Promise<void> {
-    const { links, profileAttributes } = this.#deps
+    const { store, links, profileAttributes } = this.#deps
     if (profileAttributes.length === 0) return
-    const reading = await links.read(trust, ['properties'])
-    const shown = reading.kind === 'read' ? members(reading.value) : null
-    const fresh =
-      shown === null
-        ? null
-        : profileAttributes.flatMap((name): (readonly [string, JsonText])[] => {
-            const value = shown.get(name)
-            return value === undefined ? [] : [[name, value]]
-          })
-    await this.#keep(trust, 'profile', fresh, failureOf(reading))
+    for (let round = 1; round <= mostRounds; round++) {
+      const known_ = await store.read((q) => findFact(q, trust, 'profile'))
+      const reading = await links.read(trust, ['properties'])
+      const shown = reading.kind === 'read' ? members(reading.value) : null
+      const fresh =
+        shown === null
+          ? null
+          : profileAttributes.flatMap((name): (readonly [string, JsonText])[] => {
+              const value = shown.get(name)
+              return value === undefined ? [] : [[name, value]]
+            })
+      // A callback that arrived meanwhile may be newer than what was fetched.
+      if (await this.#keep(trust, 'profile', fresh, { failure: failureOf(reading), expected: known_ })) return
+    }
   }
 
   async #refreshCapabilities(trust: Trust, when: Occasion): Promise<void> {
@@ -159,7 +163,7 @@ export class PeerFacts {
     const lists = [listIn(methods, 'methods'), listIn(actions, 'actions')] as const
     const fresh =
       lists[0] === null || lists[1] === null ? null : [['methods', lists[0]] as const, ['actions', lists[1]] as const]
-    await this.#keep(trust, 'capabilities', fresh, failureOf(methods) ?? failureOf(actions))
+    await this.#keep(trust, 'capabilities', fresh, { failure: failureOf(methods) ?? failureOf(actions) })
   }
 
   /** The option tags that decide how the peer is spoken to. */
@@ -245,18 +249,20 @@ export class PeerFacts {
     if (isMarked && !isNext) afterCommit(tx, wake)
   }
 
+  /** Returns false, and stores nothing, when the fact is another one than `expected` by now. */
   async #keep(
     key: PeerKey,
     kind: FactKind,
     fresh: readonly (readonly [string, JsonText])[] | null,
-    failure: string | null,
-  ): Promise<void> {
+    { failure, expected }: { readonly failure: string | null; readonly expected?: JsonText | null },
+  ): Promise<boolean> {
     const { store, live, now } = this.#deps
-    await store.writeActor(key.actorId, async (tx, actor) => {
+    return store.writeActor(key.actorId, async (tx, actor) => {
       // Whatever ended meanwhile stays ended.
-      if ((await findTrust(tx, key.actorId, key.peerId)) === null) return
+      if ((await findTrust(tx, key.actorId, key.peerId)) === null) return true
       const isShown = kind === 'profile' && actor.watchedUntil >= now()
-      const before = fresh === null || isShown ? await findFact(tx, key, kind) : null
+      const before = fresh === null || expected !== undefined ? await findFact(tx, key, kind) : null
+      if (expected !== undefined && before !== expected) return false
       const text =
         fresh === null
           ? object([
@@ -273,6 +279,7 @@ export class PeerFacts {
       await putFact(tx, key, kind, text, now())
       // A page that is open shows the peer by its name.
       if (isShown && fresh !== null && !isSame(before, fresh)) await live.record(tx, actor, 'trust', [key.peerId])
+      return true
     })
   }
 }

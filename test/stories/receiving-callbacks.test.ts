@@ -496,6 +496,26 @@ forEachService((start) => {
       assert.equal((await profile())['description'], undefined)
     })
 
+    it('is fetched again when a callback changes it during a fetch (R-TRUST-07)', async () => {
+      const peers = new ScriptedPeers()
+      const service = await start({ peerClient: peers })
+      const actor = await service.createActor()
+      const peer = await listenTo(service, actor)
+      let asked = 0
+      peers.answers.set('GET /properties', async () => {
+        asked += 1
+        if (asked === 1) assert.equal((await peer.diff(1, { displayname: 'Robert' })).status, 204)
+        return { body: { displayname: asked === 1 ? 'Bob' : 'Robert', email: 'bob@example.com' } }
+      })
+      const { parts } = await service.app.running()
+      await parts.facts.refresh({ actorId: actor.id, peerId: peer.peerId }, 'mutual')
+      const profile = (await attributesOf(actor, '_peer_profiles'))[`${actor.id}:${peer.peerId}`] as Record<
+        string,
+        unknown
+      >
+      assert.deepEqual([profile['displayname'], profile['email'], asked], ['Robert', 'bob@example.com', 2])
+    })
+
     it('stays as it is when a subscription brings only a key of an attribute (R-TRUST-07)', async () => {
       const { a, b, alice, bob, key } = await pair()
       await bob.request('PUT', '/properties/displayname', { first: 'Bob', last: 'Lee' })
