@@ -1,0 +1,55 @@
+/**
+ * `npm run prose`: checks comments, test titles and documents against the rules of docs/prose.md. `npm run check` runs it.
+ * With paths, it checks only the files below them; with `--count`, it prints the findings of each folder for each rule.
+ */
+import { readFileSync } from 'node:fs'
+import { glob } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { commandOptions } from './command-options.ts'
+import { type Finding, findings, idiomCount } from './prose-rules.ts'
+
+const root = dirname(import.meta.dirname)
+
+/** The pages that quote the phrases they replace. */
+const quotesPhrases = new Set(['docs/prose.md', 'tools/prose-rules.ts', 'test/rules/prose.test.ts'])
+
+const { values, operands } = commandOptions({
+  command: 'npm run prose --',
+  about: 'Checks comments, test titles and documents against docs/prose.md.',
+  operands: '[path …]',
+  options: { count: { kind: 'flag', about: 'print how many findings each folder has' } },
+})
+
+const paths = (
+  await Array.fromAsync(glob(['{src,test,docs,bench,examples,tools,bin}/**/*.{ts,js,sql,md}', '*.md'], { cwd: root }))
+)
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => !path.includes('node_modules/') && !quotesPhrases.has(path))
+  .filter((path) => operands.length === 0 || operands.some((part) => path === part || path.startsWith(`${part}/`)))
+  .toSorted()
+
+const found: Finding[] = []
+const folders = new Map<string, { lines: number; idioms: number; findings: number }>()
+for (const path of paths) {
+  const text = readFileSync(join(root, path), 'utf8')
+  const here = findings(path, text)
+  found.push(...here)
+  const name = path.split('/').slice(0, -1).slice(0, 2).join('/') || '.'
+  const folder = folders.get(name) ?? { lines: 0, idioms: 0, findings: 0 }
+  folder.lines += text.split('\n').length - 1
+  folder.idioms += idiomCount(text)
+  folder.findings += here.length
+  folders.set(name, folder)
+}
+
+if (values.count) {
+  for (const [name, folder] of folders) console.log(name, JSON.stringify(folder))
+  const rules = Map.groupBy(found, ({ rule }) => rule)
+  for (const [rule, list] of rules) console.log(`${rule}: ${list.length}`)
+} else {
+  for (const { path, line, rule, text, advice } of found) console.log(`${path}:${line} ${rule}: “${text}” ${advice}`)
+  if (found.length > 0) {
+    console.error(`${found.length} places do not follow docs/prose.md`)
+    process.exitCode = 1
+  }
+}
