@@ -1,15 +1,15 @@
-/** The address of an actor at its service. */
+/** Root addresses of actors. */
 import { parsedField, type RequestField } from '../json/fields.ts'
 import { stringValue } from '../json/json.ts'
 
 const longest = 2000
 
-/** So begin the names of relationships with clients: an actor of such a name would be taken for the client. */
+/** Names of relationships with clients begin like this. An actor with such a name would be taken for the client. */
 const namesOfClients = /^oauth2_[a-z]+:/
 
 /**
- * The one spelling under which an address is kept and compared, without a slash at the end. Null for what cannot be the
- * root of an actor; whether it may be called is judged at every call.
+ * Normalizes the root address of an actor: one spelling, without a trailing slash. Null: not a valid root address.
+ * Every call checks separately whether it may call the address.
  */
 export function parseBaseuri(text: string): string | null {
   if (text.length > longest || !/^https?:\/\/[!-~]+$/i.test(text)) return null
@@ -26,7 +26,7 @@ export function baseuriField(description: string, expected: string): RequestFiel
   })
 }
 
-/** The actor's id as its address names it; null when it cannot be read. */
+/** Returns the actor id that is in the address. Null: the id cannot be decoded. */
 export function idAt(baseuri: string): string | null {
   try {
     return decodeURIComponent(baseuri.slice(baseuri.lastIndexOf('/') + 1))

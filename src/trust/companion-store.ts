@@ -2,7 +2,7 @@
 import type { Sealed } from '../secret/sealed.ts'
 import type { Queries, Transaction } from '../store/store.ts'
 
-/** An actor that this actor had made elsewhere, and holds the passphrase of. */
+/** An actor at another service that this actor created and controls. This actor holds its passphrase. */
 export interface Companion {
   readonly actorId: string
   readonly kind: string
@@ -31,7 +31,7 @@ export async function findCompanionsOf(q: Queries, actorIds: readonly string[]):
   )
 }
 
-/** False when the actor has one of this kind. */
+/** Returns false when the actor already has a companion of this kind. */
 export async function insertCompanion(tx: Transaction, companion: Companion): Promise<boolean> {
   const inserted = await tx.run(
     `INSERT INTO companion (actor_id, kind, peer_id, baseuri, type, passphrase) VALUES ($1, $2, $3, $4, $5, $6)

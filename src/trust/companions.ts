@@ -1,4 +1,4 @@
-/** Companions: actors that an actor has made at another service (or its own) and acts as the trustee of. */
+/** Companions: actors that an actor creates at another service, or at its own, and controls as their trustee. */
 import type { CompanionKind } from '../app/declarations.ts'
 import { ServiceError } from '../errors.ts'
 import { isObject, type JsonText, members, normalise, stringValue } from '../json/json.ts'
@@ -14,7 +14,7 @@ import type { Trusts } from './trusts.ts'
 
 type Answered = Extract<PeerOutcome, { kind: 'answered' }>
 
-/** Every actor may have one beside itself: of its own service and its own type. */
+/** The kind that every actor has without a declaration: a companion at its own service, of its own type. */
 export const myself = 'myself'
 
 const trustee = 'trustee'
@@ -35,9 +35,9 @@ export class Companions {
   }
 
   /**
-   * The companion of this kind, made now when there is none, in a relationship that both sides approved.
+   * Returns the companion of this kind, and creates it when it does not exist. Both sides approve the relationship.
    *
-   * @throws ServiceError `bad_request` for a kind that nobody declared, `peer_failed`
+   * @throws ServiceError `bad_request` for a kind that is not declared, `peer_failed`
    */
   async obtain(actor: Self, kind: string): Promise<Companion> {
     const known = await this.find(actor.id, kind)
@@ -61,7 +61,7 @@ export class Companions {
     return made
   }
 
-  /** With its actor, and the relationship. False when there is none. @throws ServiceError `peer_failed` */
+  /** Deletes the companion, its actor and the relationship. False: no such companion. @throws ServiceError `peer_failed` */
   async remove(actor: Self, kind: string): Promise<boolean> {
     const companion = await this.find(actor.id, kind)
     if (companion === null) return false
@@ -74,9 +74,10 @@ export class Companions {
   }
 
   /**
-   * A request below the companion, with the secret of the relationship; as its trustee where that does not suffice.
+   * Sends a request below the companion's address with the secret of the relationship. Repeats it as the trustee when
+   * the companion refuses that secret.
    *
-   * @throws ServiceError `peer_failed` when it cannot be reached.
+   * @throws ServiceError `peer_failed` when the companion cannot be reached.
    */
   async relay(
     actor: Self,
@@ -100,7 +101,7 @@ export class Companions {
     const declared = registry.companions.get(name)
     if (declared !== undefined) return declared
     if (name === myself) return { factory: `${baseUrl}/`, type, relationship: 'friend' }
-    throw new ServiceError('bad_request', `Cannot make a companion: no kind ${JSON.stringify(name)} is declared`)
+    throw new ServiceError('bad_request', `Cannot create a companion: the kind ${JSON.stringify(name)} is not declared`)
   }
 
   async #make(actor: Self, kind: string, factory: string): Promise<Companion> {
@@ -112,9 +113,9 @@ export class Companions {
     if (outcome.kind !== 'answered' || outcome.status !== 201) throw failed(reasonOf(outcome))
     const baseuri = parseBaseuri(outcome.headers['location'] ?? '')
     const passphrase = textIn(outcome.body, 'passphrase')
-    // The passphrase goes to no other service than the one that made it.
+    // Accepts a passphrase only for an address at the service that sent it, because later calls carry the passphrase.
     if (baseuri === null || passphrase === null || new URL(baseuri).origin !== new URL(factory).origin) {
-      throw failed('its factory did not tell the address and the passphrase of the new actor')
+      throw failed('its factory did not return the address and the passphrase of the new actor')
     }
     const meta = await this.#deps.calls.meta(baseuri)
     if ('failed' in meta) throw failed(meta.failed)
@@ -188,7 +189,7 @@ function textIn(body: string, name: string): string | null {
 }
 
 function failed(reason: string): ServiceError {
-  return new ServiceError('peer_failed', 'The companion cannot be used: its service did not answer as it has to', {
+  return new ServiceError('peer_failed', 'Cannot use the companion: its service did not return a valid response', {
     reason,
   })
 }

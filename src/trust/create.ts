@@ -16,7 +16,7 @@ import type { Self, TrustDeps } from './trust-deps.ts'
 import { Trusts } from './trusts.ts'
 import type { Trust } from './trust.ts'
 
-/** @param rules What peers and clients may do; by their relationships unless given. */
+/** @param rules Decides what peers and clients may do. Default: the rules of their relationships. */
 export function createPermission({ registry, store }: Runtime, rules?: RelationshipRules) {
   const relationships = new Relationships(new TrustTypes(registry.trustTypes))
   const permission =
@@ -31,16 +31,16 @@ interface TrustNeeds extends Pick<PermissionsDeps, 'declares' | 'needsApproval'>
   readonly actorsDeleting: ActorRoom['actorsDeleting']
 }
 
-/** Events of relationships that the rooms above take part in. Those with a transaction run inside of it. */
+/** Events of relationships for the rooms above this one. Listeners of events with a `tx` run inside that transaction. */
 function trustEvents() {
   return {
     /** Before the row of the relationship is deleted. */
     trustEnding: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
-    /** A relationship was made again, or one side approved it. */
+    /** A relationship was renewed, or one side approved it. */
     trustRenewed: new DomainEvent<[tx: Transaction, actorId: string, peerId: string]>(),
-    /** The owner approved a relationship that was not approved. */
+    /** The owner approved a relationship that was not approved before. */
     trustApproved: new DomainEvent<[tx: Transaction, actor: LockedActor, trust: Trust]>(),
-    /** After the commit in which both sides came to agree. The emitter does not wait. */
+    /** Both sides have approved, and the transaction is committed. The emitter does not wait. */
     trustMutual: new DomainEvent<[actor: Self, peerId: string]>(),
   }
 }

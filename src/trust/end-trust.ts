@@ -1,4 +1,4 @@
-/** The end of a relationship in the store: with everything that rests on it. */
+/** Deletes a relationship and everything that depends on it from the store. */
 import type { LockedActor, Transaction } from '../store/store.ts'
 import { deleteTrust } from './trust-store.ts'
 import type { Trust } from './trust.ts'

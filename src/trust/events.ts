@@ -1,4 +1,4 @@
-/** Tells the application what became of a relationship, after it did. */
+/** Reports changes of relationships to the application, after the commit. */
 import { fire } from '../app/events.ts'
 import { completedBy } from './handshake/judge-request.ts'
 import { trustRecord } from './record.ts'
@@ -16,7 +16,7 @@ export async function fireTrust(
   await fire(deps.registry, deps.log, event, argumentsOf(deps, actor, trust))
 }
 
-/** When the change from `before` to `after` completed the approval of both sides. */
+/** Fires the event when the change from `before` to `after` completed the approval of both sides. */
 export async function fireIfCompleted(deps: EventDeps, actor: Self, before: Trust | null, after: Trust): Promise<void> {
   const by = completedBy(before, after)
   if (by === null) return

@@ -1,4 +1,4 @@
-/** When a peer was last here, and on which way. Written after the response. */
+/** Records when and how a peer last called. Written after the response. */
 import { LastUse } from '../auth/last-use.ts'
 import type { Caller } from '../caller.ts'
 import type { Trust } from './trust.ts'
@@ -9,15 +9,15 @@ export type ConnectedVia = 'trust' | 'subscription' | 'mcp'
 type Met = Pick<Trust, 'actorId' | 'peerId' | 'lastAccessed' | 'lastConnectedVia'>
 
 export class Contacts extends LastUse {
-  /** Callers whose last contact is old enough to be written. */
+  /** Callers whose last contact is old enough to be written again. */
   readonly #due = new WeakMap<Caller, Met>()
 
-  /** The caller was authenticated as this peer. */
+  /** Registers a caller that was authenticated as this peer. */
   expect(caller: Caller, trust: Met): void {
     if (this.isDue(trust.lastAccessed)) this.#due.set(caller, trust)
   }
 
-  /** The caller received its response. */
+  /** Records the contact after the caller received its response. */
   answered(caller: Caller, via: ConnectedVia): void {
     const met = this.#due.get(caller)
     if (met === undefined) return
@@ -25,7 +25,7 @@ export class Contacts extends LastUse {
       key: `${met.actorId} ${met.peerId}`,
       lastAt: met.lastAccessed,
       write: (tx, now, before) => touchTrust(tx, met, { via, now, before }),
-      failure: 'Cannot note when a peer was last here',
+      failure: 'Cannot record the last contact of a peer',
     })
   }
 }

@@ -1,4 +1,4 @@
-/** Records as they begin. */
+/** Builds new records of relationships. */
 import { hashSecret } from '../secret/hash.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomPassphrase } from '../secret/random.ts'
@@ -14,7 +14,7 @@ interface Beginning {
   readonly relationship: string
   readonly description: string
   readonly secret: string
-  /** The initiator's is what the receiver is told beforehand; a receiver has one of its own. */
+  /** The initiator sends its token to the receiver beforehand. Default: a random token. */
   readonly token?: string
   readonly approved: boolean
   readonly peerApproved: boolean

@@ -1,4 +1,4 @@
-/** Relationships that come from a sign-in of their owner and not from a trust request. */
+/** Relationships that result from a sign-in of the owner instead of a trust request. */
 import type { TrustFacts } from '../app/trust-record.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { randomPassphrase } from '../secret/random.ts'
@@ -18,7 +18,7 @@ export function addressInPeerId(address: string): string {
   return address.replaceAll('@', '_at_').replaceAll('.', '_dot_')
 }
 
-/** Adds an approved relationship. The peer has no address, and no caller learns the secret. */
+/** Adds an approved relationship. The peer has no address, and the secret is never shown. */
 export async function insertOauthTrust(tx: Transaction, ring: KeyRing, given: OauthTrust): Promise<void> {
   const { establishedVia, facts, ...beginning } = given
   const trust = newTrust(ring, {

@@ -26,7 +26,7 @@ export async function findOverride(q: Queries, actorId: string, peerId: string):
   return row === undefined ? null : toOverride(row)
 }
 
-/** Of many relationships at once: those that have one, in any order. */
+/** Finds the overrides of many relationships with one statement, in any order. */
 export async function findOverrides(
   q: Queries,
   relationships: readonly { readonly actorId: string; readonly peerId: string }[],

@@ -6,13 +6,13 @@ import type { Store } from '../store/store.ts'
 import type { Contacts } from './last-seen.ts'
 import { findTrustBySecret } from './trust-store.ts'
 
-/** Found among this actor's relationships alone, by its hash: the clear secret is compared with nothing. */
+/** Finds the relationship by the hash of the secret, only among those of this actor. The clear secret is never compared. */
 export function peerBearer(store: Store, contacts: Contacts): BearerKind {
   return async (token, actor, via) => {
     const trust = await store.read((q) => findTrustBySecret(q, actor.id, hashSecret(token)))
     if (trust === null) return null
     if (trust.peerId === actor.id) {
-      throw new ServiceError('forbidden', undefined, { reason: 'an actor is no peer of itself' })
+      throw new ServiceError('forbidden', undefined, { reason: 'an actor cannot be its own peer' })
     }
     const { peerId, relationship, approved } = trust
     const caller = { kind: 'peer', peerId, relationship, approved, via } as const

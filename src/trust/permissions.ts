@@ -1,4 +1,4 @@
-/** The owner's view of what a peer may do, and the peer's. */
+/** Permissions of peers, as the owner and the peer see them. */
 import type { Caller } from '../caller.ts'
 import { type EnqueueNotice, type Notice, noticeTo } from '../outbox/notice.ts'
 import { quoted, ServiceError } from '../errors.ts'
@@ -33,21 +33,21 @@ export interface PermissionsDeps {
   readonly relationships: Relationships
   readonly now: () => number
   readonly live: Pick<Live, 'record'>
-  /** Whether the application has an operation, or a resource, that answers to the name. */
+  /** Whether the application declares an operation or a resource that this name matches. */
   readonly declares: (category: Category, name: string) => boolean
   readonly needsApproval: (category: Category, name: string) => boolean
-  /** Null when peers are not told of changed rights. */
+  /** Null: peers are not notified of changed permissions. */
   readonly enqueue: EnqueueNotice | null
 }
 
-/** The effective permissions, as the wire shows them. */
+/** The effective permissions, as the API shows them. */
 export interface PermissionsView {
   readonly trust: Trust
   readonly override: Override | null
   readonly effective: Rules
 }
 
-/** A relationship, as long as it has this trust type. */
+/** A relationship with the trust type that the caller expects. */
 export interface RelationshipKey {
   readonly actorId: string
   readonly peerId: string
@@ -61,7 +61,7 @@ export interface SharedProperty {
   readonly operations: readonly string[]
 }
 
-/** Throws where rights must not be changed, given those that are stored at that moment; in the transaction. */
+/** Throws to prevent a change of permissions. Runs in the transaction, and gets the stored state. */
 export type RightsJudge = (trust: Trust, override: Override | null) => void
 
 export class Permissions {
@@ -71,7 +71,7 @@ export class Permissions {
     this.#deps = deps
   }
 
-  /** Null when there is no relationship with the peer (and, where one is named, of that type). */
+  /** Null: no relationship with the peer, or not of the given type. */
   async find(actorId: string, peerId: string, relationship?: string): Promise<PermissionsView | null> {
     const { store, relationships } = this.#deps
     const [trust, override] = await store.read((q) =>
@@ -81,7 +81,7 @@ export class Permissions {
     return { trust, override, effective: relationships.effective(trust.relationship, override) }
   }
 
-  /** Of the peers that have one. */
+  /** Returns the overrides of these peers. Peers without an override are left out. */
   async overrides(actorId: string, peerIds: readonly string[]): Promise<ReadonlyMap<string, Override>> {
     const wanted = peerIds.map((peerId) => ({ actorId, peerId }))
     const found = await this.#deps.store.read((q) => findOverrides(q, wanted))
@@ -96,7 +96,7 @@ export class Permissions {
   }
 
   /**
-   * Replaces the categories that are given; the others of the override stay.
+   * Replaces the given categories of the override. The other categories stay.
    *
    * @returns whether it is the first override.
    * @throws ServiceError `not_found`, `bad_request`
@@ -115,7 +115,7 @@ export class Permissions {
     })
   }
 
-  /** What the peer may do is what its trust type grants again. @throws ServiceError `not_found` */
+  /** Deletes the override, so that the rules of the trust type apply again. @throws ServiceError `not_found` */
   async reset(key: RelationshipKey, judge?: RightsJudge): Promise<void> {
     await this.#change(key, judge, async (tx) => {
       await deleteOverride(tx, key.actorId, key.peerId)
@@ -123,7 +123,7 @@ export class Permissions {
     })
   }
 
-  /** In force with the commit; the peer is told in the background. */
+  /** Changes the override. It takes effect with the commit, and the peer is notified in the background. */
   async #change<T>(
     { actorId, peerId, relationship }: RelationshipKey,
     judge: RightsJudge | undefined,
@@ -142,7 +142,7 @@ export class Permissions {
     })
   }
 
-  /** The peer may do something else than before, because its relationship is another one. */
+  /** Notifies the peer that its permissions changed, because its trust type changed. */
   async tell(tx: Transaction, trust: Trust): Promise<void> {
     await this.#tell(tx, trust, await findOverride(tx, trust.actorId, trust.peerId))
   }
@@ -159,7 +159,7 @@ export class Permissions {
     return noticeTo(trust, 'permission', 'POST', ['callbacks', 'permissions', trust.actorId], body)
   }
 
-  /** What the peer may subscribe to. Names of what it may not are not told. */
+  /** Lists the properties to which the peer may subscribe. Names of other properties stay hidden. */
   async shared(actorId: string, peerId: string): Promise<SharedProperty[]> {
     const { effective } = await this.require(actorId, peerId)
     const stored = await this.#deps.store.read((q) => findProperties(q, actorId))
@@ -177,7 +177,7 @@ export class Permissions {
       }))
   }
 
-  /** @throws ServiceError `bad_request` for a question that names no operation. */
+  /** @throws ServiceError `bad_request` for a question without an operation. */
   async explain(actorId: string, peerId: string, text: string): Promise<Explanation> {
     const question = parseQuestion(text)
     if (question === null) {
@@ -189,7 +189,7 @@ export class Permissions {
     return this.answer(await this.require(actorId, peerId), question)
   }
 
-  /** As `explain`, for a relationship that was read already. */
+  /** Like `explain`, for a relationship that is already loaded. */
   async answer({ trust, override }: PermissionsView, question: WideQuestion): Promise<Explanation> {
     const subject = {
       approved: trust.approved,
@@ -215,7 +215,10 @@ export class Permissions {
     })
   }
 
-  /** The whole collection: a listing shows what may be read of it, and its deletion takes the right to every property. */
+  /**
+   * Explains access to all properties. A listing shows what the peer may read; a deletion needs the right to every
+   * property.
+   */
   async #answerForAll(actorId: string, subject: ExplainSubject, operation: string): Promise<Explanation> {
     const question = { category: 'properties', operation, target: '' } as const
     const answer = (target: string): Explanation =>
@@ -238,7 +241,7 @@ export class Permissions {
   }
 }
 
-/** Every category, with `unset` where neither type nor override says anything. */
+/** Every category, with `unset` where neither the trust type nor the override has rules. */
 export function wireRules(rules: Rules, unset: null | object): Record<string, unknown> {
   return Object.fromEntries(ruledCategories.map((category) => [category, rules[category] ?? unset]))
 }
@@ -249,7 +252,7 @@ interface GivenOverride {
   readonly notes: string | null
 }
 
-/** Only the documented keys; a plain list of properties means reading them. @throws ServiceError `bad_request` */
+/** Reads the documented keys. A plain list of properties grants reading them. @throws ServiceError `bad_request` */
 export function readOverride(body: JsonText): GivenOverride {
   const fields = isObject(body) ? members(body) : null
   if (fields === null) throw new ServiceError('bad_request', 'Cannot set permissions: the body must be a JSON object')
@@ -274,7 +277,7 @@ const ruleSchema = {
   properties: { ...Object.fromEntries(ruleParts.map((part) => [part, names])), merge: { type: 'boolean' } },
 }
 
-/** What `readOverride` reads, and the form in which permissions are shown. */
+/** Schema of the override that `readOverride` reads. Responses show permissions in the same form. */
 export const overrideSchema = {
   type: 'object',
   properties: Object.fromEntries(ruledCategories.map((category) => [category, ruleSchema])),
@@ -316,10 +319,13 @@ function malformed(where: string): ServiceError {
 }
 
 function noRelationship(peerId: string): ServiceError {
-  return new ServiceError('not_found', `There is no such relationship with ${quoted(peerId)}`)
+  return new ServiceError(
+    'not_found',
+    `Cannot find the relationship: this actor has none with peer ${quoted(peerId)} of that name`,
+  )
 }
 
-/** AI clients and other programs that act for the owner; everything else is another actor. */
+/** Whether the peer is an AI client, or another program that acts for the owner, instead of an actor. */
 export function isClient({ facts }: Trust): boolean {
   return facts.oauth_client_id !== undefined
 }

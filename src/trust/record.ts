@@ -1,4 +1,4 @@
-/** The record of a relationship as it is shown. */
+/** The record of a relationship, as the API shows it. */
 import type { TrustRecord } from '../app/trust-record.ts'
 import type { KeyRing } from '../secret/key-ring.ts'
 import { open } from '../secret/sealed.ts'
@@ -11,7 +11,7 @@ export interface TrustSecrets {
   readonly verificationToken: string
 }
 
-/** What everybody may see who may see the relationship: no secret and no token. */
+/** The fields that every viewer of the relationship may see, without secret and token. */
 export function trustRecord(trust: Trust): TrustRecord {
   const lastAccessed = timestamp(trust.lastAccessed)
   return {
@@ -37,7 +37,7 @@ export function secretOf(ring: KeyRing, trust: Pick<Trust, 'actorId' | 'peerId' 
   return open(ring, trust.secret, bindingOf(trustSecret, trust.actorId, trust.peerId))
 }
 
-/** In both spellings that are in use. */
+/** The verification token, in both spellings that peers use. */
 export function tokensOf(
   ring: KeyRing,
   trust: Pick<Trust, 'actorId' | 'peerId' | 'verificationToken'>,

@@ -1,11 +1,11 @@
 /** Names of relationships. */
 
-/** Words that mean somebody else: a relationship of that name would borrow their rights. */
+/** Words for other kinds of callers. A relationship with such a name could be mistaken for them and get their rights. */
 const reserved: ReadonlySet<string> = new Set(['creator', 'trustee', 'owner', 'any', 'anyone'])
 
 const longest = 100
 
-/** Any other name is accepted; what nobody declared carries no rights until the owner grants them. */
+/** Normalizes the name. Null: not allowed. A name that no trust type declares has no rights until the owner grants them. */
 export function parseRelationship(text: string): string | null {
   const name = text.normalize('NFC')
   if (name === '' || name.length > longest || name !== name.trim() || name === '.' || name === '..') return null

@@ -1,4 +1,4 @@
-/** What a relationship may do: the trust type's rules with the owner's override, asked about one operation. */
+/** Rights of a relationship: the rules of its trust type, merged with the owner's override. */
 import type { Store } from '../store/store.ts'
 import { decide, type Decision, mayReach } from '../permission/decision.ts'
 import type { Operation } from '../permission/operation.ts'
@@ -7,7 +7,7 @@ import type { RelationshipRules, RulesOfMany, Verdict } from '../permission/perm
 import { mergeRules, type RuledCategory, type Rules } from '../permission/rules.ts'
 import type { TrustTypes } from '../permission/trust-types.ts'
 
-/** The operation in the words of rules; null for a category that the coarse table alone decides. */
+/** Translates an operation into the words of rules. Null: rules do not cover the category, and other checks decide. */
 function inRuleWords({ category, right }: Pick<Operation, 'category' | 'right'>): [RuledCategory, string] | null {
   switch (category) {
     case 'properties':
@@ -33,7 +33,7 @@ export class Relationships {
     this.types = types
   }
 
-  /** A name that nobody registered grants nothing until the owner does. */
+  /** A trust type that is not registered grants nothing until the owner adds rules. */
   effective(relationship: string, override: Override | null): Rules {
     const base = this.types.find(relationship)?.permissions ?? {}
     return override === null ? base : mergeRules(base, override.rules)
@@ -54,7 +54,7 @@ export class Relationships {
     }
   }
 
-  /** For `Permission`: one statement for a request, however many targets it has. */
+  /** Rules for `Permission`, with one statement for each request, however many targets it has. */
   rules(store: Store): RelationshipRules {
     return async (actorId, caller) => {
       const override = await store.read((q) => findOverride(q, actorId, caller.peerId))
@@ -62,7 +62,7 @@ export class Relationships {
     }
   }
 
-  /** As `rules`: one statement, however many are asked about. */
+  /** Like `rules`, with one statement for many relationships. */
   readonly rulesOfMany: RulesOfMany = async (q, relations) => {
     const overridden = await findOverrides(
       q,
@@ -84,7 +84,7 @@ function keyOf(actorId: string, name: string): string {
   return JSON.stringify([actorId, name])
 }
 
-/** Puts its reason into words when somebody asks for them: a listing judges hundreds of targets and asks once. */
+/** A verdict that builds its reason on demand, because a listing decides hundreds of targets and reads one reason. */
 class Ruled implements Verdict {
   readonly allowed: boolean
   readonly #decision: Decision

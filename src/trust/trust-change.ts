@@ -1,4 +1,4 @@
-/** What an owner changes of a relationship. */
+/** Changes that an owner makes to a relationship. */
 import { flagField, jsonField, optional, plainStringField } from '../json/fields.ts'
 import { baseuriField } from './baseuri.ts'
 
@@ -9,8 +9,8 @@ export interface TrustChange {
 }
 
 export const trustChangeFields = {
-  approved: optional(flagField('By the owner of this actor')),
-  baseuri: optional(baseuriField('The address of the peer', 'the address of an actor')),
-  desc: optional(plainStringField('What the owner notes about the relationship')),
-  permissions: optional(jsonField('As for `/permissions`', { type: 'object' })),
+  approved: optional(flagField('Approval of the owner of this actor')),
+  baseuri: optional(baseuriField('Address of the peer', 'the address of an actor')),
+  desc: optional(plainStringField('Note of the owner about the relationship')),
+  permissions: optional(jsonField('Permissions in the form of `/permissions`', { type: 'object' })),
 }

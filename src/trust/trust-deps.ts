@@ -1,4 +1,4 @@
-/** What the files of this room share. */
+/** Dependencies that the files of this room share. */
 import type { Actor } from '../actor/actor.ts'
 import type { ActorHandle } from '../app/actor-handle.ts'
 import type { Registry } from '../app/registry.ts'
@@ -23,37 +23,37 @@ export interface TrustDeps {
   readonly now: () => number
   readonly times: PeerTimes
   readonly baseUrl: string
-  /** The application's type, as peers are told. */
+  /** The application's type, as peers receive it. */
   readonly type: string
   readonly handleOf: (actor: Self) => ActorHandle
   readonly calls: TrustCalls
-  /** Told of every relationship that changes, by its peer. */
+  /** Is notified of every change of a relationship, by its peer. */
   readonly live: Pick<Live, 'record'>
   readonly enqueue: (tx: Transaction, notices: readonly Notice[]) => Promise<void>
-  /** As `enqueue`. The result, called after the commit, resolves after the first attempt, or a second later. */
+  /** Like `enqueue`. The result, called after the commit, resolves after the first attempt or after a second. */
   readonly enqueueAwaited: (tx: Transaction, notices: readonly Notice[]) => Promise<FirstAttempts>
-  /** After the commit, what is due is delivered. */
+  /** Starts the delivery of due notices after the commit. */
   readonly wakeDelivery: (tx: Transaction) => void
-  /** The relationship of a request that names none. */
+  /** Trust type of a request that names none. */
   readonly defaultRelationship: string
-  /** Requests of peers that wait for the approval of one actor's owner. */
+  /** Limit of peers' requests that wait for the approval of one actor's owner. */
   readonly maxPending: number
-  /** Whether a request for this relationship is approved at once. */
+  /** Whether requests for this trust type are approved at once. */
   readonly isAutoAccepted: (relationship: string) => boolean
-  /** What else goes with a relationship, before its row does. */
+  /** Deletes everything else that depends on a relationship, before its row is deleted. */
   readonly onEnd: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
   /**
-   * In the transaction in which a relationship was made anew, or one side approved: whatever was refused until then, or is
-   * gone at a peer that had ended the relationship, is looked for again.
+   * Runs in the transaction that renewed a relationship or stored an approval of one side. Schedules another attempt
+   * for data that the peer refused before, or that was gone while the peer had ended the relationship.
    */
   readonly onRenewed: (tx: Transaction, actorId: string, peerId: string) => Promise<void>
   /**
-   * In the transaction in which the owner approved a relationship that was not approved: a peer with subscriptions
-   * receives what it may see again, and what it may do.
+   * Runs in the transaction in which the owner first approved a relationship. A peer with subscriptions then receives
+   * the data and the permissions that it has now.
    */
   readonly onApproved: (tx: Transaction, actor: LockedActor, trust: Trust) => Promise<void>
-  /** What the peer may do is told to it, in the transaction that made the relationship another one. */
+  /** Notifies the peer of its permissions, in the transaction that changed its trust type. */
   readonly tellRights: (tx: Transaction, trust: Trust) => Promise<void>
-  /** Told after the commit, once for each time that both sides came to agree. Nobody waits for it. */
+  /** Called after the commit, each time both sides have come to approve. The caller does not wait for it. */
   readonly onMutual: (actor: Self, peerId: string) => void
 }

@@ -1,4 +1,4 @@
-/** What peers are told of a relationship: that it was approved here, and that it, or the whole actor, ends. */
+/** Notices to peers about a relationship: its approval, and its end or the deletion of the actor. */
 import { findNotice } from '../outbox/notice-store.ts'
 import { type Notice, noticeTo } from '../outbox/notice.ts'
 import { openNoticeSecret } from '../outbox/notices.ts'
@@ -11,28 +11,28 @@ import { sealedSecret } from './new-trust.ts'
 import { findTrustsOfActors } from './trust-store.ts'
 import { isRenewal, type Trust } from './trust.ts'
 
-/** That the owner approved. */
+/** Reports that the owner approved. */
 export function approvalNotice(trust: Trust): Notice {
   return noticeTo(trust, 'approval', 'POST', ['trust', trust.relationship, trust.actorId], { approved: true })
 }
 
-type Told = Pick<Trust, 'actorId' | 'peerId' | 'baseuri' | 'relationship' | 'secret'>
+type Recipient = Pick<Trust, 'actorId' | 'peerId' | 'baseuri' | 'relationship' | 'secret'>
 
-function deletionNotice(trust: Told): Notice {
+function deletionNotice(trust: Recipient): Notice {
   return noticeTo(trust, 'trust_deleted', 'DELETE', ['trust', trust.relationship, trust.actorId])
 }
 
-/** That a request is not meant any more, whenever it arrives. */
-export function withdrawalNotice(trust: Told): Notice {
+/** Withdraws a request, whether it arrives before or after this notice. */
+export function withdrawalNotice(trust: Recipient): Notice {
   return { ...deletionNotice(trust), kind: 'withdrawal' }
 }
 
-/** False for a client of the OAuth server, which is not an actor. */
+/** False: the peer is a client of the OAuth server and not an actor. */
 export function receivesNotices({ establishedVia, baseuri }: Pick<Trust, 'establishedVia' | 'baseuri'>): boolean {
   return baseuri !== '' && (establishedVia === 'trust' || establishedVia === 'trustee')
 }
 
-/** One notice for every peer of these actors, and one for each of their companions, which are deleted too. */
+/** Builds one notice for every peer of these actors, and one for each of their companions, which are deleted too. */
 export async function deletionNoticesOfActors(
   q: Queries,
   ring: KeyRing,
@@ -52,11 +52,11 @@ export async function deletionNoticesOfActors(
   ]
 }
 
-/** One for each relationship; two where it is not known which of two secrets the peer has. */
+/** Builds one notice for each relationship, and a second one when the peer may have either of two secrets. */
 export async function deletionNotices(q: Queries, ring: KeyRing, trusts: readonly Trust[]): Promise<Notice[]> {
   const notices: Notice[] = []
   for (const trust of trusts) {
-    // Of what nobody answered it is not known whether it arrived.
+    // A request without a response may still arrive, so it is withdrawn.
     notices.push(isUnanswered(trust) ? withdrawalNotice(trust) : deletionNotice(trust))
     const offer = isRenewal(trust) ? await findNotice(q, trust, 'renewal') : null
     if (offer === null) continue
@@ -71,7 +71,7 @@ function isUnanswered({ ownRequest, peerApproved }: Trust): boolean {
   return ownRequest !== null && ownRequest.nextSecretHash === null && !peerApproved
 }
 
-/** Deletes the companion: its passphrase, as a bearer, is the trustee's. */
+/** Deletes the companion. Its passphrase as a bearer token authenticates the trustee. */
 function companionDeletionNotice(ring: KeyRing, { actorId, kind, peerId, baseuri, passphrase }: Companion): Notice {
   const clear = open(ring, passphrase, bindingOf(companionPassphrase, actorId, kind))
   return {

@@ -36,7 +36,7 @@ export async function findTrust(q: Queries, actorId: string, peerId: string): Pr
   return row === undefined ? null : toTrust(row)
 }
 
-/** The relationship that a bearer secret belongs to, among this actor's alone. */
+/** Finds the relationship of this actor that has a secret with this hash. */
 export async function findTrustBySecret(q: Queries, actorId: string, secret: SecretHash): Promise<Trust | null> {
   const row = await q.get<TrustRow>(
     `SELECT ${columns} FROM trust WHERE actor_id = $1 AND (secret_hash = $2 OR next_secret_hash = $2)`,
@@ -46,7 +46,7 @@ export async function findTrustBySecret(q: Queries, actorId: string, secret: Sec
   return row === undefined ? null : toTrust(row)
 }
 
-/** By peer. */
+/** Ordered by peer. */
 export async function findTrusts(q: Queries, actorId: string): Promise<Trust[]> {
   const rows = await q.all<TrustRow>(`SELECT ${columns} FROM trust WHERE actor_id = $1 ORDER BY peer_id`, actorId)
   return rows.map(toTrust)
@@ -61,7 +61,7 @@ export async function findTrustsOfActors(q: Queries, actorIds: readonly string[]
   return rows.map(toTrust)
 }
 
-/** How many requests of peers wait for the owner's approval. */
+/** Counts the requests of peers that wait for the owner's approval. */
 export async function countPending(q: Queries, actorId: string): Promise<number> {
   const row = await q.get<{ pending: number }>(
     'SELECT COUNT(*) AS pending FROM trust WHERE actor_id = $1 AND approved = 0 AND peer_approved = 1',
@@ -73,7 +73,7 @@ export async function countPending(q: Queries, actorId: string): Promise<number>
 /**
  * Adds a relationship.
  *
- * @throws ServiceError `conflict` when the actor has one with this peer, or with this secret.
+ * @throws ServiceError `conflict` when the actor already has one with this peer, or with this secret.
  */
 export async function insertTrust(tx: Transaction, trust: Trust): Promise<void> {
   await tx.run(
@@ -90,7 +90,7 @@ export async function insertTrust(tx: Transaction, trust: Trust): Promise<void> 
   )
 }
 
-/** Replaces everything but the key and the times. False when there is none (any more). */
+/** Replaces everything except the key and the times. False: the relationship does not exist. */
 export async function updateTrust(tx: Transaction, trust: Trust): Promise<boolean> {
   const updated = await tx.run(
     `UPDATE trust SET baseuri = $3, type = $4, relationship = $5, secret = $6, secret_hash = $7, verification_token = $8,
@@ -104,7 +104,7 @@ export async function updateTrust(tx: Transaction, trust: Trust): Promise<boolea
   return updated === 1
 }
 
-/** One statement; changes nothing when another process noted a contact after `before` (all times Unix milliseconds). */
+/** Records a contact. Does nothing when another process recorded one after `before`. All times are Unix milliseconds. */
 export async function touchTrust(
   tx: Transaction,
   { actorId, peerId }: Pick<Trust, 'actorId' | 'peerId'>,
@@ -141,12 +141,12 @@ function changeable(trust: Trust): (string | number | null)[] {
   ]
 }
 
-/** With its subscriptions, diffs, overrides and pending callbacks. False when there was none. */
+/** Deletes a relationship with its subscriptions, diffs, overrides and pending callbacks. False: there was none. */
 export async function deleteTrust(tx: Transaction, actorId: string, peerId: string): Promise<boolean> {
   return (await tx.run('DELETE FROM trust WHERE actor_id = $1 AND peer_id = $2', actorId, peerId)) === 1
 }
 
-/** The relationships with these clients, whosever they are. Each row is given to whoever removed it, and to nobody else. */
+/** Deletes the relationships of all actors with these clients. Only the transaction that deleted a row gets it. */
 export async function deleteTrustsOfClients(
   tx: Transaction,
   clientIds: readonly string[],

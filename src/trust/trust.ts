@@ -4,15 +4,15 @@ import type { SecretHash } from '../secret/hash.ts'
 import type { Sealed } from '../secret/sealed.ts'
 
 /**
- * Where a relationship stands. Approval is what the owner of this actor and the owner of the other one said; only the
- * first gives the peer any right here.
+ * State of a relationship. Both owners approve separately. Only the approval of this actor's owner gives the peer
+ * rights here.
  */
 export type TrustState =
-  /** This actor asked, and the peer's owner has not answered. */
+  /** This actor sent a request, and the peer's owner has not decided. */
   | { readonly kind: 'requested' }
-  /** The peer asked, and this actor's owner has not answered. */
+  /** The peer sent a request, and this actor's owner has not decided. */
   | { readonly kind: 'pending' }
-  /** This actor's owner approved; the peer's has not, as far as is known here. */
+  /** This actor's owner approved. The peer's approval has not arrived here. */
   | { readonly kind: 'approved-here' }
   | { readonly kind: 'mutual' }
 
@@ -21,11 +21,11 @@ export type EstablishedVia = 'trust' | 'trustee' | 'oauth2_interactive' | 'oauth
 export interface Trust {
   readonly actorId: string
   readonly peerId: string
-  /** The peer's root address without a slash at the end; empty for a client that has none. */
+  /** The peer's root address without a trailing slash. Empty for a client. */
   readonly baseuri: string
   /** The peer's application type, a URN. */
   readonly type: string
-  /** The trust type's name, which is the permission level and a segment of paths. */
+  /** Name of the trust type, which decides the permissions and is a segment of paths. */
   readonly relationship: string
   readonly secret: Sealed
   readonly secretHash: SecretHash
@@ -33,7 +33,7 @@ export interface Trust {
   readonly description: string
   readonly approved: boolean
   readonly peerApproved: boolean
-  /** The requester proved, by the verification call-back, that it is at its `baseuri`. */
+  /** The verification call-back proved that the requester is at its `baseuri`. */
   readonly verified: boolean
   readonly establishedVia: EstablishedVia
   readonly facts: TrustFacts
@@ -44,18 +44,18 @@ export interface Trust {
   readonly ownRequest: OwnRequest | null
 }
 
-/** The last request of this actor to the peer, on its way or answered. */
+/** The last request of this actor to the peer, under way or answered. */
 export interface OwnRequest {
-  /** Whoever finishes the request finds out by it whether the request still counts. */
+  /** Identifies the request, so that its sender notices when a later one replaced it. */
   readonly id: string
   readonly relationship: string
-  /** Unix milliseconds: when it was answered, or when nobody waits for an answer any more. */
+  /** Unix milliseconds: the time of the response, or the end of the wait for it. */
   readonly until: number
-  /** Of the secret that it offers, when that is to replace an older one. */
+  /** Hash of the offered secret, when it would replace an older one. */
   readonly nextSecretHash: SecretHash | null
-  /** What it says of the relationship. */
+  /** The description that the request carries. */
   readonly description?: string
-  /** Unix milliseconds: nobody confirms it any more since then. */
+  /** Unix milliseconds. This actor no longer confirms the request after this time. */
   readonly closedAt?: number
 }
 
@@ -69,22 +69,22 @@ export function isConnected(trust: Pick<Trust, 'approved' | 'peerApproved' | 'ba
   return stateOf(trust).kind === 'mutual' && trust.baseuri !== '' && !trust.establishedVia.startsWith('oauth2')
 }
 
-/** Whether paths with this relationship mean it: its own, and the one that a request under way asks for. */
+/** Whether paths with this name address the relationship: its own name, or the name in a request under way. */
 export function isNamed(trust: Pick<Trust, 'relationship' | 'ownRequest'>, relationship: string): boolean {
   return trust.relationship === relationship || trust.ownRequest?.relationship === relationship
 }
 
-/** Whether the last request of this actor offers a secret in the place of another one, and both are good. */
+/** Whether the last request of this actor offers a new secret, while the old one is still valid as well. */
 export function isRenewal({ ownRequest }: Pick<Trust, 'ownRequest'>): boolean {
   return (ownRequest?.nextSecretHash ?? null) !== null
 }
 
-/** Whether a request of this actor is on its way to the peer now (Unix milliseconds). */
+/** Whether a request of this actor is under way at `now` (Unix milliseconds). */
 export function isAsking(trust: Pick<Trust, 'ownRequest'>, now: number): boolean {
   return trust.ownRequest !== null && now < trust.ownRequest.until
 }
 
-/** Whether a request that the peer sends crosses one of this actor: it may arrive `crossingMs` after the answer. */
+/** Whether a request of the peer may cross one of this actor. It may arrive up to `crossingMs` after the response. */
 export function isCrossed(trust: Pick<Trust, 'ownRequest'>, now: number, crossingMs: number): boolean {
   return trust.ownRequest !== null && now < trust.ownRequest.until + crossingMs
 }

@@ -1,9 +1,9 @@
-/** The bearer kind of trustees: whoever had the actor made as a companion shows its passphrase. */
+/** The bearer kind of trustees. The actor that created a companion authenticates with the companion's passphrase. */
 import type { Actor } from '../actor/actor.ts'
 import type { BearerKind } from '../auth/authenticate.ts'
 import { sameSecret } from '../secret/hash.ts'
 
-/** A passphrase that people chose is not enough. */
+/** Refuses passphrases that people chose, which are easier to guess. In bits. */
 const leastBits = 80
 const bitsPerCharacter = Math.log2(94)
 

@@ -1,4 +1,4 @@
-/** Relationships of an actor: asking, being asked, approving, changing and ending. */
+/** Relationships of an actor: requesting, receiving, approving, changing and ending them. */
 import { quoted, ServiceError } from '../errors.ts'
 import type { JsonText } from '../json/json.ts'
 import type { PeerOutcome } from '../peer/peer-client.ts'
@@ -28,15 +28,15 @@ export interface TrustFilter {
 
 export interface RelationshipRequest {
   readonly url: string
-  /** The default one when absent or empty. */
+  /** Name of the trust type. Default, also when empty: the configured one. */
   readonly relationship?: string | undefined
   readonly description?: string | undefined
   readonly type?: string | undefined
-  /** As in `TrustWish`. */
+  /** See `TrustWish`. */
   readonly judge?: TrustWish['judge'] | undefined
 }
 
-/** Throws where the change must not be made, given the relationship as it is stored at that moment; in its transaction. */
+/** Throws to prevent a change. Runs in the transaction, and gets the relationship that is stored at that moment. */
 export type TrustJudge = (before: Trust, tx: Transaction) => Promise<void>
 
 export class Trusts {
@@ -46,7 +46,7 @@ export class Trusts {
     this.#deps = deps
   }
 
-  /** By peer. */
+  /** Ordered by peer. */
   async list(actorId: string, filter: TrustFilter = {}): Promise<Trust[]> {
     const trusts = await this.#deps.store.read((q) => findTrusts(q, actorId))
     return trusts.filter(
@@ -61,7 +61,7 @@ export class Trusts {
     return this.#deps.store.read((q) => findTrust(q, actorId, peerId))
   }
 
-  /** As it is shown: the owner sees the secret, the peer itself its token, everybody else neither. */
+  /** The record for a viewer: the owner sees secret and token, the peer sees its token, and others see neither. */
   shown(trust: Trust, to: 'owner' | 'peer' | 'others'): TrustRecord & Partial<TrustSecrets> {
     const { keyRing } = this.#deps
     return {
@@ -71,7 +71,7 @@ export class Trusts {
     }
   }
 
-  /** @throws ServiceError `not_found` when there is none, or none of this relationship; null stands for any. */
+  /** @throws ServiceError `not_found` when the actor has no such relationship. Null: any trust type. */
   async require(actorId: string, peerId: string, relationship: string | null): Promise<Trust> {
     return this.#deps.store.read((q) => required(q, actorId, peerId, relationship))
   }
@@ -80,7 +80,7 @@ export class Trusts {
   async request(actor: Self, wish: RelationshipRequest): Promise<Trust> {
     const { url, relationship = '', description = '', type, judge } = wish
     const baseuri = parseBaseuri(url)
-    if (baseuri === null) throw refused('ask for this relationship', 'the url is not the address of an actor')
+    if (baseuri === null) throw refused('ask for this relationship', 'url is not the address of an actor')
     const name = parseRelationship(relationship === '' ? this.#deps.defaultRelationship : relationship)
     if (name === null) throw refused('ask for this relationship', 'the relationship cannot have this name')
     return initiate(this.#deps, actor, {
@@ -92,7 +92,7 @@ export class Trusts {
     })
   }
 
-  /** Finds out whether a peer has the secret that it was offered. Null once that is known. */
+  /** Finds out whether a peer has the offered secret. Null: the outcome is known. */
   settleRenewal(actor: Self, offer: Offer): Promise<PeerOutcome | null> {
     return settle(this.#deps, actor, offer)
   }
@@ -103,10 +103,10 @@ export class Trusts {
   }
 
   /**
-   * An approval is stored first. The peer is notified afterwards, and this resolves after the first attempt, or a second
-   * later; further attempts follow in the background. Approving again notifies the peer again. The
-   * peer is not told that an approval was withdrawn: the protocol has no word for it (peers take `approved` true and
-   * ignore everything else). It finds out with its next request, and by its own record here.
+   * Stores a change of the owner, and notifies the peer of an approval. Resolves after the first attempt or after a
+   * second; further attempts follow in the background. Approving again notifies the peer again.
+   * The peer is not notified of a withdrawn approval, because the protocol has no message for that: peers read
+   * `approved` true and ignore everything else. The peer notices with its next request, and in its own record here.
    *
    * @throws ServiceError `not_found`
    */
@@ -138,13 +138,13 @@ export class Trusts {
       if (isApproval) await onApproved(tx, locked, after)
       return { before, after, attempts }
     })
-    // First, so that handlers find a peer that knows of the approval.
+    // The notice comes first, so that event handlers find a peer that knows of the approval.
     await attempts()
     await fireIfCompleted(this.#deps, actor, before, after)
     return after
   }
 
-  /** The peer says that its owner approved. @throws ServiceError `not_found` */
+  /** Stores that the peer's owner approved. @throws ServiceError `not_found` */
   async approvedByPeer(actor: Self, peerId: string, relationship: string): Promise<void> {
     const { before, after } = await this.#deps.store.writeActor(actor.id, async (tx, locked) => {
       const before = await required(tx, actor.id, peerId, relationship)
@@ -160,9 +160,9 @@ export class Trusts {
   }
 
   /**
-   * Ends the relationship here, at once and with all that belongs to it. The peer is notified afterwards, however long it
-   * takes to reach the peer; this resolves after the first attempt, or a second later. Returns false when there was none:
-   * the peer's own ending may arrive first.
+   * Deletes the relationship here at once, with everything that depends on it, and then notifies the peer. Resolves
+   * after the first attempt or after a second; further attempts follow in the background. False: there was none,
+   * because the peer may have ended it first.
    */
   async delete(
     actor: Self,
@@ -185,7 +185,10 @@ export class Trusts {
     return true
   }
 
-  /** The peer does not know the relationship any more. One that was made anew since it was asked is another one. */
+  /**
+   * Deletes a relationship that the peer no longer has. Does nothing when the relationship was renewed since the peer
+   * was asked.
+   */
   async endedByPeer(actor: Self, { peerId, secretHash }: Pick<Trust, 'peerId' | 'secretHash'>): Promise<void> {
     const ended = await this.#deps.store.writeActor(actor.id, async (tx, locked) => {
       const found = await findTrust(tx, actor.id, peerId)
@@ -200,7 +203,10 @@ export class Trusts {
 async function required(q: Queries, actorId: string, peerId: string, relationship: string | null): Promise<Trust> {
   const trust = await findNamed(q, actorId, peerId, relationship)
   if (trust === null) {
-    throw new ServiceError('not_found', `There is no such relationship with peer ${quoted(peerId)}`)
+    throw new ServiceError(
+      'not_found',
+      `Cannot find the relationship: this actor has none with peer ${quoted(peerId)} of that name`,
+    )
   }
   return trust
 }

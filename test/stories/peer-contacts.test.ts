@@ -67,7 +67,7 @@ forEachService((start) => {
       assert.equal(await visit(service, actor, '/properties'), 200)
       await (await service.app.running()).parts.contacts.settled()
       assert.equal(store?.failed, 1)
-      assert.ok(service.log.some((line) => line.includes('Cannot note when a peer was last here')))
+      assert.ok(service.log.some((line) => line.includes('Cannot record the last contact of a peer')))
       store?.plan()
       assert.equal(await visit(service, actor, '/properties'), 200)
       const noted = '2031-01-01T01:00:00.000000+00:00'

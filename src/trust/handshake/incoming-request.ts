@@ -1,4 +1,4 @@
-/** A request for a relationship, as a peer sends it. */
+/** A trust request as a peer sends it. */
 import { ServiceError } from '../../errors.ts'
 import type { JsonText } from '../../json/json.ts'
 import {
@@ -20,40 +20,40 @@ export interface IncomingRequest {
   readonly type: string
   readonly relationship: string
   readonly description: string
-  /** Null: the receiver makes one. */
+  /** Null: the receiver creates the secret. */
   readonly secret: string | null
-  /** What the call-back has to show; null when nothing can be verified. */
+  /** Token that the requester must return in the verification. Null: nothing can be verified. */
   readonly verify: string | null
-  /** Of two requests that cross, the sender lets that of the actor with the lower id count, as this service does. */
+  /** The sender settles crossing requests as this service does: the request of the actor with the lower id wins. */
   readonly settlesById: boolean
 }
 
 export const settledById = 'lower-id'
-/** What the answer to a request that crossed one says, when the one of the actor that answers counts. */
+/** Value of `crossing` in the response when two trust requests cross and the responder's own request wins. */
 export const keptOwn = 'kept'
 
 const what = 'take this trust request'
 
-/** In characters: less could be guessed. */
+/** In characters. A shorter secret could be guessed. */
 const shortestSecret = 16
 
 const fields = {
-  baseuri: baseuriField('The actor that asks', 'the address of the actor that asks'),
-  id: stringField('Of the actor that asks'),
-  type: optional(plainStringField('The application type of the actor that asks')),
+  baseuri: baseuriField('Address of the requesting actor', 'the address of the requesting actor'),
+  id: stringField('Id of the requesting actor'),
+  type: optional(plainStringField('Application type of the requesting actor')),
   secret: optional(
     parsedField(
-      { type: 'string', minLength: shortestSecret, description: 'Made here when absent, and told in the answer' },
-      `a text of at least ${shortestSecret} characters that a header can carry`,
+      { type: 'string', minLength: shortestSecret, description: 'The receiver creates it when absent, and returns it' },
+      `a string of ${shortestSecret} to 500 printable ASCII characters without spaces`,
       (value) => {
         const text = stringValue(value)
         return text === '' || (text !== null && isSecret(text)) ? text : undefined
       },
     ),
   ),
-  desc: optional(plainStringField('What the asking owner says about it')),
-  verify: optional(stringField('What the asking actor shows when it is called back')),
-  crossing: hintField('How the asking actor settles two requests that cross', [settledById]),
+  desc: optional(plainStringField('Message of the requesting owner')),
+  verify: optional(stringField('Token that the requesting actor returns in the verification')),
+  crossing: hintField('How the requesting actor settles two requests that cross', [settledById]),
 }
 
 export const incomingRequestSchema = objectSchema(fields)

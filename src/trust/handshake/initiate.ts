@@ -1,4 +1,4 @@
-/** This actor asks a peer for a relationship. */
+/** This actor requests a relationship from a peer. */
 import { ServiceError } from '../../errors.ts'
 import type { Notice } from '../../outbox/notice.ts'
 import { isRefusal } from '../../outbox/policy.ts'
@@ -20,17 +20,17 @@ export interface TrustWish {
   readonly baseuri: string
   readonly relationship: string
   readonly description: string
-  /** What the peer's application has to be; anything unless given. */
+  /** Application type that the peer must have. Default: any. */
   readonly type?: string | undefined
-  /** Throws where the request must not be sent, given the relationship that exists at that moment; in its transaction. */
+  /** Throws to prevent the request. Runs in the transaction, and gets the relationship that is stored at that moment. */
   readonly judge?: ((before: Trust | null, tx: Transaction) => Promise<void>) | undefined
 }
 
 /**
- * The record is there before the peer is asked, because the peer calls back while it answers. Where a relationship with
- * this peer exists already, it stays as it is until the peer agreed to the new one.
+ * Requests a relationship from a peer. A new record is stored before the request, because the peer calls back before it
+ * responds. An existing relationship with the peer stays unchanged until the peer accepts the request.
  *
- * @throws ServiceError `peer_failed` when the peer does not take part; `conflict` while another request is on its way.
+ * @throws ServiceError `peer_failed` when the peer does not accept; `conflict` while another request is under way.
  */
 export async function initiate(deps: TrustDeps, actor: Self, wish: TrustWish): Promise<Trust> {
   const meta = await deps.calls.meta(wish.baseuri)
@@ -93,11 +93,14 @@ async function begin(
       return { request, asking }
     }
     if (isAsking(before, now) || (await isOpen(tx, before))) {
-      throw new ServiceError('conflict', `Cannot ask peer ${JSON.stringify(meta.id)}: a request is on its way already`)
+      throw new ServiceError(
+        'conflict',
+        `Cannot ask peer ${JSON.stringify(meta.id)}: another request to it is still under way`,
+      )
     }
     const asking = {
       ...before,
-      // An earlier request that arrives once more is not confirmed: it would bring back the secret of then.
+      // Replaces the token, so that a delayed copy of an earlier request is not confirmed. It would restore the old secret.
       verificationToken: sealedToken(deps.keyRing, before, randomPassphrase()),
       ownRequest: { ...ownRequest, nextSecretHash: hashSecret(secret) },
     }
@@ -121,7 +124,7 @@ async function finish(deps: TrustDeps, actor: Self, asked: Asked): Promise<Trust
   const isTaken = status === 201 || status === 202
   const done = await deps.store.writeActor(actor.id, async (tx, locked) => {
     const before = await findTrust(tx, actor.id, meta.id)
-    // Another request of the peer's own came meanwhile, and counts.
+    // A request of the peer arrived meanwhile, and won.
     if (before !== null && before.ownRequest?.id !== request) return { before, after: before }
     if (before === null) {
       if (mayHaveArrived(outcome)) await deps.enqueue(tx, [lateWithdrawal(deps, actor, asked)])
@@ -155,7 +158,7 @@ async function finish(deps: TrustDeps, actor: Self, asked: Asked): Promise<Trust
 }
 
 function agreed(deps: TrustDeps, before: Trust, { wish, meta, secret, outcome }: Asked, isApproved: boolean): Trust {
-  // A peer whose own request counts has the secret that came with that, and so has this actor, who took it before.
+  // The peer kept its own request: both actors have the secret of that request, so the secret offered here is dropped.
   const isRenewed = isRenewal(before) && !deps.calls.keptOwn(outcome)
   return {
     ...before,
@@ -166,13 +169,13 @@ function agreed(deps: TrustDeps, before: Trust, { wish, meta, secret, outcome }:
     description: wish.description,
     approved: true,
     verified: true,
-    // The peer's word that it approves may have come while its answer was on the way.
+    // The peer's approval may have arrived before its response.
     peerApproved: isApproved || (!isRenewed && before.peerApproved),
     ownRequest: before.ownRequest === null ? null : { ...before.ownRequest, until: deps.now(), nextSecretHash: null },
   }
 }
 
-/** Null: there is nothing left of the request. */
+/** Undoes a request that the peer did not accept. Always returns null, because the caller then has nothing to return. */
 async function withdraw(
   deps: TrustDeps,
   tx: Transaction,
@@ -182,7 +185,7 @@ async function withdraw(
 ): Promise<null> {
   if (isRenewal(before)) {
     if (mayHaveArrived(outcome)) {
-      // Whether the peer changed to the new secret is not known, and it may still do so.
+      // The outcome is unknown: the peer may have the new secret, or may still receive it.
       await askNow(deps, tx, before)
       return null
     }
@@ -191,28 +194,28 @@ async function withdraw(
     return null
   }
   await endTrust(deps, tx, locked, before)
-  // A peer that took the request and could not say so would keep it for ever.
+  // A peer that accepted, and could not respond, would keep the request forever.
   if (mayHaveArrived(outcome)) await deps.enqueue(tx, [withdrawalNotice(before)])
   return null
 }
 
-/** The peer has it, or may have it at any time. */
+/** Whether the peer has the request, or may still receive it. */
 function mayHaveArrived(outcome: PeerOutcome): boolean {
   return outcome.kind !== 'unreached' && !isRefusal(outcome)
 }
 
-/** Of a request whose relationship ended before its answer came. */
+/** Withdraws a request whose relationship ended before the response arrived. */
 function lateWithdrawal({ keyRing }: TrustDeps, actor: Self, { wish, meta, secret }: Asked): Notice {
   const { baseuri, relationship } = wish
   const peer = { actorId: actor.id, peerId: meta.id }
   return withdrawalNotice({ ...peer, baseuri, relationship, secret: sealedSecret(keyRing, peer, secret).secret })
 }
 
-/** The reason is for the log: whoever chose the address must not map the network by the answers. */
+/** The reason goes only to the log: a caller who chooses the address must not map the network by the responses. */
 function failed(reason: string): ServiceError {
   return new ServiceError(
     'peer_failed',
-    'Cannot establish the relationship: the other actor did not answer as it has to',
+    'Cannot establish the relationship: the other actor did not return a valid response',
     {
       reason,
     },

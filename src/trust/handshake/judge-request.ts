@@ -1,31 +1,31 @@
-/** What a request of a peer leads to: the rule, without a store, a clock or a network. */
+/** Decides the effect of a peer's trust request. Pure functions, without store, clock or network. */
 import { isAsking, isRenewal, type Trust } from '../trust.ts'
 
 export type RequestVerdict =
   /** A new relationship. */
   | { readonly kind: 'add' }
-  /** The same relationship under a new secret: rights and subscriptions stay. */
+  /** The same relationship with a new secret. Rights and subscriptions stay. */
   | { readonly kind: 'rotate' }
-  /** Nobody had approved it here: it is asked for anew, under another name. */
+  /** The relationship was not approved here. The peer requests it again with another trust type. */
   | { readonly kind: 'replace' }
-  /** Both asked at once, and this actor's request counts: the peer's says that it agrees. */
+  /** Both actors asked at once, and this actor's request wins. The peer's request counts as its approval. */
   | { readonly kind: 'join' }
-  /** Both asked at once, and the peer's request counts. `agreed`: they asked for the same. */
+  /** Both actors asked at once, and the peer's request wins. `agreed`: both requested the same trust type. */
   | { readonly kind: 'yield'; readonly agreed: boolean }
-  /** Both asked at once, and this actor's request alone decides. */
+  /** Both actors asked at once. Only the outcome of this actor's request decides; the peer's request changes nothing. */
   | { readonly kind: 'wait' }
   | { readonly kind: 'refuse'; readonly because: string }
 
 export interface AskedAgain {
-  /** The actor that is asked. */
+  /** The actor that received the request. */
   readonly actorId: string
   readonly peerId: string
   readonly baseuri: string
   readonly relationship: string
   readonly settlesById: boolean
-  /** It was sent, as far as can be told, while a request of this actor was on its way to the peer. */
+  /** The request was probably sent while a request of this actor to the peer was under way. */
   readonly crossed: boolean
-  /** The peer showed, at the address that is stored, that the request is its own. */
+  /** The peer confirmed the request at its stored address. */
   readonly verified: boolean
 }
 
@@ -33,35 +33,35 @@ export interface AskedAgain {
 export function judgeRequest(existing: Trust | null, asked: AskedAgain, now: number): RequestVerdict {
   if (existing === null) return { kind: 'add' }
   if (existing.establishedVia !== 'trust' && existing.establishedVia !== 'trustee') {
-    return { kind: 'refuse', because: 'the relationship is one with a client' }
+    return { kind: 'refuse', because: 'the existing relationship belongs to a client' }
   }
-  // Whoever may ask from another address, or without proof, may take every relationship over.
+  // A request from another address, or without proof, could take over any relationship.
   if (existing.baseuri !== asked.baseuri) return { kind: 'refuse', because: 'it comes from another address' }
   const isAskingToo = isAsking(existing, now)
-  // One that settles such things by id keeps what it had when it is refused; a promise would part the two secrets.
+  // A peer that settles crossings by id keeps its secret when it is refused. After a 202 it would switch to the new one.
   if (!asked.verified && (isAskingToo || asked.crossed) && !asked.settlesById) return { kind: 'wait' }
   if (!asked.verified) return { kind: 'refuse', because: 'the call-back did not confirm it' }
   if (isAskingToo) return judgeCrossing(existing, asked)
   if (existing.relationship === asked.relationship) return { kind: 'rotate' }
-  if (existing.approved) return { kind: 'refuse', because: 'it asks for other rights than those that were approved' }
+  if (existing.approved) return { kind: 'refuse', because: 'it requests another trust type than the approved one' }
   return { kind: 'replace' }
 }
 
 /**
- * Two actors that ask each other at once agree without a word: the request of the one with the lower id counts on both
- * sides. A peer that does not know this keeps the last request that it saw, which is most likely this actor's; refused,
- * it would forget that one too.
+ * Settles two requests that cross without another message: the request of the actor with the lower id wins on both
+ * sides. A peer that does not know this rule keeps the last request that it saw, probably this actor's. It would delete
+ * that record when refused.
  */
 function judgeCrossing(existing: Trust, asked: AskedAgain): RequestVerdict {
   const sameName = existing.ownRequest?.relationship === asked.relationship
   if (asked.settlesById && asked.peerId < asked.actorId) return { kind: 'yield', agreed: sameName }
-  // A peer that was told that this actor agrees would change to its secret, and lose the one that both have if this
-  // actor's request does not arrive.
+  // During a renewal, a peer that settles by id must be refused. After a 201 it would switch to the secret that it
+  // offered, and both would lose the shared secret if this actor's request never arrives.
   if (sameName && !(asked.settlesById && isRenewal(existing))) return { kind: 'join' }
   return asked.settlesById ? { kind: 'refuse', because: 'this actor’s own request counts' } : { kind: 'wait' }
 }
 
-/** Who completed the approval of both sides, when this change did. */
+/** Returns the side whose approval completed the relationship with this change. Null: not completed by this change. */
 export function completedBy(
   before: Pick<Trust, 'approved' | 'peerApproved'> | null,
   after: Pick<Trust, 'approved' | 'peerApproved'>,

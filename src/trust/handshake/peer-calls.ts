@@ -1,4 +1,4 @@
-/** What one actor says to another while a relationship comes into being. */
+/** Requests to the peer during a handshake. */
 import { isRefusal } from '../../outbox/policy.ts'
 import type { Timers } from '../../timers.ts'
 import { isObject, type JsonText, members, normalise, stringValue } from '../../json/json.ts'
@@ -7,7 +7,7 @@ import { sameSecret } from '../../secret/hash.ts'
 import { idAt, trustUrl } from '../baseuri.ts'
 import { keptOwn, settledById } from './incoming-request.ts'
 
-/** Before the second and the third try to read the peer's meta data. */
+/** Delays before the second and the third attempt to read the peer's metadata. */
 const pausesMs = [500, 1000] as const
 const maxDepth = 32
 
@@ -15,7 +15,7 @@ export type Meta = { readonly id: string; readonly type: string } | { readonly f
 
 export interface OutgoingRequest {
   readonly actorId: string
-  /** Of this actor. */
+  /** Root address of this actor. */
   readonly actorUrl: string
   readonly type: string
   readonly peerId: string
@@ -26,7 +26,7 @@ export interface OutgoingRequest {
   readonly description: string
 }
 
-/** Of a relationship at the peer. */
+/** URL of this relationship at the peer, with the credential for it. */
 export interface PeerAddress {
   readonly url: string
   readonly baseuri: string
@@ -44,7 +44,7 @@ export class TrustCalls {
     this.#timers = timers
   }
 
-  /** Asked up to three times, because nothing has happened yet that a repetition could spoil. */
+  /** Reads the peer's metadata, with up to three attempts. Repeating is safe, because the handshake has not begun. */
   async meta(baseuri: string): Promise<Meta> {
     const request = { method: 'GET', url: `${baseuri}/meta` } as const
     let outcome = await this.#client.call(request)
@@ -72,24 +72,24 @@ export class TrustCalls {
     })
   }
 
-  /** Whether the peer took a request without its secret, because its own to this actor counts. */
+  /** Whether the peer accepted the request but ignored its secret, because the peer's own request wins. */
   keptOwn(outcome: PeerOutcome): boolean {
     return outcome.kind === 'answered' && textIn(objectIn(outcome.body), 'crossing') === keptOwn
   }
 
-  /** Says that this actor approves, which a peer listens to as soon as it has the secret, and from nobody else. */
+  /** Sends this actor's approval. A peer accepts it only with the secret of the relationship. */
   approve({ url, baseuri, secret }: PeerAddress): Promise<PeerOutcome> {
     return this.#client.call({ method: 'POST', url, bearer: { secret, baseuri }, body: approval })
   }
 
-  /** Whether the peer's owner approved: its record is shown as such then, else refused. Null: it did not say. */
+  /** Whether the peer's owner approved. The peer returns 200 for its record then, and refuses it otherwise. Null: unknown. */
   async isApproved({ url, baseuri, secret }: PeerAddress): Promise<boolean | null> {
     const outcome = await this.#client.call({ method: 'GET', url, bearer: { secret, baseuri } })
     if (outcome.kind === 'answered' && outcome.status === 200) return true
     return isRefusal(outcome) || (outcome.kind === 'answered' && outcome.status === 202) ? false : null
   }
 
-  /** Whether the actor at this address knows the token that came with a request in its name. */
+  /** Whether the actor at this address confirms the token of a request that was made in its name. */
   async verify(asked: {
     readonly baseuri: string
     readonly relationship: string
@@ -109,12 +109,12 @@ export class TrustCalls {
 
 function readMeta(outcome: PeerOutcome, baseuri: string): Meta {
   if (outcome.kind !== 'answered') return { failed: outcome.reason }
-  if (outcome.status < 200 || outcome.status > 299) return { failed: `its meta data answered ${outcome.status}` }
+  if (outcome.status < 200 || outcome.status > 299) return { failed: `its metadata request returned ${outcome.status}` }
   const fields = objectIn(outcome.body)
   const id = textIn(fields, 'id')
   const type = textIn(fields, 'type')
-  if (id === null || type === null) return { failed: 'its meta data is no JSON object with id and type' }
-  return id === idAt(baseuri) ? { id, type } : { failed: 'its meta data names another actor' }
+  if (id === null || type === null) return { failed: 'its metadata is not a JSON object with id and type' }
+  return id === idAt(baseuri) ? { id, type } : { failed: 'its metadata names another actor' }
 }
 
 function objectIn(body: string): ReadonlyMap<string, JsonText> | null {

@@ -1,4 +1,4 @@
-/** A peer asks for a relationship. */
+/** A peer requests a relationship with this actor. */
 import { findEndings } from '../../outbox/notice-store.ts'
 import { openNoticeSecret } from '../../outbox/notices.ts'
 import { ServiceError } from '../../errors.ts'
@@ -16,23 +16,23 @@ import type { Self, TrustDeps } from '../trust-deps.ts'
 
 export interface Received {
   readonly trust: Trust
-  /** Where the peer gave none: told now and never again. */
+  /** The secret, when the peer sent none. The response returns it this one time. */
   readonly mintedSecret: string | null
-  /** Both asked at once, and this actor’s request counts: the secret that came is not taken. */
+  /** Both actors asked at once, and this actor’s request wins. The secret of the peer's request is ignored. */
   readonly keepsOwn: boolean
 }
 
-/** A peer that changes its mind while it is being asked gets this many rounds to come to rest. */
+/** Limit for verifying again when the relationship changes during a verification. */
 const mostRounds = 3
-/** Owners decide in their own time. */
+/** Value of `Retry-After`. Owners decide in their own time. */
 const fullSeconds = 3600
 
 /**
- * The call-back comes first, outside of any transaction; what it confirmed counts only as long as nothing else changed
- * the relationship, else it is asked again. So of two requests at once, on whatever side, one is the last on both sides.
+ * Verifies a trust request by a call-back, outside of any transaction, and then stores it. If the relationship changed
+ * meanwhile, the verification is repeated. Of two simultaneous requests, both sides therefore keep the same one.
  *
- * @throws ServiceError `forbidden`, with one text for every reason; `too_many_requests`; `bad_request` when the actor
- *   asks itself.
+ * @throws ServiceError `forbidden`, with the same message for every reason; `too_many_requests`; `bad_request` when the
+ *   actor requests a relationship with itself.
  */
 export async function receiveRequest(deps: TrustDeps, actor: Self, request: IncomingRequest): Promise<Received> {
   if (request.peerId === actor.id) {
@@ -66,12 +66,14 @@ export async function receiveRequest(deps: TrustDeps, actor: Self, request: Inco
     if (verdict.kind !== 'wait') await fireIfCompleted(deps, actor, before, trust)
     return { trust, mintedSecret, keepsOwn: verdict.kind === 'join' }
   }
-  throw refused('the relationship changed again and again meanwhile')
+  throw refused('the relationship changed during every verification')
 }
 
 /**
- * @throws ServiceError `forbidden` when another relationship of the actor has this secret; `too_many_requests` when so
- *   many wait for the owner already that a new one finds no room. Anybody may ask, and whoever asks causes a call.
+ * Finds the relationship that the request would change.
+ *
+ * @throws ServiceError `forbidden` when another relationship of the actor has this secret; `too_many_requests` when the
+ *   limit of pending requests is reached. Anybody may send a request, and each one causes a call.
  */
 async function known(
   deps: TrustDeps,
@@ -92,7 +94,7 @@ async function known(
   return found
 }
 
-/** The peer, which has yet to hear that the relationship with this secret ended, would confirm an older request. */
+/** Refuses the secret of an ended relationship. A peer that has not received the end yet would confirm an old request. */
 async function requireNotEnded(
   { keyRing }: TrustDeps,
   q: Queries,
@@ -107,12 +109,12 @@ async function requireNotEnded(
 
 async function isVerified(deps: TrustDeps, actor: Self, request: IncomingRequest): Promise<boolean> {
   const { baseuri, relationship, secret, verify } = request
-  // Without a secret and a token of the peer's there is nothing that could be shown.
+  // The verification needs a secret and a token of the peer.
   if (secret === null || verify === null) return false
   return deps.calls.verify({ baseuri, relationship, actorId: actor.id, secret, token: verify })
 }
 
-/** What must not have changed between the call-back and the change that rests on it. */
+/** The state that must stay the same from the call-back to the transaction. */
 function stamp(trust: Trust | null): string {
   return trust === null ? '' : JSON.stringify([trust.secretHash, trust.ownRequest, trust.createdAt])
 }
@@ -152,7 +154,7 @@ async function carryOut(
     return asked
   }
   const after = changed(deps, before, verdict, asked, secret)
-  // What was only asked for is shown to whoever asked; what is stored stays as it is.
+  // The response shows the request as received, and the stored relationship stays unchanged.
   if (after === null) return asked
   await updateTrust(tx, after)
   if (isRenewal(before) && !isRenewal(after)) await forget(deps, tx, before)
@@ -177,7 +179,7 @@ function changed(deps: TrustDeps, before: Trust, verdict: RequestVerdict, asked:
     case 'replace':
       return { ...renewed, relationship, description, approved: false }
     case 'yield':
-      // To ask for it is to approve it.
+      // This actor requested the same, which counts as its approval.
       return verdict.agreed
         ? { ...renewed, relationship, approved: true }
         : { ...renewed, relationship, description, approved: false }

@@ -1,6 +1,6 @@
 /**
- * A new secret that was offered to a peer, and whose answer did not come. Whether the peer took it is found out, however
- * long that takes: until then both secrets are good here, and after it the one that the peer has.
+ * Renewal of a secret whose response did not arrive. This actor keeps asking until it knows whether the peer has the
+ * new secret. Both secrets are valid here until then.
  */
 import { deleteNotices, findNotice, hurryNotices } from '../../outbox/notice-store.ts'
 import { isRefusal } from '../../outbox/policy.ts'
@@ -18,18 +18,20 @@ import { isRenewal, type OwnRequest, type Trust } from '../trust.ts'
 
 const kind = 'renewal'
 
-/** What it leads to that the peer does not know the secret (yet). */
+/** The next step when the peer does not accept the offered secret. */
 export type OfferVerdict =
-  /** The request may still be on its way, or being looked at. */
+  /** The request may still be under way, or the peer may still be verifying it. */
   | 'wait'
-  /** From now on the peer finds no proof of the request any more. */
+  /** From now on, this actor no longer confirms the request when the peer verifies it. */
   | 'close'
-  /** It does not have the secret, and will not take it. */
+  /** The peer does not have the secret, and will not accept it. */
   | 'drop'
 
 /**
- * @param now Unix milliseconds: when the peer was asked.
- * @param closingMs From the proof of a request to its effect at the peer, and from asking the peer to its answer.
+ * Decides the next step after the peer refused the offered secret.
+ *
+ * @param now Unix milliseconds, taken before the call to the peer.
+ * @param closingMs Time for a verified request to take effect at the peer, and for the call to the peer.
  */
 export function judgeOffer(
   { until, closedAt }: Pick<OwnRequest, 'until' | 'closedAt'>,
@@ -42,8 +44,8 @@ export function judgeOffer(
 }
 
 /**
- * In the transaction that begins the renewal, so that whatever happens to this process, the peer is asked. Nobody is told
- * anything in this relationship before it is known with which secret.
+ * Queues the renewal notice in the transaction that begins the renewal, so that the peer is asked even after a crash.
+ * Other notices to the peer wait until it is known which secret the peer has.
  */
 export async function remember(
   deps: Pick<TrustDeps, 'enqueue' | 'keyRing'>,
@@ -57,35 +59,35 @@ export async function remember(
   await deps.enqueue(tx, [{ ...approvalNotice({ ...trust, baseuri, relationship, secret }), kind, dueAt: until }])
 }
 
-/** Whether it is still being found out what came of an earlier renewal. */
+/** Whether the outcome of an earlier renewal is still unknown. */
 export async function isOpen(q: Queries, trust: Trust): Promise<boolean> {
   return isRenewal(trust) && (await findNotice(q, trust, kind)) !== null
 }
 
 type Waking = Pick<TrustDeps, 'now' | 'wakeDelivery'>
 
-/** The answer did not come: the peer is asked at once. */
+/** Asks the peer at once, because the response to the renewal did not arrive. */
 export async function askNow(deps: Waking, tx: Transaction, trust: Trust): Promise<void> {
   await hurryNotices(tx, trust, kind, deps.now())
   deps.wakeDelivery(tx)
 }
 
-/** It is known what came of it: what waited for that may be said. */
+/** Ends the renewal, because its outcome is known. Notices that waited for it are sent. */
 export async function forget(deps: Waking, tx: Transaction, trust: Trust): Promise<void> {
   await deleteNotices(tx, trust, kind)
   deps.wakeDelivery(tx)
 }
 
-/** What was offered, and where the peer would have it. */
+/** An offered secret, and the URL at which the peer would accept it. */
 export interface Offer extends PeerAddress {
   readonly peerId: string
 }
 
 /**
- * Asks the peer whether it has the secret, by saying with it what it knows already: that this actor approves. Its own
- * record, which it may be refused as long as its owner has not approved, would not tell.
+ * Asks the peer whether it has the offered secret, by sending this actor's approval with it. The peer's record would
+ * not show that, because the peer may refuse to show it before its owner approves.
  *
- * @returns null once it is known; until then, why it is not.
+ * @returns null once the outcome is known, otherwise the outcome of the call.
  */
 export async function settle(deps: TrustDeps, actor: Self, offer: Offer): Promise<PeerOutcome | null> {
   const { store, calls, now, times, live, onRenewed } = deps
@@ -100,7 +102,7 @@ export async function settle(deps: TrustDeps, actor: Self, offer: Offer): Promis
   const done = await store.writeActor(actor.id, async (tx, locked) => {
     const before = offered(await findTrust(tx, actor.id, offer.peerId), hash)
     if (before === null) return null
-    // Judged as it was when the peer was asked: what was closed since may have been confirmed just before.
+    // Judges the state from before the call: a request that was closed since then may have been verified just before.
     const verdict = isTaken ? 'take' : judgeOffer(atFirst.ownRequest, askedAt, times.closingMs)
     const after = afterOffer(deps, before, verdict, offer, isApprovedThere)
     if (after === before) return { verdict, before, after }
@@ -111,7 +113,7 @@ export async function settle(deps: TrustDeps, actor: Self, offer: Offer): Promis
     return { verdict, before, after }
   })
   if (done === null || done.verdict === 'drop') return null
-  if (done.verdict !== 'take') return { kind: 'unknown', reason: 'The peer may still take the secret' }
+  if (done.verdict !== 'take') return { kind: 'unknown', reason: 'The peer may still accept the secret' }
   await fireTrust(deps, 'trust_initiated', actor, done.after)
   await fireIfCompleted(deps, actor, done.before, done.after)
   return null
@@ -119,7 +121,7 @@ export async function settle(deps: TrustDeps, actor: Self, offer: Offer): Promis
 
 type Offered = Trust & { readonly ownRequest: OwnRequest }
 
-/** Null when another secret was agreed on, or the relationship ended. */
+/** Null: another secret was agreed on, or the relationship ended. */
 function offered(trust: Trust | null, hash: SecretHash): Offered | null {
   return trust?.ownRequest?.nextSecretHash === hash ? { ...trust, ownRequest: trust.ownRequest } : null
 }
@@ -140,7 +142,7 @@ function afterOffer(
         baseuri: offer.baseuri,
         relationship: ownRequest.relationship,
         description: ownRequest.description ?? before.description,
-        // Whether it is approved here is what the owner said last; that the request failed was said to the owner.
+        // `approved` stays as the owner last decided. The owner was already notified that the request failed.
         peerApproved: isApprovedThere ?? before.peerApproved,
         verified: true,
         ownRequest: { ...ownRequest, until: now(), nextSecretHash: null },
