@@ -11,7 +11,7 @@ export async function findActor(q: Queries, id: string): Promise<Actor | null> {
   return row ?? null
 }
 
-/** The actor of the person who proved to be the creator, else the oldest one: anyone may create an actor under any name. */
+/** Finds the actor of the verified creator, or else the oldest one, because anyone may create an actor under any name. */
 export async function findActorByCreator(q: Queries, creator: string): Promise<Actor | null> {
   const row = await q.get<Actor>(
     `SELECT ${columns} FROM actor WHERE creator = $1
@@ -31,7 +31,7 @@ export async function findActorByProperty(q: Queries, name: string, value: strin
   return row ?? null
 }
 
-/** False when the id is taken. */
+/** Returns false when the id is taken. */
 export async function insertActor(tx: Transaction, actor: Actor): Promise<boolean> {
   const inserted = await tx.run(
     `INSERT INTO actor (id, creator, passphrase, trustee_root, created_at, guarded_until) VALUES ($1, $2, $3, $4, $5, $6)
@@ -46,7 +46,7 @@ export async function insertActor(tx: Transaction, actor: Actor): Promise<boolea
   return inserted === 1
 }
 
-/** False when another actor holds the creator. On PostgreSQL this waits for a creation at the same instant to end. */
+/** Returns false when another actor has the creator. On PostgreSQL this waits for a concurrent creation to end. */
 export async function claimCreator(tx: Transaction, creator: string, actorId: string): Promise<boolean> {
   await tx.run('DELETE FROM unique_creator WHERE actor_id = $1', actorId)
   const claimed = await tx.run(
@@ -65,7 +65,7 @@ export async function setPassphrase(tx: Transaction, actorId: string, passphrase
   await tx.run('UPDATE actor SET passphrase = $2 WHERE id = $1', actorId, passphrase)
 }
 
-/** Whether somebody signs in to the actor, by an identity that is known here as its creator. */
+/** Whether a user signs in to the actor with an identity that is linked to it. */
 export async function hasAccount(q: Queries, id: string): Promise<boolean> {
   return (await q.get('SELECT actor_id FROM account WHERE actor_id = $1', id)) !== undefined
 }
@@ -74,13 +74,13 @@ export async function setTrusteeRoot(tx: Transaction, actorId: string, trusteeRo
   await tx.run('UPDATE actor SET trustee_root = $2 WHERE id = $1', actorId, trusteeRoot)
 }
 
-/** Locked until the transaction ends, so that nothing is added to one that is about to go. */
+/** Locks the actor until the transaction ends, so that nothing is added to an actor that is about to be deleted. */
 export async function lockActor(tx: Transaction, id: string): Promise<string[]> {
   const rows = await tx.all<{ id: string }>('SELECT id FROM actor WHERE id = $1 FOR UPDATE', id)
   return rows.map((row) => row.id)
 }
 
-/** Whether anybody is signed in to the actor. */
+/** Whether a user is signed in to the actor. */
 export async function hasSession(q: Queries, id: string): Promise<boolean> {
   return (await q.get('SELECT actor_id FROM token_chain WHERE actor_id = $1 LIMIT 1', id)) !== undefined
 }
@@ -98,7 +98,7 @@ export async function lockActorsOf(tx: Transaction, creator: string): Promise<st
   return rows.map((row) => row.id)
 }
 
-/** Everything of the actor is deleted with its row (foreign keys and a trigger); rows of long lists are deleted later. */
+/** Deletes the actor's row, and by foreign keys and a trigger everything else of it. Rows of long lists are deleted later. */
 export async function deleteActor(tx: Transaction, id: string, now: number): Promise<boolean> {
   const deleted = await tx.run('DELETE FROM actor WHERE id = $1', id)
   if (deleted === 0) return false
@@ -118,7 +118,7 @@ export async function deleteActorsOf(tx: Transaction, creator: string, now: numb
     now,
   )
   await tx.run('DELETE FROM actor WHERE creator = $1', creator)
-  // A claim whose actor took another creator since is worth nothing.
+  // A claim is stale when its actor has another creator now.
   await tx.run(
     `DELETE FROM unique_creator WHERE creator = $1
      AND NOT EXISTS (SELECT 1 FROM actor WHERE actor.id = unique_creator.actor_id AND actor.creator = $1)`,

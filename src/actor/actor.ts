@@ -10,13 +10,13 @@ export interface Actor {
   readonly trusteeRoot: string | null
   /** Unix milliseconds. */
   readonly createdAt: number
-  /** Unix milliseconds; until then attempts at its credentials are looked at closely (`rate-limit/failed-attempts.ts`). */
+  /** Unix milliseconds. Until then, failed attempts in the store are checked too (`rate-limit/failed-attempts.ts`). */
   readonly guardedUntil: number
 }
 
 export const defaultCreator = 'creator'
 
-/** First path segments that are not actors: an id never shadows one of them. */
+/** First path segments of routes. An actor id must not be one of them. */
 const routeWords = new Set([
   'oauth',
   'mcp',
@@ -35,15 +35,12 @@ const routeWords = new Set([
   'www',
 ])
 
-/**
- * An id that code chose: letters, digits, `-` and `_`, so that one spelling of a path names it and no dot or percent
- * sign can turn it into another.
- */
+/** Checks an id that code chose. It has only letters, digits, `-` and `_`, so exactly one spelling of a path names it. */
 export function parseActorId(text: string): string | null {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/.test(text) && !routeWords.has(text.toLowerCase()) ? text : null
 }
 
-/** An e-mail address is brought into its one spelling; nothing given means the default creator. */
+/** Normalizes an e-mail address. An empty string means the default creator. */
 export function normaliseCreator(text: string | undefined): string {
   const trimmed = text?.trim() ?? ''
   if (trimmed === '') return defaultCreator

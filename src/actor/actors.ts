@@ -35,25 +35,28 @@ import {
 
 export interface NewActor {
   readonly creator?: string | undefined
-  /** Made at random when absent or empty. */
+  /** Default, also when empty: a random passphrase. */
   readonly passphrase?: string | undefined
-  /** Chosen by code only; made at random when absent. */
+  /** Chosen only by code. Default: a random id. */
   readonly id?: string
   readonly trusteeRoot?: string | undefined
-  /** Replaces every actor of the same creator, in the same transaction. */
+  /** Deletes every other actor of the same creator, in the same transaction. */
   readonly deleteExisting?: boolean
-  /** The caller knows that the creator is who they say: whoever proves it to a provider is signed in to this actor. */
+  /**
+   * The caller has verified the creator. A person whom a provider identifies as the creator is then signed in to this
+   * actor.
+   */
   readonly verified?: boolean
 }
 
 export interface Created {
   readonly actor: Actor
   readonly passphrase: string
-  /** False when the actor was there before: same creator, same passphrase, unique creators. */
+  /** False when an existing actor was returned: same creator, same passphrase, unique creators. */
   readonly isNew: boolean
 }
 
-/** Says whether somebody's guess at the passphrase of an actor is right, and counts the wrong ones. */
+/** Decides whether a request has the passphrase of an actor, and counts wrong attempts. */
 export type PassphraseJudge = (actor: Actor, isRight: () => boolean) => Promise<boolean>
 
 export interface ActorsDeps {
@@ -65,18 +68,18 @@ export interface ActorsDeps {
   readonly uniqueCreator: boolean
   readonly indexedProperties: ReadonlySet<string>
   readonly handleOf: (actor: Pick<Actor, 'id' | 'creator'>) => ActorHandle
-  /** Runs in the transaction of the deletion, before the rows are deleted: enqueues the notices to the peers. */
+  /** Runs in the transaction of the deletion, before the rows are deleted, and enqueues the notices to the peers. */
   readonly onDeleting: (tx: Transaction, actorIds: readonly string[]) => Promise<void>
-  /** Called after lists of a deleted actor may have left rows behind. */
+  /** Deletes list rows that the deletion of an actor may have left behind. */
   readonly deleteRemoved: () => void
-  /** Writes that the creator is proven. False when another actor is the one of a proven creator. */
+  /** Stores that the creator is verified. Returns false when another actor already belongs to the verified creator. */
   readonly prove: (tx: Transaction, actor: Pick<Actor, 'id' | 'creator'>) => Promise<boolean>
 }
 
 const markerDays = 30
 const markerMs = markerDays * 24 * 60 * 60 * 1000
 
-/** A creation that lost the race for its creator looks again; each round has a winner, so this many rounds serve as many rivals. */
+/** Limit of retries after losing a race for a creator. Each round has one winner, so the limit is also the number of rivals. */
 const mostRounds = 200
 
 export class Actors {
@@ -87,14 +90,14 @@ export class Actors {
   }
 
   async find(id: string): Promise<Actor | null> {
-    // What cannot be an id is nobody's, and is not worth a statement.
+    // Avoids a statement for a string that cannot be an id.
     return parseActorId(id) === null ? null : this.#deps.store.read((q) => findActor(q, id))
   }
 
   /** @throws ServiceError `actor_not_found` */
   async require(id: string): Promise<Actor> {
     const actor = await this.find(id)
-    if (actor === null) throw new ServiceError('actor_not_found', `There is no actor ${quoted(id)}`)
+    if (actor === null) throw new ServiceError('actor_not_found', `Actor ${quoted(id)} does not exist`)
     return actor
   }
 
@@ -102,7 +105,7 @@ export class Actors {
     return this.#deps.store.read((q) => findActorByCreator(q, normaliseCreator(creator)))
   }
 
-  /** By the value of an indexed property. @throws ServiceError `bad_request` when the name is not indexed. */
+  /** Finds an actor by the value of an indexed property. @throws ServiceError `bad_request` when the name is not indexed. */
   findBy(name: string, value: string): Promise<Actor | null> {
     if (!this.#deps.indexedProperties.has(name)) {
       return Promise.reject(
@@ -121,8 +124,10 @@ export class Actors {
   }
 
   /**
+   * Creates an actor, or returns the existing one when the passphrase is right.
+   *
    * @throws ServiceError `creator_exists` when creators are unique and this one has an actor, `conflict` when the id is
-   *   taken, `invalid_value` for an id or creator that cannot be used, and what `judge` throws.
+   *   taken, `invalid_value` for an id or creator that cannot be used, and errors of `judge`.
    */
   async create(request: NewActor, judge: PassphraseJudge = asItIs): Promise<Created> {
     const creator = normaliseCreator(request.creator)
@@ -141,7 +146,7 @@ export class Actors {
     }
     throw new ServiceError(
       'store_unavailable',
-      `Cannot create an actor for this creator now: too many others try the same`,
+      `Cannot create an actor for this creator now: too many requests for it run at once, try again`,
       { retryAfterSeconds: 1 },
     )
   }
@@ -151,7 +156,7 @@ export class Actors {
     if (id === null) {
       throw new ServiceError(
         'invalid_value',
-        `Cannot use the actor id ${quoted(request.id ?? '')}: letters, digits, "-" and "_" only, and no word of a route`,
+        `Cannot use the actor id ${quoted(request.id ?? '')}: use only letters, digits, "-" and "_", and not the name of a route`,
       )
     }
     return {
@@ -178,21 +183,24 @@ export class Actors {
     }
     if (request.id !== undefined) await clearDeletionMarker(tx, actor.id)
     if (request.verified === true && !(await this.#deps.prove(tx, actor))) {
-      throw new ServiceError('creator_exists', 'Cannot create an actor: this creator has proved to own another one')
+      throw new ServiceError(
+        'creator_exists',
+        'Cannot create an actor: this creator is already verified as the owner of another one',
+      )
     }
-    // Two replacements at one instant see nothing of each other; the claim is what they meet at.
+    // Two concurrent replacements do not see each other's actor. Only one of them can insert the claim.
     const isAlone = this.#deps.uniqueCreator || request.deleteExisting === true
     if (isAlone && !(await claimCreator(tx, actor.creator, actor.id))) throw new LostRace()
     return 'created'
   }
 
-  /** The actor of a person who signs in for the first time, not stored yet. */
+  /** Builds the actor of a person who signs in for the first time, without storing it. */
   draft(identifier: string): Actor {
     return this.#newActor({}, identifier, randomPassphrase())
   }
 
   /**
-   * Stores a draft in the transaction of the sign-in; `announce` follows once that is durable.
+   * Stores a draft in the transaction of the sign-in. The caller calls `announce` after the commit.
    *
    * @returns false when creators are unique and another actor got this one first.
    */
@@ -201,7 +209,10 @@ export class Actors {
     return !this.#deps.uniqueCreator || claimCreator(tx, draft.creator, draft.id)
   }
 
-  /** An actor of the service itself, whose id no address of a route can name. Nobody is told its passphrase. */
+  /**
+   * Creates an actor that belongs to the service itself. Its id cannot be part of a route, and its passphrase is never
+   * returned.
+   */
   async ensureSystemActor(id: string, creator: string): Promise<void> {
     const existing = await this.#deps.store.read((q) => findActor(q, id))
     if (existing !== null) return
@@ -216,7 +227,7 @@ export class Actors {
     await fire(this.#deps.registry, this.#deps.log, 'actor_created', { actor: this.#deps.handleOf(actor) })
   }
 
-  /** Takes an actor back whose sign-in was refused; it stays when somebody signed in to it meanwhile. Fires no event. */
+  /** Deletes an actor whose sign-in was refused, unless a user has signed in to it meanwhile. Fires no event. */
   async withdraw(id: string): Promise<void> {
     await this.#deps.store.write(async (tx) => {
       if ((await lockActor(tx, id)).length === 0 || (await hasSession(tx, id))) return
@@ -226,7 +237,7 @@ export class Actors {
     this.#deps.deleteRemoved()
   }
 
-  /** The creator proved to be the owner by the passphrase, or is refused. */
+  /** Returns the existing actor when the request has its passphrase. Throws otherwise. */
   async #existing({ passphrase: shown }: NewActor, existing: Actor, judge: PassphraseJudge): Promise<Created> {
     const passphrase = this.passphraseOf(existing)
     const isRight = shown !== undefined && shown !== '' && (await judge(existing, () => sameSecret(shown, passphrase)))
@@ -234,18 +245,15 @@ export class Actors {
       return { actor: existing, passphrase, isNew: false }
     }
     if (existing.creator === defaultCreator) {
-      throw new ServiceError(
-        'bad_request',
-        'Cannot create an actor: a creator has to be named, because creators are unique here',
-      )
+      throw new ServiceError('bad_request', 'Cannot create an actor: name a creator, because creators are unique here')
     }
     throw new ServiceError('creator_exists', 'Cannot create an actor: this creator has one already')
   }
 
   /**
-   * Says whose companion the actor is; what is not given stays.
+   * Changes the trustee and the creator of an actor. Absent members stay unchanged.
    *
-   * @throws ServiceError `conflict` when somebody signs in to the actor, or creators are unique and this one has another.
+   * @throws ServiceError `conflict` when a user signs in to the actor, or creators are unique and this one has another.
    */
   async setTrustee(
     id: string,
@@ -255,9 +263,9 @@ export class Actors {
     await this.#deps.store.writeActor(id, async (tx) => {
       if (change.trusteeRoot !== undefined) await setTrusteeRoot(tx, id, change.trusteeRoot)
       if (creator === undefined) return
-      // Applications and clients are told the creator as who signed in: it is what was proven, or typed under a doubt.
+      // Applications and clients receive the creator as the identity of the signed-in user, so it must stay the verified one.
       if ((await findActor(tx, id))?.creator !== creator && (await hasAccount(tx, id))) {
-        throw new ServiceError('conflict', 'Cannot set the creator: the owner signs in, and is known by that')
+        throw new ServiceError('conflict', 'Cannot set the creator: the owner signs in with the current one')
       }
       if (this.#deps.uniqueCreator) {
         const holder = await findActorByCreator(tx, creator)
@@ -268,9 +276,9 @@ export class Actors {
     })
   }
 
-  /** Wipes everything of the actor in one transaction. False when there was none. Fires no event. */
+  /** Deletes everything of the actor in one transaction. False: it did not exist. Fires no event. */
   async delete(id: string): Promise<boolean> {
-    // Those of the service itself, whose ids are none that anybody can have, stay.
+    // Actors of the service itself have ids that are not valid actor ids. They are never deleted.
     if (parseActorId(id) === null) return false
     const now = this.#deps.now()
     const deleted = await this.#deps.store.write(async (tx) => {
@@ -282,7 +290,7 @@ export class Actors {
     return deleted
   }
 
-  /** As `delete`, with the events of an HTTP DELETE around it. */
+  /** Like `delete`, with the events of an HTTP DELETE before and after it. */
   async deleteWithEvents(actor: Actor): Promise<void> {
     const { registry, log } = this.#deps
     await fire(registry, log, 'actor_deleted', { actor: this.#deps.handleOf(actor) })
@@ -291,24 +299,24 @@ export class Actors {
   }
 
   /**
-   * Whether an actor of this id was deleted in the last 30 days. `unknown` when the store cannot be read: work for an
-   * actor is never dropped on a guess.
+   * Whether an actor with this id was deleted in the last 30 days. Returns `unknown` when the store cannot be read,
+   * because background work for an actor must not be dropped by mistake.
    */
   async wasDeleted(id: string): Promise<'yes' | 'no' | 'unknown'> {
     try {
       const marked = await this.#deps.store.read((q) => hasDeletionMarker(q, id, this.#deps.now() - markerMs))
       return marked ? 'yes' : 'no'
     } catch (error) {
-      this.#deps.log.warn({ error, actorId: id }, 'Cannot tell whether the actor was deleted')
+      this.#deps.log.warn({ error, actorId: id }, 'Cannot read whether the actor was deleted')
       return 'unknown'
     }
   }
 }
 
-/** Of the application, which guesses nothing. */
+/** Judge for requests of the application, which are not rate limited. */
 const asItIs: PassphraseJudge = async (_actor, isRight) => isRight()
 
-/** Thrown to roll back: another creation of the same creator committed first. */
+/** Thrown to roll back, because another creation for the same creator committed first. */
 class LostRace extends Error {}
 
 function lostRace(error: unknown): 'lost' {

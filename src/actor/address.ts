@@ -1,7 +1,7 @@
-/** E-mail addresses as identities: brought into one form once, before anything is compared or looked up. */
+/** E-mail addresses as identities. Each address is normalized once, before any comparison or lookup. */
 import { domainToASCII } from 'node:url'
 
-/** Octets of an address and of the part before the `@` (RFC 5321 section 4.5.3.1). */
+/** Limits in octets for an address and for the part before the `@` (RFC 5321 section 4.5.3.1). */
 const longestAddress = 254
 const longestLocalPart = 64
 
@@ -10,12 +10,12 @@ export type Address = `${string}@${string}`
 const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * The one spelling of an address: without blanks around it, compatibility forms such as full-width letters folded (NFKC),
- * lower case, the domain in its ASCII form (IDNA). Null for what is no address that a provider could vouch for.
+ * Normalizes an address: trims it, folds compatibility forms such as full-width letters (NFKC), and converts it to
+ * lower case and its domain to ASCII (IDNA). Null: not an address that a provider could verify.
  */
 export function parseAddress(text: string): Address | null {
   const trimmed = text.trim()
-  // Lower case may take a letter out of the normal form again.
+  // Conversion to lower case may leave the normal form, so the result is normalized again.
   const folded = isAscii(trimmed) ? trimmed.toLowerCase() : trimmed.normalize('NFKC').toLowerCase().normalize('NFKC')
   const [local = '', domain = '', ...more] = folded.split('@')
   if (more.length > 0 || !isLocalPart(local)) return null
@@ -30,13 +30,16 @@ function isAscii(text: string): boolean {
   return /^[\0-\x7f]*$/.test(text)
 }
 
-/** Empty for what is none. The conversion would decode percent signs and drop what nobody sees: such a text is refused. */
+/** Returns an empty string for an invalid domain. Refuses characters that the conversion would decode or drop. */
 function asciiDomain(domain: string): string {
   if (isAscii(domain) && !domain.includes('xn--')) return domain
   return /[\s\p{C}%/?#:\\]/u.test(domain) ? '' : domainToASCII(domain)
 }
 
-/** Unquoted (RFC 5322 atoms with dots, RFC 6531 letters): no blank, control or invisible character and no separator. */
+/**
+ * Accepts unquoted local parts (RFC 5322 atoms with dots, RFC 6531 letters), without space, control or invisible
+ * characters.
+ */
 function isLocalPart(local: string): boolean {
   return (
     local !== '' &&

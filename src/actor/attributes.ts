@@ -1,4 +1,4 @@
-/** Internal attributes of an actor, in buckets: what the devtest endpoints show and applications' tests prepare. */
+/** Internal attributes of an actor, in buckets. The devtest endpoints show them, and tests of applications prepare them. */
 import { type JsonText, known } from '../json/json.ts'
 import type { Queries, Store } from '../store/store.ts'
 
@@ -15,13 +15,13 @@ interface AttributeRow {
   readonly timestamp: number
 }
 
-/** A bucket whose content is kept elsewhere. */
+/** A bucket whose content is stored elsewhere. */
 export interface AttributeView {
   readonly bucket: string
   read(q: Queries, actorId: string): Promise<ReadonlyMap<string, Attribute>>
 }
 
-/** Buckets that are kept in another form than the one in which they are shown. */
+/** Converts buckets whose stored form differs from the shown form. */
 export interface AttributeForm {
   readonly prefix: string
   shown(stored: ReadonlyMap<string, Attribute>): ReadonlyMap<string, Attribute>
@@ -45,7 +45,7 @@ export class Attributes {
     this.#forms = forms
   }
 
-  /** Bucket to name to attribute. */
+  /** Maps each bucket to its attributes by name. */
   async all(actorId: string): Promise<ReadonlyMap<string, ReadonlyMap<string, Attribute>>> {
     const rows = await this.#store.read((q) =>
       q.all<AttributeRow>(

@@ -7,7 +7,7 @@ export type ActorRoom = ReturnType<typeof createActors>
 
 export function createActors(runtime: Runtime, needs: Pick<ActorsDeps, 'deleteRemoved' | 'prove'>) {
   const { config, registry, store, keyRing, log, now, handles } = runtime
-  /** In the transaction that deletes the actors, before their rows go. */
+  /** Runs in the transaction that deletes the actors, before their rows are deleted. */
   const actorsDeleting = new DomainEvent<[tx: Transaction, actorIds: readonly string[]]>()
   const actors = new Actors({
     ...needs,

@@ -1,4 +1,4 @@
-/** What a changed value moves besides itself: the look-up entries of indexed names, and the creator where it is the e-mail address. */
+/** Effects of a changed value: look-up entries of indexed properties, and the creator when it follows the e-mail address. */
 import { claimCreator, findActorByCreator, setCreator } from './actor-store.ts'
 import { normaliseCreator } from './actor.ts'
 import { ServiceError } from '../errors.ts'
@@ -10,7 +10,7 @@ export interface IndexPolicy {
   readonly indexedProperties: ReadonlySet<string>
   readonly forceEmailAsCreator: boolean
   readonly uniqueCreator: boolean
-  /** Told when an indexed value belongs to another actor already. */
+  /** Called when an indexed value already belongs to another actor. */
   readonly onCollision: (actorId: string, name: string) => void
 }
 
@@ -21,7 +21,7 @@ export class Indexes {
     this.#policy = policy
   }
 
-  /** Values that changed in this transaction; null for those that are gone. */
+  /** Applies the values that changed in this transaction. Null: the value was deleted. */
   async update(tx: Transaction, actorId: string, values: ReadonlyMap<string, JsonText | null>): Promise<void> {
     const { indexedProperties, forceEmailAsCreator, onCollision } = this.#policy
     const indexed = new Map<string, JsonText | null>()
@@ -34,14 +34,17 @@ export class Indexes {
   async #renameCreator(tx: Transaction, actorId: string, email: JsonText): Promise<void> {
     const creator = normaliseCreator(stringValue(email) ?? '')
     if (!creator.includes('@'))
-      throw new ServiceError('invalid_value', 'Cannot set "email": the creator has to be an e-mail address')
+      throw new ServiceError('invalid_value', 'Cannot set "email": the creator must be an e-mail address')
     if (this.#policy.uniqueCreator && !(await this.#isFree(tx, creator, actorId))) {
       throw new ServiceError('conflict', 'Cannot set "email": another actor has this creator')
     }
     await setCreator(tx, actorId, creator)
   }
 
-  /** Actors from before creators had to be unique hold no claim. */
+  /**
+   * Claims the creator. Actors that were created before creators were unique have no claim, so the rows are checked as
+   * well.
+   */
   async #isFree(tx: Transaction, creator: string, actorId: string): Promise<boolean> {
     const holder = await findActorByCreator(tx, creator)
     return (holder === null || holder.id === actorId) && claimCreator(tx, creator, actorId)

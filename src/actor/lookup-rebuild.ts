@@ -1,4 +1,4 @@
-/** Brings the look-up table in line with the configured names, when the configuration changed since it was built. */
+/** Rebuilds the look-up table when the configured properties changed since it was built. */
 import { known } from '../json/json.ts'
 import type { Store } from '../store/store.ts'
 import { checksumOf } from '../store/checksum.ts'
@@ -20,7 +20,7 @@ export async function rebuildLookups(store: Store, indexed: ReadonlySet<string>)
       'DELETE FROM property_lookup WHERE name NOT IN (SELECT name FROM rows($1, name TEXT) AS wanted)',
       names,
     )
-    // The oldest actor keeps a value that several hold.
+    // When several actors have the same value, the oldest one is found by it.
     const rows = await tx.all<{ actor_id: string; name: string; value: string; checksum: number | null }>(
       `SELECT property.actor_id, property.name, property.value, property.checksum FROM property JOIN actor ON actor.id = property.actor_id
        WHERE property.kind = 'value' AND property.name IN (SELECT name FROM rows($1, name TEXT) AS wanted)
@@ -28,7 +28,7 @@ export async function rebuildLookups(store: Store, indexed: ReadonlySet<string>)
       names,
     )
     const entries = rows.flatMap(({ actor_id, name, value, checksum }) => {
-      // A damaged value finds no actor, and must not keep the service from starting.
+      // A damaged value finds no actor, and must not prevent the start of the service.
       const isDamaged = checksum !== null && checksum !== checksumOf(actor_id, name, value)
       const text = isDamaged ? null : lookupText(known(value))
       return text === null ? [] : [[name, text, actor_id]]

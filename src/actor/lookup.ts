@@ -1,11 +1,11 @@
-/** Finding an actor by a property's value: kept for the indexed names, in the transaction that changes the value. */
+/** Finds actors by the value of a property. The transaction that changes an indexed value also updates its entry. */
 import { type JsonText, kindOf, stringValue } from '../json/json.ts'
 import type { Transaction } from '../store/store.ts'
 
 /** In UTF-8 bytes. A longer value is not indexed. */
 const maxIndexedValueBytes = 2048
 
-/** The text that a value is found by; null when it cannot be found by value. */
+/** Returns the string by which a value is found. Null: the value is not indexed. */
 export function lookupText(value: JsonText): string | null {
   const kind = kindOf(value)
   const text = kind === 'string' ? stringValue(value) : kind === 'number' ? value : null
@@ -14,8 +14,8 @@ export function lookupText(value: JsonText): string | null {
 }
 
 /**
- * Replaces the actor's entries for the names in `values`; null removes one. Gives the names whose value another actor
- * holds already: the first owner keeps it.
+ * Replaces the actor's entries for the names in `values`. Null deletes an entry. Returns the names whose value already
+ * belongs to another actor, because the first owner keeps it.
  */
 export async function replaceLookups(
   tx: Transaction,

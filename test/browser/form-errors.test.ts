@@ -89,7 +89,7 @@ const wrongs: readonly Wrong[] = [
     also: { 'new-value': 'kept' },
     button: 'Create the value',
     status: 400,
-    message: /it holds a slash/,
+    message: /it contains a slash/,
   },
   {
     what: 'a new value that is no JSON',

@@ -45,8 +45,8 @@ forEachService((start) => {
       assert.deepEqual(await tablesOf(service, actor), [])
       assert.deepEqual(await tablesOf(service, other), furnished)
       for (const path of ['', '/properties', '/meta', '/methods'])
-        await refused(await actor.request('GET', path), 404, 'actor_not_found', `There is no actor "${actor.id}"`)
-      await refused(await actor.request('DELETE', ''), 404, 'actor_not_found', `There is no actor "${actor.id}"`)
+        await refused(await actor.request('GET', path), 404, 'actor_not_found', `Actor "${actor.id}" does not exist`)
+      await refused(await actor.request('DELETE', ''), 404, 'actor_not_found', `Actor "${actor.id}" does not exist`)
       assert.equal(await service.app.actors.findBy('email', 'me@example.com'), undefined)
       assert.equal(await service.app.actors.findByCreator('me@example.com'), undefined)
     })
@@ -315,7 +315,12 @@ forEachService((start) => {
         const answers = await Promise.all([...writes(0), actor.request('DELETE', ''), ...writes(10)])
         for (const { status } of answers) assert.ok([201, 204, 404].includes(status), String(status))
         assert.deepEqual(await rowsOf(service, actor.id), [])
-        await refused(await actor.request('PUT', '/properties/late', '1'), 404, 'actor_not_found', /^There is no actor/)
+        await refused(
+          await actor.request('PUT', '/properties/late', '1'),
+          404,
+          'actor_not_found',
+          /^Actor .* does not exist$/,
+        )
       }
     })
 
@@ -346,7 +351,7 @@ forEachService((start) => {
       store?.plan({ at: 1 })
       service.reset()
       assert.equal(await parts.actors.wasDeleted(actor.id), 'unknown')
-      assert.equal(service.log.filter((line) => line.includes('Cannot tell whether the actor was deleted')).length, 1)
+      assert.equal(service.log.filter((line) => line.includes('Cannot read whether the actor was deleted')).length, 1)
       store?.plan()
       assert.equal(await parts.actors.wasDeleted(actor.id), 'no')
     })

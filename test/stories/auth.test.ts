@@ -200,7 +200,7 @@ forEachService((start) => {
       for (const path of ['', ...paths]) {
         const page = await service.request(`/nobody${path}`, { headers: { accept: 'text/html' } })
         assert.equal(page.status, 404)
-        assert.match(await page.text(), /There is no actor/)
+        assert.match(await page.text(), /Actor .* does not exist/)
       }
       for (const headers of [{}, { authorization: actor.authorization }, { authorization: 'Basic !' }])
         for (const path of ['', ...paths])
@@ -208,7 +208,7 @@ forEachService((start) => {
             await service.request(`/nobody${path}`, { headers }),
             404,
             'actor_not_found',
-            'There is no actor "nobody"',
+            'Actor "nobody" does not exist',
           )
     })
 

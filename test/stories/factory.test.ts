@@ -276,7 +276,7 @@ forEachService((start) => {
           await post(service, '{}'),
           400,
           'bad_request',
-          'Cannot create an actor: a creator has to be named, because creators are unique here',
+          'Cannot create an actor: name a creator, because creators are unique here',
         ),
       )
     })
@@ -469,7 +469,7 @@ forEachService((start) => {
         const service = await start({ forceEmailAsCreator: true })
         const actor = await service.createActor('first@example.com')
         await changesNothing(service, async () => {
-          const message = 'Cannot set "email": the creator has to be an e-mail address'
+          const message = 'Cannot set "email": the creator must be an e-mail address'
           await refused(await actor.request('PUT', '/properties/email', body), 400, 'invalid_value', message)
         })
       })
@@ -611,20 +611,20 @@ forEachService((start) => {
           const answer = await service.request(target, { method, headers })
           const isPage = answer.headers.get('content-type')?.startsWith('text/html') === true
           if (!isPage) {
-            await refused(answer, 404, 'actor_not_found', 'There is no actor "0123456789abcdef0123456789abcdef"')
+            await refused(answer, 404, 'actor_not_found', 'Actor "0123456789abcdef0123456789abcdef" does not exist')
             continue
           }
           // Where a person may come by, the same is said on a page.
           assert.equal('accept' in headers, true, `${method} ${target}`)
           assert.equal(answer.status, 404)
-          assert.match(await answer.text(), /There is no actor &quot;0123456789abcdef0123456789abcdef&quot;/)
+          assert.match(await answer.text(), /Actor &quot;0123456789abcdef0123456789abcdef&quot; does not exist/)
         }
       }
     })
 
     it('R-ACT-09 a route word is taken as an actor only where no route has it: GET /bot is no actor', async () => {
       const service = await start()
-      await refused(await service.request('/bot'), 404, 'actor_not_found', 'There is no actor "bot"')
+      await refused(await service.request('/bot'), 404, 'actor_not_found', 'Actor "bot" does not exist')
     })
   })
 

@@ -115,9 +115,9 @@ forEachService((start) => {
     }
 
     for (const [name, why] of [
-      ['a#b', 'a list\'s name holds no "#"'],
-      ['_a', 'a list\'s name does not begin with "_"'],
-      ['a/b', 'it holds a slash'],
+      ['a#b', 'a list\'s name must not contain "#"'],
+      ['_a', 'a list\'s name must not begin with "_"'],
+      ['a/b', 'it contains a slash'],
       ['list:a', 'names that begin with "list:" are reserved'],
       ['', 'it is empty'],
     ] as const) {

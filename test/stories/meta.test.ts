@@ -161,7 +161,7 @@ forEachService((start) => {
 
     it('R-ACT-09 R-ACT-08 is not there for an actor that is not there', async () => {
       for (const path of ['/meta', '/meta/id', '/meta/nothing'])
-        await refused(await service.request(`/nobody${path}`), 404, 'actor_not_found', 'There is no actor "nobody"')
+        await refused(await service.request(`/nobody${path}`), 404, 'actor_not_found', 'Actor "nobody" does not exist')
     })
   })
 

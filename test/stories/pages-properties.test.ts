@@ -288,7 +288,7 @@ forEachService((start) => {
         [{ property_name: 'color', property_type: 'list' }, 409, /a property has this name/],
         [{ property_name: 'notes', property_value: 'x' }, 409, /a list has this name/],
         [{ property_name: 'color', property_value: 'red', create_only: '1' }, 409, /there is one of this name/],
-        [{ property_name: 'a/b', property_value: 'x' }, 400, /it holds a slash/],
+        [{ property_name: 'a/b', property_value: 'x' }, 400, /it contains a slash/],
         [{ property_name: 'list:x', property_value: 'x' }, 400, /reserved/],
         [{ property_name: '_x', property_type: 'list' }, 400, /does not begin with/],
         [{ property_name: 'x', property_value: '{1', value_type: 'json' }, 400, /not valid JSON/],

@@ -225,8 +225,8 @@ forEachService((start) => {
 
     for (const [name, why] of [
       ['', 'it is empty'],
-      ['a/b', 'it holds a slash'],
-      ['a\0b', 'it holds NUL'],
+      ['a/b', 'it contains a slash'],
+      ['a\0b', 'it contains NUL'],
       ['list:a', 'names that begin with "list:" are reserved'],
       ['x'.repeat(1025), 'it is longer than 1024 bytes'],
       ['å'.repeat(513), 'it is longer than 1024 bytes'],
@@ -248,7 +248,7 @@ forEachService((start) => {
       await fresh()
       await changesNothing(service, async () => {
         const answer = await actor.request('POST', '/properties', '{"a\\ud800":1}', json)
-        await refused(answer, 400, 'invalid_name', /: it holds half a surrogate pair$/)
+        await refused(answer, 400, 'invalid_name', /: it contains half a surrogate pair$/)
       })
     })
 
