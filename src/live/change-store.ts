@@ -1,4 +1,4 @@
-/** The SQL of looking on. Times are Unix milliseconds. */
+/** The SQL of watching actors. Times are Unix milliseconds. */
 import type { Queries, Transaction } from '../store/store.ts'
 
 export interface NumberedChange {
@@ -7,11 +7,11 @@ export interface NumberedChange {
   readonly category: string
   readonly name: string
   readonly at: number
-  /** JSON of who made it (origin.ts); empty where that is not known. */
+  /** JSON of the origin of the change (origin.ts). Empty: unknown. */
   readonly origin: string
 }
 
-/** Numbers follow the order of commits: the actor's row is locked. */
+/** Stores changes with ascending numbers. The numbers follow the order of commits, because the actor's row is locked. */
 export async function insertChanges(
   tx: Transaction,
   actorId: string,
@@ -34,7 +34,10 @@ export async function insertChanges(
   )
 }
 
-/** Waits for changes under way, so that each is either before the number or told. Null when there is no such actor. */
+/**
+ * Starts watching an actor, and returns its latest change number. Waits for running transactions, so that every later
+ * change gets a higher number. Null: the actor does not exist.
+ */
 export async function beginWatching(tx: Transaction, actorId: string, until: number): Promise<number | null> {
   const row = await tx.get<{ version: number }>(
     `UPDATE actor SET watched_until = CASE WHEN watched_until > $2 THEN watched_until ELSE $2 END
@@ -54,7 +57,7 @@ export async function keepWatching(tx: Transaction, actorIds: readonly string[],
   )
 }
 
-/** Of many actors, each after the number that was seen last; in their order. */
+/** Finds the changes of many actors, each after the last number that was seen, in ascending order. */
 export async function findChanges(q: Queries, seen: ReadonlyMap<string, number>): Promise<readonly NumberedChange[]> {
   const rows = await q.all<{
     actor_id: string

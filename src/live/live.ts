@@ -1,6 +1,7 @@
 /**
- * Looking on while an actor changes, whichever process changes it. Changes are numbered in the order of their commits and
- * kept for some minutes, only while somebody looks on; a process asks for all the actors it watches by one statement.
+ * Lets pages and clients watch the changes of an actor, made by any process. Changes have numbers in the order of their
+ * commits. They are stored for some minutes, and only while the actor is watched. A process polls all its watched
+ * actors with one statement.
  */
 import { Poller } from '../poller.ts'
 import type { Timers } from '../timers.ts'
@@ -22,14 +23,14 @@ export type LiveCategory =
   | 'sessions'
   | 'approvals'
   | 'tasks'
-  /** Said by the application: what AI clients are offered is another. */
+  /** Announced by the application: the tools, prompts or resources that AI clients are offered have changed. */
   | 'tools'
   | 'prompts'
   | 'resources'
-  /** One resource of the application, by its address. */
+  /** One resource of the application, by its URI. */
   | 'resource'
 
-/** What changed, by name; never the value, which each reader fetches with its own rights. */
+/** The name of what changed, without the value. Each reader fetches the value with its own rights. */
 export interface LiveChange extends Omit<NumberedChange, 'actorId' | 'category'> {
   readonly category: LiveCategory
 }
@@ -42,12 +43,12 @@ export interface LiveDeps {
   readonly log: Log
 }
 
-/** How long what another process changed may stay unseen. */
+/** Maximum delay until a change by another process is noticed. */
 const pollMs = 1000
 const watchMs = 90_000
 const renewMs = 30_000
 const keepMs = 300_000
-/** So many may wait for one that looks on; one that takes them no more is let go, and looks anew when it comes again. */
+/** Limit of changes that wait for one watcher. A watcher that exceeds it is ended, so that its client starts again. */
 const mostWaiting = 1000
 
 interface Watch {
@@ -69,7 +70,7 @@ export class Live {
     this.#poller = new Poller(deps.timers, () => this.#look())
   }
 
-  /** In the transaction of the change, with the actor's row locked. No statement for an actor that nobody watches. */
+  /** Records a change in its transaction, with the actor's row locked. Runs no statement while the actor is not watched. */
   async record(
     tx: Transaction,
     actor: Pick<LockedActor, 'id' | 'watchedUntil'>,
@@ -83,12 +84,15 @@ export class Live {
     this.#deps.afterCommit(tx, this.#wake)
   }
 
-  /** A change that no transaction of ours makes. @throws ServiceError `actor_not_found` */
+  /** Announces a change that is not part of a transaction. @throws ServiceError `actor_not_found` */
   announce(actorId: string, category: LiveCategory, name: string): Promise<void> {
     return this.#deps.store.writeActor(actorId, (tx, actor) => this.record(tx, actor, category, [name]))
   }
 
-  /** From now on, in batches, until the signal or the end of the service. Nothing at all when there is no such actor. */
+  /**
+   * Yields changes from now on, in batches, until the signal aborts or the service stops. Yields nothing when the actor
+   * does not exist.
+   */
   async *watch(actorId: string, signal: AbortSignal, onBegun?: () => void): AsyncGenerator<readonly LiveChange[]> {
     const { store, now } = this.#deps
     const seen = await store.write((tx) => beginWatching(tx, actorId, now() + watchMs))
@@ -126,13 +130,13 @@ export class Live {
     if (this.#watches.size > 0) this.#poller.wake()
   }
 
-  /** No process polls for actors that nobody watches. */
+  /** Polls for changes. Stops polling while this process watches no actor. */
   async #look(): Promise<number | null> {
     if (this.#watches.size === 0) return null
     try {
       await this.#collect()
     } catch (error) {
-      this.#deps.log.warn({ error }, 'What changed lately cannot be read now; it is read again')
+      this.#deps.log.warn({ error }, 'Cannot read recent changes; the next poll tries again')
     }
     return this.#watches.size === 0 ? null : pollMs
   }

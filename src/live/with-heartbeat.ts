@@ -1,6 +1,6 @@
 import type { Cancel, Timers } from '../timers.ts'
 
-/** What a source gives as it comes, with a tick in between every so often, however long the source is silent. */
+/** Yields the values of a source as they arrive, and a tick every `everyMs` milliseconds while the source is silent. */
 export async function* paced<T>(
   source: AsyncGenerator<T>,
   timers: Timers,
@@ -28,7 +28,7 @@ export async function* paced<T>(
     }
   } finally {
     cancel()
-    // Not waited for: it may be in the middle of a wait of its own, which ends when its signal says so.
+    // Does not wait for the source, which may be waiting itself until its own signal aborts.
     void source.return(undefined).catch(() => {})
   }
 }

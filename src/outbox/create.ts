@@ -9,7 +9,7 @@ import { Notices } from './notices.ts'
 
 interface OutboxNeeds {
   readonly deliveries: Deliveries
-  /** Calls to other actors; the guarded client over the network unless given. */
+  /** Client for calls to other actors. Default: the guarded client over the network. */
   readonly client?: PeerClient | undefined
 }
 
@@ -21,7 +21,7 @@ export function createOutbox(runtime: Runtime, { deliveries, client }: OutboxNee
   const { allowPrivatePeers, allowHttp } = config
   const outsideClient = client ?? new GuardedClient({ allowPrivatePeers, allowHttp, ...timeouts, release })
   return {
-    /** For third-party services, which receive no trace context: nothing of theirs belongs to it. */
+    /** For third-party services. They receive no trace context, because they are not part of the trace. */
     outsideClient,
     peerClient: new ObservedClient(outsideClient, tracing, metrics),
     times: peerTimes(timeouts),

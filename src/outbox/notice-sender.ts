@@ -48,7 +48,10 @@ export class NoticeSender {
     this.#deps = deps
   }
 
-  /** True: delivered, so the next notice to the peer may be sent. */
+  /**
+   * Makes one attempt. Returns true when the next notice to the peer may be sent, because this one was delivered or
+   * given up.
+   */
   async send(notice: ClaimedNotice, leasedUntil: number): Promise<boolean> {
     const { store, now, log, metrics, tracing, isCut } = this.#deps
     const attributes = { 'troupe.actor': notice.actorId, 'troupe.notice': notice.kind }
@@ -73,7 +76,7 @@ export class NoticeSender {
       return true
     }
     const { reason } = verdict
-    log.warn({ kind: notice.kind, outcome: verdict.kind, reason }, 'A notice did not arrive')
+    log.warn({ kind: notice.kind, outcome: verdict.kind, reason }, 'Cannot deliver a notice')
     const dueAt = verdict.kind === 'retry' ? verdict.at : null
     await store.write((tx) => postponeNotice(tx, { id: notice.id, leasedUntil, dueAt, counts: true, reason }))
     return dueAt === null
@@ -96,7 +99,7 @@ export class NoticeSender {
   #judgeWithdrawal({ createdAt }: ClaimedNotice): DeliveryVerdict {
     const at = createdAt + this.#deps.times.handshakeMs
     if (this.#deps.now() >= at) return { kind: 'delivered' }
-    return { kind: 'retry', at, reason: 'The request may still be on its way' }
+    return { kind: 'retry', at, reason: 'The request may still be under way' }
   }
 
   /**

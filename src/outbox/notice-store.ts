@@ -90,10 +90,10 @@ export async function claimNotices(
   )
 }
 
-/** The current facts of the relationship with a peer. */
+/** The current data of the relationship with a peer. */
 export interface Recipient {
   readonly baseuri: string
-  /** As sealed in the trust. */
+  /** Sealed with the binding of the trust. */
   readonly secret: Sealed
   readonly approved: boolean
 }
@@ -179,7 +179,7 @@ export async function hurryNotices(
   )
 }
 
-/** Deletes the notices of a kind to a peer, wherever they stand in its queue. */
+/** Deletes the notices of a kind to a peer, at any position in its queue. */
 export async function deleteNotices(
   tx: Transaction,
   { actorId, peerId }: NoticeQueue,

@@ -22,9 +22,9 @@ export interface Notice {
   readonly url: string
   /** The peer's root URL. `url` must be below it. */
   readonly baseuri: string
-  /** As sealed in the trust. */
+  /** Sealed with the binding of the trust. */
   readonly secret: Sealed
-  /** JSON string. Null: no body. */
+  /** A JSON string. Null: no body. */
   readonly body: string | null
   /** Unix milliseconds. Default: now. Later notices to the same peer wait for this one. */
   readonly dueAt?: number

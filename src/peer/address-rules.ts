@@ -1,14 +1,14 @@
-/** Which addresses a call to a peer may reach. */
+/** Rules for the IP addresses that a call to a peer may reach. */
 import ipaddr from 'ipaddr.js'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Reached only where the operator allows private peers. */
+/** Allowed only when the operator allows private peers. */
 const privateRanges: ReadonlySet<string> = new Set(['loopback', 'private', 'carrierGradeNat', 'uniqueLocal'])
 
 /**
- * Where clouds hand out credentials to whoever asks from inside, besides the link-local 169.254.169.254. They lie in
- * ranges that are allowed otherwise.
+ * Addresses at which clouds give credentials to callers inside their network, besides the link-local 169.254.169.254.
+ * Other rules would allow these addresses.
  */
 const metadataServices: readonly [Address, number][] = [
   '100.100.100.200/32',
@@ -21,10 +21,9 @@ const metadataServices: readonly [Address, number][] = [
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * Why `address` must not be called; null when it may be.
- *
- * IPv6 forms that carry an IPv4 address (mapped, NAT64, 6to4, Teredo) are refused whatever they carry: no resolver
- * answers with them unasked, and each is a second spelling of an address that was refused in its first.
+ * Returns the reason why `address` must not be called. Null: it may be called.
+ * IPv6 forms that contain an IPv4 address (mapped, NAT64, 6to4, Teredo) are always refused. Resolvers do not return
+ * them unasked, and each is a second spelling of an address that may be refused.
  */
 export function refusedAddress(address: string, allowPrivate: boolean): string | null {
   const parsed = parseAddress(address)
@@ -40,7 +39,7 @@ export function refusedAddress(address: string, allowPrivate: boolean): string |
   return allowPrivate ? null : `an address of the range ${range}, and private peers are not allowed`
 }
 
-/** Nothing but four decimal parts, or IPv6 without a zone: every other spelling means different things to different readers. */
+/** Accepts only four decimal parts, or IPv6 without a zone. Programs interpret every other spelling differently. */
 function parseAddress(address: string): Address | null {
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return ipaddr.IPv4.parse(address)
   return ipaddr.IPv6.isValid(address) && !address.includes('%') ? ipaddr.IPv6.parse(address) : null

@@ -1,4 +1,4 @@
-/** The bytes of an answer, up to a limit. */
+/** The bytes of a response, up to a limit. */
 export class BoundedBody {
   readonly #maxBytes: number
   #bytes: Buffer = Buffer.alloc(0)
@@ -8,14 +8,14 @@ export class BoundedBody {
     this.#maxBytes = maxBytes
   }
 
-  /** False, and nothing is taken, when the limit would be passed. */
+  /** Appends a chunk. Returns false, and appends nothing, when the body would exceed the limit. */
   append(chunk: Buffer): boolean {
     const length = this.#length + chunk.length
     if (length > this.#maxBytes) return false
     if (this.#length === 0) {
       this.#bytes = chunk
     } else {
-      // Copied rather than collected: a million chunks of one byte would cost a hundred times their size as objects.
+      // Copies chunks into one buffer. A million chunks of one byte would need a hundred times their size as objects.
       if (length > this.#bytes.length) {
         const larger = Buffer.allocUnsafe(Math.min(this.#maxBytes, Math.max(length * 2, 1024)))
         this.#bytes.copy(larger, 0, 0, this.#length)

@@ -1,4 +1,4 @@
-/** The one way out: calls to addresses that somebody chose, kept away from everything that is not a peer. */
+/** The only client for addresses that users choose. It refuses every address that cannot belong to a peer (SSRF). */
 import { randomUUID } from 'node:crypto'
 import type { Agent } from 'undici'
 import { currentContext } from '../observe/context.ts'
@@ -10,21 +10,21 @@ import { judgeUrl, liesBelow, type PeerPolicy } from './url-rules.ts'
 export interface GuardedClientOptions extends PeerPolicy {
   readonly connectSeconds: number
   readonly readSeconds: number
-  /** Told to every peer as `Troupe/<release>`. */
+  /** Sent to every peer as `Troupe/<release>`. */
   readonly release: string
   readonly resolve?: Resolve
-  /** PEM; believed in place of the system's authorities. Verification itself cannot be turned off. */
+  /** PEM certificates that replace the system's authorities. Certificate verification cannot be turned off. */
   readonly authorities?: readonly string[] | undefined
-  /** How many peers' hosts may be in use at once. */
+  /** Limit of origins with open connections. */
   readonly maxOrigins?: number
 }
 
-/** 1 MiB: more than any answer between peers but a large synchronisation, which says so. */
+/** 1 MiB. Only a full synchronization needs more, and it sets a higher limit. */
 const maxAnswerBytes = 1_048_576
 
 export const connectionsPerOrigin = 32
 
-/** What the client alone decides. */
+/** Headers that only the client sets. */
 const ownHeaders: ReadonlySet<string> = new Set([
   'accept-encoding',
   'authorization',
@@ -46,7 +46,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 
 export class GuardedClient implements PeerClient {
   readonly #options: GuardedClientOptions
-  /** Loaded with the first call: a service without peers starts without it. */
+  /** Loaded with the first call, so a service without peers starts without it. */
   #agent: Promise<Agent> | undefined
   #isClosed = false
 
@@ -100,11 +100,11 @@ export class GuardedClient implements PeerClient {
       }),
       connections: connectionsPerOrigin,
       maxOrigins: this.#options.maxOrigins ?? 2000,
-      // Short, because some servers close an idle connection after two seconds without saying so beforehand, and what
-      // is sent at that moment is lost. A peer that announces a longer time is believed within the limit.
+      // Some servers close an idle connection after two seconds without notice, and a request sent at that moment is
+      // lost. A peer may announce a longer time, up to the maximum.
       keepAliveTimeout: 1500,
       keepAliveMaxTimeout: 10_000,
-      // The time of an exchange is limited as a whole.
+      // `HttpCall` limits the duration of the whole call.
       headersTimeout: 0,
       bodyTimeout: 0,
     })

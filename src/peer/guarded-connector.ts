@@ -1,4 +1,4 @@
-/** Connections that go only to addresses that were checked. */
+/** Connections that only reach addresses that were checked. */
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
@@ -8,21 +8,20 @@ import { refusedAddress } from './address-rules.ts'
 
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
 
-/** By the system, which knows `/etc/hosts` too. */
+/** Resolves with the operating system, which also reads `/etc/hosts`. */
 export const resolveBySystem: Resolve = async (host) => lookup(host, { all: true })
 
 export interface ConnectorOptions {
   readonly allowPrivatePeers: boolean
   readonly resolve: Resolve
   readonly timeoutMs: number
-  /** PEM; certificates of these authorities are believed in place of the system's. */
+  /** PEM certificates of authorities that replace those of the system. */
   readonly authorities?: readonly string[] | undefined
 }
 
 /**
- * A name is resolved once for each connection, and the answer that was checked is the answer that is connected to: a
- * name that resolves differently a moment later changes nothing. An address in place of a name never reaches a
- * resolver, so it is checked on its own.
+ * Builds a connector that resolves a name once for each connection and connects to the address that it checked. DNS
+ * rebinding therefore has no effect. A literal address never reaches the resolver, so it is checked separately.
  */
 export function guardedConnector(build: typeof buildConnector, options: ConnectorOptions): buildConnector.connector {
   const { allowPrivatePeers, authorities } = options
@@ -48,9 +47,9 @@ export function guardedConnector(build: typeof buildConnector, options: Connecto
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 1000,
     allowH2: false,
-    // Stated, because an environment variable can change what is so by default.
+    // Set explicitly, because an environment variable can change the default.
     rejectUnauthorized: true,
-    // A resumed session is not checked against the name again, and sessions are kept by name without the port.
+    // A resumed session is not checked against the host name again, and the cache ignores the port.
     maxCachedSessions: 0,
     ca: authorities === undefined ? undefined : [...authorities],
   })

@@ -1,4 +1,4 @@
-/** One request and its answer, from the queue for a connection to the last byte. */
+/** One request and its response, from the queue for a connection to the last byte. */
 import type { Dispatcher } from 'undici'
 import { storableText } from '../json/json.ts'
 import { BoundedBody } from './bounded-body.ts'
@@ -6,14 +6,14 @@ import type { PeerOutcome } from './peer-client.ts'
 
 export interface ExchangeLimits {
   readonly connectMs: number
-  /** From when the request is sent. */
+  /** Milliseconds from sending the request to the end of the response. */
   readonly readMs: number
   readonly maxAnswerBytes: number
 }
 
 /**
- * Knows at each moment whether the request was sent, which is what tells `unreached` from `unknown`. Every limit ends
- * the connection: what is still on its way would be taken for the answer to the next request.
+ * Tracks whether the request was sent, which distinguishes `unreached` from `unknown`. Each limit closes the
+ * connection, so that a late response is not taken for the response to the next request.
  */
 export class HttpCall implements Dispatcher.DispatchHandler {
   readonly outcome: Promise<PeerOutcome>
@@ -36,7 +36,7 @@ export class HttpCall implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#isOver) return controller.abort(new Error('Nobody waits for the answer'))
+    if (this.#isOver) return controller.abort(new Error('The call has already ended'))
     this.#isSent = true
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#cut(controller, 'no complete answer in time'), this.#limits.readMs)
@@ -52,7 +52,7 @@ export class HttpCall implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const encoding = this.#headers['content-encoding'] ?? 'identity'
-    // Only the plain form was asked for. Nothing is unpacked, so nothing can swell.
+    // The request accepts only plain bodies. Nothing is decompressed, so a small response cannot expand in memory.
     if (encoding !== 'identity') this.#cut(controller, `an answer in the encoding ${JSON.stringify(encoding)}`)
     else if (!this.#body.append(chunk)) this.#cut(controller, tooLarge)
   }
@@ -85,10 +85,10 @@ type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStar
 
 const tooLarge = 'an answer that is too large'
 
-/** A failure to connect to one of several addresses has no message of its own, only a code. */
+/** A failure to connect to several addresses has only a code and no message. */
 function reasonOf(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : null
   const message = error.message === '' ? error.name : error.message
-  // A TLS error repeats names from the peer's certificate, and the reason is stored with the outcome.
+  // TLS errors repeat names from the peer's certificate, and the reason is stored with the outcome.
   return storableText(code === null || message.includes(code) ? message : `${code}: ${message}`)
 }

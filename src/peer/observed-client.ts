@@ -1,4 +1,7 @@
-/** Calls to other actors, told to whoever watches the service: a span and a count for each, and the trace goes with it. */
+/**
+ * Adds tracing and metrics to calls to other actors: a span and a count for each call, and the trace context in the
+ * request.
+ */
 import type { Metrics } from '../observe/metrics.ts'
 import { failed, type Span, type Tracing } from '../observe/tracing.ts'
 import type { PeerClient, PeerOutcome, PeerRequest } from './peer-client.ts'
@@ -18,7 +21,7 @@ export class ObservedClient implements PeerClient {
   call(request: PeerRequest): Promise<PeerOutcome> {
     const { method, url } = request
     const host = hostOf(url)
-    // Of the address only the host: what stands behind it may name people, or be good for something.
+    // Only the host is recorded. The path may contain names of people or secrets.
     const attributes = { 'http.request.method': method, 'server.address': host }
     return this.#tracing.run(`peer ${method}`, { kind: 'client', attributes }, async (span) => {
       const started = performance.now()
@@ -42,7 +45,7 @@ function labelOf(outcome: PeerOutcome): string {
   return outcome.kind === 'answered' ? `${Math.floor(outcome.status / 100)}xx` : outcome.kind
 }
 
-/** Whether it took the secret of a relationship. */
+/** Whether the peer accepted the secret of a relationship. */
 function isProven({ bearer }: PeerRequest, outcome: PeerOutcome): boolean {
   return bearer !== undefined && outcome.kind === 'answered' && outcome.status < 300
 }

@@ -1,22 +1,22 @@
-/** Calls to other actors: what is asked for, and everything that can come of it. */
+/** Calls to other actors: requests and their outcomes. */
 
 export interface PeerRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Absolute. Checked before every connection, whatever it came from. */
+  /** Absolute URL. It is checked before every connection, whatever its source. */
   readonly url: string
-  /** The clear secret of the relationship; sent only when `url` lies below `baseuri`. */
+  /** The clear secret of the relationship. Sent only when `url` is below `baseuri`. */
   readonly bearer?: { readonly secret: string; readonly baseuri: string }
   readonly basic?: { readonly user: string; readonly password: string; readonly baseuri: string }
-  /** JSON text, or bytes when `headers` names their `Content-Encoding`. */
+  /** A JSON string, or bytes when `headers` has their `Content-Encoding`. */
   readonly body?: string | Uint8Array | undefined
-  /** Besides those that the client sets itself: credentials, encodings, ids of the request. */
+  /** Additional headers. The client itself sets credentials, encodings and request ids. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /**
-   * Seconds to connect and to the end of the answer; the configured ones unless given. Connecting never takes longer
-   * than configured.
+   * Seconds to connect, and then to the end of the response. Default: the configured timeouts. Connecting never takes
+   * longer than configured.
    */
   readonly timeouts?: { readonly connectSeconds: number; readonly readSeconds: number }
-  /** 1 MiB unless given. */
+  /** Default: 1 MiB. */
   readonly maxAnswerBytes?: number
 }
 
@@ -24,29 +24,29 @@ export type PeerOutcome =
   | {
       readonly kind: 'answered'
       readonly status: number
-      /** Names in lower case. */
+      /** Names are in lower case. */
       readonly headers: Readonly<Record<string, string>>
-      /** At most the size limit; a longer answer is `unknown`. */
+      /** Never exceeds the size limit. A longer response has the outcome `unknown`. */
       readonly body: string
     }
   | NoAnswer
 
-/** `reason` is for the log alone: what it tells about names and addresses would map the network for a stranger. */
+/** `reason` is only for the log. Its names and addresses would let a stranger map the network. */
 export type NoAnswer =
-  /** The request certainly did not reach the peer: not allowed, no such name, refused, no secure channel. */
+  /** The request did not reach the peer: address not allowed, unknown host, connection refused, or TLS failure. */
   | { readonly kind: 'unreached'; readonly reason: string }
-  /** It may or may not have had its effect: the connection broke or time ran out after it was sent. */
+  /** The request may have had its effect: the connection broke or timed out after it was sent. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
-/** What whoever caused the call may be told: the same for every kind of failure. */
+/** Returns the message for the user who caused the call. It is the same for every kind of failure. */
 export function neutralText(_outcome: NoAnswer): string {
   return 'The peer could not be reached'
 }
 
-/** The one way out to an address that somebody chose. */
+/** The only client for addresses that users choose. */
 export interface PeerClient {
   /** Never rejects. */
   call(request: PeerRequest): Promise<PeerOutcome>
-  /** Ends running calls. */
+  /** Aborts running calls. */
   close(): Promise<void>
 }

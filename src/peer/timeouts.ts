@@ -1,4 +1,4 @@
-/** How long a call to a peer may take, and the longest times that follow from that. */
+/** Timeouts of a call to a peer, and the durations that follow from them. */
 
 export interface PeerTimeouts {
   /** Until the request is sent, in seconds. */
@@ -13,17 +13,17 @@ export interface PeerTimes {
   readonly callMs: number
   /** Lease of a subscription queue: one call, and the time until the call starts. */
   readonly leaseMs: number
-  /** Rest of that lease with which a call may still start, so that it ends within the lease. */
+  /** Remaining time of that lease with which a call may still start, so that the call ends within the lease. */
   readonly leastLeaseMs: number
   /** Lease of a notice: settling a renewal takes two calls. */
   readonly noticeLeaseMs: number
-  /** Lease of a subscription that is fetched: a large actor takes many calls. */
+  /** Lease of a subscription that is fetched. A large actor takes many calls. */
   readonly fetchLeaseMs: number
-  /** A request that the peer sent before it had the answer to another one arrives within this time. */
+  /** Limit for crossing requests: a request that the peer sent before it had a response arrives within this time. */
   readonly crossingMs: number
-  /** From the proof of a request to its effect at the peer, and from asking the peer to its answer. */
+  /** Time for a verified request to take effect at the peer, and for a call to the peer. */
   readonly closingMs: number
-  /** A whole handshake: the request, and three call-backs of the peer while it is answered. */
+  /** Duration of a handshake: the request, and three call-backs of the peer before it responds. */
   readonly handshakeMs: number
 }
 
@@ -31,7 +31,7 @@ export interface PeerTimes {
 const settleMs = 5000
 /** A claimed item waits in the process for about half of this at most (`patienceMs` of the worker). */
 const queueMs = 10_000
-/** One call with the default timeouts: a peer may have those, however short the configured ones are. */
+/** One call with the default timeouts. The peer may use these, even when the configured ones are shorter. */
 const defaultCallMs = 25_000
 
 export function peerTimes({ connectSeconds, readSeconds }: PeerTimeouts): PeerTimes {

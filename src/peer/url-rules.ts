@@ -1,16 +1,16 @@
-/** Which URLs a call to a peer may have. What its host resolves to is judged by `address-rules.ts`. */
+/** Rules for the URLs of calls to peers. `address-rules.ts` judges the addresses to which the host resolves. */
 import { isIP } from 'node:net'
 
 export interface PeerPolicy {
-  /** Loopback and private addresses, and the names that belong to them. */
+  /** Allows loopback and private addresses, and host names that belong to them. */
   readonly allowPrivatePeers: boolean
-  /** Plain http also where private peers are not allowed. */
+  /** Allows plain http even when private peers are not allowed. */
   readonly allowHttp: boolean
 }
 
 export type JudgedUrl = { readonly url: URL } | { readonly refused: string }
 
-/** The names behind which clouds hand out credentials. */
+/** Host names at which clouds give out credentials. */
 const metadataNames: ReadonlySet<string> = new Set([
   'instance-data',
   'instance-data.ec2.internal',
@@ -39,15 +39,15 @@ export function judgeUrl(text: string, policy: PeerPolicy): JudgedUrl {
 }
 
 /**
- * The host must be written as it is understood. `127.1`, `2130706433`, `%31`, full-width letters and backslashes are
- * read as one host here and may be read as another by whoever compares or logs the text.
+ * Whether the host is written in its normal form. `127.1`, `2130706433`, `%31`, full-width letters and backslashes mean
+ * one host here, and may mean another to a program that compares or logs the URL.
  */
 function isWrittenPlainly(text: string, url: URL): boolean {
   const authority = /^https?:\/\/([^/?#]*)/i.exec(text)?.[1]?.toLowerCase()
   return authority === url.host || authority === `${url.host}:${defaultPorts[url.protocol]}`
 }
 
-/** Below 1024 live the services that have nothing to do with HTTP; above it deployments choose freely. */
+/** Ports below 1024 belong to services other than HTTP. Deployments choose freely from the higher ones. */
 function isAllowedPort(port: number): boolean {
   return port === 443 || port === 80 || port > 1023
 }
@@ -61,13 +61,16 @@ function refusedHost(host: string, allowPrivate: boolean): string | null {
   return privateSuffixes.some((suffix) => host.endsWith(suffix)) ? 'names a host of a private network' : null
 }
 
-/** With the port where it is not that of the scheme; empty for what is no URL. Most are written plainly. */
+/**
+ * Returns the host, with the port unless it is the default of the scheme. Empty: not a valid URL. The regular
+ * expression is a fast path.
+ */
 export function hostOf(url: string): string {
   return /^https?:\/\/([a-z\d.-]+(?::(?!80\/|443\/)\d+)?)\//.exec(url)?.[1] ?? URL.parse(url)?.host ?? ''
 }
 
 /**
- * True when `url` is the base address itself or lies below it, by whole segments. An encoded slash or backslash is
+ * Whether `url` is the base address or below it, compared by segments. A URL with an encoded slash or backslash is
  * never below: a server that decodes it before it resolves `..` would leave the base.
  */
 export function liesBelow(url: URL, baseuri: string): boolean {

@@ -1,4 +1,4 @@
-/** What a subscription covers, and how. Both sides of a subscription use these rules. */
+/** The scope of a subscription and how its changes are sent. Both sides use these rules. */
 
 /** An empty field covers everything below the field before it. */
 export interface Scope {
